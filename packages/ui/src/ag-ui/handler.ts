@@ -2,11 +2,11 @@
 
 import { ConfigError, checkOptions, type OptionNames } from '@meanwhile/core'
 import type { Threads } from '@meanwhile/threads'
+import { eventStream } from '../event-stream.ts'
 import type { Present } from '../present.ts'
 import { refusalOf } from './refusals.ts'
 import { runEvents } from './run.ts'
 import { runInputOf } from './run-input.ts'
-import { eventStream } from './server-sent-events.ts'
 
 export interface AgUiHandlerOptions extends Present {
   readonly threads: Threads

@@ -3,7 +3,7 @@
 import type { ThreadState, Threads, Turn } from '@meanwhile/threads'
 import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './chat-request.ts'
 import { type HistoryOptions, toUIMessages } from './history.ts'
-import { responseOf, type StreamOptions, streamOf } from './stream.ts'
+import { type StreamOptions, streamResponse } from './stream.ts'
 
 export interface ChatHandlerOptions extends HistoryOptions, Pick<StreamOptions, 'hold'> {
   readonly threads: Threads
@@ -39,15 +39,13 @@ export function chatHandler({
   hold,
   ...options
 }: ChatHandlerOptions): (request: Request) => Promise<Response> {
-  const stream = (turn: Turn, after?: string): Response => {
-    const chunks = streamOf((signal) => turn.events({ signal }), {
+  const stream = (turn: Turn, after?: string): Response =>
+    streamResponse((signal) => turn.events({ signal }), {
       ...options,
       messageId: turn.id,
       ...(hold !== undefined && { hold }),
       ...(after !== undefined && { after }),
     })
-    return responseOf(chunks)
-  }
 
   async function post(request: Request): Promise<Response> {
     const asked = await chatRequest(request)

@@ -1,6 +1,7 @@
 /** A turn as a UI message stream. */
 
 import type { UIMessageChunk } from 'ai'
+import { eventStream } from '../event-stream.ts'
 import type { ReadEvent } from '../turn/turn-reader.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
 import { type ChunkOptions, UIChunks } from './chunks.ts'
@@ -25,27 +26,7 @@ export function toUIMessageStream(
   events: AsyncIterable<ReadEvent>,
   options: StreamOptions = {},
 ): ReadableStream<UIMessageChunk> {
-  return streamOf(() => events, options)
-}
-
-/** The events of a turn, or of a run, as the response to a request of `useChat`. */
-export function toUIMessageStreamResponse(
-  events: AsyncIterable<ReadEvent>,
-  { headers, ...options }: StreamOptions & { readonly headers?: Readonly<Record<string, string>> } = {},
-): Response {
-  return responseOf(
-    streamOf(() => events, options),
-    headers,
-  )
-}
-
-/** `events`: gets a signal that aborts when the reader of the stream leaves. */
-export function streamOf(
-  events: (signal: AbortSignal) => AsyncIterable<ReadEvent>,
-  options: StreamOptions,
-): ReadableStream<UIMessageChunk> {
-  const left = new AbortController()
-  const chunks = uiMessageChunks(events(left.signal), options)
+  const chunks = uiMessageChunks(events, options)
   return new ReadableStream<UIMessageChunk>(
     {
       async pull(controller) {
@@ -54,32 +35,31 @@ export function streamOf(
         else controller.enqueue(value)
       },
       async cancel() {
-        left.abort()
-        // Whatever it was waiting for ends with the abort.
-        await chunks.return().catch(() => undefined)
+        await chunks.return()
       },
     },
     { highWaterMark: 0 },
   )
 }
 
-export function responseOf(
-  chunks: ReadableStream<UIMessageChunk>,
-  headers: Readonly<Record<string, string>> = {},
+/** The events of a turn, or of a run, as the response to a request of `useChat`. */
+export function toUIMessageStreamResponse(
+  events: AsyncIterable<ReadEvent>,
+  { headers, ...options }: StreamOptions & { readonly headers?: Readonly<Record<string, string>> } = {},
 ): Response {
-  const encoder = new TextEncoder()
-  const lines = new TransformStream<UIMessageChunk, Uint8Array>({
-    transform: (chunk, controller) => controller.enqueue(encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`)),
-    flush: (controller) => controller.enqueue(encoder.encode('data: [DONE]\n\n')),
-  })
-  return new Response(chunks.pipeThrough(lines), { headers: { ...HEADERS, ...headers } })
+  return streamResponse(() => events, options, headers)
 }
 
-const HEADERS = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache',
-  'x-vercel-ai-ui-message-stream': 'v1',
-  'x-accel-buffering': 'no',
+/** `events`: gets a signal that aborts when the page has left. */
+export function streamResponse(
+  events: (signal: AbortSignal) => AsyncIterable<ReadEvent>,
+  options: StreamOptions,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return eventStream((signal) => uiMessageChunks(events(signal), options), {
+    headers: { 'x-vercel-ai-ui-message-stream': 'v1', ...headers },
+    last: 'data: [DONE]\n\n',
+  })
 }
 
 async function* uiMessageChunks(
