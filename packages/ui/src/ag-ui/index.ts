@@ -1,5 +1,6 @@
 export type { Present, ShownCall, ShownError } from '../present.ts'
+export { fromAgUiMessages } from './from-messages.ts'
 export { type AgUiHandlerOptions, agUiHandler } from './handler.ts'
 export type { Plan, PlanTask } from './plan.ts'
-export { type AgUiStreamOptions, toAgUiMessages, toAgUiStream } from './stream.ts'
+export { type AgUiStreamOptions, toAgUiMessages, toAgUiStream, toAgUiStreamResponse } from './stream.ts'
 export type { AgUiEvent, AgUiMessage } from './wire.ts'

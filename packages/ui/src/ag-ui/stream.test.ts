@@ -1,11 +1,28 @@
-import { type AgentEvent, createAgent, type Tool, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptedResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
+import { type AgentEvent, createAgent, type Message, type ModelRequest, type Tool, tool } from '@meanwhile/core'
+import {
+  call,
+  fail,
+  respond,
+  type ScriptedResponse,
+  type ScriptStep,
+  say,
+  scriptedModel,
+  think,
+} from '@meanwhile/core/testing'
 import { retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEvent } from '@meanwhile/threads'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { Client } from '../../test/ag-ui.ts'
 import type { ReadEvent } from '../turn/turn-reader.ts'
-import { type AgUiEvent, type AgUiStreamOptions, toAgUiMessages, toAgUiStream } from './index.ts'
+import {
+  type AgUiEvent,
+  type AgUiStreamOptions,
+  fromAgUiMessages,
+  toAgUiMessages,
+  toAgUiStream,
+  toAgUiStreamResponse,
+} from './index.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -224,6 +241,54 @@ test('files of users and of tools are parts with their bytes (UI2)', async () =>
       { type: 'document', source: { type: 'url', value: 'https://example.org/a.pdf', mimeType: 'application/pdf' } },
     ],
   })
+})
+
+test('without a thread the messages of the client are the input of the run, and the client keeps them (UI2, UI5)', async () => {
+  vi.useRealTimers()
+  const asked: (readonly Message[])[] = []
+  const noted =
+    (...steps: readonly ScriptStep[]) =>
+    (request: ModelRequest) => {
+      asked.push(request.messages)
+      return respond(...steps)
+    }
+  const script = [
+    noted(think('Hm.'), say('I look.'), call('look', { at: 'x' })),
+    noted(say('Done.')),
+    noted(say('Bye.')),
+  ]
+  const agent = createAgent({ model: scriptedModel(script), tools: [look] })
+  const client = new Client('http://chat.test', 't')
+  client.agent.fetch = async (_, { body }) => {
+    const { threadId, runId, messages } = JSON.parse(String(body))
+    return toAgUiStreamResponse(agent.stream(fromAgUiMessages(messages)), { threadId, runId, messages })
+  }
+  await client.say('Hello')
+  await client.say('And now?')
+  const said = client.agent.messages.filter(({ role }) => role !== 'activity')
+  expect(said.map(({ role }) => role)).toEqual([
+    'user',
+    'reasoning',
+    'assistant',
+    'tool',
+    'assistant',
+    'user',
+    'assistant',
+  ])
+  expect(asked[2]).toEqual([
+    { role: 'user', content: 'Hello' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'I look.' },
+        { type: 'tool-call', id: 'call_1_1', name: 'look', input: { at: 'x' } },
+      ],
+      finishReason: 'tool-calls',
+    },
+    { role: 'tool', callId: 'call_1_1', name: 'look', content: [{ type: 'text', text: '{"seen":"x"}' }] },
+    { role: 'assistant', content: [{ type: 'text', text: 'Done.' }], finishReason: 'stop' },
+    { role: 'user', content: 'And now?' },
+  ])
 })
 
 test('of output and progress only what may be shown is told (UI4)', async () => {

@@ -6,6 +6,7 @@ import type { ReadEvent } from '../turn/turn-reader.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
 import { Conversation } from './conversation.ts'
 import { interruptOf, isClientCall } from './interrupts.ts'
+import { eventStream } from './server-sent-events.ts'
 import { snapshots } from './snapshots.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
@@ -36,6 +37,11 @@ export async function* toAgUiStream(
   yield runStarted({ threadId, runId })
   yield* told(events, conversation, state?.cursor)
   yield* runEnded({ threadId, runId }, conversation, present)
+}
+
+/** As {@link toAgUiStream}, as the response to a request of a client. */
+export function toAgUiStreamResponse(events: AsyncIterable<ReadEvent>, options: AgUiStreamOptions): Response {
+  return eventStream(() => toAgUiStream(events, options))
 }
 
 export function runStarted({ threadId, runId }: RunIds): AgUiEvent {
