@@ -14,6 +14,8 @@ import type { AgUiEvent, AgUiMessage } from './wire.ts'
 type UserSaid = Extract<AgUiMessage, { role: 'user' }>
 type ResultMessage = Extract<AgUiMessage, { role: 'tool' }>
 
+type ProgressUpdate = TurnUpdate & { readonly type: 'call-entered' | 'call-progress' | 'call-settled' }
+
 /** How a turn has ended, or that it waits. */
 export type TurnEnd = TurnUpdate & { readonly type: 'turn-waiting' | 'turn-end' }
 
@@ -31,6 +33,8 @@ export class Conversation {
   #toldStep: string | undefined
   /** The turn that had a call of this id first. */
   readonly #turnOfCall = new Map<string, string>()
+  /** What was told last of calls of the step at work. */
+  readonly #progressOf = new Map<string, ProgressUpdate>()
   #end: TurnEnd | undefined
   #isOutdated = false
 
@@ -91,6 +95,8 @@ export class Conversation {
       case 'call':
         this.#callStands(update.call)
         break
+      case 'call-entered':
+      case 'call-settled':
       case 'call-progress':
         this.#progress(update)
         break
@@ -153,6 +159,7 @@ export class Conversation {
     this.#leaveStep()
     if (this.#step && this.#step.messages.length > 0) this.#steps++
     this.#step = undefined
+    this.#progressOf.clear()
   }
 
   #leaveStep(): void {
@@ -192,11 +199,13 @@ export class Conversation {
     if (!isEqual) this.#replace(this.#messages)
   }
 
-  #progress({ callId, toolName, progress }: TurnUpdate & { readonly type: 'call-progress' }): void {
-    const toolCallId = this.idOfCall(callId)
-    const shown = outputShown(this.#present, progress, { toolName, callId, isProgress: true })
-    const content = { toolCallId, toolCallName: toolName, progress: shown }
-    this.#tell({ type: 'ACTIVITY_SNAPSHOT', messageId: `${toolCallId}-progress`, activityType: PROGRESS, content })
+  #progress(update: ProgressUpdate): void {
+    // When the call stands it is told again, and a client has it still.
+    if (this.#progressOf.get(update.callId) === update) return
+    this.#progressOf.set(update.callId, update)
+    const toolCallId = this.idOfCall(update.callId)
+    if (update.type === 'call-progress') this.#tell(activity(toolCallId, update, this.#present))
+    else this.#tell({ type: 'CUSTOM', name: 'tool-state', value: { toolCallId, ...stateIn(update) } })
   }
 
   #result(message: ToolMessage): void {
@@ -243,6 +252,25 @@ export class Conversation {
     this.#tell({ type: 'TEXT_MESSAGE_CONTENT', messageId: id, delta: said.content })
     this.#tell({ type: 'TEXT_MESSAGE_END', messageId: id })
   }
+}
+
+/** No part of the conversation: a client does not send it back. */
+function activity(
+  toolCallId: string,
+  update: ProgressUpdate & { readonly type: 'call-progress' },
+  present: Present,
+): AgUiEvent {
+  const { toolName, callId, progress } = update
+  const shown = outputShown(present, progress, { toolName, callId, isProgress: true })
+  const content = { toolCallId, toolCallName: toolName, progress: shown }
+  return { type: 'ACTIVITY_SNAPSHOT', messageId: `${toolCallId}-progress`, activityType: PROGRESS, content }
+}
+
+/** AG-UI has no event for it. */
+function stateIn(update: ProgressUpdate & { readonly type: 'call-entered' | 'call-settled' }) {
+  return update.type === 'call-entered'
+    ? { state: 'running', isEarly: update.isEarly }
+    : { state: 'settled', isEarly: true }
 }
 
 function userMessage(id: string, { content }: UserMessage): UserSaid {

@@ -167,7 +167,8 @@ test('an approval is an interrupt with a schema, and the run that answers it tel
     },
   ])
   await expectEqual(one, threads)
-  expect(await one.answer({ approved: true })).toEqual([
+  // What a tool reports is not told to a client that is late.
+  expect((await one.answer({ approved: true })).filter((type) => type !== 'CUSTOM')).toEqual([
     'RUN_STARTED',
     'TOOL_CALL_RESULT',
     'STEP_STARTED',

@@ -8,7 +8,9 @@ import {
   say,
   scriptedModel,
   think,
+  wait,
 } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
 import { retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEvent } from '@meanwhile/threads'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -92,6 +94,7 @@ test('a turn is a run of AG-UI: its steps, text, reasoning, calls, progress and 
     { type: 'TOOL_CALL_START', toolCallId, toolCallName: 'look', parentMessageId: messageId },
     { type: 'TOOL_CALL_ARGS', toolCallId, delta: '{"at":"x"}' },
     { type: 'TOOL_CALL_END', toolCallId },
+    { type: 'CUSTOM', name: 'tool-state', value: { toolCallId, state: 'running', isEarly: false } },
     {
       type: 'ACTIVITY_SNAPSHOT',
       messageId: `${toolCallId}-progress`,
@@ -208,6 +211,22 @@ test('another result for the same call takes the place of the first (UI2, UI3)',
   })
 })
 
+test('the head start of a call is told, and its result only when its message stands (UI3)', async () => {
+  const script = [respond(call('look', { at: 'x' }), wait(5), say('Then.')), respond(say('Done.'))]
+  const agent = createAgent({ model: scriptedModel(script), tools: [look], middleware: [eagerTools()] })
+  const turn = await createThreads({ agent, store: memoryThreads() }).send('t', 'Look')
+  const list = await told(turn.events())
+  const heard = list.flatMap((event) => (event.type === 'CUSTOM' ? [event.value] : []))
+  const toolCallId = 'call_1_1'
+  expect(heard).toEqual([
+    { toolCallId, state: 'running', isEarly: true },
+    { toolCallId, state: 'settled', isEarly: true },
+  ])
+  const types = list.map(({ type }) => type)
+  expect(types.indexOf('TOOL_CALL_RESULT')).toBeGreaterThan(types.lastIndexOf('CUSTOM'))
+  expect(types.filter((type) => type === 'TOOL_CALL_RESULT')).toHaveLength(1)
+})
+
 test('an id that the model gives again in another turn is another id in AG-UI (UI2)', async () => {
   const threads = open(
     respond(call('look', { at: 'x' }, { id: 'c' })),
@@ -260,7 +279,7 @@ test('without a thread the messages of the client are the input of the run, and 
   const agent = createAgent({ model: scriptedModel(script), tools: [look] })
   const client = new Client('http://chat.test', 't')
   client.agent.fetch = async (_, { body }) => {
-    const { threadId, runId, messages } = JSON.parse(String(body))
+    const { threadId, runId, messages } = JSON.parse(typeof body === 'string' ? body : '')
     return toAgUiStreamResponse(agent.stream(fromAgUiMessages(messages)), { threadId, runId, messages })
   }
   await client.say('Hello')
