@@ -211,6 +211,37 @@ test('another result for the same call takes the place of the first (UI2, UI3)',
   })
 })
 
+test('a message that steers is a message of the user, and one with a file comes in a snapshot (UI2)', async () => {
+  const at = { runId: 'r' }
+  const answer = (text: string) =>
+    ({ role: 'assistant', content: [{ type: 'text', text }], finishReason: 'stop' }) as const
+  const file = { type: 'file', mediaType: 'image/png', data: 'AAAA' } as const
+  const events: readonly ReadEvent[] = [
+    { type: 'turn-start', turn: 'r', message: { role: 'user', content: 'Go' }, messageId: 'm1' },
+    { ...at, type: 'message', step: 1, message: answer('One.') },
+    { ...at, type: 'message', message: { role: 'user', content: 'Wait' }, messageId: 'm2' },
+    { ...at, type: 'message', step: 2, message: answer('Two.') },
+    { ...at, type: 'message', message: { role: 'user', content: [file] }, messageId: 'm3' },
+    { ...at, type: 'message', step: 3, message: answer('Three.') },
+    { type: 'turn-end', status: 'completed' },
+  ]
+  async function* read() {
+    yield* events
+  }
+  const list = await told(read())
+  const steering = list.filter((event) => 'messageId' in event && event.messageId === 'm2')
+  expect(steering).toEqual([
+    { type: 'TEXT_MESSAGE_START', messageId: 'm2', role: 'user' },
+    { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm2', delta: 'Wait' },
+    { type: 'TEXT_MESSAGE_END', messageId: 'm2' },
+  ])
+  const image = { type: 'image', source: { type: 'data', value: 'AAAA', mimeType: 'image/png' } }
+  expect(list.find(({ type }) => type === 'MESSAGES_SNAPSHOT')).toMatchObject({
+    messages: [{ id: 'm1' }, { id: 'r-1' }, { id: 'm2' }, { id: 'r-2' }, { id: 'm3', content: [image] }],
+  })
+  expect(list.filter(({ type }) => type === 'STEP_FINISHED')).toHaveLength(3)
+})
+
 test('the head start of a call is told, and its result only when its message stands (UI3)', async () => {
   const script = [respond(call('look', { at: 'x' }), wait(5), say('Then.')), respond(say('Done.'))]
   const agent = createAgent({ model: scriptedModel(script), tools: [look], middleware: [eagerTools()] })

@@ -1,12 +1,12 @@
 /** The events of a turn as events of AG-UI. */
 
 import type { ThreadState } from '@meanwhile/threads'
+import { eventStream } from '../event-stream.ts'
 import { type Present, turnErrorText } from '../present.ts'
 import type { ReadEvent } from '../turn/turn-reader.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
 import { Conversation } from './conversation.ts'
 import { interruptOf, isClientCall } from './interrupts.ts'
-import { eventStream } from './server-sent-events.ts'
 import { snapshots } from './snapshots.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
