@@ -11,7 +11,7 @@ import { errorMessage, NO_ANSWER, textMessage } from '../tool-call/no-result-mes
 import { RunHost } from '../tool-call/run-host.ts'
 import { untilCallersCommitted, untilCommitted } from '../tool-call/wait-for-commit.ts'
 import { checkedInput } from '../vocabulary/checked-input.ts'
-import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
+import type { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
@@ -58,7 +58,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
     return message
   } catch (error) {
     if (error instanceof RunStop) entry.settle({ stopped: error })
-    else if (error instanceof CheckpointError) {
+    else if (isUnstored(run, entry, error)) {
       entry.settle({})
       run.halt.fail(error)
     }
@@ -76,12 +76,17 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
   } catch (error) {
     // Its run has stopped before its turn came: it stays to be begun after a resume.
     if (entry.signal.aborted || error === run.halt.halted.reason) return cutOffResult(entry)
-    if (error instanceof CheckpointError && !entry.state.work?.isHandedOver) throw error
+    if (isUnstored(run, entry, error)) throw error
     // Nobody hears what work asks that its run no longer waits for.
     if (error instanceof RunStop && entry.outcomes.hasRuns && !entry.state.work?.isHandedOver) throw error
     if (error instanceof Interrupt) return { message: unanswered(entry.call) }
     return { message: errorMessage(entry.call, error) }
   }
+}
+
+/** Whether this error says that the run could not be saved when the work was to begin. Work that is handed over does not concern its run. */
+function isUnstored({ saver }: RunState, { state }: CallEntry, error: unknown): error is CheckpointError {
+  return saver.hasThrown(error) && !state.work?.isHandedOver
 }
 
 /** Not what only says that the end of its run cut it off: a resume goes on with it. */

@@ -346,6 +346,21 @@ test('work of which it cannot be stored that it begins does not begin, and its r
   expect([log, unknown]).toEqual([['started', 'built'], undefined])
 })
 
+test('work that throws the error of a store of its own has failed, and its run goes on (I15, L16)', async () => {
+  const other = createAgent({ model: scriptedModel([]), checkpoints: memoryStore() })
+  const lookUp = tool({
+    name: 'look_up',
+    description: 'Goes on with another run.',
+    input: anything,
+    background: true,
+    execute: () => other.resume('gone').result,
+  })
+  const responses = [respond(call('look_up')), respond(say('Hm.')), respond(say('Done.'))]
+  const { agent, model } = agentOf(responses, [lookUp as Tool], { checkpoints: memoryStore() })
+  expect(await settled(agent.run('Go'))).toMatchObject({ status: 'completed', text: 'Done.' })
+  expect(text(model.requests.at(-1)?.messages.at(-1))).toContain('nothing is stored under it')
+})
+
 test.each(['after-tools', 'after-model'] as const)(
   'a cancel %s stops a run that waits for its background work, and the resume waits for it again (K5, K6, I17, O18)',
   async (at) => {

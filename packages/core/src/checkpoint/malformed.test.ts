@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
 import { agentOf, FIXTURES } from '../../test/optional-members.ts'
-import { type Agent, AgentError, type Checkpoint, createAgent } from '../index.ts'
+import { type Agent, AgentError, type Checkpoint, createAgent, messageOf } from '../index.ts'
 import { collect, respond, say, scriptedModel } from '../testing.ts'
 import { signed } from './checksum.ts'
 
@@ -85,9 +85,9 @@ test.each(CASES)(
         await vi.runAllTimersAsync()
         const place = `${path.join('.')} = ${JSON.stringify(to)}`
         const { error } = await resumed
-        if (error !== undefined && !(error instanceof AgentError)) raw.push(`${place}: resume ${String(error)}`)
+        if (error !== undefined && !(error instanceof AgentError)) raw.push(`${place}: resume ${messageOf(error)}`)
         const other = await closed
-        if (other instanceof Error && !(other instanceof AgentError)) raw.push(`${place}: close ${String(other)}`)
+        if (other instanceof Error && !(other instanceof AgentError)) raw.push(`${place}: close ${messageOf(other)}`)
       }
     }
     expect(raw).toEqual([])

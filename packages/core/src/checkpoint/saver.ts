@@ -20,6 +20,7 @@ export class RunSaver implements Saver<CallEntry> {
   /** A save that has not begun: what happens until then is in it. */
   #waiting: Promise<void> | undefined
   #conflict: CheckpointConflictError | undefined
+  readonly #thrown: WeakSet<object> = new WeakSet()
 
   constructor(run: RunState) {
     this.#run = run
@@ -63,13 +64,17 @@ export class RunSaver implements Saver<CallEntry> {
     })
   }
 
+  hasThrown(error: unknown): boolean {
+    return this.#thrown.has(Object(error))
+  }
+
   async idle(): Promise<void> {
     await this.#last
   }
 
   #queue(save: () => Promise<void>): Promise<void> {
     const saved = this.#last.then(save)
-    this.#last = saved.catch(() => undefined)
+    this.#last = saved.catch((error: object) => void this.#thrown.add(error))
     return saved
   }
 

@@ -98,6 +98,8 @@ export interface Saver<Call> {
   now(): Promise<void>
   /** Stores this very state, behind what is being saved. Throws like {@link now}. */
   put(checkpoint: Checkpoint): Promise<void>
+  /** Whether this error came of a save of this run, and not of a tool that has checkpoints of its own. */
+  hasThrown(error: unknown): boolean
   /** Resolves when no save is at work. */
   idle(): Promise<void>
 }
