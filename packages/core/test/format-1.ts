@@ -21,7 +21,7 @@ export function toFormat1({ steps, calls, undos, checksum: _, ...rest }: Checkpo
       },
     }),
     ...(feedback !== undefined && { feedback }),
-    calls: calls.filter(({ isWork }) => !isWork).map(call1),
+    calls: calls.filter(({ isWork, fate }) => !isWork && fate !== 'discarded').map(call1),
     background: calls.filter(({ isWork }) => isWork).map(work1),
     ...(undos.length > 0 && { undos }),
   }

@@ -60,7 +60,7 @@ const CALL: Shape<SavedCall> = {
   id: isText,
   step: isCount,
   isRequested: isFlag,
-  fate: oneOf('provisional', 'committed'),
+  fate: oneOf('provisional', 'committed', 'discarded'),
   attempts: isCount,
   effect: optional(isEffect),
   told: isText,

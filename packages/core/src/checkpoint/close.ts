@@ -101,7 +101,7 @@ function closedHistory(checkpoint: Checkpoint, lost: readonly string[], reason: 
 function lostIn({ calls, interrupts }: Checkpoint): string[] {
   return calls.flatMap(({ id, effect, message, fate, runs }) => {
     const asks = interrupts.some(({ address }) => address.some((part) => 'callId' in part && part.callId === id))
-    const isLost = effect && !changesNothing(effect) && (message ? fate === 'provisional' : !asks)
+    const isLost = effect && !changesNothing(effect) && (message ? fate !== 'committed' : !asks)
     return [
       ...(isLost ? [id] : []),
       ...runs.flatMap(({ checkpoint }) => lostIn(checkpoint).map((inner) => `${id}/${inner}`)),

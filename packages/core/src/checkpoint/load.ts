@@ -8,7 +8,7 @@ import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
-import { discard } from '../tool-call/commit-or-discard.ts'
+import { discard, undoWhenOver } from '../tool-call/commit-or-discard.ts'
 import { settleAs } from '../tool-call/history-results.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/no-result-message.ts'
 import { findTool } from '../vocabulary/aliases.ts'
@@ -118,8 +118,11 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const entries = loadCalls(run, checkpoint.calls)
   const open = entries.filter(({ settled }) => !settled)
   for (const entry of open) resumeCall(run, entry, { checkpoint, answers })
-  // Nobody joins a call whose undo had begun, nor the call that made it: what that gave stands on this one.
-  for (const entry of entries) if (entry.state.undo === 'before') discard(run, outermost(entry), 'run_aborted')
+  for (const entry of entries) {
+    // Nobody joins a call whose undo had begun, nor the call that made it: what that gave stands on this one.
+    if (entry.state.undo === 'before') discard(run, outermost(entry), 'run_aborted')
+    else if (entry.discarded) undoWhenOver(run, entry)
+  }
   const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
   const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
   if (unasked)
@@ -227,7 +230,7 @@ function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Re
       break
     case 'unknown': {
       const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
-      settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
+      if (!entry.discarded) settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
       entry.decide(marked(entry.state, 'isUnknown'))
       run.mayHaveHappened(entry.id)
     }

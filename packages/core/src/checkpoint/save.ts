@@ -55,7 +55,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     warnings: run.events.warnings,
     trace: telemetry.trace,
     steps: stepsOf(run, status),
-    calls: unclaimed?.calls ?? entriesOf(run).map((entry) => callOf(entry, isLast)),
+    calls: unclaimed?.calls ?? entriesOf(run, isLast).map((entry) => callOf(entry, isLast)),
     // The outermost run has those of all. One that comes to its end, or stops, waits for them first.
     undos: unclaimed?.undos ?? (isLast || !run.isOutermost ? [] : saver.undos.save()),
     spentKeys: spentKeysOf(run),
@@ -126,16 +126,16 @@ function stepsOf({ history, steps }: RunState, status: Checkpoint['status']): St
   }
 }
 
-function entriesOf({ calls, steps, background }: RunState): CallEntry[] {
+function entriesOf({ calls, steps, background }: RunState, isLast: boolean): CallEntry[] {
   const step = steps.state.current?.number
-  const saved = calls.entries().filter(({ state }) => isSaved(calls.table.state, state, step))
+  const saved = calls.entries().filter(({ state }) => isSaved(calls.table.state, state, step, isLast))
   return [...saved, ...background.entries()]
 }
 
 function callOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
   const { key, call, makerKey, state, outcomes } = entry
-  const message = state.course === 'result' ? entry.message : undefined
-  const done = !state.work && entry.tool?.compensate ? entry.done : undefined
+  const message = state.course === 'result' && state.fate !== 'discarded' ? entry.message : undefined
+  const done = !state.work && !state.undo && entry.tool?.compensate ? entry.done : undefined
   return {
     ...savedCall(state, isLast, outcomes.nested),
     key,

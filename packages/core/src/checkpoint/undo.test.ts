@@ -430,6 +430,56 @@ test.each([
   },
 )
 
+test.each(['reversible', 'idempotent'] as const)(
+  'whenever the process is killed while a discarded %s call is told to stop, the resume tells that it may have happened (H23, L20, L21)',
+  async (effect) => {
+    const slowHold = tool({
+      name: 'hold',
+      description: 'h',
+      input,
+      effect,
+      async execute() {
+        did.push('held')
+        // It does not heed that it is told to stop.
+        await sleep(150)
+      },
+      ...(effect === 'reversible' && {
+        async compensate() {
+          await sleep(50)
+          did.push('undid')
+        },
+      }),
+    }) as Tool
+    const look = toolOf('look', () => sleep(10), { effect: 'idempotent' })
+    const options = { tools: [slowHold, look], middleware: [withdrawing('hold'), early] }
+    const looks = respond(call('look', { n: 1 }), call('look', { n: 2 }))
+    const inner = memoryStore()
+    const kills: { readonly left: Checkpoint; readonly hasHappened: boolean; readonly isUndone: boolean }[] = []
+    const checkpoints: CheckpointStore = {
+      ...inner,
+      async save(id, checkpoint, expected) {
+        await sleep(3)
+        await inner.save(id, checkpoint, expected)
+        const left = structuredClone(await inner.load(id)) as Checkpoint
+        kills.push({ left, hasHappened: did.includes('held'), isUndone: did.includes('undid') })
+      },
+    }
+    const responses = [respond(once, call('look', { n: 0 }), wait(20)), looks, looks, done]
+    await settled(agentOf(responses, { ...options, checkpoints }).stream('Go'))
+    const outcomes: (readonly string[])[] = []
+    for (const { left, hasHappened, isUndone } of kills) {
+      if (left.status !== 'running' || !hasHappened || isUndone) continue
+      did = []
+      const agent = agentOf([looks, done, done], { ...options, checkpoints: await storeOf(left.runId, left) })
+      const { result } = await settled(agent.resume(left.runId))
+      outcomes.push([...did, ...(result?.unknown ?? [])].filter((one) => one === 'undid' || one === 'hold'))
+    }
+    expect(outcomes.filter(([one, ...more]) => one === undefined || more.length > 0)).toEqual([])
+    expect(new Set(outcomes.flat())).toEqual(new Set(['hold']))
+    expect(outcomes.length).toBeGreaterThan(5)
+  },
+)
+
 test('somebody else who has resumed an aborted run meanwhile decides on its calls: nothing is undone beside that (P22, L19)', async () => {
   const { responses = [], middleware = [] } = discards['the run is aborted'] ?? {}
   const checkpoints = memoryStore()

@@ -12,14 +12,16 @@ import type { Steps } from './steps.ts'
 
 /**
  * Whether a checkpoint holds a call. Of a step that is over the history has all, except what is still at work; and a call that no response
- * requested is never made again.
+ * requested is never made again. A discarded call is held until it is over, in case its process is killed.
  *
  * @param step - The number of the step at work, if there is one.
+ * @param isLast - It is the checkpoint of a run that has stopped. This process itself stops and undoes what is discarded.
  */
-export function isSaved(calls: Calls, call: CallState, step: number | undefined): boolean {
-  if (call.fate === 'discarded' || isInputOpen(calls, call)) return false
+export function isSaved(calls: Calls, call: CallState, step: number | undefined, isLast: boolean): boolean {
+  if (isInputOpen(calls, call)) return false
   const maker = call.maker === undefined ? undefined : calls.all.get(call.maker)
-  if (maker) return isSaved(calls, maker, step)
+  if (maker) return isSaved(calls, maker, step, isLast)
+  if (call.fate === 'discarded') return !isLast && !isPast(calls, call)
   return !call.isRequested || call.step === step || !isPast(calls, call)
 }
 
@@ -31,14 +33,16 @@ export function isSaved(calls: Calls, call: CallState, step: number | undefined)
  */
 export function savedCall(call: CallState, isLast: boolean, nested: readonly Invocation[]): SavedCallState {
   const { id, step, isRequested, course, told, work } = call
-  const hasResult = course === 'result'
-  const effect = hasResult ? effectOf(call) : effectWithoutOutcome(call, isLast, nested)
+  // The result of a discarded call is nobody's.
+  const hasResult = course === 'result' && call.fate !== 'discarded'
+  const effect = course === 'result' ? hasResult && effectOf(call) : effectWithoutOutcome(call, isLast, nested)
   const isUnknown = hasResult && (call.isUnknown || call.isAbandoned || hasAbandoned(call))
   return {
     id,
     step,
     isRequested,
-    fate: call.fate === 'committed' ? 'committed' : 'provisional',
+    // A resume decides on what a run discards as it stops.
+    fate: call.kept && call.fate === 'discarded' ? 'provisional' : call.fate,
     attempts: attemptsMade(call, isLast),
     ...(effect && { effect }),
     told: hasResult && (told === 'ended' || told === 'shown') ? 'shown' : 'open',
@@ -98,7 +102,8 @@ export function loadedCall({ effect, outcomes, done, ...saved }: Kept, atEnd: Wo
     step,
     isRequested,
     fate,
-    startedEarly: fate === 'provisional',
+    ...(fate === 'discarded' && { cause: 'call_withdrawn' }),
+    startedEarly: fate !== 'committed',
     requestedBy: [],
     course: 'asleep',
     attempts,

@@ -94,7 +94,8 @@ function stopDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause): vo
   calls.keep(over(entry).then(async () => telemetry.ended(entry, await compensate(run, entry))))
 }
 
-function undoWhenOver(run: RunState, entry: CallEntry): void {
+/** Undoes a call, if that is due, when nothing of it is at work. */
+export function undoWhenOver(run: RunState, entry: CallEntry): void {
   run.calls.keep(over(entry).then(() => compensate(run, entry)))
 }
 

@@ -116,7 +116,8 @@ export interface SavedCallState {
   readonly step: number
   /** Whether a response requested it. */
   readonly isRequested: boolean
-  readonly fate: 'provisional' | 'committed'
+  /** A `discarded` call was told to stop, or was to be undone, and that was not over. */
+  readonly fate: 'provisional' | 'committed' | 'discarded'
   /** How often it was executed. */
   readonly attempts: number
   /**

@@ -33,7 +33,8 @@ function savedAs({ steps, calls }: Checkpoint): Saved {
     usage: {},
     warnings: [],
     steps: { ...steps, added: [], ...(steps.current?.isOffered && { candidate: 0 }) },
-    calls: calls.map(savedCallAs),
+    // Format 1 knows no discarded calls.
+    calls: calls.flatMap((call) => (call.fate === 'discarded' ? [] : savedCallAs(call))),
     undos: [],
     tools: [],
     questions: {},

@@ -137,9 +137,7 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
     const isAtWork = ({ stage, judgement }: ExecutionState) =>
       stage === 'entered' && judgement !== undefined && !changesNothing(judgement.effect)
     const isStored = ({ about: { key } }: Known) => stored.calls.some((saved) => saved.key === key && saved.effect)
-    // A checkpoint holds nothing that was discarded.
-    const counts = ({ call }: Known) => call.fate !== 'discarded' && call.executions.some(isAtWork)
-    return store ? keyOf(knownOf(s).find((one) => counts(one) && !isStored(one))) : undefined
+    return store ? keyOf(knownOf(s).find((one) => one.call.executions.some(isAtWork) && !isStored(one))) : undefined
   },
   'what is undone was discarded, and is undone once': ({ s, undone }) => {
     const twice = undone.find((key, index) => undone.indexOf(key) !== index)
@@ -401,7 +399,7 @@ export const AT_END: Readonly<Record<string, Rule>> = {
               !undone.includes(about.key),
           ),
         ),
-  'a checkpoint holds nothing that was discarded, unless its undo has begun': ({ s }) => {
+  'the checkpoint of a run that has stopped holds nothing that was discarded, unless its undo has begun': ({ s }) => {
     const checkpoint = s.ending && 'checkpoint' in s.ending ? s.ending.checkpoint : undefined
     return checkpoint && discardedIn(s, checkpoint)[0]
   },

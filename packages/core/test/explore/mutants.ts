@@ -555,10 +555,18 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a discarded call stays in the checkpoint',
     file: 'machine/save.ts',
-    replace: "if (call.fate === 'discarded' || isInputOpen(calls, call)) return false",
-    by: 'if (isInputOpen(calls, call)) return false',
-    breaks: 'a checkpoint holds nothing that was discarded, unless its undo has begun',
+    replace: "if (call.fate === 'discarded') return !isLast && !isPast(calls, call)",
+    by: '',
+    breaks: 'the checkpoint of a run that has stopped holds nothing that was discarded, unless its undo has begun',
     scenario: { steps: [[{ calls: ['r1'], fails: true }, { calls: ['q2'] }]], eager: true, limit: 1 },
+  },
+  {
+    name: 'a discarded call leaves the checkpoint before it is over',
+    file: 'machine/save.ts',
+    replace: "if (call.fate === 'discarded') return !isLast && !isPast(calls, call)",
+    by: "if (call.fate === 'discarded') return false",
+    breaks: 'what cannot be repeated is stored before it is entered',
+    scenario: { steps: [[{ calls: ['i1'], fails: true }, { calls: ['x2'] }]], eager: true, limit: 2, store: true },
   },
   // The step.
   {

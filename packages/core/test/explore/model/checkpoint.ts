@@ -14,7 +14,7 @@ export function checkpointOf(s: State, isLast: boolean): Checkpoint {
   return {
     steps: { begun, ...(current && { current }) },
     calls: [...all.filter(({ work }) => !work), ...all.filter(({ work }) => work)]
-      .filter((call) => isKept(s, call))
+      .filter((call) => isKept(s, call, isLast))
       .map((call) => callIn(s, call, isLast)),
     interrupts: [...asking.map((call) => pathOf(s, call)), ...(s.hook === 'asks' ? [['hook']] : [])],
     values: {
@@ -30,10 +30,10 @@ export function checkpointOf(s: State, isLast: boolean): Checkpoint {
 }
 
 /** What is being undone stays as it was stored. */
-function isKept(s: State, call: CallState): boolean {
+function isKept(s: State, call: CallState, isLast: boolean): boolean {
   const isUndone = ({ undo, children }: CallState): boolean =>
     undo === 'begun' || children.some((child) => isUndone(callOf(s.calls, child)))
-  return isSaved(s.calls, call, s.steps.current?.number) || isUndone(call)
+  return isSaved(s.calls, call, s.steps.current?.number, isLast) || isUndone(call)
 }
 
 function callIn(s: State, call: CallState, isLast: boolean): SavedCall {
@@ -44,7 +44,7 @@ function callIn(s: State, call: CallState, isLast: boolean): SavedCall {
     key,
     ...(call.maker !== undefined && { maker: aboutOf(s, call.maker).key }),
     isBeingUndone: call.undo === 'begun',
-    ...(call.isDone && { done: true }),
+    ...(call.isDone && !call.undo && { done: true }),
     outcomes: result ? [] : outcomesOf(about, call),
     about: { key, name, input, kind, ids: [...ids], ceiling, answers: [...answers], result },
   }

@@ -1,7 +1,7 @@
 /** The loop of steps, as run/loop.ts has it: it asks the machine what is due. */
 
 import { beforeEnd, resultRead, stoppedWork, unreadWorks } from '../../../src/machine/background.ts'
-import { hasSettled, undoOf } from '../../../src/machine/call.ts'
+import { hasSettled } from '../../../src/machine/call.ts'
 import { callOf, isPast } from '../../../src/machine/calls.ts'
 import { callForgotten, modelCalled } from '../../../src/machine/decide-calls.ts'
 import {
@@ -157,10 +157,9 @@ function answers(s: State): void {
 function letGo(s: State): void {
   const over = new Set<number>()
   for (const { number, call } of knownOf(s)) {
-    const isUndone = undoOf(call) !== 'due' && undoOf(call) !== 'begun'
     const isOver =
       call.maker === undefined
-        ? call.isRequested && call.step < s.steps.begun && isPast(s.calls, call) && isUndone
+        ? call.isRequested && call.step < s.steps.begun && isPast(s.calls, call)
         : over.has(call.maker)
     if (isOver) over.add(number)
   }

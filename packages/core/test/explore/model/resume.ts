@@ -115,8 +115,10 @@ function goesOnAs(s: State, number: number, { interrupts }: Checkpoint, answers:
       break
     case 'unknown':
       s.unknown.push(about.key)
-      about.result = { text: 'may have happened', ok: false }
-      settle(s, number, 'result')
+      if (callOf(s.calls, number).fate !== 'discarded') {
+        about.result = { text: 'may have happened', ok: false }
+        settle(s, number, 'result')
+      }
       decideCall(s.calls, marked(callOf(s.calls, number), 'isUnknown'))
   }
 }
