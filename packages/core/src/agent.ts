@@ -23,7 +23,7 @@ import type { Checkpoint } from './vocabulary/saved-run.ts'
 export interface Agent<Output = unknown> {
   readonly name: string | undefined
   readonly description: string | undefined
-  /** Runs to the end and gives the result: what `stream(input).result` gives, keeping no events (B14). */
+  /** Runs to the end and gives the result: what `stream(input).result` gives, keeping no events. */
   run(input: RunInput, options?: RunOptions): Promise<AgentResult<Output>>
   /**
    * An agent that differs in these options: for one request, or one user. An option that is given replaces this agent's. A tool's limit
@@ -44,7 +44,7 @@ export interface Agent<Output = unknown> {
   begin(input: RunInput, options?: BeginOptions): Promise<Checkpoint>
   /**
    * Goes on from a checkpoint, or from the one stored under a run's id. `answers`, by id of the interrupt, are what it has waited
-   * for; what is not answered stays open, not run (L6). A completed run gives its result again, without any call (L19).
+   * for; what is not answered stays open, not run. A completed run gives its result again, without any call.
    *
    * The result rejects, before anything runs, with `CheckpointCorruptError`, `CheckpointVersionError`,
    * `CheckpointMismatchError`, `CheckpointMissingError`, `UnknownInterruptError`, `AnswerError` for an
@@ -72,7 +72,7 @@ export type AgentChanges<Output = unknown> = Partial<Omit<AgentOptions<Output>, 
 /** What runs work with: what lies above their state, and all that stands beside the centre. */
 const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs, output }
 
-/** Makes an agent. Throws {@link ConfigError} naming the option that cannot work (A2). */
+/** Makes an agent. Throws {@link ConfigError} naming the option that cannot work. */
 export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)
   // As they are now: the caller may write to its own lists.

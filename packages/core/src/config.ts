@@ -37,7 +37,7 @@ const INPUT_LIMITS: OptionNames<InputLimits> = { characters: '', depth: '' }
 
 const OUTPUT_LIMITS: OptionNames<OutputLimits> = { characters: '' }
 
-/** Throws {@link ConfigError} naming the option (A2). */
+/** Throws {@link ConfigError} naming the option. */
 export function configOf(options: AgentOptions): AgentConfig {
   checkOptions('createAgent', options, AGENT_OPTIONS)
   checkModel(options?.model)

@@ -37,7 +37,7 @@ export interface RunToolOptions {
   readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'meterProvider' | 'captureContent'>
 }
 
-/** A tool at work. Awaiting it gives what `result` gives. Nobody need await anything of it (I12). */
+/** A tool at work. Awaiting it gives what `result` gives. Nobody need await anything of it. */
 export interface ToolRun<Output> extends PromiseLike<Output> {
   readonly callId: string
   /**
@@ -51,13 +51,13 @@ export interface ToolRun<Output> extends PromiseLike<Output> {
    * cannot work.
    */
   readonly result: Promise<Output>
-  /** Gives `true`, or `false` if it had settled. Throws `NotCancelableError` if the tool forbids it (I5). */
+  /** Gives `true`, or `false` if it had settled. Throws `NotCancelableError` if the tool forbids it. */
   cancel(): boolean
   status(): ToolStatus
 }
 
 /**
- * Starts a tool with this input, as its schema takes it (I11).
+ * Starts a tool with this input, as its schema takes it.
  *
  * @throws {ConfigError} It is no tool.
  */

@@ -27,7 +27,7 @@ export interface AgentToolOptions<Input = AgentRequest> {
    * for nothing.
    */
   readonly effect?: Effect
-  /** Whether the reader of the calling run sees the agent's events, tagged with their `path`. Default true (M4). */
+  /** Whether the reader of the calling run sees the agent's events, tagged with their `path`. Default true. */
   readonly events?: boolean
   /**
    * The agent's context, made of the calling run's: less of it, or another one. It is asked once in each calling run, before that run's first
@@ -39,7 +39,7 @@ export interface AgentToolOptions<Input = AgentRequest> {
    * false.
    */
   readonly history?: boolean
-  /** How deep agents may call agents, from 1 on: a call beyond it is an error result, not run. Default 5 (M5). */
+  /** How deep agents may call agents, from 1 on: a call beyond it is an error result, not run. Default 5. */
   readonly maxDepth?: number
 }
 
@@ -48,11 +48,11 @@ export interface AgentRequest {
 }
 
 /**
- * A tool whose call is a run of the agent; its result is the accepted answer, or the agent's `output` where it has a schema
- * (M2). What fails in it is an error result of the call (M3). Cancels and interrupts go through: its state is in the
- * calling run's checkpoint (K16, L9). What it uses counts in the calling run's usage (M5).
+ * A tool whose call is a run of the agent; its result is the accepted answer, or the agent's `output` where it has a schema.
+ * What fails in it is an error result of the call. Cancels and interrupts go through: its state is in the
+ * calling run's checkpoint. What it uses counts in the calling run's usage.
  *
- * @throws {ConfigError} It is no agent, or neither it nor the options have a name, or a description (M1).
+ * @throws {ConfigError} It is no agent, or neither it nor the options have a name, or a description.
  */
 export function agentTool(agent: Agent, options?: AgentToolOptions): Tool<AgentRequest>
 
@@ -86,7 +86,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {})
   }
 }
 
-/** What concerns the agent alone is a failure of its call (M3); what concerns the calling run, too, ends it. */
+/** What concerns the agent alone is a failure of its call; what concerns the calling run, too, ends it. */
 async function resultOf(...[agent, request, context, place]: Parameters<typeof runWithin>): Promise<AgentResult> {
   try {
     return await runWithin(agent, request, context, place)

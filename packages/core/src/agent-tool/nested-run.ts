@@ -26,7 +26,7 @@ interface CallingTool extends Pick<Tool, 'name' | 'input'> {
 /**
  * Runs an agent for a tool call. Gives its result once it has completed; if it stops before that, so does the calling run.
  *
- * @throws {RangeError} Agents call agents deeper than is allowed (M5).
+ * @throws {RangeError} Agents call agents deeper than is allowed.
  */
 export async function runWithin(
   agent: Agent,

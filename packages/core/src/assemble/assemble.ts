@@ -10,9 +10,9 @@ import { StreamedResponse } from './streamed-response.ts'
 
 /**
  * Reads `chunks` to their end and makes the events and the message of them. The `tool-call` events and the message hold the same
- * objects; so do `tool-input-closed` and `tool-call`, unless something came between (G1, G6).
+ * objects; so do `tool-input-closed` and `tool-call`, unless something came between.
  *
- * @throws {ModelError} The response failed, was cut off, or is not to be used; `partial` holds what came (G11, A19). Once the
+ * @throws {ModelError} The response failed, was cut off, or is not to be used; `partial` holds what came. Once the
  *   signal has aborted its reason is thrown instead, whatever the chunks made of that.
  */
 export async function* assemble<Chunk>(

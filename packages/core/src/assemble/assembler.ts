@@ -12,7 +12,7 @@ export type Label = string | number
 /**
  * What a wire says of the response, piece by piece. The assembler makes the events and the message of it.
  *
- * Nothing is done twice: a delta costs O(its length), text is joined once, arguments are parsed at most twice (G13), and a member
+ * Nothing is done twice: a delta costs O(its length), text is joined once, arguments are parsed at most twice, and a member
  * that its tool needs is decoded once besides, when it is complete.
  */
 export interface Assembler {
@@ -41,7 +41,7 @@ export interface Assembler {
   response(info: ResponseInfo): void
   /**
    * The protocol's own end of the response, with its reason. Chunks may still follow (usage, late metadata). A response
-   * whose chunks end without it is truncated (G11).
+   * whose chunks end without it is truncated.
    */
   finish(reason: FinishReason): void
 }
@@ -63,7 +63,7 @@ export interface CallPiece {
   readonly nameMayGrow?: boolean
   readonly delta?: string | null | undefined
   readonly metadata?: ProviderMetadata
-  /** The provider runs this call itself, and this is its result; `null` as long as there is none (G16). */
+  /** The provider runs this call itself, and this is its result; `null` as long as there is none. */
   readonly providerResult?: unknown
   /**
    * This call may stand for others: it is not shown before its seal, when it is asked, with the parsed input, which ones. With

@@ -1,14 +1,14 @@
-/** Finds the members that a tool needs to start, in arguments that are still coming (H31). */
+/** Finds the members that a tool needs to start, in arguments that are still coming. */
 
 import type { OnMember } from './json-members.ts'
 
 /**
  * Is given each delta before the scanner is, and told by the scanner of each member. It keeps no more text than the member
- * that is coming, so that each piece is joined once, and decodes only keys and the needed members (G13).
+ * that is coming, so that each piece is joined once, and decodes only keys and the needed members.
  */
 export class NeededMembers {
   readonly #needs: readonly string[]
-  /** Members that end beyond so many code units do not count (G14). */
+  /** Members that end beyond so many code units do not count. */
   readonly #limit: number
   readonly #keys = new Set<string>()
   readonly #values = new Map<string, unknown>()
@@ -26,7 +26,7 @@ export class NeededMembers {
     this.#limit = limit
   }
 
-  /** The needed members, complete; nothing before that, nor where a key came twice or one of them is no JSON (H32). */
+  /** The needed members, complete; nothing before that, nor where a key came twice or one of them is no JSON. */
   get input(): Readonly<Record<string, unknown>> | undefined {
     if (this.#values.size < this.#needs.length) return undefined
     // Never an assignment: `__proto__` is a key like others (G14).

@@ -1,4 +1,4 @@
-/** A tool call while it streams: what the wire says of it goes in, its events come out in their order (B5). */
+/** A tool call while it streams: what the wire says of it goes in, its events come out in their order. */
 
 import type { ProviderMetadata, ToolCall } from '../vocabulary/message.ts'
 import type { InputLimits, ModelEvent } from '../vocabulary/model.ts'
@@ -49,7 +49,7 @@ export class StreamedCall {
     if (delta && !this.#stated) this.#write(delta)
   }
 
-  /** The provider states that the call is finished; of a nameless one that is kept in mind until it has its name (G8). */
+  /** The provider states that the call is finished; of a nameless one that is kept in mind until it has its name. */
   seal(text: string | undefined): void {
     if (this.#stated) return
     this.#stated = true
@@ -115,7 +115,7 @@ export class StreamedCall {
     if (delta !== '') this.#context.emit({ type: 'tool-input-delta', id: this.#standingId, delta })
   }
 
-  /** What the provider runs itself is not ours to start (G16). */
+  /** What the provider runs itself is not ours to start. */
   #ready(input: Readonly<Record<string, unknown>> | undefined): void {
     if (!input || this.#providerResult !== undefined) return
     this.#context.emit({ type: 'tool-input-ready', id: this.#standingId, name: this.#name, input })

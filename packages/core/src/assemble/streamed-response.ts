@@ -73,7 +73,7 @@ export class StreamedResponse implements Assembler {
     return undefined
   }
 
-  /** There are no more chunks: what is complete only now is shown, and what may run is sealed (G4). */
+  /** There are no more chunks: what is complete only now is shown, and what may run is sealed. */
   end(): FinishReason {
     const reason = this.#finishReason
     if (!reason) throw this.#failed('stream_truncated', 'the response was cut off: its stream had no terminal event')
@@ -132,7 +132,7 @@ export class StreamedResponse implements Assembler {
     this.#events[this.#made++] = event
   }
 
-  /** Made deterministically: the same stream gives the same ids (G10). `#ids` has the last number put behind each. */
+  /** Made deterministically: the same stream gives the same ids. `#ids` has the last number put behind each. */
   readonly #takeId = (own: string): string => {
     let id = own
     let n = this.#ids.get(own) ?? 0

@@ -15,7 +15,7 @@ export interface InputValue {
 }
 
 /**
- * Parsed at most twice: when the root object closed, and at the end if the text went on after that (G13). Members that a
+ * Parsed at most twice: when the root object closed, and at the end if the text went on after that. Members that a
  * tool needs are decoded once besides, each by itself.
  */
 export class ToolInput {

@@ -1,4 +1,4 @@
-/** Does the work of one background call: its start, its work, and what the model and the caller are told of it (I15). */
+/** Does the work of one background call: its start, its work, and what the model and the caller are told of it. */
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
@@ -21,7 +21,7 @@ import { boundedResult } from '../vocabulary/output-limits.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
-/** The origin of the messages that bring results of background calls (B19). */
+/** The origin of the messages that bring results of background calls. */
 const BACKGROUND_ORIGIN = 'background'
 
 /** The innermost of `wrapToolCall`: it begins the work, and answers with where to ask for the result. */
@@ -105,7 +105,7 @@ export function told({ callId, name, content, isError }: ToolMessage): UserMessa
   return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
 }
 
-/** JSON without its promise (B2). */
+/** JSON without its promise. */
 export function handleOf({ id, call, promise, stopped }: CallEntry): BackgroundHandle {
   const handle = { callId: id, name: call.name }
   // It has asked in the time between the last safe point and the hand-over.

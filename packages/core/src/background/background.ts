@@ -1,4 +1,4 @@
-/** Adds tools that work in the background: such a call is answered at once, and its work goes on beside the run (I15). */
+/** Adds tools that work in the background: such a call is answered at once, and its work goes on beside the run. */
 
 import { unheard } from '../flow/unheard.ts'
 import {
@@ -134,7 +134,7 @@ class Works implements BackgroundWorks<CallEntry> {
     if (stopped) throw stopped
   }
 
-  /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
+  /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too. */
   #begin({ key, id, tool, state, parent, requestedIn }: CallEntry, call: ToolCall): void {
     if (this.#works.has(key)) return
     const { calls, caller } = this.#run

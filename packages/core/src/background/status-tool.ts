@@ -1,4 +1,4 @@
-/** The tool with which the model of an agent with background tools finds out how such a call is doing (I16). */
+/** The tool with which the model of an agent with background tools finds out how such a call is doing. */
 
 import { stateOf } from '../run/run-view.ts'
 import { tool } from '../vocabulary/define-tool.ts'

@@ -1,4 +1,4 @@
-/** Whether each answer has the form that its asker wants: found out before the run goes on (P17). */
+/** Whether each answer has the form that its asker wants: found out before the run goes on. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { agentRunBy } from '../state/call-effect.ts'

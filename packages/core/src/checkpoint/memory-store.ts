@@ -3,7 +3,7 @@
 import { CheckpointConflictError } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
 
-/** Keeps text, so that what is loaded is a copy (L17). It holds every checkpoint until it is deleted or pruned. */
+/** Keeps text, so that what is loaded is a copy. It holds every checkpoint until it is deleted or pruned. */
 export function memoryStore(): CheckpointStore {
   const stored = new Map<string, { readonly revision: number; readonly savedAt: number; readonly text: string }>()
   return {

@@ -20,7 +20,7 @@ import type { Host } from './tool-host.ts'
 
 /**
  * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call; `why` gives the reason. One that goes on all the
- * same is abandoned when the grace time is over, and gives its slot back, so that a further execution need not wait for it (I9).
+ * same is abandoned when the grace time is over, and gives its slot back, so that a further execution need not wait for it.
  */
 export function executeTool<Result>(
   host: Host<Result>,
@@ -112,7 +112,7 @@ function noteCutOff<Result>(place: InSlot<Result>): void {
 
 const CUT_OFF = 'The call was cut off before its result was known: its effect may have happened.'
 
-/** What has stopped it alone, if that is a time limit, whoever set it: then that is its outcome, whatever comes later (I10, N11). */
+/** What has stopped it alone, if that is a time limit, whoever set it: then that is its outcome, whatever comes later. */
 function timedOut<Result>({ entry, invocation, signal }: InSlot<Result>): ToolTimeoutError | undefined {
   const reason: unknown = signal.reason
   const isOwn = reason instanceof ToolTimeoutError && reason !== entry.signal.reason

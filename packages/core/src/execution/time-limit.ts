@@ -1,4 +1,4 @@
-/** Runs a tool's function under its time limit (I10). */
+/** Runs a tool's function under its time limit. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
 import type { Flow } from '../flow/flow.ts'

@@ -103,7 +103,7 @@ function judge<Result>({ host, entry, invocation }: InSlot<Result>, tool: Tool, 
   entry.decide(movedTo(entry.state, invocation, 'judged', { effect, keys, mayBeEarly: isWithin(does, entry.most) }))
 }
 
-/** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes (L15). */
+/** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes. */
 async function admitted<Result>(place: InSlot<Result>, execution: Execution): Promise<void> {
   const { host, entry, invocation, slot, unstarted } = place
   const checked = performance.now()

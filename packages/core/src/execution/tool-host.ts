@@ -27,13 +27,13 @@ export interface Host<Result> {
    * its run works for, is committed. Rejects when one of the signals aborts.
    */
   waitForCommit?(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined
-  /** What the call has been answered (L7). */
+  /** What the call has been answered. */
   answers?(): readonly Json[]
   /** What went wrong beside the call. */
   warn?(message: string): void
-  /** Resolves when it is known, whatever comes, that the call may have happened (L15). Absent where nothing is kept. */
+  /** Resolves when it is known, whatever comes, that the call may have happened. Absent where nothing is kept. */
   readonly save?: (() => Promise<void>) | undefined
-  /** What an execution came to in a run before this one, given or thrown: it is not made again (L8). */
+  /** What an execution came to in a run before this one, given or thrown: it is not made again. */
   known?(invocation: Invocation): (() => Result) | undefined
   /** What it came to in this one, unless its call was aborted. */
   came?(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void

@@ -1,4 +1,4 @@
-/** Puts one listener on a signal, however many follow it: Node warns of more than ten (P20). */
+/** Puts one listener on a signal, however many follow it: Node warns of more than ten. */
 
 interface Following {
   readonly acts: Set<() => void>

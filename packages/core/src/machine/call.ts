@@ -87,7 +87,7 @@ export interface ExecutionState {
 /** What is known of the executions of a call. */
 export interface HasExecutions {
   readonly executions: readonly ExecutionState[]
-  /** How often it was executed in all processes (C14). Executions at work count. */
+  /** How often it was executed in all processes. Executions at work count. */
   readonly attempts: number
   /** The effect that an execution in an earlier process may have had, as the checkpoint says. */
   readonly effectBefore?: Effect | undefined
@@ -139,7 +139,7 @@ export interface MiddlewareHook {
 export interface CallState extends HasExecutions, HasFate {
   /** Tells it from all other calls of its run. */
   readonly number: number
-  /** An attempt that joins the call gives it its own id for it (O4). */
+  /** An attempt that joins the call gives it its own id for it. */
   readonly id: string
   /** Absent if no tool has the name that the call has. */
   readonly tool?: ToolFacts | undefined
@@ -168,7 +168,7 @@ export interface CallState extends HasExecutions, HasFate {
   readonly kept?: 'interrupted' | 'cancelled' | undefined
   /** Why it was told to stop. `cancelled`: somebody cancelled it, or the call that makes it. `stopped`: for any other reason. */
   readonly aborted?: 'cancelled' | 'stopped' | undefined
-  /** It was told to stop, and went on beyond its grace time (K12). */
+  /** It was told to stop, and went on beyond its grace time. */
   readonly isAbandoned?: true
   /** It waited for a commit when its run paused. Whatever it comes to is dropped, and it stays open. */
   readonly isParked?: true
@@ -181,7 +181,7 @@ export interface CallState extends HasExecutions, HasFate {
    * not repeated. `ended`: it has gone well, or failed.
    */
   readonly undo?: 'theirs' | 'before' | 'begun' | 'ended' | undefined
-  /** The end of an earlier process cut it off, and this process makes it again (L20). */
+  /** The end of an earlier process cut it off, and this process makes it again. */
   readonly isRerun?: true
   /** The question that it asks itself, by number. `by`: the wrap that asks; absent: its tool asks. */
   readonly ownQuestion?: { readonly question: number; readonly by?: MiddlewareHook }
@@ -203,7 +203,7 @@ export function eventOf(call: CallState): 'told' | 'waits' | 'dropped' {
 }
 
 /**
- * Whether a discarded call is undone (H23). `none`: there is nothing to undo. `due`: it has succeeded, maybe in an earlier process. `late`: it goes on beyond its grace
+ * Whether a discarded call is undone. `none`: there is nothing to undo. `due`: it has succeeded, maybe in an earlier process. `late`: it goes on beyond its grace
  * time, and it is undone if it succeeds. Not undone is what an earlier process may have made (`unknown`), and an execution that goes on
  * and that nobody waits for (`lost`).
  */

@@ -108,7 +108,7 @@ export function mayStartFor({ response }: Calls, attempt: number): boolean {
   return response.isOpen && !response.attempts.get(attempt)?.hasFailed
 }
 
-/** Whether only failed attempts request a call: it waits for a later attempt that requests the same (G11, H22). */
+/** Whether only failed attempts request a call: it waits for a later attempt that requests the same. */
 export function awaitsNextAttempt({ response }: Calls, { requestedBy, fate }: CallState): boolean {
   return (
     fate === 'provisional' &&

@@ -189,7 +189,7 @@ function movedOn(one: ExecutionState, stage: Stage, judgement: Judgement | undef
   return stage === 'entered' ? { ...one, stage, isEntered: true } : { ...one, stage }
 }
 
-/** An execution had an outcome in an earlier process, if one is known: it has that again, and is not made (L8). */
+/** An execution had an outcome in an earlier process, if one is known: it has that again, and is not made. */
 export function recalled(call: CallState, which: Invocation): CallState {
   const known = knownFor(call, which)
   if (!known) return call

@@ -177,7 +177,7 @@ export function callDiscarded(calls: Calls, number: number, cause: DiscardCause)
 
 /**
  * The run stops. `how`: a resume decides the fate of the calls that are provisional now, though this run's reader is told that they were
- * discarded; absent: no resume does. `keepsResults`: a call that has a message stays provisional (O8, O9). `isUndone`: nobody goes on
+ * discarded; absent: no resume does. `keepsResults`: a call that has a message stays provisional. `isUndone`: nobody goes on
  * with the run, so that it undoes what is discarded. Returns which became discarded.
  */
 export function runStopped(

@@ -20,7 +20,7 @@ export function keptFor<Some extends Kept>(which: Invocation, kept: readonly Som
   return kept.find(({ invocation }) => isSame(invocation, which))
 }
 
-/** What an execution of a call came to in an earlier process, if that is known: it has that outcome again, and is not made (L8). */
+/** What an execution of a call came to in an earlier process, if that is known: it has that outcome again, and is not made. */
 export function knownFor({ knownOutcomes = [] }: HasOutcomes, which: Invocation): KnownOutcome | undefined {
   return keptFor(which, knownOutcomes)
 }

@@ -6,7 +6,7 @@ import { type CallState, effectOf, hasKeys, hasSettled, type ToolFacts, wasEnter
 import { type Calls, callOf, keysIn } from './calls.ts'
 
 /**
- * The first provisional call with this content that the attempt does not request yet (H22), and that has read nothing stale (H26).
+ * The first provisional call with this content that the attempt does not request yet, and that has read nothing stale.
  *
  * @param coming - The tools of the calls that the response requests in front of it, and that are not made yet.
  */
@@ -26,8 +26,7 @@ export function joinableCall(
 /**
  * Whether a call has read too early for this attempt. That is so if another call now stands in front of it that must come first, because
  * the run has one slot or because they name the same key: then it has read what was there before a write, or will make calls that a read
- * in front must not see. A call that has not begun is never stale, and neither is one that did more than read: no effect is made twice
- * (H26).
+ * in front must not see. A call that has not begun is never stale, and neither is one that did more than read: no effect is made twice.
  */
 function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly (ToolFacts | undefined)[]): boolean {
   const { all, limit } = calls

@@ -85,7 +85,7 @@ export function answerRejected(steps: Steps): void {
   change(steps, { isOffered: false })
 }
 
-/** The gate has accepted the answer. It does not judge it again, whatever happens on the way up through the wraps (L11). */
+/** The gate has accepted the answer. It does not judge it again, whatever happens on the way up through the wraps. */
 export function answerAccepted(steps: Steps): void {
   enter(steps, 'over')
 }
@@ -115,7 +115,7 @@ function hasNews(steps: Steps, calls: Calls): boolean {
   return steps.waiting > 0 || (mayGoOn(steps) && unreadWorks(calls).length > 0)
 }
 
-/** Whether the answer that is offered may stand: the model must answer first what it has not read (K19, I17). */
+/** Whether the answer that is offered may stand: the model must answer first what it has not read. */
 export function mayStand(steps: Steps, calls: Calls): boolean {
   return steps.current?.isOffered === true && !hasNews(steps, calls)
 }

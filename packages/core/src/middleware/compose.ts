@@ -37,7 +37,7 @@ export interface WrapKind<Request, Event, Result> {
   problem?(result: Result): string | undefined
   /** What it returned, with a finish reason that fits its message. */
   fitted?(result: Result): Result
-  /** Whether a throw that is no `AgentError` is the middleware's own: a tool's passes through as it is (C17, C18). */
+  /** Whether a throw that is no `AgentError` is the middleware's own: a tool's passes through as it is. */
   readonly ownsThrows: boolean
   /** Of `wrapToolCall`: the call it goes round, and where what comes out of its wraps began. */
   readonly call?: CallEntry
@@ -94,7 +94,7 @@ function layer<Request, Event extends Typed, Result>(
     const note = (event: Event) => {
       passed = event
     }
-    /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
+    /** What the wrap leaves behind is closed, innermost first; nothing more is made for it. */
     const leave = () => {
       out = true
       return Promise.allSettled(made.map(close))
@@ -184,7 +184,7 @@ export function given<Value>(middleware: string, hook: string, check: () => Valu
   }
 }
 
-/** Core's own errors pass as they are, and so does what an abort brought about; anything else is the middleware's (C17). */
+/** Core's own errors pass as they are, and so does what an abort brought about; anything else is the middleware's. */
 export function blame(run: RunState, middleware: string, hook: string, thrown: unknown): unknown {
   if (thrown instanceof AgentError) return thrown
   if (run.signal.aborted) return run.signal.reason

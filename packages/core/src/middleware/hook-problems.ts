@@ -145,7 +145,7 @@ function withMethod(name: string): Is {
   return (value) => isRecord(value) && typeof value[name] === 'function'
 }
 
-/** The call that a wrap hands on, as a frozen copy: it may have another input, and is the one that was `given` (A14). Throws `TypeError`. */
+/** The call that a wrap hands on, as a frozen copy: it may have another input, and is the one that was `given`. Throws `TypeError`. */
 export function checkedCall(call: ToolCall, { type, id, name }: ToolCall): ToolCall {
   if (!isRecord(call) || !('input' in call)) throw new TypeError('it is no call with an input')
   return Object.freeze({ ...call, type, id, name })

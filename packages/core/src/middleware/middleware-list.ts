@@ -8,7 +8,7 @@ import { checkOptions, checkSchema, nearestName } from '../vocabulary/option-che
 /**
  * The list, frozen, with those of core as the outermost.
  *
- * @throws {ConfigError} One of them is no middleware, two have one name, or one stands where it must not (A2, O20).
+ * @throws {ConfigError} One of them is no middleware, two have one name, or one stands where it must not.
  */
 export function middlewareList(
   given: readonly Middleware[],
@@ -87,7 +87,7 @@ function checkNames(list: readonly Middleware[]): void {
   }
 }
 
-/** What stands outside comes first (O20). */
+/** What stands outside comes first. */
 function checkOrder(list: readonly Middleware[]): void {
   const places = new Map(list.map(({ name }, place) => [name, place]))
   const orders = list.flatMap(ordersOf)

@@ -1,4 +1,4 @@
-/** Finds out where a throw began that comes out of a call's wraps: in the tool, or in one of the wraps (P16). */
+/** Finds out where a throw began that comes out of a call's wraps: in the tool, or in one of the wraps. */
 
 import { byHand, type Flow } from '../flow/flow.ts'
 import { saysWhatBecame } from '../vocabulary/tool-errors.ts'

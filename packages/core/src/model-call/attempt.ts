@@ -117,13 +117,13 @@ function bounded(event: ModelEvent, limits: InputLimits): ModelEvent {
   }
 }
 
-/** The id of the call that an event announces: its start does, or, where a wrap lets no start through, the whole call (B5). */
+/** The id of the call that an event announces: its start does, or, where a wrap lets no start through, the whole call. */
 export function announcedId(event: WrapModelEvent): string | undefined {
   if (event.type === 'tool-input-start') return event.id
   return event.type === 'tool-input-closed' || event.type === 'tool-call' ? event.call.id : undefined
 }
 
-/** A model may end without a message, or say itself that its response is none; the assembler's never do (A19). */
+/** A model may end without a message, or say itself that its response is none; the assembler's never do. */
 function checkEnd(message: AssistantMessage): void {
   if (!isAssistantMessage(message)) {
     throw new ModelError('the model ended without a message', { code: 'stream_truncated', retryable: true })
@@ -152,7 +152,7 @@ function partialOf(error: unknown): AssistantMessage | undefined {
   return error instanceof ModelError ? error.partial : undefined
 }
 
-/** An abort of the run is the run's error, one by a wrap its reason; whatever else a model throws is a `ModelError` (A19). */
+/** An abort of the run is the run's error, one by a wrap its reason; whatever else a model throws is a `ModelError`. */
 function asAgentError(thrown: unknown, run: AbortSignal, request: AbortSignal): AgentError {
   if (run.aborted) return run.reason
   const error: unknown = request.aborted ? request.reason : thrown

@@ -21,7 +21,7 @@ import { PartialResponse } from './partial-response.ts'
 
 export interface ModelAnswer {
   readonly message: AssistantMessage
-  /** The attempt that stood, whose deltas joined are the text; absent if a wrap answered itself and none stands (B9). */
+  /** The attempt that stood, whose deltas joined are the text; absent if a wrap answered itself and none stands. */
   readonly attempt?: number
 }
 
@@ -66,7 +66,7 @@ interface Failure {
   readonly model: Model
 }
 
-/** The attempts of one model call. Each failed one is told of exactly once (J7): by the wrap that goes on, else by us. */
+/** The attempts of one model call. Each failed one is told of exactly once: by the wrap that goes on, else by us. */
 class Attempts implements Required<AttemptObserver> {
   readonly #run: RunState
   readonly #answers: Map<AssistantMessage, number> = new Map()
@@ -130,7 +130,7 @@ class Attempts implements Required<AttemptObserver> {
     return attemptOver(this.#run, attempt, brokeOff)
   }
 
-  /** The attempt that gave this message; if a wrap made it, the one its events belong to, or none (B9). */
+  /** The attempt that gave this message; if a wrap made it, the one its events belong to, or none. */
   of(message: AssistantMessage): number | undefined {
     return this.#answers.get(message) ?? (this.#latest() || undefined)
   }
@@ -143,7 +143,7 @@ class Attempts implements Required<AttemptObserver> {
     callAnnounced(this.#run, id, attempt, this.#standing.get(attempt))
   }
 
-  /** Shows the reader an event as it came out of all wraps, then what the call it tells of has emitted by now (B7). */
+  /** Shows the reader an event as it came out of all wraps, then what the call it tells of has emitted by now. */
   show(event: WrapModelEvent): void {
     const run = this.#run
     if (event.type === 'attempt-failed') this.#tell({ ...event, attempt: this.#meant(event) })

@@ -1,4 +1,4 @@
-/** Makes a model call on the side: it has a span and usage, no step and no events (N29), and only the wraps that are for such calls. */
+/** Makes a model call on the side: it has a span and usage, no step and no events, and only the wraps that are for such calls. */
 
 import type { Context } from '@opentelemetry/api'
 import { rejectInTurn } from '../flow/event-loop.ts'

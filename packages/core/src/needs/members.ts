@@ -1,4 +1,4 @@
-/** The members that a tool needs to start: what these are, and whether its calls may start so (H31, H32). */
+/** The members that a tool needs to start: what these are, and whether its calls may start so. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'

@@ -1,4 +1,4 @@
-/** What a call that has started with the members its tool needs still waits for: its whole input (H31, H32). */
+/** What a call that has started with the members its tool needs still waits for: its whole input. */
 
 import { type Coming, coming, unheard } from '../flow/unheard.ts'
 import type { CallEntry } from '../state/call-entry.ts'

@@ -1,4 +1,4 @@
-/** Warm-ups: what tools do for calls whose names are known and whose inputs are not (H33). */
+/** Warm-ups: what tools do for calls whose names are known and whose inputs are not. */
 
 import type { WarmUp, WarmUps } from '../state/capabilities.ts'
 import type { Tool } from '../vocabulary/tool.ts'

@@ -1,4 +1,4 @@
-/** Adds the `output` schema of an agent: how a model is asked for it, and what an answer makes of it (M14). */
+/** Adds the `output` schema of an agent: how a model is asked for it, and what an answer makes of it. */
 
 import type { CheckedOutput, OutputCapability, OutputOwner } from '../state/capabilities.ts'
 import type { Output } from '../vocabulary/agent-config.ts'
@@ -28,7 +28,7 @@ export function outputOf(schema: ToolSchema): Output {
 
 /**
  * The request as its model is asked. One that has no structured output of its own gets a tool that gives the output; where the
- * request forbids calls, that one alone may be called (F4).
+ * request forbids calls, that one alone may be called.
  */
 function withOutputTool(request: ModelRequest): ModelRequest {
   const { output, ...rest } = request

@@ -16,8 +16,8 @@ import { EventBuffer } from './event-buffer.ts'
 import { wholeRun } from './whole-run.ts'
 
 /**
- * A run at work. It goes on by itself, read or not (B11). Its events can be read once (B13); a reader that leaves before the end
- * aborts it (B10).
+ * A run at work. It goes on by itself, read or not. Its events can be read once; a reader that leaves before the end
+ * aborts it.
  */
 export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   readonly id: string
@@ -25,7 +25,7 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   readonly result: Promise<AgentResult<Output>>
   /**
    * Stops the run at a safe point, with a checkpoint from which `agent.resume` goes on; a stronger mode may follow, none
-   * weakens it (K4 to K11). Resolves when the run has ended: `ended` says that it came to its own end, `aborted` that its
+   * weakens it. Resolves when the run has ended: `ended` says that it came to its own end, `aborted` that its
    * signal was faster.
    *
    * @throws {ConfigError} An option is wrong.
@@ -143,7 +143,7 @@ function resumedId({ from }: Resumption): string {
   return isRun ? (from.runId as string) : ''
 }
 
-/** The events for whoever asks for them first (B13); `left` is told when that leaves before the end. */
+/** The events for whoever asks for them first; `left` is told when that leaves before the end. */
 function readOnce(buffer: EventBuffer | undefined, left: () => Promise<void>): () => AsyncIterator<AgentEvent> {
   let read = false
   return () => {

@@ -36,7 +36,7 @@ function completedAs(
   return run.work.checkpoints.take(run, 'completed', { messages, result })
 }
 
-/** The result that the checkpoint of a completed run holds (L19). */
+/** The result that the checkpoint of a completed run holds. */
 export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): CompletedResult | undefined {
   return result && Object.freeze({ ...result, messages, usage, warnings, steps: steps.begun })
 }
@@ -87,7 +87,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   })
 }
 
-/** What the history of a cancelled run ends with: what the model was saying, and an answer to each call (K14). */
+/** What the history of a cancelled run ends with: what the model was saying, and an answer to each call. */
 function soFar(run: RunState): readonly Message[] {
   const { state, partial } = run.steps
   const said = state.current?.phase === 'model' && partial ? [freeze(partial)] : []
@@ -100,7 +100,7 @@ function told(run: RunState, messages: readonly Message[]): readonly Message[] {
   return messages
 }
 
-/** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
+/** What a caller needs to go on after an error: every call answered, unless it is the history itself that is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
   inboxClosed(run.steps.state)
   await quiet(run, () => error)
@@ -153,8 +153,8 @@ function lost({ calls: { abandoned }, unknown }: RunState): Pick<ResultBase, 'ab
 }
 
 /**
- * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). A store that
- * hangs can be left by an abort (K1).
+ * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both. A store that
+ * hangs can be left by an abort.
  */
 async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<ResultBase, 'checkpointError'>> {
   if (!run.saver.isOn && run.isOutermost) return {}

@@ -1,4 +1,4 @@
-/** Holds events between a run and its reader: the run never waits for the reader, and the number of events that wait is bounded (B12). */
+/** Holds events between a run and its reader: the run never waits for the reader, and the number of events that wait is bounded. */
 
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { WaitingEvents } from './waiting-events.ts'

@@ -7,21 +7,21 @@ import { MiddlewareError, type OutputError } from '../vocabulary/errors.ts'
 import { callsOf, type FinishReason, type Message, textOf, withFittingReason } from '../vocabulary/message.ts'
 import { askHook } from './hooks.ts'
 
-/** What the model reads when a hook rejects an answer and says nothing (E11). */
+/** What the model reads when a hook rejects an answer and says nothing. */
 export const DEFAULT_FEEDBACK = 'This answer was not accepted. Please try again.'
 
 /** Who rejects an answer that does not fit, in events and as the origin of the feedback. */
 const OUTPUT_ORIGIN = 'output'
 
 export interface Accepted {
-  /** As the last hook left it (E7). */
+  /** As the last hook left it. */
   readonly message: Answer
   /** What the output schema made of it. */
   readonly output: unknown
 }
 
 /**
- * Asks the output schema, then the hooks, first to last; the first rejection ends the round (E6, M14). Gives the answer that
+ * Asks the output schema, then the hooks, first to last; the first rejection ends the round. Gives the answer that
  * stands, or nothing: then the feedback is in the history.
  */
 export async function askGate(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
@@ -63,7 +63,7 @@ export function reasonOf({ steps }: RunState, answer: Answer): FinishReason {
   return answer.role === 'assistant' ? answer.finishReason : (steps.state.current?.finishReason ?? 'other')
 }
 
-/** A direct result may stand before those of later calls: the gate sees it last all the same (E8). */
+/** A direct result may stand before those of later calls: the gate sees it last all the same. */
 function answersLast({ history: { last, messages } }: RunState, answer: Answer): readonly Message[] {
   return last === answer ? messages : [...messages.filter((message) => message !== answer), answer]
 }

@@ -26,7 +26,7 @@ export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
 
 /**
  * The history as all hooks of a name leave it: before… first to last, after… last to first. Each that has finished is remembered,
- * and so is what it changed (L8). `problem` says what is wrong with what a hook gave back, if anything is.
+ * and so is what it changed. `problem` says what is wrong with what a hook gave back, if anything is.
  */
 export async function runStateHooks(
   run: RunState,

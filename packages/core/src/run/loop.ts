@@ -113,7 +113,7 @@ async function think(run: RunState): Promise<AssistantMessage> {
   return lastAnswer(run)
 }
 
-/** Messages from outside of the steps enter the history: between two, and never between a call and its result (K18, I15). */
+/** Messages from outside of the steps enter the history: between two, and never between a call and its result. */
 function takeNews({ inbox, background, history }: RunState): void {
   for (const message of [...background.deliver(), ...inbox.take()]) history.append(message)
 }
@@ -168,7 +168,7 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   await run.events.taken()
 }
 
-/** The results in call order. A call that gives the output is not made: its input is its result (M14). */
+/** The results in call order. A call that gives the output is not made: its input is its result. */
 async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
   const made = await commitCalls(run, toMake(run, calls), run.steps.step.attempt)
@@ -201,7 +201,7 @@ function isEmpty(message: AssistantMessage): boolean {
   return message.finishReason === 'stop' && callsOf(message).length === 0 && textOf(message) === ''
 }
 
-/** The answer, if it stands: what the user or a background call has said in the meantime is to be answered first (K19, I17). */
+/** The answer, if it stands: what the user or a background call has said in the meantime is to be answered first. */
 async function judge(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
   const { background, steps, calls } = run
   await background.beforeEnd()
@@ -221,7 +221,7 @@ async function close(run: RunState, verdict: Accepted | undefined): Promise<void
   run.saver.soon()
 }
 
-/** The loop acts on the last message as `afterModel` left it (C9). */
+/** The loop acts on the last message as `afterModel` left it. */
 function lastAnswer({ history }: RunState): AssistantMessage {
   return history.last as AssistantMessage
 }

@@ -10,20 +10,20 @@ import { checkOptions } from '../vocabulary/option-checks.ts'
 import type { Run } from '../vocabulary/tool.ts'
 import { stateOf } from './run-view.ts'
 
-/** A run-local value that checkpoints hold: set before an interrupt, it is there after the resume (L11). */
+/** A run-local value that checkpoints hold: set before an interrupt, it is there after the resume. */
 export interface Cell<Value> {
   /**
    * `initial` until it is set. JSON, frozen once it is set: to change it, set another.
    *
-   * @throws {TypeError} On setting what the schema refuses or JSON cannot hold; the old value stays (D4).
+   * @throws {TypeError} On setting what the schema refuses or JSON cannot hold; the old value stays.
    */
   value: Value
-  /** Back to `initial` (D3). */
+  /** Back to `initial`. */
   delete(): void
 }
 
 export interface CellOptions<Value> {
-  /** Names the value in checkpoints: one of its own in each agent, else the second to be used throws {@link ConfigError} (D4). */
+  /** Names the value in checkpoints: one of its own in each agent, else the second to be used throws {@link ConfigError}. */
   readonly key: string
   /** Checks at once, without a promise, what is set, and what a checkpoint held. */
   readonly schema: StandardSchemaV1<unknown, Value>
@@ -32,7 +32,7 @@ export interface CellOptions<Value> {
 
 /**
  * An accessor of a value that each run has of its own: `create` runs once, at the first use in a run, and every hook, wrap and
- * tool of that run gets the same value (D1). Nothing keeps the value alive once the run is over (D5). Given a key and a schema
+ * tool of that run gets the same value. Nothing keeps the value alive once the run is over. Given a key and a schema
  * instead, the accessor gives a {@link Cell}, whose value is in the checkpoint.
  *
  * The accessor throws `TypeError` when called with anything but a `Run`.

@@ -19,7 +19,7 @@ export function viewOf(state: RunState, actor: Actor): Run {
   return new RunView(state, actor)
 }
 
-/** The state behind a view. Throws `TypeError` for anything else (D5). */
+/** The state behind a view. Throws `TypeError` for anything else. */
 export function stateOf(run: Run): RunState {
   return RunView.behind(run).state
 }
@@ -118,7 +118,7 @@ class RunView implements Run {
     this.#state.telemetry.annotate(attributes, callId)
   }
 
-  /** What is done for a call that was abandoned or discarded reaches nothing (K13). */
+  /** What is done for a call that was abandoned or discarded reaches nothing. */
   get #isOver(): boolean {
     const { call, execution } = this.#actor
     if (!call) return false

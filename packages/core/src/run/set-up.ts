@@ -1,4 +1,4 @@
-/** Makes the set-up of a run from its agent's, as hooks and wraps leave it, and checks it (A3). */
+/** Makes the set-up of a run from its agent's, as hooks and wraps leave it, and checks it. */
 
 import type { RunState } from '../state/run.ts'
 import type { Output } from '../vocabulary/agent-config.ts'
@@ -28,7 +28,7 @@ export function withOwnTools({ work }: RunState, setup: AgentSetup): AgentSetup 
   return tools === setup.tools ? setup : Object.freeze({ ...setup, tools: Object.freeze(tools) })
 }
 
-/** Checks a set-up that a hook or wrap has made (A3). Its tools are a {@link toolList}. */
+/** Checks a set-up that a hook or wrap has made. Its tools are a {@link toolList}. */
 export function checkSetup(setup: AgentSetup, output: Output | undefined): AgentSetup {
   checkModel(setup.model)
   checkTypes('string', { instructions: setup.instructions })

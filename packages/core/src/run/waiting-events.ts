@@ -1,4 +1,4 @@
-/** Holds the events that wait for a run's reader, in order. Beyond a limit, some make room for others (B12, I3). An event costs the same, however many wait. */
+/** Holds the events that wait for a run's reader, in order. Beyond a limit, some make room for others. An event costs the same, however many wait. */
 
 import type { AgentEvent } from '../vocabulary/events.ts'
 
@@ -10,7 +10,7 @@ export class WaitingEvents {
   readonly #events: Map<number, AgentEvent> = new Map()
   #first = 0
   #next = 0
-  /** Of each call the progress nobody has taken yet: the newest wins (I3). */
+  /** Of each call the progress nobody has taken yet: the newest wins. */
   readonly #progress: Map<string, number> = new Map()
   /** Of each part the latest delta, as long as nothing but deltas and progress, which comes and goes, is behind it. */
   readonly #deltas: Map<string, number> = new Map()

@@ -41,7 +41,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
   }
 }
 
-/** Puts the run where it goes on. Gives the result of one that has come to its end already (L19). */
+/** Puts the run where it goes on. Gives the result of one that has come to its end already. */
 async function restored(run: RunState, resume: Resumption): Promise<CompletedResult | undefined> {
   const checkpoint = await run.work.checkpoints.load(run, resume)
   if (checkpoint.trace) run.telemetry.resumes(checkpoint.trace)

@@ -1,4 +1,4 @@
-/** The path from an agent to the tool, hook or wrap that asks a question in one of its runs (L4). */
+/** The path from an agent to the tool, hook or wrap that asks a question in one of its runs. */
 
 import type { MiddlewareHook } from '../machine/call.ts'
 import { canonical } from '../vocabulary/canonical.ts'

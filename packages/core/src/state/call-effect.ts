@@ -22,7 +22,7 @@ export interface Bounds {
   readonly keys?: ResourceKeys | undefined
 }
 
-/** Never throws: a throw of `effect`, `reads` or `writes` counts as `external` without keys (H4). */
+/** Never throws: a throw of `effect`, `reads` or `writes` counts as `external` without keys. */
 export function judgeCall(tool: Tool, input: unknown): CallEffect {
   try {
     return { effect: effectOf(tool, input), keys: keysOf(tool, input) }

@@ -66,7 +66,7 @@ export class CallEntry {
   /** Its number in its table. */
   readonly number: number
   readonly table: CallHome
-  /** The key that stands for it in checkpoints, and the tool's `idempotencyKey` (H25). */
+  /** The key that stands for it in checkpoints, and the tool's `idempotencyKey`. */
   key: string
   /** As it was requested; of one that started with the members it needs, only with these until its input is whole. */
   call: ToolCall
@@ -106,7 +106,7 @@ export class CallEntry {
   readonly signal: AbortSignal = this.#controller.signal
   /** It is committed or discarded: at once if it was never provisional. */
   readonly decided: Coming<void>
-  /** Rejects with its signal's reason when the call has gone on beyond its grace time (K12). */
+  /** Rejects with its signal's reason when the call has gone on beyond its grace time. */
   readonly abandoned: Coming<never> = coming()
   #timer: ReturnType<typeof timer>
 
@@ -261,7 +261,7 @@ export class CallEntry {
     })
   }
 
-  /** Aborts this call if it is at work, and its tool allows that; gives whether it did (I4). */
+  /** Aborts this call if it is at work, and its tool allows that; gives whether it did. */
   cancel(grace: number): boolean {
     if (this.settled || this.discarded) return false
     if (this.tool?.cancelable === false) throw new NotCancelableError(this.id, this.tool.name)

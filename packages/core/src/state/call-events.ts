@@ -1,4 +1,4 @@
-/** Tells the reader of calls: nothing before the model event that announces a call, and nothing after the call is over (B7, B8). */
+/** Tells the reader of calls: nothing before the model event that announces a call, and nothing after the call is over. */
 
 import { eventOf } from '../machine/call.ts'
 import { told } from '../machine/decide-call.ts'
@@ -75,7 +75,7 @@ export class CallEvents {
     this.#emit(entry, { type: 'tool-settled', ...ofCall(entry), provisional: true })
   }
 
-  /** What its flow gives. Once the call is aborted that is closed at its next event: it would go on all the same (I14). */
+  /** What its flow gives. Once the call is aborted that is closed at its next event: it would go on all the same. */
   yielded(entry: CallEntry, event: ToolEvent): void {
     entry.signal.throwIfAborted()
     if (event.type === 'custom') this.custom(entry, { source: entry.call.name, ...event })
@@ -88,7 +88,7 @@ export class CallEvents {
 
   /**
    * The reader has been told of the call: what it has emitted follows, and what the calls it made have. One that started with the
-   * members it needs is told of with its whole input, as it would be anyway (H16).
+   * members it needs is told of with its whole input, as it would be anyway.
    */
   show(entry: CallEntry, call: ToolCall = entry.call): void {
     for (const one of callShown(entry.table.state, entry.number).flatMap((number) => entry.table.of(number) ?? [])) {
@@ -117,7 +117,7 @@ export class CallEvents {
       this.#run.events.push({ type: 'tool-discarded', ...ofCall(entry), cause: entry.discarded })
   }
 
-  /** What settles when the checkpoint is taken is open in it: a resume tells of its end (K15). */
+  /** What settles when the checkpoint is taken is open in it: a resume tells of its end. */
   ended(entry: CallEntry): void {
     const { id, message } = entry
     if (message && !this.#run.checkpoint && entry.decide(told(entry.state, 'ended')))

@@ -1,4 +1,4 @@
-/** Keeps how a call is doing: `run.toolStatus` returns it (I6). */
+/** Keeps how a call is doing: `run.toolStatus` returns it. */
 
 import { type CallState, hasAbandoned } from '../machine/call.ts'
 import { freeze } from '../vocabulary/history.ts'
@@ -56,7 +56,7 @@ export class CallStatus {
 
   /**
    * What a tool yielded, as it is shown: progress is clamped to 0..1 and never goes down; a lower or non-finite one shows as the
-   * last (I2). The metadata is a frozen copy: a tool may go on with its own (P15).
+   * last. The metadata is a frozen copy: a tool may go on with its own.
    */
   report({ progress, message, metadata: given }: Progress): Progress {
     const metadata = given === undefined ? undefined : freeze(copyOf(given))

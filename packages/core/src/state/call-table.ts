@@ -78,8 +78,8 @@ export class CallTable implements CallHome {
   }
 
   /**
-   * The key of a call about to be made: run, step, tool, a hash of the input, and the how-manieth such call of its step it is
-   * (H25). Never the provider's id, which changes on a retry; but a call that no response requested has nothing else. The key of a call
+   * The key of a call about to be made: run, step, tool, a hash of the input, and the how-manieth such call of its step it is.
+   * Never the provider's id, which changes on a retry; but a call that no response requested has nothing else. The key of a call
    * that another one makes is its maker's key with its id.
    */
   keyOf(call: ToolCall, step: number, isRequested: boolean, maker?: CallEntry): string {
@@ -93,7 +93,7 @@ export class CallTable implements CallHome {
     return stem + number
   }
 
-  /** Of a call whose input is not whole yet: it is entered by its id (H25). */
+  /** Of a call whose input is not whole yet: it is entered by its id. */
   keyOfStart(call: ToolCall): string {
     return `${this.#runId}/${call.id}`
   }
@@ -208,7 +208,7 @@ export class CallTable implements CallHome {
     }
   }
 
-  /** The entry goes on under the id that a later attempt gave its call (O4). */
+  /** The entry goes on under the id that a later attempt gave its call. */
   renamed(entry: CallEntry): void {
     this.#byScopedId.set(scopedId(entry.id, ownerOf(entry)), entry)
   }

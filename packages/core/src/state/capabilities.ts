@@ -63,7 +63,7 @@ export interface CheckpointCapability<Run, Call> {
   /** What saves the run, with all that are inside of it. */
   saverOf(run: Run): Saver<Call>
   /**
-   * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it (L13).
+   * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it.
    *
    * @throws {CheckpointStoreError} The run holds what JSON cannot.
    */
@@ -74,7 +74,7 @@ export interface CheckpointCapability<Run, Call> {
   hasFinalAnswer(value: unknown): boolean
   /** Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest. */
   load(run: Run, resumption: Resumption): Promise<Checkpoint>
-  /** The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on (L19). */
+  /** The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on. */
   claim(run: Run, resumed: Resumed): Promise<void>
   /** The run ends before that: the calls of the checkpoint are what they were. */
   keepUnclaimed(run: Run): void
@@ -92,7 +92,7 @@ export interface Saver<Call> {
   /**
    * Resolves when the state of this moment, or a later one, is stored.
    *
-   * @throws {CheckpointStoreError} The store failed (L16).
+   * @throws {CheckpointStoreError} The store failed.
    * @throws {CheckpointConflictError} Somebody else has saved this run in the meantime.
    */
   now(): Promise<void>

@@ -3,7 +3,7 @@
 import { ConfigError } from '../vocabulary/errors.ts'
 import type { Json } from '../vocabulary/message.ts'
 
-/** The cells of a run, by key: what a checkpoint has of them. Once it is over it keeps none (D5). */
+/** The cells of a run, by key: what a checkpoint has of them. Once it is over it keeps none. */
 export class CellValues {
   readonly #owners: Map<string, object> = new Map()
   #values: Map<string, Json> = new Map()

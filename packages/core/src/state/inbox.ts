@@ -1,4 +1,4 @@
-/** Keeps the user messages that were sent to a run at work, until their safe point (K18). `machine/steps.ts` decides whether a message is taken. */
+/** Keeps the user messages that were sent to a run at work, until their safe point. `machine/steps.ts` decides whether a message is taken. */
 
 import type { Halt } from '../machine/halt.ts'
 import { inboxClosed, messagesWait, type Steps, takesMessages } from '../machine/steps.ts'

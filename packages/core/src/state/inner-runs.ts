@@ -1,4 +1,4 @@
-/** Keeps the runs inside the calls of a run: they are saved and cancelled with it (K16). */
+/** Keeps the runs inside the calls of a run: they are saved and cancelled with it. */
 
 import type { CancelMode, CancelOptions } from '../vocabulary/cancel.ts'
 

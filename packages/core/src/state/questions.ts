@@ -19,7 +19,7 @@ export class Questions {
     return this.#at(canonical(address)).answers
   }
 
-  /** The id of an asker's next question (L5). */
+  /** The id of an asker's next question. */
   nextId(runId: string, address: Address): string {
     const text = canonical(address)
     const { answers, past } = this.#at(text)

@@ -41,7 +41,7 @@ export class RunCalls {
   wanted = 0
   /** Those that the loop waits for: one of these that fails ends the run. */
   awaited: readonly CallEntry[] = []
-  /** Ids of calls that were no longer waited for (K12). */
+  /** Ids of calls that were no longer waited for. */
   readonly abandoned: string[] = []
   readonly #run: Owner
   /** How many calls have ended. */
@@ -61,7 +61,7 @@ export class RunCalls {
   }
 
   /**
-   * What is told of a call, as long as it is remembered (I6): until the time for that is over, or many more have ended. Without timers:
+   * What is told of a call, as long as it is remembered: until the time for that is over, or many more have ended. Without timers:
    * a call is forgotten when somebody looks for it.
    */
   remembered(status: CallStatus): ToolStatus | undefined {

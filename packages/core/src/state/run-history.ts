@@ -8,7 +8,7 @@ import { type AssistantMessage, callsOf, type Message, type ToolMessage } from '
 import type { AgentState } from '../vocabulary/middleware.ts'
 
 export class RunHistory {
-  /** Ids that calls have, or may get: no other call gets them (G10). */
+  /** Ids that calls have, or may get: no other call gets them. */
   readonly takenIds: Set<string> = new Set()
   /** The same, for models and the wraps round them. */
   readonly ids: ReadonlySet<string> = new ReadOnlySet(this.takenIds)
@@ -59,8 +59,7 @@ export class RunHistory {
   }
 
   /**
-   * The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay
-   * (A14).
+   * The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay.
    */
   replaceAnswer(old: AssistantMessage | ToolMessage, answer: AssistantMessage): AssistantMessage {
     if (old.role === 'tool' || callsOf(old).length > 0) return this.append(answer)
@@ -84,7 +83,7 @@ export class RunHistory {
     return messages.slice(same).flatMap((message, index) => (old?.has(message) ? [] : [same + index]))
   }
 
-  /** Throws {@link HistoryError} unless its calls and results pair up (A15). */
+  /** Throws {@link HistoryError} unless its calls and results pair up. */
   checkPairs(): void {
     this.#pairs ??= new Pairs()
     this.#pairs.check(this.messages)

@@ -1,4 +1,4 @@
-/** The state of one run. Everything that changes is here: the agent itself never changes (A4). */
+/** The state of one run. Everything that changes is here: the agent itself never changes. */
 
 import type { Context } from '@opentelemetry/api'
 import type { MiddlewareHook } from '../machine/call.ts'
@@ -94,17 +94,17 @@ export class RunState {
   usage: Usage = Object.freeze({})
   /** What a hook or wrap asks: a call's own question is with the call. */
   asking: Asking | undefined
-  /** Ids of calls that a run before this one had started, and that may have happened (L21). */
+  /** Ids of calls that a run before this one had started, and that may have happened. */
   unknown: readonly string[] = []
-  /** Effects whose calls are made again if they were cut off; those of `calls` always are (L20). */
+  /** Effects whose calls are made again if they were cut off; those of `calls` always are. */
   rerun: readonly Effect[] = ['read']
-  /** Its last; of a cancelled run, taken before anything was torn down (K4). */
+  /** Its last; of a cancelled run, taken before anything was torn down. */
   checkpoint: Checkpoint | undefined
   /** What it goes on from, if it does. */
   resumed: Resumed | undefined
   /** What of that is not among its calls yet. */
   unclaimed: Pick<Checkpoint, 'calls' | 'undos' | 'tools' | 'interrupts'> | undefined
-  /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
+  /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run. */
   scope: object = {}
   /** The call of another run that it works for, if it does. */
   readonly caller: CallEntry | undefined
@@ -161,7 +161,7 @@ export class RunState {
     return this.outer === undefined
   }
 
-  /** Whether it is cancelled at once, or a run that it is inside of is: a resume goes on from there, unless an abort has won (K11). */
+  /** Whether it is cancelled at once, or a run that it is inside of is: a resume goes on from there, unless an abort has won. */
   get isCancelledNow(): boolean {
     return this.halt.state.stop === 'cancel' || (this.#nesting?.run.isCancelledNow ?? false)
   }
@@ -241,13 +241,13 @@ export class RunState {
     return this.#nesting ? this.#nesting.run.outerId(`${this.#nesting.entry.id}/${callId}`) : callId
   }
 
-  /** A call that had been started when an earlier run of its checkpoint was cut off (L21). */
+  /** A call that had been started when an earlier run of its checkpoint was cut off. */
   mayHaveHappened(callId: string): void {
     this.unknown = [...this.unknown, callId]
     this.#nesting?.run.mayHaveHappened(`${this.#nesting.entry.id}/${callId}`)
   }
 
-  /** A call that goes on, and that nobody waits for any more (K12). */
+  /** A call that goes on, and that nobody waits for any more. */
   noLongerWaitedFor(callId: string): void {
     this.calls.abandoned.push(callId)
     this.#nesting?.run.noLongerWaitedFor(`${this.#nesting.entry.id}/${callId}`)

@@ -1,4 +1,4 @@
-/** Limits how many executions of one tool are at work at once, over all runs and stand-alone calls (I7). */
+/** Limits how many executions of one tool are at work at once, over all runs and stand-alone calls. */
 
 import type { Tool } from '../vocabulary/tool.ts'
 import { ToolBusyError } from '../vocabulary/tool-errors.ts'
@@ -45,7 +45,7 @@ export class Seat {
   /**
    * Takes a slot for an execution, and gives what gives it back; nothing if there is none. While a call that this one works for has a
    * slot of the tool, in this run or in one above it, the two share that: else the call would wait for itself. Throws
-   * {@link ToolBusyError} where there is none and the call must not wait (I8); one that is made early may, until the loop commits it (O6).
+   * {@link ToolBusyError} where there is none and the call must not wait; one that is made early may, until the loop commits it.
    */
   take(): (() => void) | undefined {
     const slot = this.#slotAbove() ?? this.#queue.take()

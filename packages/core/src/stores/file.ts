@@ -9,7 +9,7 @@ import { ConfigError } from '../vocabulary/errors.ts'
 
 /**
  * Keeps checkpoints in the folder, which is made when it is first written to, for this user alone. What is written is
- * synced beside the old and renamed over it, so that a kill or a loss of power leaves the old or the new (L17). Between
+ * synced beside the old and renamed over it, so that a kill or a loss of power leaves the old or the new. Between
  * processes, too, one of several savers over one revision wins, without a lock that a killed one could leave
  * (docs/decisions/0008). It needs the atomic renames of a local POSIX file system.
  *

@@ -16,7 +16,7 @@ export interface SqliteStore extends CheckpointStore {
 
 /**
  * Opens the database, and makes it if there is none; `:memory:` is one of its own. Every save is one statement, so that of
- * two processes saving over one revision one wins, and on the disk when it resolves (L17). `node:sqlite` is synchronous: a
+ * two processes saving over one revision one wins, and on the disk when it resolves. `node:sqlite` is synchronous: a
  * save takes the thread for a write to the disk, and for at most 5 s while another process writes.
  * @throws {ConfigError} The path is none, or this Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
  * @throws {CheckpointStoreError} The file cannot be opened, or is no database; `cause` is SQLite's error.

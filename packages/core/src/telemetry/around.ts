@@ -132,7 +132,7 @@ export class Telemetry {
     this.#scope.annotations.delete(callId)
   }
 
-  /** The run's span, for whoever resumes the run (L12). */
+  /** The run's span, for whoever resumes the run. */
   get trace(): Trace | undefined {
     const context = this.#run && trace.getSpanContext(this.#run.context)
     if (!context || !isSpanContextValid(context)) return undefined

@@ -43,7 +43,7 @@ export interface ExecutionFacts {
   readonly open: OpenSpan
   /** It asked for its slot before the model call had stood. */
   readonly early: boolean
-  /** The how-manieth of its call, from 1 (C14). */
+  /** The how-manieth of its call, from 1. */
   readonly attempt: number
   /** The same for a resume. */
   readonly invocation: Invocation

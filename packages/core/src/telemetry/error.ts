@@ -1,6 +1,6 @@
 /**
  * An error on its span: whether it is a failure, the word for it, and the exception, which is recorded once in a trace. The words are
- * the `error.type` of spans and of what is measured. There are few, and none is a provider's (P13).
+ * the `error.type` of spans and of what is measured. There are few, and none is a provider's.
  */
 
 import { SpanStatusCode } from '@opentelemetry/api'

@@ -22,7 +22,7 @@ import { beginCall, startCall } from './start-call.ts'
 
 /**
  * The result of a call of the response that is coming, or of one that a tool or wrap makes on the side. It is made at most once. Never
- * throws: it rejects, and nobody need wait for it (K13).
+ * throws: it rejects, and nobody need wait for it.
  */
 export function callTool(
   run: RunState,

@@ -14,8 +14,8 @@ import { beginCall, startCall } from './start-call.ts'
 
 /**
  * Commits those of these calls that were made, makes the others, and discards the rest. Gives the messages in call order, under the
- * names the model wrote (M9). If a tool ends the run, its siblings are aborted and waited for first (A12); one that asks, or that
- * no longer starts, stays open, and the others finish (L3).
+ * names the model wrote. If a tool ends the run, its siblings are aborted and waited for first; one that asks, or that
+ * no longer starts, stays open, and the others finish.
  */
 export async function commitCalls(
   run: RunState,
@@ -75,7 +75,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
   }
 }
 
-/** An early call ends the run: its siblings are entered first, except for those that wait for each other's keys (H16). */
+/** An early call ends the run: its siblings are entered first, except for those that wait for each other's keys. */
 async function enterAll({ calls }: RunState, entries: readonly CallEntry[]): Promise<void> {
   for (const entry of entries) putAtEnd(calls.table.state, entry.number)
   await within(0, calls.idle())

@@ -50,7 +50,7 @@ export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone
   if (isUndone) undoKept(run)
 }
 
-/** An abort has won over the cancel that kept them: no resume decides on them any more (K11, H23). */
+/** An abort has won over the cancel that kept them: no resume decides on them any more. */
 function undoKept(run: RunState): void {
   const { calls } = run
   for (const entry of calls.entries()) {
@@ -67,7 +67,7 @@ export function discardAll(run: RunState, cause: DiscardCause, except: Iterable<
   tellAll(run, discarded, cause)
 }
 
-/** Discards a call, and those it made, while it is provisional: it alone is aborted, and nobody sees its result (H20). */
+/** Discards a call, and those it made, while it is provisional: it alone is aborted, and nobody sees its result. */
 export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): void {
   tellAll(run, callDiscarded(run.calls.table.state, entry.number, cause), cause)
 }
@@ -134,7 +134,7 @@ export function closeCall(run: RunState, entry: CallEntry): void {
 
 /**
  * The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. What a stopped run has made
- * early stays as it is, for its resume (O8, O9).
+ * early stays as it is, for its resume.
  */
 export function abortCalls(run: RunState, reason: unknown): void {
   const { calls, config } = run

@@ -9,7 +9,7 @@ import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 
 /**
- * Undoes a discarded call if it had succeeded (H23); it is waited for as long as an aborted tool is. Gives whether that
+ * Undoes a discarded call if it had succeeded; it is waited for as long as an aborted tool is. Gives whether that
  * went well, or nothing where there was nothing to undo. A failure is a warning, and changes nothing else.
  */
 export async function compensate(run: RunState, entry: CallEntry): Promise<boolean | undefined> {

@@ -1,4 +1,4 @@
-/** Finds the call that was already made for a requested one: under its id, or for an earlier attempt that requested the same (H22). */
+/** Finds the call that was already made for a requested one: under its id, or for an earlier attempt that requested the same. */
 
 import { callJoined } from '../machine/decide-calls.ts'
 import { mayStart } from '../machine/halt.ts'

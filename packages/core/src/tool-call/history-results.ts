@@ -10,7 +10,7 @@ import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './no-result-message.ts'
 
-/** The result of each call, or what became of it, which the reader is told then (A14, B6). */
+/** The result of each call, or what became of it, which the reader is told then. */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
@@ -23,7 +23,7 @@ export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessag
   })
 }
 
-/** The same for calls that a checkpoint keeps open, early ones included: a resume tells of their end (K14, K15). */
+/** The same for calls that a checkpoint keeps open, early ones included: a resume tells of their end. */
 export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
@@ -61,7 +61,7 @@ export function settleAs(entry: CallEntry, message: ToolMessage): void {
   entry.status.end(message.isError ? 'error' : 'ok')
 }
 
-/** The result as the history has it: under the name the model wrote (M9). */
+/** The result as the history has it: under the name the model wrote. */
 export function inWordsOf(call: ToolCall | undefined, message: ToolMessage): ToolMessage {
   return !call || call.name === message.name ? message : freeze({ ...message, name: call.name })
 }

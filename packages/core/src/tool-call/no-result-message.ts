@@ -3,7 +3,7 @@
 import { messageOf } from '../vocabulary/errors.ts'
 import type { FinishReason, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 
-/** The message of a call that failed: the model reads what was wrong, without a stack (A11). */
+/** The message of a call that failed: the model reads what was wrong, without a stack. */
 export function errorMessage(call: ToolCall, thrown: unknown): ToolMessage {
   return textMessage(call, messageOf(thrown), true)
 }
@@ -24,17 +24,17 @@ export function cutOffMessage(call: ToolCall, started: boolean): ToolMessage {
   return textMessage(call, cutOffText(started), true)
 }
 
-/** What the model reads, after a resume, of a call that had been started and is not made again (L21). */
+/** What the model reads, after a resume, of a call that had been started and is not made again. */
 export function mayHaveHappenedText(cancelled: boolean): string {
   const what = cancelled ? 'the run was cancelled' : 'the run was cut off'
   return `This call was started, and ${what} before its result was known: it may have happened. It was not made again.`
 }
 
-/** What the model reads of a background call that asks, and whoever reads the history of its tool (I15). */
+/** What the model reads of a background call that asks, and whoever reads the history of its tool. */
 export const NO_ANSWER =
   'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.'
 
-/** What the model reads of a call that was cancelled, alone (I4). */
+/** What the model reads of a call that was cancelled, alone. */
 export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage {
   const text = started
     ? 'The call was cancelled while it was at work: it was cut off, and its effect may have happened.'
@@ -43,8 +43,8 @@ export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage 
 }
 
 /**
- * What the model reads of calls whose response must not be acted on (A17, A18). It is the same whether one had started early by then
- * or not, and so says neither (H16, H26).
+ * What the model reads of calls whose response must not be acted on. It is the same whether one had started early by then
+ * or not, and so says neither.
  */
 export function forbiddenText(reason: FinishReason): string {
   if (reason === 'length') return 'No result: the response was cut off at its token limit before it was complete.'
@@ -52,7 +52,7 @@ export function forbiddenText(reason: FinishReason): string {
   return 'No result: the response ended for a reason that does not allow tool calls.'
 }
 
-/** What the model would read of calls in the last permitted step (A10). */
+/** What the model would read of calls in the last permitted step. */
 export function stepLimitText(maxSteps: number): string {
   return `Not run: the limit of ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} is reached, so no model call could read the result.`
 }

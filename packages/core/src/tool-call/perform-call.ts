@@ -25,7 +25,7 @@ import { errorMessage } from './no-result-message.ts'
 import { RunHost } from './run-host.ts'
 import { warnOnceCommitted } from './wait-for-commit.ts'
 
-/** Whatever is thrown on the way is the call's error result, except an `AgentError`, which ends the run (A11, A12, C18). */
+/** Whatever is thrown on the way is the call's error result, except an `AgentError`, which ends the run. */
 export async function performCall(run: RunState, entry: CallEntry): Promise<Result> {
   const throws = new WrapThrows()
   const { inputLimits, outputLimits, prepareInput } = run.config

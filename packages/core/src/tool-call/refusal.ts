@@ -17,7 +17,7 @@ export interface Refusal {
   readonly isAnswer: boolean
 }
 
-/** Why none of these calls may run: how the response ended (A17, A18), or that nothing could read their results (A10). */
+/** Why none of these calls may run: how the response ended, or that nothing could read their results. */
 export function refusalOf(
   run: RunState,
   { finishReason }: AssistantMessage,

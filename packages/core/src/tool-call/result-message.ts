@@ -1,4 +1,4 @@
-/** Makes the message that the model reads from the output of a tool (M12). */
+/** Makes the message that the model reads from the output of a tool. */
 
 import { unheard } from '../flow/unheard.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
@@ -12,7 +12,7 @@ import { ToolOutputError } from '../vocabulary/tool-errors.ts'
 
 /**
  * The message of a call that went well; whether it is too large is checked again when its wraps are out. Throws {@link ToolOutputError}
- * when the model could not read its output (M12).
+ * when the model could not read its output.
  */
 export function resultMessage(call: ToolCall, tool: Tool, output: unknown, limits: OutputLimits): ToolMessage {
   const content = readable(tool, output)
@@ -71,7 +71,7 @@ function written(tool: Tool, output: unknown, most: number): Written {
   throw unreadable(tool, `returned ${withArticle(typeof output)}, which is no JSON; give the tool a toContent`)
 }
 
-/** What ends the run ends it wherever it is thrown (A12). */
+/** What ends the run ends it wherever it is thrown. */
 function unreadable({ name }: Tool, problem: string, cause?: unknown): Error {
   return cause instanceof AgentError ? cause : new ToolOutputError(name, problem, { cause })
 }

@@ -1,11 +1,11 @@
-/** Decides whether the result of a call is the answer of the run (M6). */
+/** Decides whether the result of a call is the answer of the run. */
 
 import { unheard } from '../flow/unheard.ts'
 import type { RunState } from '../state/run.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
 
-/** Whether the result of a call is the run's answer: its tool says so, and it did not fail (M6). */
+/** Whether the result of a call is the run's answer: its tool says so, and it did not fail. */
 export function isDirect(run: RunState, { callId, isError, output }: ToolMessage): boolean {
   const entry = run.calls.get(callId)
   const direct = entry?.tool?.returnDirect

@@ -54,7 +54,7 @@ export function warm(run: RunState, callId: string, name: string, failed: (messa
   calls.warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
 }
 
-/** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is discarded (H8). */
+/** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is discarded. */
 export function readerShown(run: RunState, written: ToolCall, sealed: boolean): void {
   const { calls, setup } = run
   const call = resolveAliases(written, setup.tools)
@@ -69,8 +69,8 @@ export function readerShown(run: RunState, written: ToolCall, sealed: boolean): 
 }
 
 /**
- * An attempt's stream is over. If it broke off, no call of it starts any more (G11), and none whose input is not whole can be
- * joined by another (H32). Gives how many had started.
+ * An attempt's stream is over. If it broke off, no call of it starts any more, and none whose input is not whole can be
+ * joined by another. Gives how many had started.
  */
 export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCause | undefined): number {
   const { table, warmUps } = run.calls

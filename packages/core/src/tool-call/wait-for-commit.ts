@@ -78,7 +78,7 @@ async function untilCallerCommitted(
   if (caller.discarded) throw new ToolDiscardedError(caller.call.id, caller.discarded)
 }
 
-/** A warning about a call: only if it is committed, as the run that is not eager makes no other (H16). */
+/** A warning about a call: only if it is committed, as the run that is not eager makes no other. */
 export function warnOnceCommitted(run: RunState, entry: CallEntry, code: string, message: string): void {
   void entry.decided.promise.then(() => {
     if (entry.state.fate === 'committed') run.events.warn({ code, message, source: 'core' })

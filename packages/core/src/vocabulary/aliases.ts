@@ -1,4 +1,4 @@
-/** The aliases of tools: turns a call that a model wrote with other words into one in the tool's own words (M9). */
+/** The aliases of tools: turns a call that a model wrote with other words into one in the tool's own words. */
 
 import { definitionOf } from './define-tool.ts'
 import { ConfigError } from './errors.ts'
@@ -29,7 +29,7 @@ export function resolveAliases(call: ToolCall, tools: readonly Tool[]): ToolCall
   return Object.freeze({ ...call, name: tool.name, input })
 }
 
-/** Throws {@link ConfigError} naming both, if a word could stand for two things or is empty (M11). */
+/** Throws {@link ConfigError} naming both, if a word could stand for two things or is empty. */
 export function checkAliases(tools: readonly Tool[]): void {
   const names = new Map<string, string>()
   for (const tool of tools) {

@@ -22,7 +22,7 @@ export interface CallOptions {
   /** The resource keys it may name, at the most, by then: the same holds for them. */
   readonly keys?: ResourceKeys
   /**
-   * The call's input is no more than the members its tool needs, and this is the call with its whole input (H31). It starts
+   * The call's input is no more than the members its tool needs, and this is the call with its whole input. It starts
    * at once, or when the input is whole: if somebody round it may judge or change inputs, an earlier attempt's call may
    * turn out to be the same, or the members may be wrong. If the whole does not agree with it, it is discarded, and the
    * call to be made anew.

@@ -12,7 +12,7 @@ import { ToolInputError } from './tool-errors.ts'
  * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among
  * them, are taken out of their strings where the schema wants none there and then accepts all of it (qC34).
  *
- * @throws {ToolInputError} The schema does not accept it (A13).
+ * @throws {ToolInputError} The schema does not accept it.
  */
 export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: ToolCall): Promise<unknown> {
   if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
@@ -59,7 +59,7 @@ function unwrapAt(value: unknown, [key, ...rest]: Path): unknown {
   return Array.isArray(value) ? value.with(Number(key), unwrapped) : { ...value, [key]: unwrapped }
 }
 
-/** What the text holds, if that is an object or a list, and no deeper than arguments may be (G14). */
+/** What the text holds, if that is an object or a list, and no deeper than arguments may be. */
 function contained(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)

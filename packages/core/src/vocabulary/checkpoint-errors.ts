@@ -14,7 +14,7 @@ export class CheckpointError extends AgentError {
   }
 }
 
-/** What is stored has another revision than the one to be saved over: somebody else has saved (L14, L19). */
+/** What is stored has another revision than the one to be saved over: somebody else has saved. */
 export class CheckpointConflictError extends CheckpointError {
   override readonly name = 'CheckpointConflictError'
   /** The revision to be saved over; 0: nothing. */
@@ -34,12 +34,12 @@ export class CheckpointConflictError extends CheckpointError {
   }
 }
 
-/** What is stored under an id is damaged. It stays as it is (L18). */
+/** What is stored under an id is damaged. It stays as it is. */
 export class CheckpointCorruptError extends CheckpointError {
   override readonly name = 'CheckpointCorruptError'
 }
 
-/** A checkpoint could not be read or written, which says nothing of the checkpoint (L16). `cause` is what the store threw. */
+/** A checkpoint could not be read or written, which says nothing of the checkpoint. `cause` is what the store threw. */
 export class CheckpointStoreError extends CheckpointError {
   override readonly name = 'CheckpointStoreError'
   /** What failed: to open the store, to load or save in it, or to take the checkpoint, as its run holds what JSON cannot. */
@@ -60,7 +60,7 @@ export class CheckpointMissingError extends CheckpointError {
   }
 }
 
-/** A checkpoint of a newer format than this version reads (L18). */
+/** A checkpoint of a newer format than this version reads. */
 export class CheckpointVersionError extends CheckpointError {
   override readonly name = 'CheckpointVersionError'
   readonly found: unknown
@@ -75,8 +75,7 @@ export class CheckpointVersionError extends CheckpointError {
 }
 
 /**
- * A checkpoint that is not this agent's, lacks the tool of an open call, or holds a value that no longer fits its schema
- * (L18, D4).
+ * A checkpoint that is not this agent's, lacks the tool of an open call, or holds a value that no longer fits its schema.
  */
 export class CheckpointMismatchError extends CheckpointError {
   override readonly name = 'CheckpointMismatchError'

@@ -12,19 +12,18 @@ export interface StoredCheckpoint {
 
 /**
  * Keeps the newest checkpoint under each id. An id is any string; no two are the same, whatever the disk thinks of their
- * case. To write one's own, run `storeContract` of `@meanwhile/core/testing` against it (L14, L17).
+ * case. To write one's own, run `storeContract` of `@meanwhile/core/testing` against it.
  */
 export interface CheckpointStore {
   /**
    * What is stored under the id, parsed but not checked; `undefined` if nothing is. A copy: whatever is done to it changes
    * nothing.
-   * @throws {CheckpointCorruptError} The stored bytes are no JSON. They stay as they are (L18).
+   * @throws {CheckpointCorruptError} The stored bytes are no JSON. They stay as they are.
    */
   load(id: string): Promise<unknown>
   /**
    * Stores the checkpoint, as it is when this is called, if the revision of what is stored is `expected`; 0: if nothing is.
-   * @throws {CheckpointConflictError} It is another one. What is stored stays: of several savers over one revision one wins
-   *   (L14).
+   * @throws {CheckpointConflictError} It is another one. What is stored stays: of several savers over one revision one wins.
    */
   save(id: string, checkpoint: StoredCheckpoint, expected: number): Promise<void>
   /** Deleting nothing is no error. */

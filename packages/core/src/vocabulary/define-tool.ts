@@ -47,7 +47,7 @@ type NoNeeds = { readonly needs?: undefined }
 
 type NeedsPart<Context> = { readonly context: StandardSchemaV1<unknown, Context> }
 
-/** A tool that we execute; one without `execute` its caller does (M15). */
+/** A tool that we execute; one without `execute` its caller does. */
 export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = Tool<Input, Output, Warmed> &
   Required<Pick<Tool<Input, Output, Warmed>, 'execute'>>
 

@@ -38,12 +38,12 @@ export class AgentError extends Error {
     return this.#end?.messages
   }
 
-  /** What the run had used by then (A24). */
+  /** What the run had used by then. */
   get usage(): Usage | undefined {
     return this.#end?.usage
   }
 
-  /** Ids of calls that went on when the run no longer waited for them (K12). */
+  /** Ids of calls that went on when the run no longer waited for them. */
   get abandoned(): readonly string[] | undefined {
     return this.#end?.abandoned
   }
@@ -53,7 +53,7 @@ export class AgentError extends Error {
     this.#end = end
   }
 
-  /** An error is JSON in an event: its name, message and own data, without stack, cause and what was said (B2). */
+  /** An error is JSON in an event: its name, message and own data, without stack, cause and what was said. */
   toJSON(): object {
     return { ...Object.fromEntries(Object.entries(this)), message: this.message }
   }
@@ -105,7 +105,7 @@ export class InputError extends AgentError {
   }
 }
 
-/** A history in which a call lacks its result, or a result its call (A15). */
+/** A history in which a call lacks its result, or a result its call. */
 export class HistoryError extends AgentError {
   override readonly name = 'HistoryError'
   readonly callIds: readonly string[]
@@ -116,12 +116,12 @@ export class HistoryError extends AgentError {
   }
 }
 
-/** Another step would be needed, and the limit is reached (A9). */
+/** Another step would be needed, and the limit is reached. */
 export class MaxStepsError extends AgentError {
   override readonly name = 'MaxStepsError'
   readonly maxSteps: number
   /**
-   * What the final-answer gate said last, if it rejected an answer in the last step (E4). `cause` is an {@link OutputError}
+   * What the final-answer gate said last, if it rejected an answer in the last step. `cause` is an {@link OutputError}
    * if the answer did not fit the output schema.
    */
   declare readonly feedback?: string
@@ -133,7 +133,7 @@ export class MaxStepsError extends AgentError {
   }
 }
 
-/** The answer does not fit the agent's output schema, and no further one may be asked for (M14, O13). */
+/** The answer does not fit the agent's output schema, and no further one may be asked for. */
 export class OutputError extends AgentError {
   override readonly name = 'OutputError'
   readonly issues: readonly Issue[]
@@ -144,7 +144,7 @@ export class OutputError extends AgentError {
   }
 }
 
-/** The run was aborted, or its reader left (B10, K1). `cause` is the signal's reason. */
+/** The run was aborted, or its reader left. `cause` is the signal's reason. */
 export class RunAbortedError extends AgentError {
   override readonly name = 'AbortError'
 
@@ -155,13 +155,13 @@ export class RunAbortedError extends AgentError {
 
 /**
  * Ends the run with a checkpoint instead of an error: the run's result says so. It passes retries, fallbacks and time limits like
- * every {@link AgentError} (L2).
+ * every {@link AgentError}.
  */
 export class RunStop extends AgentError {
   override readonly name: string = 'RunStop'
 }
 
-/** The run was cancelled: what comes up through wraps and calls when it stops (K4, K5). */
+/** The run was cancelled: what comes up through wraps and calls when it stops. */
 export class RunCancelled extends RunStop {
   override readonly name = 'RunCancelled'
 
@@ -170,7 +170,7 @@ export class RunCancelled extends RunStop {
   }
 }
 
-/** An answer to a question that the run has not asked, or has had answered (L5). */
+/** An answer to a question that the run has not asked, or has had answered. */
 export class UnknownInterruptError extends AgentError {
   override readonly name = 'UnknownInterruptError'
   readonly ids: readonly string[]
@@ -209,7 +209,7 @@ export class MiddlewareError extends AgentError {
   }
 }
 
-/** A model call, or the run, took longer than it may (N11). */
+/** A model call, or the run, took longer than it may. */
 export class TimeoutError extends AgentError {
   override readonly name = 'TimeoutError'
   /** The run's, that of a model call as a whole, or that of its silence. */

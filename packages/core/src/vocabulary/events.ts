@@ -1,4 +1,4 @@
-/** What a run tells its reader. Every event is JSON, if what is emitted as `custom` is (B2). */
+/** What a run tells its reader. Every event is JSON, if what is emitted as `custom` is. */
 
 import type { PendingInterrupt } from './interrupt.ts'
 import type { Message, ToolCall, ToolMessage } from './message.ts'
@@ -16,7 +16,7 @@ interface Stamp {
   readonly runId: string
   /** From 1; on every event inside a step. */
   readonly step?: number
-  /** Of an event from a run inside a call: the calls that lead to it, outermost first (M4). */
+  /** Of an event from a run inside a call: the calls that lead to it, outermost first. */
   readonly path?: readonly PathPart[]
 }
 
@@ -51,7 +51,7 @@ export type AgentEventBody =
   | { readonly type: 'message'; readonly message: Message }
   /** A hook has rewritten the history, which is `messages` now. */
   | { readonly type: 'history-replaced'; readonly messages: readonly Message[] }
-  /** `attempt`: the model attempt that stood; deltas of others are to be dropped by a reader (B9). */
+  /** `attempt`: the model attempt that stood; deltas of others are to be dropped by a reader. */
   | { readonly type: 'step-end'; readonly attempt?: number; readonly messages: readonly Message[] }
   | {
       readonly type: 'attempt-start'
@@ -74,7 +74,7 @@ export type AgentEventBody =
   | ToolProgress
   /** The call has its result, and its model call has not stood yet: the result is in `tool-end`, if it does. */
   | (OfCall & { readonly type: 'tool-settled'; readonly provisional: true })
-  /** `startedAs`: the id of the call's earlier events, if the attempt that stood gave it another (O4). */
+  /** `startedAs`: the id of the call's earlier events, if the attempt that stood gave it another. */
   | (OfCall & { readonly type: 'tool-committed'; readonly startedAs?: string })
   | (OfCall & { readonly type: 'tool-discarded'; readonly cause: DiscardCause })
   | (OfCall & { readonly type: 'tool-end'; readonly message: ToolMessage })
@@ -85,12 +85,12 @@ export type AgentEventBody =
    * `toolName` if a call asks, its wraps, or the run of an agent inside it.
    */
   | ({ readonly type: 'question' } & PendingInterrupt & Partial<OfCall>)
-  /** `middleware`: whose `beforeFinalAnswer` rejected it, or `output`, the agent's schema (M14). */
+  /** `middleware`: whose `beforeFinalAnswer` rejected it, or `output`, the agent's schema. */
   | { readonly type: 'answer-rejected'; readonly middleware: string; readonly feedback: string | readonly Message[] }
   | ({ readonly type: 'warning' } & Warning)
   | CustomEvent
 
-/** `next` says what follows: another attempt of the same model, one of another, or none (J8). */
+/** `next` says what follows: another attempt of the same model, one of another, or none. */
 export interface AttemptFailed {
   readonly type: 'attempt-failed'
   readonly error: unknown
@@ -107,7 +107,7 @@ export interface ToolProgress extends Progress, OfCall {
 }
 
 /**
- * An event of the user's own: `source` is the middleware or tool it came from (D6). `data` is what was emitted, as it is: whoever sends
+ * An event of the user's own: `source` is the middleware or tool it came from. `data` is what was emitted, as it is: whoever sends
  * events elsewhere keeps it JSON.
  */
 export interface CustomEvent extends Partial<OfCall> {

@@ -1,4 +1,4 @@
-/** Freezes or copies what a run hands to users, so that no write of theirs reaches the run (P15). */
+/** Freezes or copies what a run hands to users, so that no write of theirs reaches the run. */
 
 import { asJson, isPlain } from './json.ts'
 
@@ -23,7 +23,7 @@ export function copyOfJson<Value>(value: Value): Value {
   return structuredClone(value)
 }
 
-/** A set as those see it who may only read it: it goes on changing, and not by them (P15). */
+/** A set as those see it who may only read it: it goes on changing, and not by them. */
 export class ReadOnlySet<Item> implements ReadonlySet<Item> {
   readonly #items: ReadonlySet<Item>
 

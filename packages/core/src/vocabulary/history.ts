@@ -32,7 +32,7 @@ export function freeze<T>(value: T): T {
   return value
 }
 
-/** The input of a run as frozen messages of its own: the caller's are never changed (A5). */
+/** The input of a run as frozen messages of its own: the caller's are never changed. */
 export function inputMessages(input: string | readonly Message[]): readonly Message[] {
   checkInput(input)
   if (typeof input === 'string') return freeze([{ role: 'user', content: input }])

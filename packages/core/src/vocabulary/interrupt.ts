@@ -36,9 +36,9 @@ export interface InterruptOptions {
 }
 
 /**
- * Asks, in a tool, hook or wrap: it throws, and the run ends with `status: 'interrupted'` (L1). `throw interrupt({ question: 'Really?' })`
+ * Asks, in a tool, hook or wrap: it throws, and the run ends with `status: 'interrupted'`. `throw interrupt({ question: 'Really?' })`
  * shows whoever reads it that nothing comes after; without `throw` it is the same. What asks starts from its top when the run is
- * resumed, and finds its answers in `context.answers` or `run.answers`: so ask before you act (L7, L8). A `catch` round it that does
+ * resumed, and finds its answers in `context.answers` or `run.answers`: so ask before you act. A `catch` round it that does
  * not throw on swallows the question.
  *
  * @throws {ConfigError} The payload is no JSON, or the schema of the answer does not give its JSON Schema: nobody can be asked that, and
@@ -57,7 +57,7 @@ function checked(payload: unknown): Json {
   }
 }
 
-/** A part of the path from the outermost agent to who asks (L4). */
+/** A part of the path from the outermost agent to who asks. */
 export type AddressPart =
   | { readonly agent: string | null }
   | { readonly tool: string; readonly callId: string }
@@ -67,7 +67,7 @@ export type Address = readonly AddressPart[]
 
 /** A question that waits for its answer. */
 export interface PendingInterrupt<Payload extends Json = Json> {
-  /** Follows from run, address and how often that address has asked: the same in every process (L5). */
+  /** Follows from run, address and how often that address has asked: the same in every process. */
   readonly id: string
   readonly address: Address
   readonly payload: Payload

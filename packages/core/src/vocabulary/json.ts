@@ -1,4 +1,4 @@
-/** What JSON can hold, checked where it is set, not when it is saved (L10). */
+/** What JSON can hold, checked where it is set, not when it is saved. */
 
 import { DEEPEST, extentOf, LONGEST } from './json-text.ts'
 import type { Json } from './message.ts'

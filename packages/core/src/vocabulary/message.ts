@@ -1,8 +1,8 @@
-/** What is said between user, model and tools: plain, readonly JSON, deep-frozen once it stands in a history (A16). */
+/** What is said between user, model and tools: plain, readonly JSON, deep-frozen once it stands in a history. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** Opaque data of one provider, by provider name. It goes back to that provider untouched (G12). */
+/** Opaque data of one provider, by provider name. It goes back to that provider untouched. */
 export type ProviderMetadata = Readonly<Record<string, unknown>>
 
 export type Message = UserMessage | AssistantMessage | ToolMessage
@@ -10,7 +10,7 @@ export type Message = UserMessage | AssistantMessage | ToolMessage
 export interface UserMessage {
   readonly role: 'user'
   readonly content: string | readonly ContentPart[]
-  /** Set on messages that core or a middleware added on its own: the name of who added it (B19). */
+  /** Set on messages that core or a middleware added on its own: the name of who added it. */
   readonly origin?: string
 }
 
@@ -42,7 +42,7 @@ export interface ToolMessage {
 /** A part of what a user or a tool says. */
 export type ContentPart = TextPart | FilePart
 
-/** A part of what a model says, in the order in which the parts began (G12). */
+/** A part of what a model says, in the order in which the parts began. */
 export type AssistantPart = TextPart | ReasoningPart | ToolCall
 
 export interface TextPart {
@@ -69,15 +69,15 @@ export interface FilePart {
 
 export interface ToolCall {
   readonly type: 'tool-call'
-  /** Unique within a run, its input history included (G10). */
+  /** Unique within a run, its input history included. */
   readonly id: string
   /** As the model wrote it, at most 200 characters of it; `''` if it never named the tool. */
   readonly name: string
   /** The parsed arguments. If {@link inputError} is set: their text as it came, or `''` if it was over the character limit. */
   readonly input: unknown
-  /** Why the arguments cannot be used: they did not parse, or were over a limit. Such a call is never run (G7, G14). */
+  /** Why the arguments cannot be used: they did not parse, or were over a limit. Such a call is never run. */
   readonly inputError?: string
-  /** The result, where the provider ran the call itself: we never run it, and it needs no tool message (G16). */
+  /** The result, where the provider ran the call itself: we never run it, and it needs no tool message. */
   readonly providerResult?: unknown
   readonly providerMetadata?: ProviderMetadata
 }
@@ -85,7 +85,7 @@ export interface ToolCall {
 /** Why a model stopped. Calls may run after `stop` and `tool-calls` alone; a reason nobody mapped is `other`. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'
 
-/** Tokens. A figure nobody reported is absent, not 0 (B17). */
+/** Tokens. A figure nobody reported is absent, not 0. */
 export interface Usage {
   readonly inputTokens?: number
   readonly outputTokens?: number

@@ -21,27 +21,27 @@ export type AgentFlow = Flow<AgentEvent, CompletedResult>
 /** A custom event as a wrap yields it: `source` defaults to the wrap's name. */
 export type WrapEvent = Omit<CustomEvent, 'source'> & { readonly source?: string }
 
-/** The history, as hooks see it. The gate's ends with the answer, whose finish reason is given (E8). */
+/** The history, as hooks see it. The gate's ends with the answer, whose finish reason is given. */
 export interface AgentState {
   readonly messages: readonly Message[]
   readonly finishReason?: FinishReason
 }
 
-/** What the final-answer gate says. Feedback is a user message's text, or messages (E2). */
+/** What the final-answer gate says. Feedback is a user message's text, or messages. */
 export type Verdict =
   | { readonly accept: true; readonly message?: AssistantMessage }
   | { readonly accept: false; readonly feedback: string | readonly Message[] }
 
 /**
- * Hooks take data and give back changed data, or nothing: what they change, the run remembers (C7).
- * Wraps take a call and its `next` and give back a flow: what they change lasts for that call (C8).
+ * Hooks take data and give back changed data, or nothing: what they change, the run remembers.
+ * Wraps take a call and its `next` and give back a flow: what they change lasts for that call.
  *
- * The first middleware is the outermost: before… hooks run first to last, after… hooks last to first, wraps nest (C2).
+ * The first middleware is the outermost: before… hooks run first to last, after… hooks last to first, wraps nest.
  * What a hook returns, and what a wrap hands on, yields or returns, is checked: if it cannot work, the run ends with a
  * `MiddlewareError` that names the middleware and the hook.
  *
  * A wrap that does nothing is `return yield* next(request)`. What a wrap leaves behind when it is out is closed and cancelled,
- * and waited for, at most the agent's `grace` time (C15).
+ * and waited for, at most the agent's `grace` time.
  */
 export interface Middleware {
   readonly name: string
@@ -57,7 +57,7 @@ export interface Middleware {
   readonly ignoresInput?: boolean | ((tool: Tool) => boolean)
   /** Its `wrapModel` goes round the model calls on the side, too ({@link Run.callModel}). Default `false`: they are their asker's. */
   readonly aroundSideCalls?: boolean
-  /** Names of middlewares it must stand outside or inside of, where they are there: else `createAgent` refuses the list (O20). */
+  /** Names of middlewares it must stand outside or inside of, where they are there: else `createAgent` refuses the list. */
   readonly order?: { readonly outside?: readonly string[]; readonly inside?: readonly string[] }
   /**
    * The form of the answers to its questions. A resume with an answer that this schema does not accept rejects with
@@ -74,13 +74,13 @@ export interface Middleware {
   beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
   /** Once per step, before the request is made of the state. */
   beforeModel?(state: AgentState, run: Run): Awaitable<AgentState | void>
-  /** Once per step, when the model call has stood. The loop acts on the last assistant message it leaves (C9). */
+  /** Once per step, when the model call has stood. The loop acts on the last assistant message it leaves. */
   afterModel?(state: AgentState, run: Run): Awaitable<AgentState | void>
-  /** Asked about each answer the model offers; giving back nothing accepts (E1). */
+  /** Asked about each answer the model offers; giving back nothing accepts. */
   beforeFinalAnswer?(state: AgentState, run: Run): Awaitable<Verdict | void>
   /** Round all steps of a run. `next` may be called again when the flow it gave before is out; sooner is a `MiddlewareError`. */
   wrapAgent?(setup: AgentSetup, next: (setup: AgentSetup) => AgentFlow, run: Run): AgentFlow
-  /** Round each model call. Calling `next` again makes another attempt (C13). */
+  /** Round each model call. Calling `next` again makes another attempt. */
   wrapModel?(request: ModelRequest, next: (request: ModelRequest) => ModelFlow, run: Run): ModelFlow
   /**
    * Round each tool call. Calling `next` again executes the tool again. A tool's throw comes up as a throw. What the wrap throws

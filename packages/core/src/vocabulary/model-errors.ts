@@ -81,7 +81,7 @@ function wellFormed(text: string): string {
   return text.replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** All tries of a model call failed (J11). `cause` is the last error. */
+/** All tries of a model call failed. `cause` is the last error. */
 export class RetriesExhaustedError extends AgentError {
   override readonly name = 'RetriesExhaustedError'
   readonly attempts: number

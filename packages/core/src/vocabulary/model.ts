@@ -19,7 +19,7 @@ export interface Model {
   readonly server?: { readonly address: string; readonly port?: number }
   /** Whether it works in this process, and asks nobody: its spans are then no client's. Default `false`. */
   readonly inProcess?: boolean
-  /** Whether it can be asked for this output natively. If not, core asks for it through a tool of the format's name (M14). */
+  /** Whether it can be asked for this output natively. If not, core asks for it through a tool of the format's name. */
   structuredOutput?(output: OutputFormat): boolean
   stream(request: ModelRequest): Flow<ModelEvent, AssistantMessage>
 }
@@ -27,7 +27,7 @@ export interface Model {
 export interface ModelRequest {
   /** The model that is asked. A wrap may name another one. */
   readonly model: Model
-  /** Verbatim; empty means none (A6). */
+  /** Verbatim; empty means none. */
   readonly instructions: string
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
@@ -46,7 +46,7 @@ export interface ModelRequest {
   readonly inputLimits: InputLimits
   /** Call ids this run has used: a model gives none of them to a new call, and no two calls the same. */
   readonly takenIds: ReadonlySet<string>
-  /** How often the vendor's client may retry by itself; its own default if absent. `retryModel` sets 0 (J12). */
+  /** How often the vendor's client may retry by itself; its own default if absent. `retryModel` sets 0. */
   readonly clientRetries?: number
   /** Of this request alone, once it reaches the model: a listener left on it is no leak. */
   readonly signal: AbortSignal
@@ -89,7 +89,7 @@ export interface ModelSettings {
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
-/** Bounds for the arguments of one call: over them it gets an error result and is not run (G14). */
+/** Bounds for the arguments of one call: over them it gets an error result and is not run. */
 export interface InputLimits {
   /** UTF-16 code units. Default 4 Mi, at most 64 Mi. */
   readonly characters: number
@@ -101,7 +101,7 @@ export const DEFAULT_INPUT_LIMITS: InputLimits = { characters: 4 * 1024 * 1024, 
 
 /**
  * Of one call the order is `tool-input-start`, `tool-input-delta` …, `tool-input-closed` (or not), `tool-call`; before it closes,
- * one `tool-input-ready` if its tool has `needs` that the request tells of (B5).
+ * one `tool-input-ready` if its tool has `needs` that the request tells of.
  */
 export type ModelEvent =
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly delta: string }
@@ -117,7 +117,7 @@ export type ModelEvent =
       readonly name: string
       readonly input: Readonly<Record<string, unknown>>
     }
-  /** Soft: the root object closed, parses, is not `{}`, and the name is known. The provider may still change its mind (G3). */
+  /** Soft: the root object closed, parses, is not `{}`, and the name is known. The provider may still change its mind. */
   | { readonly type: 'tool-input-closed'; readonly call: ToolCall }
-  /** Sealed: not one byte of it will change (G4). */
+  /** Sealed: not one byte of it will change. */
   | { readonly type: 'tool-call'; readonly call: ToolCall }

@@ -1,4 +1,4 @@
-/** How large the result of a call may be, as its wraps leave it (P10). */
+/** How large the result of a call may be, as its wraps leave it. */
 
 import { DEEPEST, type Extent, extentOf } from './json-text.ts'
 import type { ContentPart, ToolMessage } from './message.ts'

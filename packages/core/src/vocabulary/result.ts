@@ -14,26 +14,26 @@ export interface CompletedResult<Output = unknown>
   extends ResultBase,
     SavedResult,
     Without<'interrupts' | 'settled' | 'cancelled' | 'checkpoint'> {
-  /** The answer as the agent's `output` schema gives it back; absent without one (M14). */
+  /** The answer as the agent's `output` schema gives it back; absent without one. */
   readonly output?: Output
-  /** Background work that went on, and what of it the model has not read (I17, I18). */
+  /** Background work that went on, and what of it the model has not read. */
   readonly background?: readonly BackgroundHandle[]
 }
 
-/** Somebody is asked. `agent.resume` goes on with the answers (L1). */
+/** Somebody is asked. `agent.resume` goes on with the answers. */
 export interface InterruptedResult extends ResultBase, Stopped {
   readonly status: 'interrupted'
-  /** What waits for an answer, in call order (L3). */
+  /** What waits for an answer, in call order. */
   readonly interrupts: readonly PendingInterrupt[]
   /** Results of calls of the step at work, in call order. They enter the history when all calls of the step have one. */
   readonly settled: readonly ToolMessage[]
   readonly cancelled?: never
 }
 
-/** `run.cancel` has stopped it (K8). `agent.resume` goes on from there. */
+/** `run.cancel` has stopped it. `agent.resume` goes on from there. */
 export interface CancelledResult extends ResultBase, Stopped {
   readonly status: 'cancelled'
-  /** Where it was to stop, and whether a time limit made that `now` (K9). */
+  /** Where it was to stop, and whether a time limit made that `now`. */
   readonly cancelled: { readonly at: CancelMode; readonly escalated?: true }
   /** What waited for an answer when it was cancelled. */
   readonly interrupts?: readonly PendingInterrupt[]
@@ -45,23 +45,23 @@ export interface ResultBase {
   /** That of the answer; empty unless the run has completed. */
   readonly text: string
   /**
-   * The whole history, the input first. With a further user message it is the input of a next run (B18); but an interrupted run's
+   * The whole history, the input first. With a further user message it is the input of a next run; but an interrupted run's
    * open calls have no results yet. That of a cancelled run ends with what the model was saying at the time, if anything: a message with `cutOff`.
    */
   readonly messages: readonly Message[]
   readonly steps: number
-  /** All that the run has used, and warned of: what a `wrapAgent` says of either is left out (B17). */
+  /** All that the run has used, and warned of: what a `wrapAgent` says of either is left out. */
   readonly usage: Usage
   readonly warnings: readonly Warning[]
-  /** Why the checkpoint could not be stored (L16). */
+  /** Why the checkpoint could not be stored. */
   readonly checkpointError?: AgentError
   /**
-   * Ids of calls that went on when the run no longer waited for them (K12). Those of an agent that a call runs have that call's id in
+   * Ids of calls that went on when the run no longer waited for them. Those of an agent that a call runs have that call's id in
    * front: `outer/inner`.
    */
   readonly abandoned?: readonly string[]
   /**
-   * Ids of calls that had been started before a resume: they may have happened, and were not made again (L21). Those of an agent that a
+   * Ids of calls that had been started before a resume: they may have happened, and were not made again. Those of an agent that a
    * call runs have that call's id in front: `outer/inner`.
    */
   readonly unknown?: readonly string[]

@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly checkpoints?: CheckpointStore
   /**
    * How many events may wait for a reader before deltas are joined and `custom` events dropped. Default 1024;
-   * a whole number from 0 on, or `Infinity` (B12).
+   * a whole number from 0 on, or `Infinity`.
    */
   readonly eventBuffer?: number
 }

@@ -14,7 +14,7 @@ export function toolList(tools: readonly Tool[]): readonly Tool[] {
   return tools
 }
 
-/** Throws {@link ConfigError} naming what of the tool cannot work (A2). */
+/** Throws {@link ConfigError} naming what of the tool cannot work. */
 export function checkTool(tool: Tool): void {
   const { name, description, effect, background, execute, compensate, reads, writes, warm, toContent, returnDirect } =
     tool
@@ -66,7 +66,7 @@ function isBackground(option: string, background: unknown): boolean {
   return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
 }
 
-/** Work before the input is whole, or known, is for tools that change nothing themselves (H33). */
+/** Work before the input is whole, or known, is for tools that change nothing themselves. */
 function checkEarly({ name, needs, warm, effect }: Tool): void {
   for (const [option, given] of Object.entries({ needs, warm })) {
     if (given !== undefined && effect !== 'read' && effect !== 'calls')
@@ -94,7 +94,7 @@ function checkNeeds(tool: Tool): void {
   )
 }
 
-/** Throws {@link ConfigError} naming what of a tool's own limits cannot work (A2). */
+/** Throws {@link ConfigError} naming what of a tool's own limits cannot work. */
 export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
   const { timeout, cancelable, concurrency } = limits
   if (timeout !== undefined) mustBe('a number above 0', `${option}.timeout`, timeout, timeout > 0)

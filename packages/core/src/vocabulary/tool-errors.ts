@@ -5,7 +5,7 @@ import { type Issue, inWords } from './errors.ts'
 /** Why a call that had started early was discarded. */
 export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'
 
-/** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result (A13). */
+/** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result. */
 export class ToolInputError extends Error {
   override readonly name = 'ToolInputError'
   readonly tool: string
@@ -18,7 +18,7 @@ export class ToolInputError extends Error {
   }
 }
 
-/** A call names a tool there is not (M8). It concerns that call alone. */
+/** A call names a tool there is not. It concerns that call alone. */
 export class UnknownToolError extends Error {
   override readonly name = 'UnknownToolError'
   readonly tool: string
@@ -43,7 +43,7 @@ export class ToolDiscardedError extends Error {
   }
 }
 
-/** A call was cancelled, alone (I4, I13). */
+/** A call was cancelled, alone. */
 export class ToolCancelledError extends Error {
   override readonly name = 'ToolCancelledError'
   readonly callId: string
@@ -54,7 +54,7 @@ export class ToolCancelledError extends Error {
   }
 }
 
-/** A call's time was over (I10). It concerns that call alone. */
+/** A call's time was over. It concerns that call alone. */
 export class ToolTimeoutError extends Error {
   override readonly name = 'ToolTimeoutError'
   readonly tool: string
@@ -75,7 +75,7 @@ export class ToolTimeoutError extends Error {
   }
 }
 
-/** A tool has run, but the model cannot read what came of it (M12). It concerns that call alone. */
+/** A tool has run, but the model cannot read what came of it. It concerns that call alone. */
 export class ToolOutputError extends Error {
   override readonly name = 'ToolOutputError'
   readonly tool: string
@@ -86,7 +86,7 @@ export class ToolOutputError extends Error {
   }
 }
 
-/** A tool executes as many calls as it may, and does not let others wait (I8). It concerns that call alone. */
+/** A tool executes as many calls as it may, and does not let others wait. It concerns that call alone. */
 export class ToolBusyError extends Error {
   override readonly name = 'ToolBusyError'
   readonly tool: string
@@ -118,7 +118,7 @@ export class ToolCircleError extends Error {
   }
 }
 
-/** A run has made no call of this id (I4). */
+/** A run has made no call of this id. */
 export class UnknownCallError extends Error {
   override readonly name = 'UnknownCallError'
   readonly callId: string
@@ -129,7 +129,7 @@ export class UnknownCallError extends Error {
   }
 }
 
-/** The call's tool is declared with `cancelable: false` (I5). */
+/** The call's tool is declared with `cancelable: false`. */
 export class NotCancelableError extends Error {
   override readonly name = 'NotCancelableError'
   readonly callId: string

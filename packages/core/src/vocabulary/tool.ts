@@ -13,13 +13,13 @@ import type { Progress, ToolStatus } from './tool-status.ts'
 export interface ToolContext<Warmed = unknown> {
   readonly callId: string
   /**
-   * The same for every execution of this logical call, across attempts of the model call too (H25). Of a call that started with
+   * The same for every execution of this logical call, across attempts of the model call too. Of a call that started with
    * the members it needs, the call id stands for it until its input is whole.
    */
   readonly idempotencyKey: string
-  /** The n-th execution of this call, from 1 (C14). */
+  /** The n-th execution of this call, from 1. */
   readonly attempt: number
-  /** What this call has been answered, first to last: it starts from its top after each `interrupt` (L7). */
+  /** What this call has been answered, first to last: it starts from its top after each `interrupt`. */
   readonly answers: readonly Json[]
   /**
    * The history of the run as it was when the model was asked for the response that requested this call: without that response, and without
@@ -28,13 +28,13 @@ export interface ToolContext<Warmed = unknown> {
   readonly messages: readonly Message[]
   /**
    * Aborted while the function works: with the run, with this call, or for this execution alone when the wrap that asked for it
-   * has left (C15). Never once that has settled.
+   * has left. Never once that has settled.
    */
   readonly signal: AbortSignal
   /** Absent in a stand-alone `runTool`. */
   readonly run?: Run
   /**
-   * What the tool's `warm` gave: absent if the call was not warmed up, `undefined` if that failed; never rejects (H33). So
+   * What the tool's `warm` gave: absent if the call was not warmed up, `undefined` if that failed; never rejects. So
    * `(await context.warmed) ?? (await open())` is right in every case.
    */
   readonly warmed?: Promise<Warmed | undefined>
@@ -43,7 +43,7 @@ export interface ToolContext<Warmed = unknown> {
 /** What `execute` of a tool with `needs` gets besides. */
 export interface NeedsContext<Input, Warmed = unknown> extends ToolContext<Warmed> {
   /**
-   * The whole input, checked. Rejects when it will not come: the stream failed, or the call was discarded or aborted (H32). Need
+   * The whole input, checked. Rejects when it will not come: the stream failed, or the call was discarded or aborted. Need
    * not be awaited.
    */
   readonly rest: Promise<Input>
@@ -75,8 +75,8 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly effect?: Effect | Method<Input, Effect>
   /**
    * Names of what a call reads and writes, such as `file:src/a.ts`, from its checked input. Of calls of a step that name
-   * the same key readers overlap and a writer runs alone, in call order (H14). A call that another call makes waits for its keys, too,
-   * but never for those of its maker. A throw counts as an `external` call without keys, and is a warning (H4).
+   * the same key readers overlap and a writer runs alone, in call order. A call that another call makes waits for its keys, too,
+   * but never for those of its maker. A throw counts as an `external` call without keys, and is a warning.
    */
   reads?(input: Input): readonly string[]
   writes?(input: Input): readonly string[]
@@ -106,14 +106,14 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   compensate?(input: Input, output: Output): void | Promise<void>
   /** The result is the run's answer, if the final-answer gate accepts it. */
   readonly returnDirect?: boolean | Method<Output, boolean>
-  /** Other words a model may use: of them only the history knows (M9). */
+  /** Other words a model may use: of them only the history knows. */
   readonly aliases?: ToolAliases
   /**
    * Milliseconds from the start of `execute`, then its signal aborts, and the call fails with `ToolTimeoutError`. A number
-   * above 0, or `Infinity`; default: no limit (I10).
+   * above 0, or `Infinity`; default: no limit.
    */
   readonly timeout?: number
-  /** Whether `cancelTool` may abort a call of it. Default true; an abort of the run always does (I5). */
+  /** Whether `cancelTool` may abort a call of it. Default true; an abort of the run always does. */
   readonly cancelable?: boolean
   /**
    * How many calls of this tool object execute at once, over all runs: a positive integer, or `Infinity`, the default. One that
@@ -138,7 +138,7 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly answer?: StandardSchemaV1
   /**
    * Does the work. An async generator yields {@link Progress} and returns its output. Without it the caller of the run
-   * does: the run is interrupted with the call, and the answer given to `resume` is the output (M15).
+   * does: the run is interrupted with the call, and the answer given to `resume` is the output.
    */
   execute?(input: Input, context: ToolContext<Warmed>): Output | Promise<Output> | AsyncGenerator<Progress, Output>
   /**
@@ -148,7 +148,7 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   toContent?(output: Output): readonly ContentPart[]
 }
 
-/** None may be empty, or stand for two things (M11). */
+/** None may be empty, or stand for two things. */
 export interface ToolAliases {
   /** Other names of the tool. */
   readonly names?: readonly string[]
@@ -159,7 +159,7 @@ export interface ToolAliases {
 /** A function member that, like a method, lets tools of different inputs stand in one list. */
 export type Method<Input, Result> = { method(input: Input): Result }['method']
 
-/** What an agent is made of, for one run (C6). */
+/** What an agent is made of, for one run. */
 export interface AgentSetup {
   readonly model: Model
   readonly instructions: string
@@ -178,7 +178,7 @@ export interface Run {
   readonly agent: string | undefined
   /**
    * Aborted with the run; in a tool and its wraps with their call alone, too; in a wrap and the tool inside it also when a wrap outside
-   * of it leaves it (C15), and in a hook when a `wrapAgent` leaves the steps.
+   * of it leaves it, and in a hook when a `wrapAgent` leaves the steps.
    */
   readonly signal: AbortSignal
   readonly setup: AgentSetup
@@ -186,10 +186,10 @@ export interface Run {
   readonly step: number
   /** What it has used so far: a frozen snapshot. */
   readonly usage: Usage
-  /** What this hook, wrap or tool has been answered, first to last, since it last ended (L8). */
+  /** What this hook, wrap or tool has been answered, first to last, since it last ended. */
   readonly answers: readonly Json[]
   /**
-   * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise (A23).
+   * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise.
    * A call that a tool or its wraps make belongs to their call: its id must differ from those of the other calls that this call makes,
    * and from those of the response. With the `callId` of this call in front, a reader can tell it from the calls of others.
    *
@@ -217,18 +217,18 @@ export interface Run {
   /**
    * Aborts a call alone: it gets an error result that says so, and the run goes on. Gives `true`, or `false` if the call
    * had settled or was discarded. Throws `UnknownCallError` for a call the run has not made,
-   * `NotCancelableError` for one whose tool forbids it (I4, I5). `path`, as the call's events have it, leads to a call of a run
+   * `NotCancelableError` for one whose tool forbids it. `path`, as the call's events have it, leads to a call of a run
    * inside one of this run's; `false` if that run is over.
    */
   cancelTool(callId: string, path?: readonly PathPart[]): boolean
   /**
    * How a call is doing; nothing of one that was not made, or that is forgotten: the agent's `statusFor` after its end, and of a call
-   * at the end of a `path` when its run is over (I6).
+   * at the end of a `path` when its run is over.
    */
   toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
   /**
    * Lets the tool of this name warm up for a call of the response that is coming: at most once per call, and only before it has
-   * started. What `warm` throws is a warning (H33).
+   * started. What `warm` throws is a warning.
    */
   warm(callId: string, name: string): void
   /**
@@ -237,9 +237,9 @@ export interface Run {
    * abort.
    */
   callModel(request: SideRequest): Promise<AssistantMessage>
-  /** A `custom` event, with `data` as it is: keep it JSON. Never waits, never throws (D7). */
+  /** A `custom` event, with `data` as it is: keep it JSON. Never waits, never throws. */
   emit(event: { readonly name: string; readonly data: unknown }): void
-  /** A warning: in the result, and as an event (B15). */
+  /** A warning: in the result, and as an event. */
   warn(warning: { readonly code: string; readonly message: string }): void
   /** Puts attributes on the run's span, or on the coming span of a call. */
   annotate(attributes: Attributes, callId?: string): void

@@ -281,7 +281,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no call of a step that is over is past',
     file: 'machine/calls.ts',
-    replace: 'return isFinal(call) && call.children',
+    replace: 'return isFinal(call) && !UNDO_AHEAD.has(undoOf(call)) && call.children',
     by: "return isFinal(call) && call.course === 'none' && call.children",
     breaks: LEFT,
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
