@@ -31,8 +31,6 @@ export const background: BackgroundCapability<RunState, CallEntry> = {
 
 class Works implements BackgroundWorks<CallEntry> {
   readonly #run: RunState
-  /** By the keys of the calls that have begun them. */
-  readonly #works: Map<string, CallEntry> = new Map()
   #wake: () => void = () => undefined
 
   constructor(run: RunState) {
@@ -45,11 +43,11 @@ class Works implements BackgroundWorks<CallEntry> {
 
   /** Of several of this id the latest. */
   get(callId: string): CallEntry | undefined {
-    return [...this.#works.values()].findLast(({ id }) => id === callId)
+    return this.entries().findLast(({ id }) => id === callId)
   }
 
   of({ key }: CallEntry): CallEntry | undefined {
-    return this.#works.get(key)
+    return this.entries().find((work) => work.key === key)
   }
 
   read(callId: string): ToolMessage | undefined {
@@ -70,7 +68,7 @@ class Works implements BackgroundWorks<CallEntry> {
   }
 
   entries(): readonly CallEntry[] {
-    return [...this.#works.values()]
+    return this.#run.calls.table.works()
   }
 
   async beforeEnd(): Promise<void> {
@@ -106,10 +104,6 @@ class Works implements BackgroundWorks<CallEntry> {
     await Promise.allSettled(this.#own().map(({ promise }) => promise))
   }
 
-  load(entry: CallEntry): void {
-    this.#works.set(entry.key, entry)
-  }
-
   goOn(entry: CallEntry): void {
     if (!entry.settled) {
       entry.decide(begun(entry.state))
@@ -135,13 +129,12 @@ class Works implements BackgroundWorks<CallEntry> {
   }
 
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too. */
-  #begin({ key, id, tool, state, parent, requestedIn }: CallEntry, call: ToolCall): void {
-    if (this.#works.has(key)) return
+  #begin(entry: CallEntry, call: ToolCall): void {
+    if (this.of(entry)) return
+    const { key, id, tool, state, parent, requestedIn } = entry
     const { calls, caller } = this.#run
     const made = { key, call: freeze({ ...call, id }), tool, step: state.step, parent, requestedIn, caller }
-    const entry = new CallEntry(calls.table, { ...made, work: { atEnd: atEndOf(tool) } })
-    this.load(entry)
-    this.#perform(entry)
+    this.#perform(new CallEntry(calls.table, { ...made, work: { atEnd: atEndOf(tool) } }))
   }
 
   #perform(entry: CallEntry): void {

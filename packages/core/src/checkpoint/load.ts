@@ -199,8 +199,7 @@ export function loadCalls(run: RunState, calls: readonly SavedCall[]): readonly 
       saved,
     })
     entries.push(entry)
-    if (saved.isWork) run.background.load(entry)
-    else {
+    if (!saved.isWork) {
       byKey.set(key, entry)
       table.add(entry)
     }

@@ -216,6 +216,12 @@ export function undoOf(call: CallState): 'none' | 'due' | 'late' | 'unknown' | '
   return call.isAbandoned ? 'late' : 'none'
 }
 
+/** Whether a discarded call is to be undone, or is being undone, by this process. */
+export function isUndoAhead(call: CallState): boolean {
+  const undo = undoOf(call)
+  return undo === 'due' || undo === 'late' || undo === 'begun'
+}
+
 /** Nothing more comes of it: its fate is decided, and it has settled and does not stay open, or it was discarded in its sleep. */
 export function isFinal({ course, fate }: CallState): boolean {
   if (fate === 'provisional' || course === 'begun' || course === 'open') return false

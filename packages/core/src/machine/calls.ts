@@ -9,7 +9,7 @@
 
 import { NO_KEYS, type ResourceKeys, unionOf } from '../vocabulary/resource-keys.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import { type CallState, type Fate, type HasExecutions, isFinal, undoOf } from './call.ts'
+import { type CallState, type Fate, type HasExecutions, isFinal, isUndoAhead } from './call.ts'
 
 /** An attempt of the current model call. Number 0 is a wrap that answers itself. */
 export interface Attempt {
@@ -143,15 +143,9 @@ export function isInputOpen(calls: Calls, { isRequested, content, maker }: CallS
   return above !== undefined && isInputOpen(calls, above)
 }
 
-const UNDO_AHEAD: ReadonlySet<ReturnType<typeof undoOf>> = new Set(['due', 'late', 'begun'] as const)
-
 /** Nothing more comes of a call, nor of the calls it made: nothing is at work, and nothing is to be undone. */
 export function isPast(calls: Calls, call: CallState): boolean {
-  return (
-    isFinal(call) &&
-    !UNDO_AHEAD.has(undoOf(call)) &&
-    call.children.every((child) => isPast(calls, callOf(calls, child)))
-  )
+  return isFinal(call) && !isUndoAhead(call) && call.children.every((child) => isPast(calls, callOf(calls, child)))
 }
 
 /** The keys that a call touches. If its tool may name keys: `undefined` until its input is checked. */

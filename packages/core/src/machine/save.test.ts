@@ -108,7 +108,7 @@ test('a call without a result goes on by its effect, and stays open while its qu
   expect(goesOn({ ...NEW, effectBefore: 'external' }, true, [])).toBe('open')
 })
 
-test('a checkpoint holds the calls of the step at work, those that no response requested, those still at work, and what they make; discarded ones until they are over (MA13)', () => {
+test('a checkpoint holds the calls of the step at work, those that no response requested, those still at work, and what they make; discarded ones as long as an effect of them may be left (MA13)', () => {
   const calls = noCalls()
   const made = (more: Partial<CallState>) => callMade(calls, { ...NEW, fate: 'committed', content: 1, ...more })
   const now = made({ step: 2 })
@@ -134,7 +134,10 @@ test('a checkpoint holds the calls of the step at work, those that no response r
   const held = (isLast: boolean) =>
     [...calls.all.values()].filter((call) => isSaved(calls, call, 2, isLast)).map(({ number }) => number)
   const all = [now, onTheSide, numbers[3], late, ofLate]
-  expect([held(false), held(true)]).toEqual([[...all.slice(0, 3), numbers[6], ...all.slice(3)], all])
-  decideCall(calls, settled(callOf(calls, numbers[6] ?? 0), 'none'))
+  expect([held(false), held(true)]).toEqual([all, all])
+  const discarded = callOf(calls, numbers[6] ?? 0)
+  decideCall(calls, at('checking', 'judged', 'storing', 'entered')(discarded))
+  expect([held(false), held(true)]).toEqual([[...all.slice(0, 3), discarded.number, ...all.slice(3)], all])
+  decideCall(calls, settled(callOf(calls, discarded.number), 'none'))
   expect(held(false)).toEqual(all)
 })

@@ -3,16 +3,16 @@
  * them are added in `checkpoint/`.
  */
 
-import { type Effect, exceeds } from '../vocabulary/effect.ts'
+import { changesNothing, type Effect, exceeds } from '../vocabulary/effect.ts'
 import type { Invocation, SavedCallState, SavedSteps } from '../vocabulary/saved-run.ts'
-import { type CallState, type ExecutionState, effectOf, hasAbandoned, type WorkState } from './call.ts'
-import { type Calls, isInputOpen, isPast } from './calls.ts'
+import { type CallState, type ExecutionState, effectOf, hasAbandoned, isUndoAhead, type WorkState } from './call.ts'
+import { type Calls, callOf, isInputOpen, isPast } from './calls.ts'
 import { isSameExecution } from './invocation.ts'
 import type { Steps } from './steps.ts'
 
 /**
  * Whether a checkpoint holds a call. Of a step that is over the history has all, except what is still at work; and a call that no response
- * requested is never made again. A discarded call is held until it is over, in case its process is killed.
+ * requested is never made again. A discarded call is held as long as the run has to stop or undo an effect of it.
  *
  * @param step - The number of the step at work, if there is one.
  * @param isLast - It is the checkpoint of a run that has stopped. This process itself stops and undoes what is discarded.
@@ -21,8 +21,15 @@ export function isSaved(calls: Calls, call: CallState, step: number | undefined,
   if (isInputOpen(calls, call)) return false
   const maker = call.maker === undefined ? undefined : calls.all.get(call.maker)
   if (maker) return isSaved(calls, maker, step, isLast)
-  if (call.fate === 'discarded') return !isLast && !isPast(calls, call)
+  if (call.fate === 'discarded') return !isLast && leavesEffect(calls, call)
   return !call.isRequested || call.step === step || !isPast(calls, call)
+}
+
+/** Whether an effect of a discarded call may be left if its process ends now: the call is told to stop, or is to be undone. */
+function leavesEffect(calls: Calls, call: CallState): boolean {
+  const effect = call.course === 'begun' && effectWithoutOutcome(call, false, [])
+  const isOwn = isUndoAhead(call) || (effect && !changesNothing(effect))
+  return isOwn || call.children.some((child) => leavesEffect(calls, callOf(calls, child)))
 }
 
 /**

@@ -167,6 +167,11 @@ export class CallTable implements CallHome {
     return [...this.#entries.values()].filter(({ state }) => !state.work)
   }
 
+  /** The work behind background calls, in the order in which it began. */
+  works(): CallEntry[] {
+    return [...this.#entries.values()].filter(({ state }) => state.work)
+  }
+
   childrenOf({ state }: CallEntry): CallEntry[] {
     return state.children.flatMap((child) => this.#entries.get(child) ?? [])
   }

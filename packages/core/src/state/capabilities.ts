@@ -52,8 +52,6 @@ export interface BackgroundWorks<Call> {
   abort(reason: unknown): void
   /** Resolves when nothing that the run has to do with is at work. */
   idle(): Promise<void>
-  /** Work of a checkpoint: it is not at work yet. */
-  load(entry: Call): void
   /** Work of a checkpoint goes on, unless it has come to an end since. */
   goOn(entry: Call): void
 }

@@ -281,7 +281,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no call of a step that is over is past',
     file: 'machine/calls.ts',
-    replace: 'return isFinal(call) && !UNDO_AHEAD.has(undoOf(call)) && call.children',
+    replace: 'return isFinal(call) && !isUndoAhead(call) && call.children',
     by: "return isFinal(call) && call.course === 'none' && call.children",
     breaks: LEFT,
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
@@ -555,7 +555,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a discarded call stays in the checkpoint',
     file: 'machine/save.ts',
-    replace: "if (call.fate === 'discarded') return !isLast && !isPast(calls, call)",
+    replace: "if (call.fate === 'discarded') return !isLast && leavesEffect(calls, call)",
     by: '',
     breaks: 'the checkpoint of a run that has stopped holds nothing that was discarded, unless its undo has begun',
     scenario: { steps: [[{ calls: ['r1'], fails: true }, { calls: ['q2'] }]], eager: true, limit: 1 },
@@ -563,7 +563,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a discarded call leaves the checkpoint before it is over',
     file: 'machine/save.ts',
-    replace: "if (call.fate === 'discarded') return !isLast && !isPast(calls, call)",
+    replace: "if (call.fate === 'discarded') return !isLast && leavesEffect(calls, call)",
     by: "if (call.fate === 'discarded') return false",
     breaks: 'what cannot be repeated is stored before it is entered',
     scenario: { steps: [[{ calls: ['i1'], fails: true }, { calls: ['x2'] }]], eager: true, limit: 2, store: true },
