@@ -95,11 +95,11 @@ export function resultOf({ state, message }: CallEntry): ToolMessage | undefined
 }
 
 /** Its turn had not come when its run was told to stop: a resume begins it, if the run does stop. */
-export function isKept({ state }: CallEntry): boolean {
+export function awaitsResume({ state }: CallEntry): boolean {
   return state.course === 'cut off' && !state.aborted
 }
 
-export function told({ callId, name, content, isError }: ToolMessage): UserMessage {
+export function resultNotice({ callId, name, content, isError }: ToolMessage): UserMessage {
   const what = isError ? 'failed' : 'has come to its result'
   const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} ${what}:` }
   return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }

@@ -2,12 +2,12 @@
 
 import { unheard } from '../flow/unheard.ts'
 import {
-  beforeEnd,
   ownWorks,
   resultRead,
   stoppedWork,
   unreadWorks,
   type Work,
+  workBeforeAnswer,
   worksHandedOver,
 } from '../machine/background.ts'
 import type { Calls } from '../machine/calls.ts'
@@ -21,7 +21,7 @@ import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.t
 import type { ToolFlow } from '../vocabulary/middleware.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
 import type { Tool } from '../vocabulary/tool.ts'
-import { handleOf, isKept, makeWork, resultOf, startWork, told } from './background-work.ts'
+import { awaitsResume, handleOf, makeWork, resultNotice, resultOf, startWork } from './background-work.ts'
 import { withStatusTool } from './status-tool.ts'
 
 export const background: BackgroundCapability<RunState, CallEntry> = {
@@ -60,7 +60,7 @@ class Works implements BackgroundWorks<CallEntry> {
   deliver(): UserMessage[] {
     const unread = unreadWorks(this.#calls)
     for (const { number } of unread) resultRead(this.#calls, number)
-    return this.#entriesOf(unread).flatMap(({ message }) => (message ? [told(message)] : []))
+    return this.#entriesOf(unread).flatMap(({ message }) => (message ? [resultNotice(message)] : []))
   }
 
   stopIfAsked(): void {
@@ -71,13 +71,13 @@ class Works implements BackgroundWorks<CallEntry> {
     return this.#run.calls.table.works()
   }
 
-  async beforeEnd(): Promise<void> {
+  async untilAnswerMayStand(): Promise<void> {
     const { halt, signal } = this.#run
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    let due = beforeEnd(this.#calls, halt.state)
-    for (; due.is === 'wait'; due = beforeEnd(this.#calls, halt.state))
+    let due = workBeforeAnswer(this.#calls, halt.state)
+    for (; due.is === 'wait'; due = workBeforeAnswer(this.#calls, halt.state))
       await Promise.race([woken, ...this.#entriesOf(due.for).map(({ promise }) => promise)])
     signal.throwIfAborted()
     if (due.is === 'judge') return
@@ -92,7 +92,7 @@ class Works implements BackgroundWorks<CallEntry> {
 
   handOver(): BackgroundHandle[] {
     const handed = this.#entriesOf(worksHandedOver(this.#calls))
-    for (const entry of this.#own()) if (isKept(entry)) this.#run.calls.events.workEnded(entry)
+    for (const entry of this.#own()) if (awaitsResume(entry)) this.#run.calls.events.workEnded(entry)
     return handed.map(handleOf)
   }
 
@@ -140,7 +140,7 @@ class Works implements BackgroundWorks<CallEntry> {
   #perform(entry: CallEntry): void {
     const { calls, saver } = this.#run
     const made = makeWork(this.#run, entry).then((message) => {
-      if (!isKept(entry)) calls.events.workEnded(entry)
+      if (!awaitsResume(entry)) calls.events.workEnded(entry)
       return message
     })
     entry.promise = unheard(made.finally(() => saver.soon()))

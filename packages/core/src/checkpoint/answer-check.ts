@@ -1,4 +1,4 @@
-/** Whether each answer has the form that its asker wants: found out before the run goes on. */
+/** Checks answers before a run goes on with them. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { agentRunBy } from '../state/call-effect.ts'
@@ -10,16 +10,16 @@ import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { type JsonSchema, jsonSchemaIn } from '../vocabulary/tool-schema.ts'
 
-/** Who may have asked. */
+/** Those whose answers are checked. */
 interface Askers {
   readonly middleware?: readonly Middleware[]
   readonly tools?: readonly Tool[]
 }
 
 /**
- * Checks the answers to questions of these askers; others have been checked, or will be.
+ * Checks the answers to questions of these askers. Answers to others are not looked at, except by the JSON Schema of their question.
  *
- * @throws {AnswerError} The asker's schema does not accept an answer.
+ * @throws {AnswerError} An answer does not fit the JSON Schema of its question, or the schema of its asker.
  */
 export async function checkAnswers(
   questions: readonly PendingInterrupt[],
@@ -42,7 +42,7 @@ export function answerSchemaAt(address: Address, askers: Askers): JsonSchema | u
   return answer && jsonSchemaIn(answer)
 }
 
-/** Of the tool or middleware that has asked, whether it is there or not. */
+/** The name of the tool or middleware that has asked. It need not be there. */
 function nameOf(address: Address): string {
   const last = address.at(-1)
   if (last && 'middleware' in last) return `middleware ${last.middleware}`
@@ -54,7 +54,7 @@ interface Asker {
   readonly answer: StandardSchemaV1 | undefined
 }
 
-/** Who has asked from there. A tool that makes an agent only when it is called cannot tell: that agent checks its answers itself. */
+/** The asker at an address. There is none to be found in an agent that a tool makes only when it is called: that agent checks its answers itself. */
 function askerAt(address: Address, { middleware, tools }: Askers): Asker | undefined {
   const inner = address.findIndex((part, index) => index > 0 && 'agent' in part)
   const last = address[inner < 0 ? address.length - 1 : inner - 1]

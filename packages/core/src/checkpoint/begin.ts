@@ -6,7 +6,7 @@ import { freeze, inputMessages } from '../vocabulary/history.ts'
 import { checkOptions, type OptionNames } from '../vocabulary/option-checks.ts'
 import { checkRunOptions, type RunInput, type RunOptions } from '../vocabulary/run-options.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
-import { checkpointOf } from './save.ts'
+import { checkpointOf } from './take.ts'
 
 export type BeginOptions = Pick<RunOptions, 'id' | 'checkpoints'>
 

@@ -1,8 +1,16 @@
-/** A checkpoint from outside: whether it is one, and is not damaged. */
+/** A checkpoint from outside: which one is meant, and whether it is whole. */
 
-import { CheckpointCorruptError, CheckpointVersionError } from '../vocabulary/checkpoint-errors.ts'
+import {
+  CheckpointCorruptError,
+  CheckpointMismatchError,
+  CheckpointMissingError,
+  CheckpointVersionError,
+} from '../vocabulary/checkpoint-errors.ts'
+import { type CheckpointStore, loaded } from '../vocabulary/checkpoint-store.ts'
+import { ConfigError } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
+import { kindOf } from '../vocabulary/message-shape.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint } from '../vocabulary/saved-run.ts'
 import { isCount } from '../vocabulary/shape.ts'
 import { isCheckpoint } from './checkpoint-shape.ts'
@@ -29,6 +37,42 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
     throw new CheckpointCorruptError(idOf(value), 'it is no JSON that can be read', { cause })
   }
   throw new CheckpointCorruptError(idOf(value), 'it is no checkpoint, or is damaged')
+}
+
+/**
+ * The checkpoint that an agent is to go on from.
+ *
+ * @param from - The checkpoint itself, or the id that it is stored under.
+ * @param found - The same checkpoint, or what is stored under the id.
+ * @param name - The name of the agent.
+ * @throws {CheckpointCorruptError} It is damaged, or none.
+ * @throws {CheckpointVersionError} It is of a later format.
+ * @throws {CheckpointMismatchError} It is another agent's, or another run's.
+ */
+export function checkpointFrom(from: unknown, found: unknown, name: string | null = null): Checkpoint {
+  if (typeof from !== 'string' && !isRecord(from))
+    throw new CheckpointCorruptError('', `resume takes a checkpoint or the id of a stored one; this is ${kindOf(from)}`)
+  const checkpoint = checkedCheckpoint(found)
+  const { agent, runId } = checkpoint
+  const id = typeof from === 'string' ? from : String(isRecord(from) && from.runId)
+  if (runId !== id) throw new CheckpointMismatchError(id, `it is of run ${runId}`)
+  if (agent !== name) throw new CheckpointMismatchError(id, `it is of ${named(agent)}, and this is ${named(name)}`)
+  return checkpoint
+}
+
+const named = (agent: string | null) => (agent === null ? 'an agent without a name' : `agent ${agent}`)
+
+/**
+ * What is stored under an id.
+ *
+ * @throws {CheckpointMissingError} Nothing is stored there.
+ * @throws {ConfigError} There is no store.
+ */
+export async function stored(store: CheckpointStore | undefined, id: string): Promise<unknown> {
+  if (!store) throw new ConfigError('checkpoints', 'without a store there is nothing to resume by its id')
+  const checkpoint = await loaded(store, id)
+  if (checkpoint === undefined) throw new CheckpointMissingError(id)
+  return checkpoint
 }
 
 /**

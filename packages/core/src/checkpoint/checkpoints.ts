@@ -4,9 +4,10 @@ import type { CallEntry } from '../state/call-entry.ts'
 import type { CheckpointCapability } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import { hasFinalAnswer } from './checkpoint.ts'
-import { claim, load, loadCalls } from './load.ts'
-import { checkpointOf, questionsOf } from './save.ts'
+import { claim, load } from './go-on.ts'
+import { restoreCalls } from './restore-calls.ts'
 import { RunSaver } from './saver.ts'
+import { checkpointOf, questionsOf } from './take.ts'
 
 export const checkpoints: CheckpointCapability<RunState, CallEntry> = {
   saverOf: (run) => new RunSaver(run),
@@ -15,7 +16,7 @@ export const checkpoints: CheckpointCapability<RunState, CallEntry> = {
   hasFinalAnswer,
   load,
   claim,
-  keepUnclaimed: (run) => {
-    if (run.unclaimed) loadCalls(run, run.unclaimed.calls)
+  loadUnclaimed: (run) => {
+    if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)
   },
 }

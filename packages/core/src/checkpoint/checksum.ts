@@ -3,12 +3,12 @@
 import { hashOf } from '../vocabulary/hash.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 
-/** Whatever the order of its members is by now. */
+/** Of all members except the revision. It does not depend on the order of the members. */
 export function checksumOf(checkpoint: object): string {
   return hashOf({ ...checkpoint, revision: undefined, checksum: undefined })
 }
 
-/** With the checksum of what it holds. */
+/** The checkpoint with its checksum. */
 export function signed(checkpoint: Omit<Checkpoint, 'checksum'>): Checkpoint {
   return { ...checkpoint, checksum: checksumOf(checkpoint) }
 }

@@ -1,4 +1,4 @@
-/** Closes a run that has stopped and is not to go on: each open call gets a result that says why. */
+/** Closes a run that has stopped and is not to go on. Each open call gets a result that says why. */
 
 import { partialMessage } from '../model-call/partial-response.ts'
 import { inWordsOf } from '../tool-call/history-results.ts'
@@ -13,9 +13,8 @@ import type { Message, ToolCall } from '../vocabulary/message.ts'
 import { checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { CancelledResult } from '../vocabulary/result.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
-import { hasFinalAnswer } from './checkpoint.ts'
+import { checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
 import { signed } from './checksum.ts'
-import { checkpointFrom, stored } from './load.ts'
 import { asStoreError } from './saver.ts'
 
 export interface CloseOptions {
@@ -83,7 +82,7 @@ async function saved(store: CheckpointStore, closed: Checkpoint, expected: numbe
   }
 }
 
-/** What the model was saying when the run stopped, a result for each open call, and what was sent. */
+/** The history, then what the model was saying when the run stopped, a result for each open call, and the messages that were sent. */
 function closedHistory(checkpoint: Checkpoint, lost: readonly string[], reason: string): readonly Message[] {
   const { messages, steps, calls, sent, status } = checkpoint
   const { current, cutOff } = steps
@@ -97,7 +96,7 @@ function closedHistory(checkpoint: Checkpoint, lost: readonly string[], reason: 
   return [...messages, ...(said ? [said] : []), ...openCalls(messages).map(resultOf), ...sent]
 }
 
-/** Ids of calls that may have changed something, and whose result nobody has read: as the outermost run knows them. */
+/** Ids of calls that may have changed something and whose result nobody has read, as the outermost run knows them. */
 function lostIn({ calls, interrupts }: Checkpoint): string[] {
   return calls.flatMap(({ id, effect, message, fate, runs }) => {
     const asks = interrupts.some(({ address }) => address.some((part) => 'callId' in part && part.callId === id))

@@ -56,23 +56,23 @@ export function fromFormat1(old: Format1): Checkpoint {
     format: 2,
     steps: {
       begun: steps,
-      ...(step && { current: stepOf(step) }),
+      ...(step && { current: stepFrom(step) }),
       added,
       ...(candidate !== undefined && { candidate }),
       ...(cutOff !== undefined && { cutOff }),
       ...(feedback !== undefined && { feedback }),
     },
-    calls: [...calls.map((call) => callOf(call, lost)), ...background.map((work) => workOf(work, lost))],
+    calls: [...calls.map((call) => callFrom(call, lost)), ...background.map((work) => workFrom(work, lost))],
     undos,
   })
 }
 
-function stepOf({ added: _, candidate, cutOff: __, ...step }: Step1): Step {
+function stepFrom({ added: _, candidate, cutOff: __, ...step }: Step1): Step {
   return { ...step, isOffered: candidate !== undefined }
 }
 
 /** `lost`: ids of calls that may have happened, or go on. */
-function callOf(old: Call1, lost: readonly string[]): SavedCall {
+function callFrom(old: Call1, lost: readonly string[]): SavedCall {
   const { asked = false, provisional, told, outcomes = [], nested, nestedIn, alsoNested = [], ...rest } = old
   const { message, id = rest.call.id } = rest
   const first = nested ? [{ nested, nestedIn: nestedIn ?? { n: outcomes.length } }] : []
@@ -92,6 +92,6 @@ function callOf(old: Call1, lost: readonly string[]): SavedCall {
   }
 }
 
-function workOf({ delivered, ...old }: Call1, lost: readonly string[]): SavedCall {
-  return { ...callOf(old, lost), isWork: true, ...(delivered && { isRead: true }) }
+function workFrom({ delivered, ...old }: Call1, lost: readonly string[]): SavedCall {
+  return { ...callFrom(old, lost), isWork: true, ...(delivered && { isRead: true }) }
 }

@@ -1,4 +1,4 @@
-/** When a run is saved: one save at a time, each of the newest state, in a store that refuses whoever comes late. */
+/** Saves a run in its store: one save at a time, each of the newest state. */
 
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Saver } from '../state/capabilities.ts'
@@ -8,13 +8,13 @@ import { loaded } from '../vocabulary/checkpoint-store.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 import { checkedCheckpoint } from './checkpoint.ts'
 import { checksumOf } from './checksum.ts'
-import { checkpointOf } from './save.ts'
+import { checkpointOf } from './take.ts'
 import { RunUndos } from './undos.ts'
 
 export class RunSaver implements Saver<CallEntry> {
   revision = 0
   readonly undos: RunUndos
-  /** The outermost. */
+  /** The outermost run. */
   readonly #run: RunState
   #last: Promise<void> = Promise.resolve()
   /** A save that has not begun: what happens until then is in it. */
@@ -40,7 +40,7 @@ export class RunSaver implements Saver<CallEntry> {
     this.#waiting ??= this.#queue(() => {
       this.#waiting = undefined
       const { over, signal } = this.#run
-      // An abort writes none, and what a cancel saves was taken before anything was torn down (K1, K4).
+      // An abort saves nothing, and the checkpoint of a cancel was taken before anything was told to stop (K1, K4).
       return this.#save(over || signal.aborted ? undefined : checkpointOf(this.#run, 'running'))
     })
     await this.#waiting
@@ -51,8 +51,8 @@ export class RunSaver implements Saver<CallEntry> {
   }
 
   /**
-   * Changes what is stored, though the run has gone on since, or has been aborted; if `change` gives nothing it stays as it is. Throws
-   * like {@link now}, and {@link CheckpointCorruptError} if what is stored is damaged.
+   * Changes what is stored, even if the run has gone on since or was aborted. If `change` returns nothing, it stays as it is. Throws like
+   * {@link now}, and {@link CheckpointCorruptError} if what is stored is damaged.
    */
   async amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void> {
     const { store } = this.#run
@@ -95,14 +95,14 @@ export class RunSaver implements Saver<CallEntry> {
     }
   }
 
-  /** Runs what a store does: its spans stand under the run's. */
+  /** Calls the store in the context of the run, so that its spans are under the run's. */
   #inside<Result>(work: () => Result): Result {
     const { telemetry, context } = this.#run
     return telemetry.inside(context, work)
   }
 }
 
-/** What a store threw when it was to save, as an error of ours. */
+/** What a store threw while it saved, as a {@link CheckpointError}. */
 export function asStoreError(id: string, cause: unknown): CheckpointError {
   if (cause instanceof CheckpointStoreError || cause instanceof CheckpointConflictError) return cause
   return new CheckpointStoreError('save', id, 'it could not be saved', { cause })

@@ -1,4 +1,4 @@
-/** The undos of a run: each is stored before it begins, so that no resume repeats one in silence. */
+/** The undos of a run. Each is stored before it begins, so that no resume repeats it, and a resume can tell of it. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { CallEntry } from '../state/call-entry.ts'
@@ -6,14 +6,14 @@ import type { Undos } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
 
-/** What stores them. */
+/** Where they are stored. */
 interface Storing {
   readonly isOn: boolean
   amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void>
 }
 
 export class RunUndos implements Undos<CallEntry> {
-  /** The outermost. */
+  /** The outermost run. */
   readonly #run: RunState
   readonly #saver: Storing
   /** By the key of the call: those that are at work. */
@@ -63,7 +63,7 @@ export class RunUndos implements Undos<CallEntry> {
     }
   }
 
-  /** An abort saves no new state of its run, which may be over: what is stored already is told of the undo. */
+  /** Changes only the undos of what is stored: an aborted run saves no new state, and its undos are stored all the same. */
   async #amend(change: (stored: Checkpoint) => readonly SavedUndo[] | undefined): Promise<void> {
     if (this.#run.over) return
     await this.#saver.amend((stored) => {

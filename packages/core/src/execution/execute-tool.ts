@@ -77,7 +77,7 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
   } catch (thrown) {
     const error = timedOut(place) ?? thrown
     if (!answersAbort(error, signal.aborted)) host.came?.(invocation, { error })
-    if (thrown instanceof AgentError && !(thrown instanceof RunStop)) turns.keep(slot)
+    if (thrown instanceof AgentError && !(thrown instanceof RunStop)) turns.threw(slot)
     throw thrown
   } finally {
     unfollow()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { workMade } from '../../test/work.ts'
-import { beforeEnd, openWorks, ownWorks, resultRead, unreadWorks, worksHandedOver } from './background.ts'
+import { openWorks, ownWorks, resultRead, unreadWorks, workBeforeAnswer, worksHandedOver } from './background.ts'
 import type { End } from './call.ts'
 import { type Calls, callOf, noCalls } from './calls.ts'
 import { settled } from './decide-call.ts'
@@ -86,7 +86,7 @@ test('an answer waits for the work that its tools let it wait for, until the run
     fc.property(facts, stop, (some, told) => {
       const calls = after(some)
       const halt = told ? decideHalt(AT_WORK, told) : AT_WORK
-      const due = beforeEnd(calls, halt)
+      const due = workBeforeAnswer(calls, halt)
       const open = openWorks(calls).filter(({ work }) => work.atEnd !== 'cancel')
       const awaited = open.filter(({ work }) => work.atEnd === 'wait')
       if (due.is === 'wait') expect([told, numbers(due.for)]).toEqual([undefined, numbers(awaited)])

@@ -59,12 +59,12 @@ function hasStopped({ course }: Work): boolean {
  * What an answer that is offered comes to before anybody judges it. `wait`: for work at work. `stop`: the run stops. The work `by` stays
  * open for a resume; without `by`, the run was told to stop while the answer waited. `judge`: there is nothing to wait for.
  */
-export type BeforeEnd =
+export type WorkBeforeAnswer =
   | { readonly is: 'wait'; readonly for: readonly Work[] }
   | { readonly is: 'stop'; readonly by: Work | undefined }
   | { readonly is: 'judge' }
 
-export function beforeEnd(calls: Calls, { stop, mode }: Halt): BeforeEnd {
+export function workBeforeAnswer(calls: Calls, { stop, mode }: Halt): WorkBeforeAnswer {
   const open = openWorks(calls).filter(({ work }) => work.atEnd !== 'cancel')
   const awaited = open.filter(({ work }) => work.atEnd === 'wait')
   if (awaited.length > 0 && !stop && !mode && !awaited.some(hasStopped)) return { is: 'wait', for: awaited }

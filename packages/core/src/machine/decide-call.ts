@@ -32,19 +32,7 @@ export function begun(call: CallState): CallState {
  */
 export type WrapsOutcome = 'result' | 'cut off' | 'stop' | 'throw'
 
-/**
- * How a call settles:
- *
- *     the call is          result   cut off   stop    throw
- *     parked, cancelled    –        –         open    open
- *     parked               open     open      open    open
- *     discarded            none     none      none    none
- *     cancelled            result   result    none    none
- *     stopped              result   cut off   none    none
- *     none of these        result   cut off   open    none
- *
- * The first line that fits the call counts. –: the lines below count, as if the call were not parked.
- */
+/** How a call settles. The table in docs/architecture.md is made of this function. */
 export function endOf({ isParked, fate, aborted }: CallState, came: WrapsOutcome): End {
   const isThrown = came === 'stop' || came === 'throw'
   if (isParked && (isThrown || aborted !== 'cancelled')) return 'open'

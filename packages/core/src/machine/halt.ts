@@ -1,14 +1,7 @@
 /**
  * Whether a run starts anything new, and whether what is at work goes on. `decideHalt` makes the state after a fact; the other functions
  * read that state. run-halt.ts acts on it, and has the errors that a stop throws.
- *
- *     stop             calls start   calls are committed   work goes on   a resume goes on
- *     –                yes*          yes                   yes            –
- *     pause            no            no                    yes            yes
- *     cancel           no            no                    no             yes
- *     abort, failure   no            no                    no             no
- *
- *     * unless somebody has cancelled `after-model`
+ * docs/architecture.md has the table of stops, which is made of these functions.
  */
 
 import { CANCEL_MODES, type CancelMode } from '../vocabulary/cancel.ts'

@@ -16,13 +16,13 @@ interface HasOutcomes {
 }
 
 /** What of `kept` belongs to this invocation. */
-export function keptFor<Some extends Kept>(which: Invocation, kept: readonly Some[]): Some | undefined {
+export function savedFor<Some extends Kept>(which: Invocation, kept: readonly Some[]): Some | undefined {
   return kept.find(({ invocation }) => isSame(invocation, which))
 }
 
 /** What an execution of a call came to in an earlier process, if that is known: it has that outcome again, and is not made. */
 export function knownFor({ knownOutcomes = [] }: HasOutcomes, which: Invocation): KnownOutcome | undefined {
-  return keptFor(which, knownOutcomes)
+  return savedFor(which, knownOutcomes)
 }
 
 /** Whether they are the same execution, and the same run of an agent in it. */

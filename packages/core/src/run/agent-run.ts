@@ -119,7 +119,7 @@ export function startRun(
     },
     send(message) {
       const isTaken = run.inbox.send(message)
-      if (isTaken) keepSent(run).catch(() => undefined)
+      if (isTaken) saveSent(run).catch(() => undefined)
       return isTaken
     },
     cancelTool: (callId, path) => cancelCall(run, callId, path),
@@ -132,7 +132,7 @@ export function startRun(
 }
 
 /** Stores what was sent to a run at work, as it may be aborted in this very turn. Its first step saves what was sent before that. */
-async function keepSent(run: RunState): Promise<void> {
+async function saveSent(run: RunState): Promise<void> {
   const { saver, steps, unclaimed } = run
   if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.checkpoints.take(run, 'running'))
 }

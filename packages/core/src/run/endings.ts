@@ -53,7 +53,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
     await (halt.state.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
   inboxClosed(run.steps.state)
-  const checkpoint = run.keep()
+  const checkpoint = run.takeLast()
   const { interrupts, status } = checkpoint
   run.tellQuestions(interrupts)
   const { mode, escalated } = halt.state
@@ -61,7 +61,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   await quiet(run, () => (cancelled ? halt.error : reason))
   if (halt.failure) return failed(run, halt.failure)
   run.events.showRest()
-  const messages = cancelled ? [...history.messages, ...told(run, soFar(run))] : history.messages
+  const messages = cancelled ? [...history.messages, ...tellClosing(run, soFar(run))] : history.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
   const rest = {
@@ -95,7 +95,7 @@ function soFar(run: RunState): readonly Message[] {
 }
 
 /** The reader is told of messages that only the result has, and no checkpoint. */
-function told(run: RunState, messages: readonly Message[]): readonly Message[] {
+function tellClosing(run: RunState, messages: readonly Message[]): readonly Message[] {
   for (const message of messages) run.events.push({ type: 'message', message: freeze(message) })
   return messages
 }
@@ -112,7 +112,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
     const { messages } = run.history
     const open = error instanceof HistoryError ? [] : openCalls(messages)
     run.events.showRest()
-    const closing = told(run, [...answersTo(run, open), ...run.inbox.messages])
+    const closing = tellClosing(run, [...answersTo(run, open), ...run.inbox.messages])
     const { abandoned } = run.calls
     const left = abandoned.length > 0 && { abandoned: [...abandoned] }
     error.endRun(freezePlain({ messages: [...messages, ...closing], usage: run.usage, ...left }))
@@ -133,7 +133,7 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   }
   sideCalls.abort(reasonOf)
   await Promise.all([calls.idle(), background.idle(), sideCalls.idle()])
-  run.work.checkpoints.keepUnclaimed(run)
+  run.work.checkpoints.loadUnclaimed(run)
   run.unclaimed = undefined
 }
 

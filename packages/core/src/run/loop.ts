@@ -204,7 +204,7 @@ function isEmpty(message: AssistantMessage): boolean {
 /** The answer, if it stands: what the user or a background call has said in the meantime is to be answered first. */
 async function judge(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
   const { background, steps, calls } = run
-  await background.beforeEnd()
+  await background.untilAnswerMayStand()
   const verdict = mayStand(steps.state, calls.table.state) ? await askGate(run, candidate) : undefined
   if (!verdict || !mayStand(steps.state, calls.table.state)) return undefined
   // In the turn that decides: what is sent later is not taken.

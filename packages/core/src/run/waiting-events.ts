@@ -22,7 +22,7 @@ export class WaitingEvents {
   }
 
   push(event: AgentEvent): void {
-    if (event.type === 'tool-progress') this.#delete(this.#progress.get(callOf(event)))
+    if (event.type === 'tool-progress') this.#delete(this.#progress.get(progressKey(event)))
     if (this.#events.size < this.#limit || !this.#squeeze(event)) this.append(event)
   }
 
@@ -30,7 +30,7 @@ export class WaitingEvents {
   append(event: AgentEvent): void {
     const number = this.#next++
     this.#events.set(number, event)
-    if (event.type === 'tool-progress') this.#progress.set(callOf(event), number)
+    if (event.type === 'tool-progress') this.#progress.set(progressKey(event), number)
     else if ('delta' in event) this.#deltas.set(partOf(event), number)
     else this.#deltas.clear()
     if (event.type === 'custom') this.#customs.add(number)
@@ -54,7 +54,7 @@ export class WaitingEvents {
     this.#events.delete(number)
     this.#customs.delete(number)
     // The next of its call takes no other's place.
-    if (event?.type === 'tool-progress') this.#progress.delete(callOf(event))
+    if (event?.type === 'tool-progress') this.#progress.delete(progressKey(event))
     return event
   }
 
@@ -77,7 +77,7 @@ export class WaitingEvents {
 }
 
 /** Of several runs the reader sees, each has its own ids. */
-function callOf({ runId, callId }: Extract<AgentEvent, { readonly type: 'tool-progress' }>): string {
+function progressKey({ runId, callId }: Extract<AgentEvent, { readonly type: 'tool-progress' }>): string {
   return JSON.stringify([runId, callId])
 }
 

@@ -7,7 +7,7 @@ import { type CallState, hasSettled, type MiddlewareHook, type WorkState, wasEnt
 import { type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
 import { addsQuestion, asksQuestion, marked, meetsStop, parked, renamed, settled } from '../machine/decide-call.ts'
 import { callMade, decideCall } from '../machine/decide-calls.ts'
-import { type CallBegun, loadedCall } from '../machine/save.ts'
+import { type CallBegun, loadedCall } from '../machine/saved-state.ts'
 import type { CallFacts } from '../telemetry/around.ts'
 import type { RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'

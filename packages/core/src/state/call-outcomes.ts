@@ -1,6 +1,6 @@
 /** Keeps what the executions of a call came to, and the runs of agents in executions that have no outcome yet, so that a checkpoint can hold them. */
 
-import { isSame, isSameExecution, type KnownOutcome, keptFor } from '../machine/invocation.ts'
+import { isSame, isSameExecution, type KnownOutcome, savedFor } from '../machine/invocation.ts'
 import type { RunStop } from '../vocabulary/errors.ts'
 import type { Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
@@ -65,13 +65,13 @@ export class CallOutcomes {
 
   /** The run of a checkpoint that goes on in this execution, if there is one. */
   runIn(invocation: Invocation): SavedRun | undefined {
-    const run = keptFor(invocation, this.#runs)
+    const run = savedFor(invocation, this.#runs)
     return run && savedRun(run)
   }
 
   /** A run begins, or goes on. It keeps its answers until it no longer asks for them. */
   begin(invocation: Invocation, checkpoint: () => Checkpoint): void {
-    const { answers = {} } = keptFor(invocation, this.#runs) ?? {}
+    const { answers = {} } = savedFor(invocation, this.#runs) ?? {}
     const others = this.#runs.filter((run) => !isSame(run.invocation, invocation))
     this.#runs = [...others, { invocation, checkpoint, answers }]
   }

@@ -44,7 +44,7 @@ export interface BackgroundWorks<Call> {
   /** All of it, in the order in which it began. */
   entries(): readonly Call[]
   /** An answer is offered: resolves when nothing it has to wait for is at work. Throws if the run is to stop before that. */
-  beforeEnd(): Promise<void>
+  untilAnswerMayStand(): Promise<void>
   /** The run is to stop: nobody waits for work any more. */
   wake(): void
   /** The run has its answer: open work that its tool detaches goes on, and what the model has not read is the caller's. */
@@ -75,7 +75,7 @@ export interface CheckpointCapability<Run, Call> {
   /** The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on. */
   claim(run: Run, resumed: Resumed): Promise<void>
   /** The run ends before that: the calls of the checkpoint are what they were. */
-  keepUnclaimed(run: Run): void
+  loadUnclaimed(run: Run): void
 }
 
 /** When a run is saved. */

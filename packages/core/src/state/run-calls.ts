@@ -71,7 +71,7 @@ export class RunCalls {
   }
 
   /** Nothing floats: what is at work is known until it has settled. */
-  keep(work: Promise<unknown>): void {
+  track(work: Promise<unknown>): void {
     const done = work.catch(() => undefined).finally(() => this.#atWork.delete(done))
     this.#atWork.add(done)
   }

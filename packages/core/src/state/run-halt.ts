@@ -12,7 +12,7 @@ interface Halting {
   readonly background: { wake(): void; abort(reason: unknown): void }
   readonly innerRuns: { cancel(mode: CancelMode): void }
   stopCalls(reason: unknown): void
-  keep(): unknown
+  takeLast(): unknown
 }
 
 export class RunHalt {
@@ -129,7 +129,7 @@ export class RunHalt {
       return
     }
     if (this.signal.aborted) return
-    if (this.state.stop === 'cancel') this.#keep()
+    if (this.state.stop === 'cancel') this.#takeLast()
     // One turn later than the tools' own grace time: what they settle to comes first.
     this.#after(config.grace, () => this.#after(0, () => this.post({ is: 'grace over' })))
     this.#stopped.abort(this.reason)
@@ -139,9 +139,9 @@ export class RunHalt {
   }
 
   /** Before anything is torn down. A run that cannot be saved comes to nothing: a time limit that cancels has nobody to throw to. */
-  #keep(): void {
+  #takeLast(): void {
     try {
-      this.#run.keep()
+      this.#run.takeLast()
     } catch (error) {
       this.fail(error as AgentError)
     }

@@ -192,7 +192,7 @@ export class RunState {
   }
 
   /** Takes the checkpoint that a resume goes on from, unless there is one. */
-  keep(): Checkpoint {
+  takeLast(): Checkpoint {
     const { mode } = this.halt.state
     if (mode) this.steps.cut()
     return (this.checkpoint ??= this.work.checkpoints.take(this, mode ? 'cancelled' : 'interrupted'))

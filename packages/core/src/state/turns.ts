@@ -98,7 +98,7 @@ export class Turns {
   }
 
   /** The call threw what ends the run: it keeps its slot until it is over, so that nothing starts in it any more. */
-  keep({ call, invocation }: Slot): void {
+  threw({ call, invocation }: Slot): void {
     decideCall(this.#calls, movedTo(callOf(this.#calls, call.number), invocation, 'threw'))
   }
 

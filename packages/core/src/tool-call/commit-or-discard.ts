@@ -91,12 +91,12 @@ function stopDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause): vo
   const reason = new ToolDiscardedError(entry.call.id, cause)
   entry.abort(reason, config.grace)
   entry.warmUp?.abort(reason)
-  calls.keep(over(entry).then(async () => telemetry.ended(entry, await compensate(run, entry))))
+  calls.track(over(entry).then(async () => telemetry.ended(entry, await compensate(run, entry))))
 }
 
 /** Undoes a call, if that is due, when nothing of it is at work. */
 export function undoWhenOver(run: RunState, entry: CallEntry): void {
-  run.calls.keep(over(entry).then(() => compensate(run, entry)))
+  run.calls.track(over(entry).then(() => compensate(run, entry)))
 }
 
 /** The call goes on under this id: whoever lists it has its new one. */

@@ -77,7 +77,7 @@ function begin(run: RunState, entry: CallEntry): void {
   entry.decide(begun(entry.state))
   run.calls.events.started(entry)
   entry.promise = make(run, entry)
-  run.calls.keep(entry.promise)
+  run.calls.track(entry.promise)
 }
 
 /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */

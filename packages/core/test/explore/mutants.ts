@@ -9,7 +9,7 @@ export interface Mutant {
   readonly name: string
   /** Of the machine itself, or of the model. */
   readonly file:
-    | `machine/${'background' | 'call' | 'calls' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'save' | 'steps' | 'due'}.ts`
+    | `machine/${'background' | 'call' | 'calls' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'saved-state' | 'steps' | 'due'}.ts`
     | `model/${'decide' | 'due' | 'find' | 'loop'}.ts`
   readonly replace: string
   readonly by: string
@@ -482,7 +482,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what was at work when its process ended has not happened',
-    file: 'machine/save.ts',
+    file: 'machine/saved-state.ts',
     replace: "return isEntered === true && stage !== 'ended' && stage !== 'abandoned'",
     by: "return isEntered === true && stage === 'cut off'",
     breaks: TWICE,
@@ -490,7 +490,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a question of one execution says that no other one of its call has happened',
-    file: 'machine/save.ts',
+    file: 'machine/saved-state.ts',
     replace: 'if (one.hasAsked || ',
     by: 'if (executions.some(({ hasAsked }) => hasAsked) || ',
     breaks: 'what cannot be repeated is stored before it is entered',
@@ -498,7 +498,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what was to be stored when its process ended has not happened',
-    file: 'machine/save.ts',
+    file: 'machine/saved-state.ts',
     replace: "if (stage === 'storing') return !isLast && judgement?.effect !== 'read'",
     by: "if (stage === 'storing') return isLast && judgement?.effect !== 'read'",
     breaks: 'what cannot be repeated is stored before it is entered',
@@ -506,7 +506,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a call that is cut off by a kill is made again, whatever it does',
-    file: 'machine/save.ts',
+    file: 'machine/saved-state.ts',
     replace: "return effect === 'calls' || rerun.includes(effect) ?",
     by: 'return effect ?',
     breaks: TWICE,
@@ -538,7 +538,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'outcomes are not kept',
-    file: 'machine/save.ts',
+    file: 'machine/saved-state.ts',
     replace: 'knownOutcomes: outcomes.map(({ invocation }, place) => ({ invocation, place })),',
     by: 'knownOutcomes: [],',
     breaks: TWICE,
@@ -554,7 +554,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a discarded call stays in the checkpoint',
-    file: 'machine/save.ts',
+    file: 'machine/saved-state.ts',
     replace: "if (call.fate === 'discarded') return !isLast && leavesEffect(calls, call)",
     by: '',
     breaks: 'the checkpoint of a run that has stopped holds nothing that was discarded, unless its undo has begun',
@@ -562,7 +562,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a discarded call leaves the checkpoint before it is over',
-    file: 'machine/save.ts',
+    file: 'machine/saved-state.ts',
     replace: "if (call.fate === 'discarded') return !isLast && leavesEffect(calls, call)",
     by: "if (call.fate === 'discarded') return false",
     breaks: 'what cannot be repeated is stored before it is entered',
@@ -693,7 +693,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a result that was read is read again after a resume',
-    file: 'machine/save.ts',
+    file: 'machine/saved-state.ts',
     replace: '...(isWork && { work: { atEnd, ...(isRead && { isRead }) } })',
     by: '...(isWork && { work: { atEnd } })',
     breaks: 'the model reads the result of a work once',

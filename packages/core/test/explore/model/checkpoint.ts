@@ -2,7 +2,7 @@
 
 import type { CallState } from '../../../src/machine/call.ts'
 import { callOf, waitsForResume } from '../../../src/machine/calls.ts'
-import { isSaved, savedCall } from '../../../src/machine/save.ts'
+import { isSaved, savedCall } from '../../../src/machine/saved-state.ts'
 import { type About, aboutOf, type Checkpoint, knownOf, type Outcome, type SavedCall, type State } from './state.ts'
 
 /** `isLast`: its process ends by itself. */

@@ -1,6 +1,6 @@
 /** The loop of steps, as run/loop.ts has it: it asks the machine what is due. */
 
-import { beforeEnd, resultRead, stoppedWork, unreadWorks } from '../../../src/machine/background.ts'
+import { resultRead, stoppedWork, unreadWorks, workBeforeAnswer } from '../../../src/machine/background.ts'
 import { hasSettled } from '../../../src/machine/call.ts'
 import { callOf, isPast } from '../../../src/machine/calls.ts'
 import { callForgotten, modelCalled } from '../../../src/machine/decide-calls.ts'
@@ -126,7 +126,7 @@ function toGate(s: State): void {
 /** The answer stands, or a further step follows. */
 function judge(s: State): Due | undefined {
   if (!s.isJudging) {
-    const { is } = s.steps.current?.isOffered ? beforeEnd(s.calls, s.halt) : { is: 'judge' as const }
+    const { is } = s.steps.current?.isOffered ? workBeforeAnswer(s.calls, s.halt) : { is: 'judge' as const }
     if (is === 'stop') pause(s)
     if (is !== 'judge') return undefined
     if (!mayStand(s.steps, s.calls)) return closes(s)

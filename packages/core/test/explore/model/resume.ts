@@ -11,7 +11,7 @@ import {
   idAnnounced,
   modelCalled,
 } from '../../../src/machine/decide-calls.ts'
-import { goesOn, loadedCall, stepsLoaded } from '../../../src/machine/save.ts'
+import { goesOn, loadedCall, stepsLoaded } from '../../../src/machine/saved-state.ts'
 import { noSteps } from '../../../src/machine/steps.ts'
 import { toCalls } from './decide.ts'
 import { contentOf, madeBy } from './find.ts'

@@ -6,7 +6,7 @@ import { type CallState, wasEntered } from './call.ts'
 import { callOf, noCalls } from './calls.ts'
 import { attemptCounted, executionAsked, executionOver, executionWanted, movedTo, settled } from './decide-call.ts'
 import { callDiscarded, callMade, decideCall } from './decide-calls.ts'
-import { goesOn, isSaved, loadedCall, savedCall } from './save.ts'
+import { goesOn, isSaved, loadedCall, savedCall } from './saved-state.ts'
 
 const WRITES = { effect: 'external', keys: { reads: ['r'], writes: ['w'] }, mayBeEarly: false } as const
 

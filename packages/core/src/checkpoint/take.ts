@@ -1,6 +1,6 @@
-/** From the state of a run to its checkpoint: the state, the values that belong to it, and the questions that wait for an answer. */
+/** Takes the checkpoint of a run: its state, the values that belong to it, and the questions that wait for an answer. */
 
-import { isSaved, savedCall } from '../machine/save.ts'
+import { isSaved, savedCall } from '../machine/saved-state.ts'
 import { addressOf } from '../state/address.ts'
 import { type CallEntry, isOpen } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
@@ -14,9 +14,11 @@ import { answerSchemaAt } from './answer-check.ts'
 import { signed } from './checksum.ts'
 
 /**
- * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it.
+ * The checkpoint of a run as it is now. It equals its JSON.
  *
- * @throws {CheckpointStoreError} The run holds what JSON cannot.
+ * @param status - Any other than `running` means that the run has stopped.
+ * @param end - What only the result of the run has.
+ * @throws {CheckpointStoreError} The run holds a value that is no JSON.
  */
 export function checkpointOf(
   run: RunState,
@@ -25,14 +27,14 @@ export function checkpointOf(
 ): Checkpoint {
   try {
     const checkpoint = signed(JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Checkpoint)
-    // The run keeps its last, which a store is handed, and its caller.
+    // The last one is not only handed to a store: the run and its caller have it, too.
     return status === 'running' ? checkpoint : freeze(checkpoint)
   } catch (cause) {
     throw new CheckpointStoreError('take', run.id, 'its run holds what JSON cannot', { cause })
   }
 }
 
-/** As it is before it is written: JSON leaves out what is undefined. */
+/** Before it is JSON, members may be `undefined`. */
 type Unwritten<Saved> = { readonly [Name in keyof Saved]: Saved[Name] | undefined }
 
 interface State extends Omit<Unwritten<Checkpoint>, 'checksum' | 'steps' | 'calls'> {
@@ -55,7 +57,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     warnings: run.events.warnings,
     trace: telemetry.trace,
     steps: stepsOf(run, status),
-    calls: unclaimed?.calls ?? entriesOf(run, isLast).map((entry) => callOf(entry, isLast)),
+    calls: unclaimed?.calls ?? entriesOf(run, isLast).map((entry) => savedCallOf(entry, isLast)),
     // The outermost run has those of all. One that comes to its end, or stops, waits for them first.
     undos: unclaimed?.undos ?? (isLast || !run.isOutermost ? [] : saver.undos.save()),
     spentKeys: spentKeysOf(run),
@@ -73,7 +75,7 @@ function spentKeysOf({ calls, steps }: RunState): Checkpoint['spentKeys'] {
   return keys.length > 0 ? keys : undefined
 }
 
-/** What waits for an answer: of calls in call order, then of a hook or wrap. */
+/** The questions that wait for an answer: those of calls in call order, then that of a hook or wrap. */
 function interruptsOf(run: RunState): PendingInterrupt[] {
   const { unclaimed } = run
   const own = questionsOf(run)
@@ -86,7 +88,7 @@ function interruptsOfCalls(run: RunState): PendingInterrupt[] {
   return inCallOrder(run, entries.filter(isOpen)).flatMap((entry) => questionsOf(run, entry))
 }
 
-/** What a call asks, and an agent inside it; without a call: what a hook or wrap of the run asks. */
+/** The questions of a call and of the agents inside it. Without a call: the question of a hook or wrap of the run. */
 export function questionsOf(run: RunState, call?: CallEntry): PendingInterrupt[] {
   const { asking } = call ?? run
   const own = asking ? [pending(run, addressOf(run, call, asking.by), asking.interrupt)] : []
@@ -95,7 +97,7 @@ export function questionsOf(run: RunState, call?: CallEntry): PendingInterrupt[]
   return [...own, ...inner.map((one) => ({ ...one, address: [...address, ...one.address] }))]
 }
 
-/** In the order in which the response requests them; behind those what was called on the side. */
+/** In the order in which the response requests them. Calls that it does not request come last. */
 function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] {
   const last = run.history.messages.findLast((message) => message.role === 'assistant')
   const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
@@ -132,7 +134,7 @@ function entriesOf({ calls, steps, background }: RunState, isLast: boolean): Cal
   return [...saved, ...background.entries()]
 }
 
-function callOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
+function savedCallOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
   const { key, call, makerKey, state, outcomes } = entry
   const message = state.course === 'result' && state.fate !== 'discarded' ? entry.message : undefined
   const done = !state.work && !state.undo && entry.tool?.compensate ? entry.done : undefined

@@ -1,0 +1,143 @@
+/** A run goes on from a checkpoint: first it gets the state of the checkpoint, and when its set-up stands, the calls. */
+
+import { stepsLoaded } from '../machine/saved-state.ts'
+import { partialMessage } from '../model-call/partial-response.ts'
+import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
+import type { RunState } from '../state/run.ts'
+import type { Answer } from '../state/run-steps.ts'
+import { discard, undoWhenOver } from '../tool-call/commit-or-discard.ts'
+import { CheckpointMismatchError } from '../vocabulary/checkpoint-errors.ts'
+import { ConfigError, UnknownInterruptError } from '../vocabulary/errors.ts'
+import { freeze, openCalls } from '../vocabulary/history.ts'
+import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
+import { asJson, isRecord } from '../vocabulary/json.ts'
+import type { Json } from '../vocabulary/message.ts'
+import type { Resumption } from '../vocabulary/run-options.ts'
+import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
+import { checkAnswers } from './answer-check.ts'
+import { checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
+import { outermost, restoreCalls, resumeCall } from './restore-calls.ts'
+
+/**
+ * Puts a run into the state of a checkpoint, except for its calls: {@link claim} restores them when the set-up is known.
+ *
+ * @throws {CheckpointCorruptError} The checkpoint is damaged.
+ * @throws {CheckpointVersionError} A later version wrote it.
+ * @throws {CheckpointMismatchError} It belongs to another agent, or a middleware that has asked is missing.
+ * @throws {ConfigError} The answers are no object, or an id is given and there is no store.
+ * @throws {UnknownInterruptError} An answer belongs to no question of the checkpoint.
+ * @throws {AnswerError} The middleware that has asked does not accept an answer.
+ * @throws {ContextError} The run goes on, and the given context does not fit.
+ * @throws {InputError} The final answer was accepted, and a message was sent before that was known.
+ */
+export async function load(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
+  // Copied in this turn: the caller may change the answers in the next.
+  const given = checkedAnswers(answers)
+  const found = typeof from === 'string' ? await stored(run.store, from) : from
+  const checkpoint = checkpointFrom(from, found, run.config.name)
+  const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
+  if (unknown.length > 0) throw new UnknownInterruptError(unknown)
+  const { calls, undos, tools, interrupts } = checkpoint
+  for (const { address } of interrupts) checkAsker(run, address)
+  await checkAnswers(interrupts, given, { middleware: run.middleware })
+  if (!checkpoint.result) await run.userContext.checkFor(run.config)
+  run.resumed = { checkpoint, answers: given }
+  const open = interrupts.filter((one) => !(one.id in given) || isNested(one.address))
+  run.unclaimed = { calls, undos, tools, interrupts: open }
+  if (run.isOutermost) run.saver.revision = checkpoint.revision
+  run.history.begin(checkpoint)
+  run.usage = checkpoint.usage
+  run.events.warnings.push(...checkpoint.warnings)
+  loadSteps(run, checkpoint)
+  run.calls.table.restoreSpentKeys(checkpoint.steps.current?.number, checkpoint.spentKeys)
+  if (hasFinalAnswer(checkpoint)) run.inbox.end()
+  else run.inbox.restore(checkpoint.sent)
+  run.unknown = checkpoint.unknown
+  run.calls.abandoned.push(...checkpoint.abandoned)
+  run.questions.restore(checkpoint.questions)
+  for (const { id } of interrupts) run.questions.mark(id)
+  for (const one of interrupts) {
+    if (one.id in given && !isNested(one.address)) run.questions.answer(one.address, given[one.id] as Json)
+  }
+  run.values.restore(checkpoint.values)
+  if (rerun) run.rerun = rerun
+  return checkpoint
+}
+
+/**
+ * The set-up is known. Restores the calls, and saves the run before anything is made: if several processes resume one checkpoint, only one
+ * of them can save.
+ *
+ * @throws {CheckpointMismatchError} An open call lacks its tool.
+ * @throws {AnswerError} A tool that has asked, or whoever has asked in an agent that the tool runs, does not accept an answer.
+ * @throws {CheckpointConflictError} Somebody else has resumed the checkpoint.
+ */
+export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
+  const tools = new Set(run.setup.tools.map(({ name }) => name))
+  const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
+  const unsettled = checkpoint.calls.filter(({ message, fate }) => !message && fate === 'committed')
+  const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
+  const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
+  const lost = [...unanswered, ...unsettled.map(({ call }) => call)].find(({ name }) => isLost(name))
+  if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
+  try {
+    await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
+  } catch (error) {
+    // A run round this one may still be saved: nothing is to be saved with these answers.
+    run.questions.restore(checkpoint.questions)
+    throw error
+  }
+  if (run.isOutermost) run.saver.undos.load(checkpoint.undos)
+  const entries = restoreCalls(run, checkpoint.calls)
+  const open = entries.filter(({ settled }) => !settled)
+  for (const entry of open) resumeCall(run, entry, { checkpoint, answers })
+  for (const entry of entries) {
+    // No call joins one whose undo had begun, nor its maker: the result of the maker depends on it.
+    if (entry.state.undo === 'before') discard(run, outermost(entry), 'run_aborted')
+    else if (entry.discarded) undoWhenOver(run, entry)
+  }
+  const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
+  const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
+  if (unasked)
+    run.asking = {
+      interrupt: new Interrupt(unasked.payload, unasked.answerSchema),
+      ...askerOf(unasked.address.slice(1)),
+    }
+  run.unclaimed = undefined
+  await run.saver.now()
+  for (const entry of open) if (entry.state.work) run.background.goOn(entry)
+  if (run.asking) throw run.asking.interrupt
+}
+
+/**
+ * Whether the middleware that asks at this address is there. A middleware of an agent inside a call is checked when that agent is resumed.
+ *
+ * @throws {CheckpointMismatchError} It is not.
+ */
+function checkAsker(run: RunState, address: Address): void {
+  const place = address.find((part, index) => 'middleware' in part || (index > 0 && 'agent' in part))
+  if (!place || !('middleware' in place)) return
+  if (!run.middleware.some(({ name }) => name === place.middleware))
+    throw new CheckpointMismatchError(run.id, `a question lacks its asker, the middleware ${place.middleware}`)
+}
+
+/** A copy without a prototype: `in` finds only the ids that were given. */
+function checkedAnswers(answers: Answers): Answers {
+  if (!isRecord(answers)) {
+    const problem = `must be an object with an answer under the id of each interrupt, not ${JSON.stringify(answers)}`
+    throw new ConfigError('answers', problem)
+  }
+  const given = Object.entries(answers).map(([id, answer]) => [id, asJson(answer, `the answer to ${id}`)])
+  return freeze(Object.assign(Object.create(null), structuredClone(Object.fromEntries(given))) as Answers)
+}
+
+function loadSteps({ steps, history }: RunState, { steps: saved }: Checkpoint): void {
+  const { added, candidate, cutOff: text, feedback } = saved
+  const { messages } = history
+  const places = new Set(added)
+  stepsLoaded(steps.state, saved)
+  steps.before = messages.filter((_, index) => !places.has(index))
+  if (candidate !== undefined) steps.offer = messages[candidate] as Answer
+  if (text !== undefined) steps.partial = partialMessage([{ type: 'text', text }])
+  if (feedback !== undefined) steps.rejection = { feedback }
+}

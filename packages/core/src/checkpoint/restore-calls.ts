@@ -1,0 +1,80 @@
+/** The calls of a checkpoint become calls of the run that goes on from it. */
+
+import { unheard } from '../flow/unheard.ts'
+import { marked } from '../machine/decide-call.ts'
+import { goesOn } from '../machine/saved-state.ts'
+import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
+import { CallEntry } from '../state/call-entry.ts'
+import type { RunState } from '../state/run.ts'
+import { settleAs } from '../tool-call/history-results.ts'
+import { mayHaveHappenedText, textMessage } from '../tool-call/no-result-message.ts'
+import { findTool } from '../vocabulary/aliases.ts'
+import { freeze } from '../vocabulary/history.ts'
+import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
+import type { Json } from '../vocabulary/message.ts'
+import type { Resumed, SavedCall } from '../vocabulary/saved-run.ts'
+
+/** Puts calls of a checkpoint into the table, in their order. None is made by that. */
+export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readonly CallEntry[] {
+  const { table } = run.calls
+  const entries: CallEntry[] = []
+  const byKey = new Map<string, CallEntry>()
+  for (const saved of calls) {
+    const { id, key, call, message } = saved
+    run.history.takenIds.add(id).add(call.id)
+    const entry = new CallEntry(table, {
+      key,
+      call: freeze(call),
+      tool: findTool(run.setup.tools, call.name),
+      step: saved.step,
+      parent: run.context,
+      maker: byKey.get(saved.maker ?? ''),
+      caller: run.caller,
+      saved,
+    })
+    entries.push(entry)
+    if (!saved.isWork) {
+      byKey.set(key, entry)
+      table.add(entry)
+    }
+    if (message) settleAs(entry, message)
+  }
+  return entries
+}
+
+/** The call that a response requests, of which this one is a part. */
+export function outermost(entry: CallEntry): CallEntry {
+  return entry.maker ? outermost(entry.maker) : entry
+}
+
+/** A call without a result is made when it is requested, stays open until its question has an answer, or may have happened. */
+export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
+  const address = addressOf(run, entry)
+  const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
+  const answered = pending.filter(({ id }) => id in answers)
+  const [first] = answered.length === 0 ? pending : []
+  const given = answered.filter((one) => isNested(one.address)).map(({ id }) => [id, answers[id] as Json])
+  entry.outcomes.answer(Object.fromEntries(given) as Answers)
+  switch (goesOn(entry.state, first !== undefined, run.rerun)) {
+    case 'open':
+      if (first) stayOpen(entry, first, first.address.slice(address.length))
+      break
+    case 'again':
+      entry.decide(marked(entry.state, 'isRerun'))
+      break
+    case 'unknown': {
+      const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
+      if (!entry.discarded) settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
+      entry.decide(marked(entry.state, 'isUnknown'))
+      run.mayHaveHappened(entry.id)
+    }
+  }
+}
+
+/** The question of a call has no answer yet. `asker`: the path from the call to who asks. */
+function stayOpen(entry: CallEntry, { payload, answerSchema }: PendingInterrupt, asker: Address): void {
+  const stopped = new Interrupt(payload, answerSchema)
+  if (asker.every((part) => 'middleware' in part)) entry.ask(stopped, askerOf(asker).by)
+  entry.settle({ stopped })
+  entry.promise = unheard(Promise.reject(stopped))
+}
