@@ -109,21 +109,17 @@ const RESULT: Shape<SavedResult> = {
   finishReason: isText,
 }
 
-const TRACE: Shape<NonNullable<Checkpoint['trace']>> = { traceId: isText, spanId: isText, traceFlags: isNumber }
-
-const CHECKPOINT: Shape<Checkpoint> = {
-  format: isNumber,
+/** The format, the revision and the checksum are checked before. */
+const CHECKPOINT: Shape<Omit<Checkpoint, 'format' | 'revision' | 'checksum'>> = {
   runId: isText,
   agent: (value) => value === null || isText(value),
-  revision: isCount,
   status: oneOf('running', 'interrupted', 'cancelled', 'completed'),
   interrupts: listOf(shaped(INTERRUPT)),
   messages: isHistory,
   usage: isRecord,
   warnings: listOf(isRecord),
-  trace: optional(shaped(TRACE)),
+  trace: optional(isRecord),
   result: optional(shaped(RESULT)),
-  checksum: isText,
   steps: shaped(STEPS),
   calls: listOf(shaped(CALL)),
   undos: listOf(shaped(UNDO)),
