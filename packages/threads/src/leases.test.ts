@@ -284,6 +284,69 @@ test('a message that was to join a lost run is not confused with one that says t
   expect(turns.map(({ status }) => status)).toEqual(['completed', 'completed'])
 })
 
+test('wherever a process dies after a message that steers was taken, it is said once (TH1, TH6, TH11)', async () => {
+  const script = ({ messages }: ModelRequest) =>
+    messages.at(-1)?.content === 'go' ? respond(call('look')) : respond(say('a'), wait(60), say('b'))
+  let joins = 0
+  for (let writes = 0; writes < 12; writes++) {
+    for (const ms of [0, 1, 30, 70]) {
+      const { first, second } = two(script)
+      await first.threads.send('t', 'go', { messageId: 'go' })
+      await first.threads.send('t', 'and more', { messageId: 'more', whenBusy: 'steer' })
+      await vi.advanceTimersByTimeAsync(ms)
+      first.process.kill(writes)
+      await vi.advanceTimersByTimeAsync(200)
+      first.process.kill()
+      await vi.advanceTimersByTimeAsync(3 * LEASE)
+      await second.threads.recover()
+      await vi.advanceTimersByTimeAsync(3 * LEASE)
+      const { messages, status, turns } = await second.threads.read('t')
+      const users = messages.filter(({ message }) => message.role === 'user')
+      expect(users.map(({ id, message }) => [id, message.content])).toEqual([
+        ['go', 'go'],
+        ['more', 'and more'],
+      ])
+      expect(status).toBe('idle')
+      if (turns.length === 1) joins++
+    }
+  }
+  expect(joins).toBeGreaterThan(8)
+})
+
+test('a message that was told, and that no checkpoint has, is given to the run again (TH1, TH6)', async () => {
+  const script = ({ messages }: ModelRequest) =>
+    messages.at(-1)?.content === 'go' ? respond(wait(10), call('look')) : respond(say('a'), wait(60), say('b'))
+  const { first, second, shared } = two(script)
+  const { change } = shared
+  // The disk is full for checkpoints from the message on.
+  let isFull = false
+  shared.change = (id, decide, options) =>
+    change(
+      id,
+      (stored) => {
+        const decided = decide(stored)
+        if (isFull && decided.checkpoint) throw new Error('the disk is full')
+        return decided
+      },
+      options,
+    )
+  await first.threads.send('t', 'go', { messageId: 'go' })
+  await vi.advanceTimersByTimeAsync(5)
+  isFull = true
+  await first.threads.send('t', 'and more', { messageId: 'more', whenBusy: 'steer' })
+  await vi.advanceTimersByTimeAsync(30)
+  const told = (await shared.events('t')).filter(({ event }) => 'messageId' in event && event.messageId === 'more')
+  expect(told).toHaveLength(1)
+  first.process.kill()
+  isFull = false
+  await vi.advanceTimersByTimeAsync(3 * LEASE)
+  await second.threads.recover()
+  await vi.advanceTimersByTimeAsync(3 * LEASE)
+  const { messages, turns } = await second.threads.read('t')
+  expect(messages.flatMap(({ id, message }) => (message.role === 'user' ? [id] : []))).toEqual(['go', 'more'])
+  expect(turns).toMatchObject([{ status: 'completed' }])
+})
+
 test('an answer whose process loses the turn is taken, and the turn goes on elsewhere (TH6, TH8)', async () => {
   const { first, second, did } = asking(Number.POSITIVE_INFINITY)
   const { interrupts = [] } = await (await first.threads.send('t', 'go')).result
