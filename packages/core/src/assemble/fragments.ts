@@ -3,7 +3,7 @@ export class Fragments {
   #pieces: string[] = []
   #held = ''
 
-  /** Takes a piece and gives the one to show: a surrogate pair that was cut comes whole, with the later piece (qC35). */
+  /** Takes a piece and gives the one to show: a surrogate pair that was cut comes whole, with the later piece. */
   add(delta: string): string {
     let piece = this.#held === '' ? delta : this.#held + delta
     if (piece === '') return ''

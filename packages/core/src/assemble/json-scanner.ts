@@ -60,7 +60,7 @@ export class JsonScanner {
     return this.#phase === BLANK
   }
 
-  /** Where the text that counts begins: at 0, or behind a placeholder `{}` which the real object followed (qC13). */
+  /** Where the text that counts begins: at 0, or behind a placeholder `{}` which the real object followed. */
   get begin(): number {
     return this.#begin
   }

@@ -1,4 +1,4 @@
-/** Recognizes arguments that come again in another form: with other white space, or as a JSON string of what came before (qC18). */
+/** Recognizes arguments that come again in another form: with other white space, or as a JSON string of what came before. */
 
 import { sameInput } from '../vocabulary/canonical.ts'
 import { unwrapJson } from '../vocabulary/checked-input.ts'

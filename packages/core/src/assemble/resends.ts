@@ -1,4 +1,4 @@
-/** Handles hosts that send all arguments again with each piece of them (qC17). */
+/** Handles hosts that send all arguments again with each piece of them. */
 
 /**
  * Tells a re-send from a piece that goes on.

@@ -143,7 +143,7 @@ export class ToolInput {
     return this.#length > this.#limits.characters
   }
 
-  /** What came once, if all that came after it is the same again (qC18). */
+  /** What came once, if all that came after it is the same again. */
   #once(): InputValue | undefined {
     const { begin, end } = this.#scanner
     const rest = end === undefined ? '' : this.#text.join().slice(end)

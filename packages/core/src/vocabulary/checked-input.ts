@@ -10,7 +10,7 @@ import { ToolInputError } from './tool-errors.ts'
 
 /**
  * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among
- * them, are taken out of their strings where the schema wants none there and then accepts all of it (qC34).
+ * them, are taken out of their strings where the schema wants none there and then accepts all of it.
  *
  * @throws {ToolInputError} The schema does not accept it.
  */
