@@ -1,4 +1,4 @@
-import { agentTool, createAgent, type Tool, tool } from '@meanwhile/core'
+import { agentTool, createAgent, type Model, type Tool, tool } from '@meanwhile/core'
 import { call, fail, respond, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
@@ -187,6 +187,40 @@ test('of a turn that another process takes over a reader has the message in the 
     const message = await seven?.read(chunks)
     expect(compared(message ? [message] : [])).toEqual(compared(answer ? [answer] : []))
     expect(answer?.parts.at(-1)).toMatchObject({ text: 'A whole text.' })
+  }
+})
+
+test('a call that the provider has run is a card with its result, and the answer ends in no empty step (UI2, UI3, UI5)', async () => {
+  const model: Model = {
+    provider: 'own',
+    id: 'own-1',
+    async *stream() {
+      const search = {
+        type: 'tool-call',
+        id: 'c',
+        name: 'search',
+        input: { q: 'x' },
+        providerResult: ['found'],
+      } as const
+      yield { type: 'tool-input-start', id: 'c', name: 'search' }
+      yield { type: 'tool-call', call: search }
+      yield { type: 'text-delta', delta: 'Found.' }
+      return { role: 'assistant', content: [search, { type: 'text', text: 'Found.' }], finishReason: 'stop' }
+    },
+  }
+  const threads = createThreads({ agent: createAgent({ model }), store: memoryThreads() })
+  const chunks = await chunksOf(threads, 'Search', { output: (output) => ({ shown: output }) })
+  for (const { version, read } of peers) {
+    const message = await read(chunks)
+    const present = { version, output: (output: unknown) => ({ shown: output }) }
+    expect(compared(message ? [message] : [])).toEqual(
+      compared(toUIMessages(await threads.read('t'), present).slice(1)),
+    )
+    expect(message?.parts).toMatchObject([
+      { type: 'step-start' },
+      { state: 'output-available', providerExecuted: true, input: { q: 'x' }, output: { shown: ['found'] } },
+      { type: 'text', text: 'Found.' },
+    ])
   }
 })
 

@@ -1,12 +1,22 @@
 /** What has been told of the step at work. */
 
-import type { AssistantMessage, AssistantPart, ToolCall } from '@meanwhile/core'
+import { type AssistantMessage, type AssistantPart, callsOf, type ToolCall } from '@meanwhile/core'
 import type { PartType, TurnUpdate } from './turn-update.ts'
 
-/** A part that was told, as far as it was told. */
-type ToldPart =
-  | { readonly type: PartType; readonly id: string; text: string }
-  | { readonly type: 'call'; readonly callId: string; readonly toolName: string; progress?: TurnUpdate }
+/** A text as far as it was told. */
+interface ToldText {
+  readonly type: PartType
+  readonly id: string
+  text: string
+}
+
+interface ToldCall {
+  readonly type: 'call'
+  readonly callId: string
+  readonly toolName: string
+  /** What was told last of its work. */
+  progress?: TurnUpdate
+}
 
 export class OpenStep {
   /** From 1 in each turn. */
@@ -21,9 +31,9 @@ export class OpenStep {
   isTold = false
   readonly #turn: string
   readonly #tell: (update: TurnUpdate) => void
-  #parts: ToldPart[] = []
-  /** Whether the last part, a text, is still being said. */
-  #isSpeaking = false
+  #parts: (ToldText | ToldCall)[] = []
+  /** The last part, if it is a text that is still being said. */
+  #open: ToldText | undefined
 
   constructor(turn: string, ordinal: number, number: number | undefined, tell: (update: TurnUpdate) => void) {
     this.#turn = turn
@@ -36,8 +46,9 @@ export class OpenStep {
     return this.#parts.length === 0
   }
 
+  /** Whether the message that stands has calls that the agent runs. */
   get hasCalls(): boolean {
-    return this.#parts.some(({ type }) => type === 'call')
+    return this.message !== undefined && callsOf(this.message).length > 0
   }
 
   begin(): void {
@@ -47,9 +58,7 @@ export class OpenStep {
   }
 
   say(type: PartType, delta: string): void {
-    let part = this.#isSpeaking ? this.#parts.at(-1) : undefined
-    if (part?.type !== type) part = this.#startPart(type)
-    if (part.type === 'call') return
+    const part = this.#open?.type === type ? this.#open : this.#startPart(type)
     part.text += delta
     this.#tell({ type: 'part-delta', part: type, id: part.id, delta })
   }
@@ -79,7 +88,7 @@ export class OpenStep {
     const calls = this.#parts.flatMap((part) => (part.type === 'call' ? [part.callId] : []))
     if (!this.isEmpty) this.#tell({ type: 'step-reset' })
     this.#parts = []
-    this.#isSpeaking = false
+    this.#open = undefined
     this.message = undefined
     this.messageId = undefined
     return calls
@@ -91,11 +100,10 @@ export class OpenStep {
     this.begin()
     if (!this.#isBeginningOf(parts)) this.reset()
     const told = this.#parts.length
-    const last = this.#parts.at(-1)
+    const open = this.#open
     const whole = parts[told - 1]
-    if (this.#isSpeaking && last && last.type !== 'call' && whole && whole.type !== 'tool-call') {
-      if (whole.text.length > last.text.length) this.say(last.type, whole.text.slice(last.text.length))
-    }
+    if (open && whole?.type === open.type && whole.text.length > open.text.length)
+      this.say(open.type, whole.text.slice(open.text.length))
     this.#endPart()
     this.message = message
     this.messageId = messageId
@@ -113,20 +121,20 @@ export class OpenStep {
     if (this.isTold) this.#tell({ type: 'step-end', step: this.ordinal })
   }
 
-  #startPart(type: PartType): ToldPart {
+  #startPart(type: PartType): ToldText {
     this.#endPart()
     this.begin()
-    const part = { type, id: `${this.#turn}-${this.ordinal}-${this.#parts.length + 1}`, text: '' }
+    const part: ToldText = { type, id: `${this.#turn}-${this.ordinal}-${this.#parts.length + 1}`, text: '' }
     this.#parts.push(part)
-    this.#isSpeaking = true
+    this.#open = part
     this.#tell({ type: 'part-start', part: type, id: part.id })
     return part
   }
 
   #endPart(): void {
-    const last = this.#parts.at(-1)
-    if (this.#isSpeaking && last && last.type !== 'call') this.#tell({ type: 'part-end', part: last.type, id: last.id })
-    this.#isSpeaking = false
+    const open = this.#open
+    this.#open = undefined
+    if (open) this.#tell({ type: 'part-end', part: open.type, id: open.id })
   }
 
   #callStands(call: ToolCall): void {
@@ -136,7 +144,7 @@ export class OpenStep {
     if (progress) this.#tell(progress)
   }
 
-  #callOf(callId: string) {
+  #callOf(callId: string): ToldCall | undefined {
     for (const part of this.#parts) if (part.type === 'call' && part.callId === callId) return part
     return undefined
   }
@@ -148,8 +156,7 @@ export class OpenStep {
       if (part?.type === 'tool-call')
         return told.type === 'call' && told.callId === part.id && told.toolName === part.name
       if (part?.type !== told.type) return false
-      const isOpen = this.#isSpeaking && index === this.#parts.length - 1
-      return isOpen ? part.text.startsWith(told.text) : part.text === told.text
+      return told === this.#open ? part.text.startsWith(told.text) : part.text === told.text
     })
   }
 }
