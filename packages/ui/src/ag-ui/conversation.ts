@@ -241,7 +241,6 @@ export class Conversation {
 
   #userSays(id: string, message: UserMessage): void {
     this.#endStep()
-    if (this.#messages.some((held) => held.id === id)) return
     const said = userMessage(id, message)
     if (typeof said.content !== 'string') {
       this.#replace([...this.#messages, said])

@@ -321,6 +321,17 @@ test('a turn that has failed goes on if the client says so, and a message can be
   await expectEqual(one, threads)
 })
 
+test('a message that the thread has is not said again, wherever it stands (UI2)', async () => {
+  const { client, threads } = await stage([respond(say('One.')), respond(say('Two.'))])
+  const one = client()
+  await one.say('Hello', 'm1')
+  await one.say('Again', 'm2')
+  one.agent.setMessages([{ id: 'm1', role: 'user', content: 'Hello' }])
+  await one.run()
+  expect(one.agent.messages.map(({ content }) => content)).toEqual(['Hello', 'One.', 'Again', 'Two.'])
+  await expectEqual(one, threads)
+})
+
 test('a client with messages of its own making has those of the thread afterwards (UI2)', async () => {
   const { client, threads, url } = await stage([respond(think('Hm.'), say('Hello.')), respond(say('Again.'))])
   await client().say('Hi', 'm1')
@@ -498,9 +509,14 @@ test('a client that leaves stops nothing, and nothing more is read for it (UI1)'
   const body = JSON.stringify({ threadId: 't', runId: 'r', messages: [{ id: 'm1', role: 'user', content: 'Wait' }] })
   const response = await handler(new Request('http://chat.test/api/ag-ui', { method: 'POST', body }))
   const reader = response.body?.getReader()
-  while (isReading === 0) await reader?.read()
+  const decoder = new TextDecoder()
+  for (let told = ''; !told.includes('running'); told = decoder.decode((await reader?.read())?.value));
+  expect(isReading).toBe(1)
+  // It waits for what comes next.
+  const waits = reader?.read()
+  await new Promise((resolve) => setImmediate(resolve))
   await reader?.cancel()
-  expect(isReading).toBe(0)
+  expect([isReading, await waits]).toEqual([0, { done: true, value: undefined }])
   open()
   await (await real.turn('t'))?.result
   expect((await real.read('t')).messages.map(({ message }) => textOf(message)).at(-1)).toBe('Done.')
