@@ -15,6 +15,7 @@ import type { AgentConfig } from './vocabulary/agent-config.ts'
 import type { AgentOptions } from './vocabulary/agent-options.ts'
 import { ConfigError } from './vocabulary/errors.ts'
 import type { Answers } from './vocabulary/interrupt.ts'
+import type { Middleware } from './vocabulary/middleware.ts'
 import type { AgentResult, CancelledResult } from './vocabulary/result.ts'
 import type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 import type { Checkpoint } from './vocabulary/saved-run.ts'
@@ -23,6 +24,8 @@ import type { Checkpoint } from './vocabulary/saved-run.ts'
 export interface Agent<Output = unknown> {
   readonly name: string | undefined
   readonly description: string | undefined
+  /** Its middleware, the outermost first: `agent.with({ middleware: [...agent.middleware, innermost] })` adds one. */
+  readonly middleware: readonly Middleware[]
   /** Runs to the end and gives the result: what `stream(input).result` gives, keeping no events. */
   run(input: RunInput, options?: RunOptions): Promise<AgentResult<Output>>
   /**
@@ -83,6 +86,7 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
   const agent: Agent<Output> = Object.freeze({
     name: config.name,
     description: config.description,
+    middleware: Object.freeze(own.middleware),
     run: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'dropped').result,
     with: (changes: AgentChanges<Output>) => createAgent<Output>({ ...own, ...changes }),
     stream: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'kept'),

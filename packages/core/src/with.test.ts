@@ -113,3 +113,15 @@ test('an option that cannot work is a ConfigError of with, as of createAgent (A2
   expect(() => agent.with({ maxSteps: 0 })).toThrow('maxSteps: must be a positive integer')
   expect(() => agent.with({ maxStep: 3 } as never)).toThrow('did you mean maxSteps?')
 })
+
+test('an agent lists its middleware, to which with can add (A4)', async () => {
+  const ran: string[] = []
+  const hook = (name: string): Middleware => ({ name, beforeAgent: () => void ran.push(name) })
+  const given = [hook('first')]
+  const agent = createAgent({ model: scriptedModel([respond(say('Hi.'))]), middleware: given })
+  given.push(hook('late'))
+  expect(agent.middleware.map(({ name }) => name)).toEqual(['first'])
+  expect(Object.isFrozen(agent.middleware)).toBe(true)
+  await settled(agent.with({ middleware: [...agent.middleware, hook('innermost')] }).run('Go'))
+  expect(ran).toEqual(['first', 'innermost'])
+})
