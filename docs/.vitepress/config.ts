@@ -43,6 +43,7 @@ const sidebar = [
     page('The context of a run', '/context'),
     page('Interrupt and resume', '/interrupt-and-resume'),
     page('Conversations', '/conversations'),
+    page('Durable runs', '/durable'),
     page('A chat in the browser', '/chat-ui'),
     page('Writing middleware', '/writing-middleware'),
     group('The bundled middleware', pagesOf('middleware'), true),

@@ -27,6 +27,8 @@ interface Needs {
 }
 
 const NEEDS: Readonly<Record<string, Needs>> = {
+  '@meanwhile/durable/dbos': { library: '@dbos-inc/dbos-sdk', peers: ['@dbos-inc/dbos-sdk'], node: '>=20.19' },
+  '@meanwhile/durable/pg-boss': { library: 'pg-boss', peers: ['pg-boss'], node: '>=22.12' },
   '@meanwhile/eager-tools/ai-sdk': { library: 'ai', peers: ['ai'], node: '>=22' },
   '@meanwhile/eager-tools/langchain': {
     library: 'langchain',

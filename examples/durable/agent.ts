@@ -1,0 +1,65 @@
+// What all processes share: the agent and its runs.
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { createAgent, interrupt, type Message, tool } from '@meanwhile/core'
+import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { durableRuns } from '@meanwhile/durable'
+import { pgBossEngine } from '@meanwhile/durable/pg-boss'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { Pool } from 'pg'
+import { PgBoss } from 'pg-boss'
+import { z } from 'zod'
+
+const measure = tool({
+  name: 'measure',
+  description: 'Measures the water at a place.',
+  input: z.object({ place: z.string() }),
+  effect: 'read',
+  execute: ({ place }, { signal }) => wait(700, `2 metres at ${place}, measured by process ${process.pid}`, { signal }),
+})
+
+const warn = tool({
+  name: 'warn',
+  description: 'Warns the people at a place.',
+  input: z.object({ place: z.string() }),
+  answer: z.enum(['yes', 'no']),
+  async execute({ place }, { answers, signal }) {
+    if (answers.length === 0) throw interrupt({ question: `Warn ${place}?` })
+    if (answers[0] === 'no') return 'The user said no.'
+    return await wait(300, `${place} is warned.`, { signal })
+  },
+})
+
+const script = [
+  respond(say('I measure at three places, one after another.'), call('measure', { place: 'the bridge' })),
+  respond(call('measure', { place: 'the mill' })),
+  respond(call('measure', { place: 'the harbour' }), say('The harbour is the last one.')),
+  respond(call('warn', { place: 'the harbour' })),
+  respond(say('The water is at 2 metres everywhere, and the harbour is warned.')),
+]
+const reply = ({ messages }: { readonly messages: readonly Message[] }) =>
+  script[messages.filter(({ role }) => role === 'assistant').length] ?? respond(say('I have nothing to add.'))
+const model = scriptedModel(
+  Array.from({ length: 1_000 }, () => reply),
+  { pace: { firstToken: 100, betweenTokens: 40 } },
+)
+
+export const url = process.env.DATABASE_URL ?? 'postgres://postgres@localhost:5432/postgres'
+
+export const pool = new Pool({ connectionString: url })
+// The pool replaces a connection that is lost. Without a listener it would end the process.
+pool.on('error', (error) => console.error(error.message))
+
+// The look for dead workers is every second here; every minute is the default of pg-boss.
+export const boss = new PgBoss({ connectionString: url, superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 })
+boss.on('error', (error) => console.error(error.message))
+
+const warden = createAgent({ name: 'warden', model, tools: [measure, warn], middleware: [eagerTools()] })
+
+export const runs = durableRuns({
+  agents: [warden],
+  store: postgresStore({ pool }),
+  pool,
+  engine: pgBossEngine(boss),
+})

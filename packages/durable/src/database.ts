@@ -1,0 +1,178 @@
+/** The PostgreSQL database of durable runs: its client, its tables, and what is made of its errors. */
+
+import { ConfigError } from '@meanwhile/core'
+import type { PostgresClient, PostgresRow } from '@meanwhile/core/stores/postgres'
+import { setUpPostgres } from '@meanwhile/core/stores/postgres'
+import { DurableSetUpError } from './errors.ts'
+
+/** A `Pool` of `pg`. */
+export interface PostgresPool extends PostgresClient {
+  /** For what needs a connection of its own: transactions and `LISTEN`. */
+  connect(): Promise<PostgresConnection>
+}
+
+export interface PostgresConnection extends PostgresClient {
+  on(event: 'error' | 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (message: PostgresNotification) => void): unknown
+  /** With `true` the connection is closed. */
+  release(destroy?: boolean): void
+}
+
+export interface PostgresNotification {
+  readonly payload?: string | undefined
+}
+
+/** The tables of one schema. */
+export class Database {
+  readonly pool: PostgresPool
+  readonly schema: string
+
+  /** @throws {ConfigError} The pool is none, or the schema is no name. */
+  constructor(pool: PostgresPool, schema = 'meanwhile') {
+    if (typeof pool?.query !== 'function' || typeof pool.connect !== 'function')
+      throw new ConfigError('pool', 'must have query and connect, as a Pool of pg has')
+    this.pool = pool
+    this.schema = checkedSchema(schema)
+  }
+
+  /** The name of a table, for a statement. */
+  table(name: 'runs' | 'answers' | 'inbox' | 'events'): string {
+    return `"${this.schema}".${name}`
+  }
+
+  async query(text: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
+    return await this.explained(this.pool, text, values)
+  }
+
+  /** Runs what is given between BEGIN and COMMIT. If it throws, nothing is changed. */
+  async transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    const connection = await this.pool.connect()
+    let isBroken = true
+    try {
+      await connection.query('BEGIN')
+      const result = await work((text, values = []) => this.explained(connection, text, values))
+      await connection.query('COMMIT')
+      isBroken = false
+      return result
+    } finally {
+      // The server rolls back what a closed connection has begun.
+      connection.release(isBroken)
+    }
+  }
+
+  private async explained(client: PostgresClient, text: string, values: unknown[]): Promise<readonly PostgresRow[]> {
+    try {
+      return (await client.query(text, values)).rows
+    } catch (cause) {
+      const fault = FAULTS[codeOf(cause)]
+      throw fault === undefined ? cause : new DurableSetUpError(`schema "${this.schema}": ${fault}`, { cause })
+    }
+  }
+}
+
+export type Query = (text: string, values?: unknown[]) => Promise<readonly PostgresRow[]>
+
+/**
+ * Makes the tables of durable runs and that of checkpoints where they are missing. Any number of processes may do so at once.
+ * @throws {ConfigError} The pool is none, or the schema is no name.
+ * @throws {DurableSetUpError} The user of the database may not make tables, or there are tables of another version.
+ */
+export async function setUpDurable({
+  pool,
+  schema,
+}: {
+  readonly pool: PostgresPool
+  readonly schema?: string
+}): Promise<void> {
+  const database = new Database(pool, schema)
+  await setUpPostgres({ pool, schema: database.schema })
+  await database.transaction(async (query) => {
+    // Two that make a table at once would trip over each other, in spite of IF NOT EXISTS.
+    await query(`SELECT pg_advisory_xact_lock(hashtext('@meanwhile/durable'))`)
+    await query(durableSchema(database.schema))
+  })
+  for (const [name, columns] of Object.entries(COLUMNS))
+    await database.query(`SELECT ${columns} FROM "${database.schema}".${name} LIMIT 0`)
+}
+
+const COLUMNS = {
+  runs: 'id, agent, conversation, data, status, error, attempts, stopped_at_attempt, cancel, rerun, sent, read, made_at, ended_at',
+  answers: 'id, interrupt, answer',
+  inbox: 'id, seq, body',
+  events: 'id, seq, attempt, fleeting, batch',
+}
+
+/**
+ * The statements of {@link setUpDurable} as text, for those who migrate with a tool of their own. Those for the table of checkpoints are
+ * `postgresSchema` of `@meanwhile/core/stores/postgres`.
+ * @throws {ConfigError} The schema is no name.
+ */
+export function durableSchema(schema = 'meanwhile'): string {
+  const name = `"${checkedSchema(schema)}"`
+  return `CREATE SCHEMA IF NOT EXISTS ${name};
+CREATE TABLE IF NOT EXISTS ${name}.runs (
+  id text COLLATE "C" PRIMARY KEY,
+  agent text NOT NULL,
+  conversation text,
+  data text, -- JSON, for the context of the run
+  status text NOT NULL DEFAULT 'running',
+  error text, -- JSON: name and message
+  attempts integer NOT NULL DEFAULT 0, -- how often a worker has taken it; only the latest may write
+  stopped_at_attempt integer NOT NULL DEFAULT 0, -- the attempt that came to a stop last
+  cancel text, -- how it is to be cancelled
+  rerun text, -- JSON: effects whose calls a retry makes again
+  sent integer NOT NULL DEFAULT 0, -- messages in its inbox
+  read integer NOT NULL DEFAULT 0, -- of these, how many the run has taken
+  made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  ended_at timestamptz
+);
+CREATE INDEX IF NOT EXISTS runs_ended_at ON ${name}.runs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS ${name}.answers (
+  id text COLLATE "C" NOT NULL REFERENCES ${name}.runs ON DELETE CASCADE,
+  interrupt text COLLATE "C" NOT NULL,
+  answer text NOT NULL, -- JSON
+  PRIMARY KEY (id, interrupt)
+);
+CREATE TABLE IF NOT EXISTS ${name}.inbox (
+  id text COLLATE "C" NOT NULL REFERENCES ${name}.runs ON DELETE CASCADE,
+  seq integer NOT NULL,
+  body text NOT NULL, -- JSON: a user message
+  PRIMARY KEY (id, seq)
+);
+CREATE TABLE IF NOT EXISTS ${name}.events (
+  id text COLLATE "C" NOT NULL REFERENCES ${name}.runs ON DELETE CASCADE,
+  seq integer NOT NULL,
+  attempt integer NOT NULL, -- of the run, when it told them
+  fleeting boolean NOT NULL, -- only deltas: deleted when their step has ended
+  batch text NOT NULL, -- JSON: a list of events
+  PRIMARY KEY (id, seq)
+);`
+}
+
+/** In the list of tables of a statement: its commit does not wait for the disk. For what may be lost if the server crashes. */
+export const UNSYNCED = `(SELECT set_config('synchronous_commit', 'off', true)) AS unsynced`
+
+const NAME = /^[a-z_]\w{0,62}$/i
+
+function checkedSchema(schema: string): string {
+  if (typeof schema !== 'string' || !NAME.test(schema))
+    throw new ConfigError('schema', 'must be a name of at most 63 letters, digits and underscores, with no digit first')
+  return schema
+}
+
+const MISSING = 'its tables are missing: call setUpDurable first'
+const FOREIGN = 'its tables were made by another version, or by somebody else'
+
+const FAULTS: Readonly<Record<string, string>> = {
+  '3D000': 'the database does not exist',
+  '3F000': MISSING,
+  '42P01': MISSING,
+  '42501': 'the user of the database may not make or use its tables',
+  '42703': FOREIGN,
+  '42804': FOREIGN,
+}
+
+/** The SQLSTATE of PostgreSQL's error; empty if there is none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}

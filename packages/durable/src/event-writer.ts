@@ -1,0 +1,193 @@
+/**
+ * Writes the events of a run for its readers, in batches. The run never waits for it, and whatever goes wrong here is nothing to the run.
+ * Once a later attempt of the run has written, an earlier one writes nothing more.
+ */
+
+import type { AgentEvent } from '@meanwhile/core'
+import { CHANNEL, type Changes } from './changes.ts'
+import { codeOf, type Database, UNSYNCED } from './database.ts'
+import type { RunStopped } from './durable-run.ts'
+
+/** Told again by what ends their step. */
+const DELTAS: ReadonlySet<string> = new Set([
+  'text-delta',
+  'reasoning-delta',
+  'tool-input-start',
+  'tool-input-delta',
+  'tool-input-ready',
+  'tool-input-closed',
+  'tool-progress',
+])
+
+/** If the database cannot keep up, no more than so many events wait; then deltas are dropped. */
+const MOST_WAITING = 2_000
+
+/** Milliseconds for which the end of a run waits for its last events. */
+const LAST = 3_000
+
+/** The SQLSTATE of a row without its run. */
+const RUN_IS_GONE = '23503'
+
+interface Newest {
+  readonly seq: number
+  readonly attempt: number
+}
+
+interface Waiting {
+  readonly text: string
+  readonly isDelta: boolean
+}
+
+export class EventWriter {
+  readonly #database: Database
+  readonly #changes: Changes
+  readonly #id: string
+  readonly #attempt: number
+  readonly #every: number
+  #waiting: Waiting[] = []
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** The number of the newest batch, once it is known. */
+  #seq: number | undefined
+  /** Batches up to this one have no deltas any more. */
+  #cleaned = 0
+  #isStepOver = false
+  #isOver = false
+  #isLast = false
+  #writing: Promise<void> | undefined
+
+  /** `every`: milliseconds that an event may wait for others. */
+  constructor(
+    database: Database,
+    changes: Changes,
+    run: { readonly id: string; readonly attempt: number },
+    every: number,
+  ) {
+    this.#database = database
+    this.#changes = changes
+    this.#id = run.id
+    this.#attempt = run.attempt
+    this.#every = every
+  }
+
+  push(event: AgentEvent | RunStopped): void {
+    const isDelta = DELTAS.has(event.type)
+    if (this.#isOver || (isDelta && this.#waiting.length >= MOST_WAITING)) return
+    const text = textOf(event)
+    if (text === undefined) return
+    if (event.type === 'step-end' && !event.path) {
+      // Nobody needs them any more.
+      this.#waiting = this.#waiting.filter((one) => !one.isDelta)
+      this.#isStepOver = true
+    }
+    this.#waiting.push({ text, isDelta })
+    this.#timer ??= setTimeout(() => this.#flush(), this.#every)
+  }
+
+  /** Resolves when all is written, or when that takes too long. */
+  async end(): Promise<void> {
+    this.#isLast = true
+    this.#flush()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const tooLong = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, LAST)
+    })
+    await Promise.race([this.#writing, tooLong])
+    clearTimeout(timer)
+    this.#isOver = true
+    clearTimeout(this.#timer)
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined
+    })
+  }
+
+  /** Writes until nothing waits. */
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0 && !this.#isOver) {
+      const batch = this.#waiting
+      const isStepOver = this.#isStepOver
+      this.#waiting = []
+      this.#isStepOver = false
+      await this.#surely(() => this.#store(batch))
+      if (isStepOver) await this.#surely(() => this.#clean())
+      if (!this.#isLast) await pause(this.#every)
+    }
+  }
+
+  /** Again and again until it is done. */
+  async #surely(work: () => Promise<void>): Promise<void> {
+    for (let failures = 0; !this.#isOver; failures++) {
+      try {
+        await work()
+        return
+      } catch (error) {
+        if (codeOf(error) === RUN_IS_GONE) this.#isOver = true
+        else await pause(Math.min(1_000, 50 * 2 ** failures))
+      }
+    }
+  }
+
+  async #store(batch: readonly Waiting[]): Promise<void> {
+    const text = `[${batch.map((one) => one.text).join(',')}]`
+    const isFleeting = batch.every((one) => one.isDelta)
+    const events = this.#database.table('events')
+    const seq = this.#seq ?? this.#saw(await this.#newest())
+    if (this.#isOver) return
+    const [written] = await this.#database.query(
+      `INSERT INTO ${events} (id, seq, attempt, fleeting, batch)
+      SELECT $1::text, $2::integer, $3::integer, $4::boolean, $5::text FROM ${UNSYNCED}
+      WHERE NOT EXISTS (SELECT 1 FROM ${events} WHERE id = $1::text AND seq > $2::integer)
+      ON CONFLICT DO NOTHING RETURNING pg_notify($6::text, $7::text)`,
+      [this.#id, seq + 1, this.#attempt, isFleeting, text, CHANNEL, this.#changes.payload(this.#id)],
+    )
+    if (written) {
+      this.#seq = seq + 1
+      return
+    }
+    // It was written by a try whose answer was lost, or another attempt of the run has taken the number.
+    const newest = await this.#newest()
+    this.#saw(newest)
+    if (newest.attempt < this.#attempt) await this.#store(batch)
+  }
+
+  #saw({ seq, attempt }: Newest): number {
+    this.#seq = seq
+    if (attempt > this.#attempt) this.#isOver = true
+    return seq
+  }
+
+  async #newest(): Promise<Newest> {
+    const [row] = await this.#database.query(
+      `SELECT seq, attempt FROM ${this.#database.table('events')} WHERE id = $1 ORDER BY seq DESC LIMIT 1`,
+      [this.#id],
+    )
+    return { seq: Number(row?.seq ?? 0), attempt: Number(row?.attempt ?? 0) }
+  }
+
+  /** Deletes the deltas of the steps that have ended: who reads them later gets their messages. */
+  async #clean(): Promise<void> {
+    const newest = this.#seq ?? 0
+    await this.#database.query(
+      `DELETE FROM ${this.#database.table('events')} USING ${UNSYNCED} WHERE id = $1 AND seq > $2 AND seq < $3 AND fleeting`,
+      [this.#id, this.#cleaned, newest],
+    )
+    this.#cleaned = newest
+  }
+}
+
+/** As JSON; undefined for a `custom` event with data that JSON cannot hold. */
+function textOf(event: AgentEvent | RunStopped): string | undefined {
+  try {
+    return JSON.stringify(event)
+  } catch {
+    return undefined
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,338 @@
+import { type Agent, type AgentEvent, createAgent, interrupt, type Message, textOf, tool } from '@meanwhile/core'
+import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import type { Pool } from 'pg'
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { testDatabase } from '../test/database.ts'
+import {
+  CursorError,
+  type DurableOptions,
+  type DurableRuns,
+  type DurableWorker,
+  durableRuns,
+  type Engine,
+  type ReadEvent,
+  UnknownRunError,
+} from './index.ts'
+import { memoryEngine } from './testing.ts'
+
+const database = testDatabase()
+let pool: Pool
+let schema: string
+let engine: Engine
+const workers: DurableWorker[] = []
+
+beforeAll(() => {
+  pool = database.pool(20)
+})
+
+beforeEach(async () => {
+  schema = await database.schema()
+  engine = memoryEngine()
+})
+
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.stop({ grace: 2_000 })))
+})
+
+const look = tool({ name: 'look', description: 'Looks.', input: z.object({}), effect: 'read', execute: () => 'seen' })
+
+const ask = tool({
+  name: 'ask',
+  description: 'Asks.',
+  input: z.object({}),
+  execute: (_, { answers }) => (answers.length === 0 ? interrupt('Really?') : 'answered'),
+})
+
+function agentOf(responses: readonly ScriptResponse[]): Agent {
+  const reply = ({ messages }: { readonly messages: readonly Message[] }) =>
+    responses[messages.filter(({ role }) => role === 'assistant').length] ?? respond(say('As you say.'))
+  return createAgent({
+    name: 'clerk',
+    model: scriptedModel(Array.from({ length: 60 }, () => reply)),
+    tools: [look, ask],
+  })
+}
+
+/** With pools of its own, as another process has them. */
+function runsOf(agent: Agent, options: Partial<DurableOptions> = {}): DurableRuns {
+  return durableRuns({ agents: [agent], store: postgresStore({ pool, schema }), pool, engine, schema, ...options })
+}
+
+async function work(runs: DurableRuns): Promise<DurableWorker> {
+  const worker = await runs.work()
+  workers.push(worker)
+  return worker
+}
+
+async function all(reading: AsyncIterable<ReadEvent>): Promise<ReadEvent[]> {
+  const read: ReadEvent[] = []
+  for await (const one of reading) read.push(one)
+  return read
+}
+
+/** The history, as a reader makes it of what it is told. */
+function fold(events: readonly ReadEvent['event'][]): readonly Message[] {
+  let messages: readonly Message[] = []
+  for (const event of events as readonly AgentEvent[]) {
+    if (event.type === 'history-replaced') messages = event.messages
+    if (event.type === 'message' && !event.path) messages = [...messages, event.message]
+  }
+  return messages
+}
+
+const story = (step: string) => Array.from({ length: 12 }, (_, word) => [say(`${step}${word} `), wait(8)]).flat()
+const STORY = [respond(...story('a'), call('look')), respond(...story('b'), call('look')), respond(...story('c'))]
+
+test('a reader in another process sees the events live, and what it has seen adds up to the messages of the result', async () => {
+  await work(runsOf(agentOf(STORY)))
+  const elsewhere = runsOf(agentOf(STORY), { pool: database.pool() })
+  await elsewhere.start('clerk', 'Go', { id: 'run' })
+  let words = 0
+  const read: ReadEvent[] = []
+  for await (const one of elsewhere.events('run')) {
+    read.push(one)
+    if (one.event.type === 'text-delta' && (await elsewhere.get('run'))?.status === 'running') words++
+  }
+  const { messages } = await elsewhere.result('run')
+  const events = read.map(({ event }) => event)
+  expect(fold(events)).toEqual(messages)
+  expect(words).toBeGreaterThan(10)
+  expect(events[0]).toMatchObject({ type: 'run-start' })
+  expect(events.at(-1)).toEqual({ type: 'run-stopped', status: 'completed' })
+  expect(events.filter(({ type }) => type === 'run-end')).toEqual([])
+  expect(new Set(read.map(({ cursor }) => cursor)).size).toBe(read.length)
+})
+
+test('a reader that leaves and comes back at any of its cursors reads what is left, and nothing twice', async () => {
+  const runs = runsOf(agentOf(STORY), { pool: database.pool() })
+  await work(runsOf(agentOf(STORY)))
+  await runs.start('clerk', 'Go', { id: 'run' })
+  // It leaves after each few events, while the run is at work.
+  const live: ReadEvent[] = []
+  for (let left = false; !left; ) {
+    left = true
+    const after = live.at(-1)?.cursor
+    for await (const one of runs.events('run', after === undefined ? {} : { after })) {
+      live.push(one)
+      if (live.length % 3 === 0 && one.event.type !== 'run-stopped') {
+        left = false
+        break
+      }
+    }
+  }
+  const { messages } = await runs.result('run')
+  expect(fold(live.map(({ event }) => event))).toEqual(messages)
+  expect(new Set(live.map(({ cursor }) => cursor)).size).toBe(live.length)
+  // And afterwards, from each cursor there is.
+  const late = await all(runs.events('run'))
+  expect(fold(late.map(({ event }) => event))).toEqual(messages)
+  for (const [index, { cursor }] of late.entries())
+    expect(await all(runs.events('run', { after: cursor }))).toEqual(late.slice(index + 1))
+})
+
+test('the deltas of a step are deleted when it has ended, so that a late reader gets its messages', async () => {
+  const runs = runsOf(agentOf(STORY))
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await runs.result('run')
+  const { rows } = await pool.query(`SELECT fleeting, batch FROM ${schema}.events`)
+  expect(rows.filter(({ fleeting }) => fleeting)).toEqual([])
+  const types = (await all(runs.events('run'))).map(({ event }) => event.type)
+  // What is left came together with something else.
+  expect(types.filter((type) => type === 'text-delta').length).toBeLessThan(36)
+  expect(types.filter((type) => type === 'step-end')).toHaveLength(3)
+})
+
+test('a reader stays while the run waits for an answer, and sees it go on', async () => {
+  const script = [respond(say('Let me ask.'), call('ask')), respond(say('Thanks.'))]
+  const runs = runsOf(agentOf(script))
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const events: ReadEvent['event'][] = []
+  for await (const { event } of runs.events('run')) {
+    events.push(event)
+    if (event.type === 'run-stopped' && event.status === 'interrupted') {
+      const id = (await runs.get('run'))?.interrupts[0]?.id ?? ''
+      await runs.answer('run', { [id]: 'yes' })
+    }
+  }
+  const { messages } = await runs.result('run')
+  expect(fold(events)).toEqual(messages)
+  expect(events.flatMap((event) => (event.type === 'run-stopped' ? event.status : []))).toEqual([
+    'interrupted',
+    'completed',
+  ])
+  expect(events.filter(({ type }) => type === 'run-start')).toHaveLength(2)
+})
+
+test('after a retry a reader goes on behind the end that it has seen', async () => {
+  let isBroken = true
+  const model = agentOf(STORY)
+  const agent = model.with({
+    middleware: [
+      {
+        name: 'broken',
+        beforeModel(_state, run) {
+          if (isBroken && run.step === 2) throw new Error('broken')
+        },
+      },
+    ],
+  })
+  const runs = runsOf(agent)
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const first = await all(runs.events('run'))
+  expect(first.at(-1)?.event).toMatchObject({
+    type: 'run-stopped',
+    status: 'failed',
+    error: { message: expect.stringContaining('broken') },
+  })
+  const after = first.at(-1)?.cursor ?? ''
+  expect(await all(runs.events('run', { after }))).toEqual([])
+  isBroken = false
+  await runs.retry('run')
+  const second = await all(runs.events('run', { after }))
+  expect(fold([...first, ...second].map(({ event }) => event))).toEqual((await runs.result('run')).messages)
+})
+
+test('batches of an earlier attempt are refused once a later one has written, and both go on (DU14)', async () => {
+  // Of the first worker all saves are held, as if it slept, until the other has taken over.
+  let wake = () => {}
+  const awake = new Promise<void>((resolve) => {
+    wake = resolve
+  })
+  let asleep = () => {}
+  const sleeps = new Promise<void>((resolve) => {
+    asleep = resolve
+  })
+  const store = postgresStore({ pool, schema })
+  let saves = 0
+  const sleepy: DurableOptions['store'] = {
+    ...store,
+    async save(id, checkpoint, expected) {
+      if (++saves === 3) {
+        asleep()
+        await awake
+      }
+      await store.save(id, checkpoint, expected)
+    },
+  }
+  const taken: ((id: string) => Promise<void>)[] = []
+  // An engine that believes the first worker dead at once.
+  const rash: Engine = {
+    wake: async () => {},
+    async work(advance) {
+      taken.push(async (id) => await advance(id, { signal: new AbortController().signal }))
+      return { stop: async () => {} }
+    },
+  }
+  const [first, second] = [
+    runsOf(agentOf(STORY), { engine: rash, store: sleepy }),
+    runsOf(agentOf(STORY), { engine: rash }),
+  ]
+  await work(first)
+  await work(second)
+  await first.start('clerk', 'Go', { id: 'run' })
+  const dying = taken[0]?.('run')
+  await sleeps
+  const healthy = taken[1]?.('run')
+  // In the middle of the events of the second.
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  wake()
+  await expect(dying).rejects.toMatchObject({ name: 'CheckpointConflictError' })
+  await healthy
+  const { messages } = await second.result('run')
+  expect(fold((await all(second.events('run'))).map(({ event }) => event))).toEqual(messages)
+  const { rows } = await pool.query(`SELECT attempt FROM ${schema}.events ORDER BY seq`)
+  const attempts = rows.map(({ attempt }) => attempt)
+  expect(attempts).toEqual(attempts.toSorted((a, b) => a - b))
+  expect(await second.get('run')).toMatchObject({ status: 'completed', attempts: 2 })
+})
+
+test('events that cannot be written are lost to their readers, and nothing to the run (DU13)', async () => {
+  const failing = database.pool()
+  const deaf: DurableOptions['pool'] = {
+    connect: () => failing.connect(),
+    query: (text, values) =>
+      text.includes('INSERT INTO') && text.includes('.events')
+        ? Promise.reject(new Error('full'))
+        : failing.query(text, values),
+  }
+  const runs = runsOf(agentOf([respond(say('Done.'))]), { pool: deaf })
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  expect((await runs.result('run')).text).toBe('Done.')
+  expect((await all(runs.events('run'))).map(({ event }) => event)).toEqual([
+    { type: 'run-stopped', status: 'completed' },
+  ])
+})
+
+test('without events readers see only the end', async () => {
+  const runs = runsOf(agentOf(STORY), { events: false })
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  expect((await all(runs.events('run'))).map(({ event }) => event)).toEqual([
+    { type: 'run-stopped', status: 'completed' },
+  ])
+})
+
+test('a thousand readers of one run share one connection and what is fetched', async () => {
+  const readers = database.pool(4)
+  let queries = 0
+  readers.on('acquire', () => queries++)
+  const runs = runsOf(agentOf(STORY), { pool: readers })
+  await work(runsOf(agentOf(STORY)))
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const read = await Promise.all(Array.from({ length: 1_000 }, () => all(runs.events('run'))))
+  const { messages } = await runs.result('run')
+  for (const events of read.filter((_, index) => index % 100 === 0))
+    expect(fold(events.map(({ event }) => event))).toEqual(messages)
+  expect(new Set(read.map((events) => events.length)).size).toBe(1)
+  expect(queries).toBeLessThan(1_000)
+})
+
+test('a reader goes on when the connection that listens is lost', async () => {
+  const own = database.pool()
+  const runs = runsOf(agentOf(STORY), { pool: own })
+  await work(runsOf(agentOf(STORY)))
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const reading = all(runs.events('run'))
+  await vi.waitFor(async () => {
+    const { rows } = await pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN meanwhile'`,
+    )
+    expect(rows.length).toBeGreaterThan(0)
+  })
+  const { messages } = await runs.result('run')
+  expect(fold((await reading).map(({ event }) => event))).toEqual(messages)
+})
+
+test('a cursor that is none, and a run that is none, are refused', async () => {
+  const runs = runsOf(agentOf(STORY))
+  await runs.start('clerk', 'Go', { id: 'run' })
+  for (const after of ['', 'x', '1', '1.2.3', '-1.2', '1.end.2', '99999999999999.1'])
+    await expect(all(runs.events('run', { after }))).rejects.toThrow(CursorError)
+  await expect(all(runs.events('nobody'))).rejects.toThrow(UnknownRunError)
+})
+
+test('a custom event that JSON cannot hold is left out', async () => {
+  const agent = agentOf([respond(say('Done.'))]).with({
+    middleware: [
+      {
+        name: 'teller',
+        beforeModel(_state, run) {
+          run.emit({ name: 'big', data: 1n })
+          run.emit({ name: 'small', data: 1 })
+        },
+      },
+    ],
+  })
+  const runs = runsOf(agent)
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const custom = (await all(runs.events('run'))).flatMap(({ event }) => (event.type === 'custom' ? event.name : []))
+  expect(custom).toEqual(['small'])
+  expect((await runs.result('run')).messages.map(textOf)).toEqual(['Go', 'Done.'])
+})

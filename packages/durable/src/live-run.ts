@@ -1,0 +1,146 @@
+/** A run at work in this process: it does what others ask of it in the database. */
+
+import { type Agent, type AgentRun, type CancelMode, type Cell, type Middleware, runLocal } from '@meanwhile/core'
+import type { Claim, RunsTable } from './runs-table.ts'
+
+export class LiveRun {
+  readonly #runs: RunsTable
+  readonly #id: string
+  #run: AgentRun | undefined
+  #begun: (() => void) | undefined
+  readonly #begins: Promise<void>
+  /** The number of the last message of the inbox that the run has taken: a part of its checkpoint. */
+  #place: Cell<number> | undefined
+  #read: number | undefined
+  #isLooking = false
+  #isStale = false
+  #isCancelled = false
+  #isHandedBack = false
+
+  constructor(runs: RunsTable, id: string) {
+    this.#runs = runs
+    this.#id = id
+    this.#begins = new Promise((resolve) => {
+      this.#begun = resolve
+    })
+  }
+
+  /** How many messages of the inbox it has taken; undefined as long as that is not known. */
+  get read(): number | undefined {
+    return this.#read
+  }
+
+  /** Somebody has cancelled it. */
+  get isCancelled(): boolean {
+    return this.#isCancelled
+  }
+
+  get isHandedBack(): boolean {
+    return this.#isHandedBack
+  }
+
+  begin(run: AgentRun): void {
+    this.#run = run
+    this.#begun?.()
+    if (this.#isHandedBack) this.#cancel('now')
+    if (this.#isStale) this.obey()
+  }
+
+  /** Before its first model call: takes the messages that wait. */
+  async enter(place: Cell<number>, { sent }: Pick<Claim, 'sent'>): Promise<void> {
+    await this.#begins
+    this.#place = place
+    this.#read = place.value
+    if (sent > place.value) await this.#take()
+  }
+
+  /** Looks whether somebody has cancelled the run or has sent it a message. */
+  obey(): void {
+    this.#isStale = true
+    if (!this.#run || this.#isLooking) return
+    this.#isLooking = true
+    void this.#look().finally(() => {
+      this.#isLooking = false
+    })
+  }
+
+  /** The worker stops: the run is to stop when its tools have ended, or after `grace` milliseconds. */
+  handBack(grace: number): void {
+    this.#isHandedBack = true
+    this.#run?.cancel({ at: 'after-tools', escalateAfter: grace }).catch(() => undefined)
+  }
+
+  async #look(): Promise<void> {
+    while (this.#isStale) {
+      this.#isStale = false
+      // If the database fails, the next change or the clock asks again.
+      const orders = await this.#runs.orders(this.#id).catch(() => undefined)
+      if (orders?.cancel) {
+        this.#isCancelled = true
+        this.#cancel(orders.cancel)
+      }
+      if (orders && this.#place && orders.sent > this.#place.value) await this.#take().catch(() => undefined)
+    }
+  }
+
+  #cancel(at: CancelMode): void {
+    this.#run?.cancel({ at }).catch(() => undefined)
+  }
+
+  async #take(): Promise<void> {
+    if (!this.#place) return
+    for (const { seq, message } of await this.#runs.inbox(this.#id, this.#place.value)) {
+      const before: number = this.#place.value
+      if (seq <= before) continue
+      // In the same checkpoint as the message.
+      this.#place.value = seq
+      if (!this.#run?.send(message)) {
+        this.#place.value = before
+        return
+      }
+      this.#read = seq
+    }
+  }
+}
+
+/** Lets the runs of agents find what is sent to them: `place` of a run is a cell that only middleware can reach. */
+export class Inboxes {
+  readonly #live = new Map<string, { readonly run: LiveRun; readonly claim: Claim }>()
+  readonly #middleware: Middleware
+
+  constructor() {
+    const place = runLocal({ key: 'durable.inbox', schema: COUNT, initial: 0 })
+    this.#middleware = {
+      name: 'durable-inbox',
+      beforeAgent: async (_setup, run) => {
+        const live = this.#live.get(run.id)
+        await live?.run.enter(place(run), live.claim)
+      },
+    }
+  }
+
+  /** The agent, with runs that read their inbox. */
+  readerOf<Output>(agent: Agent<Output>): Agent<Output> {
+    return agent.with({ middleware: [...agent.middleware, this.#middleware] })
+  }
+
+  open(run: LiveRun, claim: Claim): () => void {
+    const live = { run, claim }
+    this.#live.set(claim.id, live)
+    return () => {
+      if (this.#live.get(claim.id) === live) this.#live.delete(claim.id)
+    }
+  }
+}
+
+/** A Standard Schema. */
+const COUNT = {
+  '~standard': {
+    version: 1,
+    vendor: 'meanwhile',
+    validate: (value: unknown) =>
+      typeof value === 'number' && Number.isInteger(value) && value >= 0
+        ? { value }
+        : { issues: [{ message: 'must be a whole number from 0' }] },
+  },
+} as const

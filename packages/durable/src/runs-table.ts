@@ -1,0 +1,275 @@
+/** The tables of runs, their answers and their inboxes: each method is one statement, or one transaction. */
+
+import type { Answers, CancelMode, Effect, Json, UserMessage } from '@meanwhile/core'
+import type { PostgresRow } from '@meanwhile/core/stores/postgres'
+import { type Database, UNSYNCED } from './database.ts'
+import type { DurableRun, EndStatus, RunStatus } from './durable-run.ts'
+import { type ErrorInfo, UnknownRunError } from './errors.ts'
+
+/** What is said of a run once, when it is started. */
+export interface NewRun {
+  readonly id: string
+  readonly agent: string
+  readonly conversationId?: string | undefined
+  readonly data?: Json | undefined
+}
+
+/** A run that a worker has taken. */
+export interface Claim extends NewRun {
+  /** Counts how often the run was taken. Whoever has the greatest may write. */
+  readonly attempt: number
+  /** How often it was taken since it last came to a stop. */
+  readonly tries: number
+  readonly cancel?: CancelMode
+  /** Messages in its inbox. */
+  readonly sent: number
+  readonly rerun?: readonly Effect[]
+}
+
+export interface RunEnd {
+  readonly status: EndStatus
+  readonly error?: ErrorInfo
+}
+
+export type KnownRun = Omit<DurableRun, 'interrupts' | 'unread'> &
+  NewRun & { readonly read: number; readonly sent: number }
+
+/** What others want of a run at work. */
+export interface Orders {
+  readonly cancel?: CancelMode
+  readonly sent: number
+}
+
+const LIVE = `status IN ('running', 'interrupted')`
+
+export class RunsTable {
+  readonly #database: Database
+  readonly #runs: string
+  readonly #answers: string
+  readonly #inbox: string
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#runs = database.table('runs')
+    this.#answers = database.table('answers')
+    this.#inbox = database.table('inbox')
+  }
+
+  /** If there is a run under the id, it stays as it is. */
+  async insert({ id, agent, conversationId, data }: NewRun): Promise<void> {
+    await this.#database.query(
+      `INSERT INTO ${this.#runs} (id, agent, conversation, data) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+      [id, agent, conversationId ?? null, data === undefined ? null : JSON.stringify(data)],
+    )
+  }
+
+  async find(id: string): Promise<KnownRun | undefined> {
+    const [row] = await this.#database.query(
+      `SELECT id, agent, conversation, data, status, error, attempts, sent, read, made_at, ended_at FROM ${this.#runs} WHERE id = $1`,
+      [id],
+    )
+    return row && knownRun(row)
+  }
+
+  /** @throws {UnknownRunError} */
+  async known(id: string): Promise<KnownRun> {
+    const run = await this.find(id)
+    if (!run) throw new UnknownRunError(id)
+    return run
+  }
+
+  /** Undefined as long as the run has not ended. @throws {UnknownRunError} */
+  async end(id: string): Promise<RunEnd | undefined> {
+    const [row] = await this.#database.query(`SELECT status, error FROM ${this.#runs} WHERE id = $1`, [id])
+    if (!row) throw new UnknownRunError(id)
+    const status = statusOf(row)
+    if (status === 'running' || status === 'interrupted') return undefined
+    return { status, ...errorOf(row) }
+  }
+
+  /** Takes the run for a worker: from now on no earlier one writes. Undefined if it has ended or is not there. */
+  async claim(id: string): Promise<Claim | undefined> {
+    const [row] = await this.#database.query(
+      `UPDATE ${this.#runs} SET attempts = attempts + 1, status = 'running' WHERE id = $1 AND ${LIVE}
+      RETURNING agent, conversation, data, attempts, stopped_at_attempt, cancel, rerun, sent`,
+      [id],
+    )
+    if (!row) return undefined
+    const attempt = Number(row.attempts)
+    return {
+      id,
+      ...givenOf(row),
+      attempt,
+      tries: attempt - Number(row.stopped_at_attempt),
+      sent: Number(row.sent),
+      ...cancelOf(row),
+      ...(typeof row.rerun === 'string' && { rerun: JSON.parse(row.rerun) }),
+    }
+  }
+
+  /** What became of the run that was claimed. Does nothing if another worker has taken it since. */
+  async settle({ id, attempt }: Claim, end: RunEnd, read?: number): Promise<void> {
+    await this.#database.query(
+      `UPDATE ${this.#runs} SET status = $3, error = $4, read = coalesce($5, read), rerun = NULL, stopped_at_attempt = attempts,
+      ended_at = clock_timestamp() WHERE id = $1 AND attempts = $2 AND ${LIVE}`,
+      [id, attempt, end.status, end.error ? JSON.stringify(end.error) : null, read ?? null],
+    )
+  }
+
+  /** The run waits for answers to these questions. Returns whether there is one already: then it is to go on. */
+  async interrupt({ id, attempt }: Claim, open: readonly string[], error?: ErrorInfo): Promise<boolean> {
+    const [row] = await this.#database.query(
+      `UPDATE ${this.#runs} SET rerun = NULL, stopped_at_attempt = attempts, error = $4, status = CASE
+        WHEN EXISTS (SELECT 1 FROM ${this.#answers} WHERE id = $1 AND interrupt = ANY($3)) THEN 'running' ELSE 'interrupted' END
+      WHERE id = $1 AND attempts = $2 AND ${LIVE} RETURNING status`,
+      [id, attempt, open, error ? JSON.stringify(error) : null],
+    )
+    return row?.status === 'running'
+  }
+
+  /** The worker stops: that it took the run does not count. */
+  async handBack({ id, attempt }: Claim): Promise<void> {
+    await this.#database.query(
+      `UPDATE ${this.#runs} SET stopped_at_attempt = attempts FROM ${UNSYNCED} WHERE id = $1 AND attempts = $2`,
+      [id, attempt],
+    )
+  }
+
+  /** Of two answers to one question the first stands. */
+  async answer(id: string, answers: Answers): Promise<void> {
+    await this.#database.transaction(async (query) => {
+      for (const [interrupt, answer] of Object.entries(answers))
+        await query(`INSERT INTO ${this.#answers} (id, interrupt, answer) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, [
+          id,
+          interrupt,
+          JSON.stringify(answer),
+        ])
+      await query(
+        `UPDATE ${this.#runs} SET status = 'running', error = NULL WHERE id = $1 AND status = 'interrupted'`,
+        [id],
+      )
+    })
+  }
+
+  /** The answers that were given to these questions. */
+  async answers(id: string, interrupts: readonly string[]): Promise<Answers> {
+    if (interrupts.length === 0) return {}
+    const rows = await this.#database.query(
+      `SELECT interrupt, answer FROM ${this.#answers} WHERE id = $1 AND interrupt = ANY($2)`,
+      [id, interrupts],
+    )
+    return Object.fromEntries(rows.map(({ interrupt, answer }) => [String(interrupt), JSON.parse(String(answer))]))
+  }
+
+  /** The question takes another answer. */
+  async withdraw(id: string, interrupt: string): Promise<void> {
+    await this.#database.query(`DELETE FROM ${this.#answers} WHERE id = $1 AND interrupt = $2`, [id, interrupt])
+  }
+
+  /** Returns whether the run had not ended. Messages are numbered in the order in which they are committed. */
+  async send(id: string, message: UserMessage): Promise<boolean> {
+    const [row] = await this.#database.query(
+      `WITH run AS (UPDATE ${this.#runs} SET sent = sent + 1 WHERE id = $1 AND ${LIVE} RETURNING id, sent)
+      INSERT INTO ${this.#inbox} (id, seq, body) SELECT id, sent, $2 FROM run RETURNING seq`,
+      [id, JSON.stringify(message)],
+    )
+    return row !== undefined
+  }
+
+  /** Messages behind this number, the oldest first. */
+  async inbox(id: string, after: number): Promise<readonly { readonly seq: number; readonly message: UserMessage }[]> {
+    const rows = await this.#database.query(
+      `SELECT seq, body FROM ${this.#inbox} WHERE id = $1 AND seq > $2 ORDER BY seq`,
+      [id, after],
+    )
+    return rows.map(({ seq, body }) => ({ seq: Number(seq), message: JSON.parse(String(body)) }))
+  }
+
+  async orders(id: string): Promise<Orders | undefined> {
+    const [row] = await this.#database.query(`SELECT cancel, sent FROM ${this.#runs} WHERE id = $1`, [id])
+    return row && { sent: Number(row.sent), ...cancelOf(row) }
+  }
+
+  /** Of a run that waits for an answer it is the end. */
+  async cancel(id: string, at: CancelMode): Promise<void> {
+    await this.#database.query(
+      `UPDATE ${this.#runs} SET cancel = $2, ended_at = CASE status WHEN 'interrupted' THEN clock_timestamp() END,
+      status = CASE status WHEN 'interrupted' THEN 'cancelled' ELSE status END WHERE id = $1 AND ${LIVE}`,
+      [id, at],
+    )
+  }
+
+  /** Returns whether it had failed or was cancelled. */
+  async retry(id: string, rerun: readonly Effect[] | undefined): Promise<boolean> {
+    const [row] = await this.#database.query(
+      `UPDATE ${this.#runs} SET status = 'running', error = NULL, cancel = NULL, ended_at = NULL, rerun = $2, stopped_at_attempt = attempts
+      WHERE id = $1 AND status IN ('failed', 'cancelled') RETURNING id`,
+      [id, rerun ? JSON.stringify(rerun) : null],
+    )
+    return row !== undefined
+  }
+
+  /** Deletes the run with all that belongs to it. `also`: what is to be gone before that can be committed. */
+  async delete(id: string, also: (id: string) => Promise<void>): Promise<void> {
+    await this.#database.transaction(async (query) => {
+      await query(`DELETE FROM ${this.#runs} WHERE id = $1`, [id])
+      await also(id)
+    })
+  }
+
+  /** The same for at most 100 runs that ended before a time. Returns how many there were. */
+  async prune(olderThan: number, also: (id: string) => Promise<void>): Promise<number> {
+    return await this.#database.transaction(async (query) => {
+      const rows = await query(
+        `DELETE FROM ${this.#runs} WHERE id IN (SELECT id FROM ${this.#runs} WHERE ended_at < to_timestamp($1::float8 / 1000)
+        ORDER BY ended_at LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING id`,
+        [olderThan],
+      )
+      for (const { id } of rows) await also(String(id))
+      return rows.length
+    })
+  }
+}
+
+function knownRun(row: PostgresRow): KnownRun {
+  return {
+    id: String(row.id),
+    ...givenOf(row),
+    status: statusOf(row),
+    ...errorOf(row),
+    attempts: Number(row.attempts),
+    sent: Number(row.sent),
+    read: Number(row.read),
+    startedAt: dateOf(row.made_at),
+    ...(row.ended_at !== null && { endedAt: dateOf(row.ended_at) }),
+  }
+}
+
+function givenOf({ agent, conversation, data }: PostgresRow): Omit<NewRun, 'id'> {
+  return {
+    agent: String(agent),
+    ...(typeof conversation === 'string' && { conversationId: conversation }),
+    ...(typeof data === 'string' && { data: JSON.parse(data) }),
+  }
+}
+
+const STATUSES: readonly RunStatus[] = ['running', 'interrupted', 'cancelled', 'completed', 'failed']
+
+function statusOf({ status }: PostgresRow): RunStatus {
+  return STATUSES.find((one) => one === status) ?? 'failed'
+}
+
+const MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
+
+function cancelOf({ cancel }: PostgresRow): { readonly cancel?: CancelMode } {
+  const at = MODES.find((one) => one === cancel)
+  return at ? { cancel: at } : {}
+}
+
+function errorOf({ error }: PostgresRow): { readonly error?: ErrorInfo } {
+  return typeof error === 'string' ? { error: JSON.parse(error) } : {}
+}
+
+function dateOf(value: unknown): Date {
+  return value instanceof Date ? value : new Date(String(value))
+}

@@ -1,0 +1,282 @@
+/** What an engine must do, as test cases. */
+
+import type { Engine, EngineCall, EngineWorker } from '../engine.ts'
+
+export interface EngineUnderTest {
+  readonly engine: Engine
+  /** The same engine, as another process has it. Default: `engine`. */
+  readonly elsewhere?: Engine
+  /** Lets the engine believe that the process of `engine` has died, so that it gives its calls to others. Without it that is not tried. */
+  readonly lose?: () => Promise<void>
+  /** `false`: the engine takes wakes in any order, whatever their priorities. */
+  readonly hasPriorities?: boolean
+  readonly close?: () => Promise<void> | void
+}
+
+export interface EngineCase {
+  /** A sentence. */
+  readonly name: string
+  /** Rejects if the engine does not do it. */
+  run(): Promise<void>
+}
+
+/**
+ * The contract of {@link Engine}: `for (const { name, run } of engineContract(open)) test(name, run)`. Each case opens an engine and closes
+ * it. A case takes as long as the engine needs to notice things: for those with polls and heartbeats give it a minute.
+ */
+export function engineContract(open: () => EngineUnderTest | Promise<EngineUnderTest>): readonly EngineCase[] {
+  return cases.map(([name, check]) => ({
+    name,
+    async run() {
+      const opened = await open()
+      const workers: EngineWorker[] = []
+      const trial = new Trial(opened, workers)
+      try {
+        await opened.engine.setUp?.()
+        await opened.elsewhere?.setUp?.()
+        await check(trial)
+      } finally {
+        trial.endAll()
+        await Promise.all(workers.map((worker) => worker.stop()))
+        await opened.close?.()
+      }
+    },
+  }))
+}
+
+/** An engine does not keep its contract. */
+class EngineContractError extends Error {
+  override readonly name = 'EngineContractError'
+}
+
+/** Milliseconds until something that must happen has happened, at the latest. */
+const LONGEST = 45_000
+
+interface Call extends EngineCall {
+  readonly id: string
+  readonly worker: number
+  end(error?: Error): void
+}
+
+class Trial {
+  readonly engine: Engine
+  readonly elsewhere: Engine
+  readonly lose: (() => Promise<void>) | undefined
+  readonly hasPriorities: boolean
+  readonly calls: Call[] = []
+  /** Ids of calls at work. */
+  readonly atWork: string[] = []
+  readonly #workers: EngineWorker[]
+  #isOver = false
+
+  constructor({ engine, elsewhere = engine, lose, hasPriorities = true }: EngineUnderTest, workers: EngineWorker[]) {
+    this.hasPriorities = hasPriorities
+    this.engine = engine
+    this.elsewhere = elsewhere
+    this.lose = lose
+    this.#workers = workers
+  }
+
+  /** A worker whose calls last until the test ends them. */
+  async holding(engine: Engine, concurrency: number): Promise<EngineWorker> {
+    const number = this.#workers.length
+    const worker = await engine.work(
+      async (id, call) => {
+        if (this.#isOver) return
+        this.atWork.push(id)
+        try {
+          await new Promise<void>((resolve, reject) => {
+            const end = (error?: Error) => (error ? reject(error) : resolve())
+            this.calls.push({ ...call, id, worker: number, end })
+            call.signal.addEventListener('abort', () => reject(call.signal.reason))
+          })
+        } finally {
+          this.atWork.splice(this.atWork.indexOf(id), 1)
+        }
+      },
+      { concurrency },
+    )
+    this.#workers.push(worker)
+    return worker
+  }
+
+  async until(what: string, holds: () => boolean): Promise<void> {
+    const end = Date.now() + LONGEST
+    while (!holds()) {
+      if (Date.now() > end) throw new EngineContractError(`in ${LONGEST} ms it did not happen: ${what}`)
+      await pause(5)
+    }
+  }
+
+  /** Ends all calls, those to come, too. */
+  endAll(): void {
+    this.#isOver = true
+    for (const call of this.calls) call.end()
+  }
+
+  /** Ends all calls at work, and those to come, for a while. */
+  async drain(ms: number): Promise<void> {
+    for (const end = Date.now() + ms; Date.now() < end; await pause(10)) for (const call of this.calls) call.end()
+  }
+
+  of(id: string): readonly Call[] {
+    return this.calls.filter((call) => call.id === id)
+  }
+}
+
+const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
+  [
+    'a wake becomes a call in some worker, whether the worker is there before or after it',
+    async (trial) => {
+      await trial.elsewhere.wake('early')
+      await trial.holding(trial.engine, 2)
+      await trial.until('a call for a wake before there was a worker', () => trial.of('early').length === 1)
+      await trial.elsewhere.wake('late')
+      await trial.until('a call for a wake when there was one', () => trial.of('late').length === 1)
+      await trial.drain(50)
+    },
+  ],
+  [
+    'a wake while a call of the same id is at work leads to another call, after that one',
+    async (trial) => {
+      await trial.holding(trial.engine, 2)
+      await trial.holding(trial.elsewhere, 2)
+      await trial.engine.wake('run')
+      await trial.until('the first call', () => trial.calls.length === 1)
+      await trial.elsewhere.wake('run')
+      await pause(1_000)
+      same(trial.atWork, ['run'], 'what is at work')
+      trial.calls[0]?.end()
+      await trial.until('the second call', () => trial.calls.length === 2)
+      await trial.drain(50)
+    },
+  ],
+  [
+    'a run that is woken while it is at work does not hold up others',
+    async (trial) => {
+      await trial.holding(trial.engine, 3)
+      await trial.engine.wake('busy')
+      await trial.until('the call of the busy one', () => trial.of('busy').length === 1)
+      await trial.engine.wake('busy')
+      await trial.engine.wake('other')
+      await trial.until('the call of the other one', () => trial.of('other').length === 1)
+      same(trial.of('busy').length, 1, 'the calls of the busy one')
+      await trial.drain(300)
+    },
+  ],
+  [
+    'many wakes of one id are never two calls at once',
+    async (trial) => {
+      await trial.holding(trial.engine, 4)
+      await trial.holding(trial.elsewhere, 4)
+      let most = 0
+      let isOver = false
+      const waking = (async () => {
+        for (let wake = 0; wake < 20; wake++) await (wake % 2 ? trial.engine : trial.elsewhere).wake('run')
+        isOver = true
+      })()
+      for (const end = Date.now() + 3_000; !isOver || Date.now() < end; await pause(5)) {
+        most = Math.max(most, trial.atWork.length)
+        trial.calls.at(-1)?.end()
+      }
+      await waking
+      same(most, 1, 'the most calls at once')
+      await trial.drain(500)
+    },
+  ],
+  [
+    'a call that rejects is made again',
+    async (trial) => {
+      await trial.holding(trial.engine, 1)
+      await trial.engine.wake('run')
+      for (const index of [0, 1, 2]) {
+        await trial.until(`call ${index}`, () => trial.calls.length === index + 1)
+        trial.calls[index]?.end(index < 2 ? new Error('once more') : undefined)
+      }
+    },
+  ],
+  [
+    'a worker takes no more calls at once than it was told',
+    async (trial) => {
+      await trial.holding(trial.engine, 2)
+      for (const id of ['a', 'b', 'c', 'd']) await trial.engine.wake(id)
+      await trial.until('two calls', () => trial.atWork.length === 2)
+      await pause(1_000)
+      same(trial.atWork.length, 2, 'how many are at work')
+      for (const done of [0, 1, 2, 3]) {
+        await trial.until('the next call', () => trial.calls.length > done)
+        trial.calls[done]?.end()
+      }
+    },
+  ],
+  [
+    'a wake with a delay becomes a call when that is over',
+    async (trial) => {
+      await trial.holding(trial.engine, 2)
+      const begun = Date.now()
+      await trial.engine.wake('run', { delay: 2_000 })
+      await trial.until('the call', () => trial.calls.length === 1)
+      // A clock may be a little behind another.
+      if (Date.now() - begun < 1_500) throw new EngineContractError(`the call came after ${Date.now() - begun} ms`)
+      await trial.drain(50)
+    },
+  ],
+  [
+    'of what waits, that with the greatest priority is taken first',
+    async (trial) => {
+      if (!trial.hasPriorities) return
+      await trial.engine.wake('plain')
+      await trial.engine.wake('urgent', { priority: 5 })
+      await trial.holding(trial.engine, 1)
+      await trial.until('a call', () => trial.calls.length === 1)
+      same(trial.calls[0]?.id, 'urgent', 'the first call')
+      trial.calls[0]?.end()
+      await trial.until('the other call', () => trial.calls.length === 2)
+      await trial.drain(50)
+    },
+  ],
+  [
+    'a worker that stops takes nothing more and waits for its calls, and another goes on with what is left',
+    async (trial) => {
+      const worker = await trial.holding(trial.engine, 1)
+      await trial.engine.wake('first')
+      await trial.until('the first call', () => trial.calls.length === 1)
+      await trial.engine.wake('second')
+      let hasStopped = false
+      const stopping = worker.stop().then(() => {
+        hasStopped = true
+      })
+      await pause(1_000)
+      same([trial.calls.length, hasStopped], [1, false], 'the calls, and whether it has stopped')
+      trial.calls[0]?.end(new Error('the worker stops'))
+      await stopping
+      await trial.holding(trial.elsewhere, 2)
+      await trial.until('the calls elsewhere', () => trial.calls.length === 3)
+      same(trial.calls.map(({ id }) => id).sort(), ['first', 'first', 'second'], 'all calls')
+      await trial.drain(50)
+    },
+  ],
+  [
+    'a call whose process seems dead is aborted, and made by another',
+    async (trial) => {
+      if (!trial.lose) return
+      await trial.holding(trial.engine, 1)
+      await trial.engine.wake('run')
+      await trial.until('the call', () => trial.calls.length === 1)
+      await trial.holding(trial.elsewhere, 1)
+      await trial.lose()
+      await trial.until('the call elsewhere', () => trial.calls.some(({ worker }) => worker === 1))
+      await trial.until('the abort', () => trial.calls[0]?.signal.aborted === true)
+      await trial.drain(100)
+    },
+  ],
+]
+
+function same(actual: unknown, expected: unknown, what: string): void {
+  const [is, shouldBe] = [JSON.stringify(actual), JSON.stringify(expected)]
+  if (is !== shouldBe) throw new EngineContractError(`${what}: ${is} instead of ${shouldBe}`)
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

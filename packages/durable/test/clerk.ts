@@ -1,0 +1,159 @@
+/** The agent that is killed. Each execution of a tool is a line in a file, so that it is known what has happened, whoever dies. */
+
+import { appendFileSync, readFileSync } from 'node:fs'
+import { type Agent, createAgent, type Effect, interrupt, type Message, tool } from '@meanwhile/core'
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { z } from 'zod'
+
+const EFFECTS: Readonly<Record<string, Effect>> = {
+  look: 'read',
+  list: 'read',
+  put: 'idempotent',
+  hold: 'reversible',
+  send: 'external',
+}
+
+/** How many calls the script has of each tool that is no `read`, and of all. */
+const WANTED = { put: 2, hold: 1, send: 3 }
+const ALL = 11
+
+export type Line =
+  | { readonly at: 'claim' | 'return'; readonly run: string; readonly pid: number; readonly time: number }
+  | {
+      readonly at: 'start' | 'end'
+      readonly run: string
+      readonly pid: number
+      readonly time: number
+      readonly tool: string
+      readonly key: string
+    }
+
+export interface Diary {
+  write(line: Line): void
+  read(): readonly Line[]
+}
+
+export function diaryIn(path: string): Diary {
+  return {
+    write: (line) => appendFileSync(path, `${JSON.stringify(line)}\n`),
+    read() {
+      const lines = readFileSync(path, { encoding: 'utf8', flag: 'a+' }).split('\n')
+      // The last line of a process that was killed may be half.
+      return lines.flatMap((line) => {
+        try {
+          return line ? [JSON.parse(line)] : []
+        } catch {
+          return []
+        }
+      })
+    },
+  }
+}
+
+type Part = ReturnType<typeof say>
+
+/** The same calls in another order each time, under other ids, as models do. */
+function varied(parts: readonly Part[]): readonly Part[] {
+  const ids = parts.map((part) =>
+    part.type === 'call' ? { ...part, id: `x${Math.random().toString(36).slice(2, 8)}` } : part,
+  )
+  return ids
+    .map((part) => ({ part, place: Math.random() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ part }) => part)
+}
+
+const SCRIPT: readonly (readonly Part[])[] = [
+  [
+    say('Let me look.'),
+    call('look', { ms: 40 }, { id: 'a1' }),
+    call('put', { ms: 60 }, { id: 'a2' }),
+    call('list', { ms: 10 }, { id: 'a3' }),
+    say('One moment.'),
+  ],
+  [call('ask', {}, { id: 'q1' }), call('send', { ms: 30, to: 'zero' }, { id: 'q2' })],
+  [
+    call('hold', { ms: 50 }, { id: 'b1' }),
+    wait(10),
+    call('send', { ms: 80, to: 'one' }, { id: 'b2' }),
+    call('look', { ms: 30 }, { id: 'b3' }),
+    call('put', { ms: 20, n: 2 }, { id: 'b4' }),
+  ],
+  [call('send', { ms: 40, to: 'two' }, { id: 'c1' }), call('list', { ms: 60 }, { id: 'c3' })],
+  [say('All is done.')],
+]
+
+export function clerk(diary: Diary, isVaried: boolean): Agent {
+  const tools = Object.entries(EFFECTS).map(([name, effect]) =>
+    tool({
+      name,
+      description: name,
+      input: z.looseObject({ ms: z.number() }),
+      effect,
+      ...(effect === 'reversible' && { compensate: () => undefined }),
+      async execute({ ms }, { idempotencyKey: key, run }) {
+        const deed = { run: run?.id ?? '', pid: process.pid, tool: name, key }
+        diary.write({ at: 'start', time: Date.now(), ...deed })
+        await new Promise((resolve) => setTimeout(resolve, ms))
+        diary.write({ at: 'end', time: Date.now(), ...deed })
+        return name
+      },
+    }),
+  )
+  const ask = tool({
+    name: 'ask',
+    description: 'Asks.',
+    input: z.object({}),
+    answer: z.string(),
+    execute: (_, { answers: [said] }) => (typeof said === 'string' ? `They said ${said}.` : interrupt('May I?')),
+  })
+  const answer = (messages: readonly Message[]): ScriptResponse => {
+    const parts = SCRIPT[messages.filter(({ role }) => role === 'assistant').length] ?? [say('As you say.')]
+    return respond(...(isVaried ? varied(parts) : parts))
+  }
+  return createAgent({
+    name: 'clerk',
+    model: {
+      provider: 'scripted',
+      id: 'scripted-1',
+      stream: (request) =>
+        scriptedModel([answer(request.messages)], { pace: { firstToken: 20, betweenTokens: 3 } }).stream(request),
+    },
+    tools: [...tools, ask],
+    middleware: [eagerTools()],
+  })
+}
+
+export interface Verdict {
+  /** What must never be. */
+  readonly problems: readonly string[]
+  /** Calls that the run itself says may have happened. */
+  readonly unknown: number
+  readonly readsAgain: number
+}
+
+/** What happened, held against what the run says. */
+export function judge(
+  lines: readonly Line[],
+  result: { readonly messages: readonly Message[]; readonly unknown?: readonly string[] },
+): Verdict {
+  const starts = lines.flatMap((line) => (line.at === 'start' ? [line] : []))
+  const ends = new Set(lines.flatMap((line) => (line.at === 'end' ? [line.key] : [])))
+  const unknown = result.unknown?.length ?? 0
+  const problems: string[] = []
+  const keys = new Map<string, number>()
+  for (const { key } of starts) keys.set(key, (keys.get(key) ?? 0) + 1)
+  for (const { key, tool: name } of starts) {
+    const times = keys.get(key) ?? 0
+    if (EFFECTS[name] !== 'read' && times > 1) problems.push(`${key} (${name}) started ${times} times`)
+  }
+  for (const [name, most] of Object.entries(WANTED)) {
+    const times = starts.filter((line) => line.tool === name).length
+    if (times > most) problems.push(`${name} started ${times} times, and was asked for ${most} times`)
+  }
+  const results = result.messages.filter(({ role }) => role === 'tool').length
+  if (results !== ALL) problems.push(`${results} results instead of ${ALL}`)
+  if (ends.size < ALL - 1 - unknown) problems.push(`${ends.size} calls ended, ${unknown} are unknown`)
+  return { problems, unknown, readsAgain: starts.length - keys.size }
+}

@@ -1,0 +1,34 @@
+/** DBOS, as a process opens it: with a name as a worker, else only to wake. */
+
+import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk'
+import { Pool } from 'pg'
+import { dbosEngine } from '../src/dbos.ts'
+import type { OpenEngine } from './drivers.ts'
+
+const silent = { info() {}, debug() {}, warn() {}, error() {} }
+
+export async function openDbos(url: string, worker?: string): Promise<OpenEngine> {
+  const pool = new Pool({ connectionString: url, max: 4 })
+  pool.on('error', () => {})
+  if (worker === undefined) {
+    await DBOS.migrate(url)
+    const client = await DBOSClient.create({ systemDatabaseUrl: url, applicationName: 'clerk' })
+    return {
+      engine: dbosEngine({ client }),
+      async close() {
+        await client.destroy()
+        await pool.end()
+      },
+    }
+  }
+  DBOS.setConfig({ name: 'clerk', systemDatabaseUrl: url, executorID: worker, applicationVersion: '1', logger: silent })
+  const engine = dbosEngine({ pool, heartbeat: 500, deadAfter: 3_000 })
+  await DBOS.launch()
+  return {
+    engine,
+    async close() {
+      await DBOS.shutdown({ deregister: true })
+      await pool.end()
+    },
+  }
+}

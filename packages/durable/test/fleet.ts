@@ -1,0 +1,232 @@
+/** Workers in processes of their own, which can be killed, and the process that starts runs and answers their questions. */
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { CompletedResult } from '@meanwhile/core'
+import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { Pool } from 'pg'
+import { type DurableRuns, durableRuns, setUpDurable } from '../src/index.ts'
+import { clerk, type Diary, diaryIn, judge, type Line, type Verdict } from './clerk.ts'
+import { type DriverName, death, openEngine } from './drivers.ts'
+
+const PROGRAM = fileURLToPath(new URL('./killed-worker.ts', import.meta.url))
+
+export interface FleetOptions {
+  readonly driver: DriverName
+  readonly url: string
+  /** The model says the same calls in another order each time. */
+  readonly isVaried?: boolean
+}
+
+interface Worker {
+  readonly process: ChildProcess
+  readonly name: string
+}
+
+export class Fleet {
+  readonly diary: Diary
+  readonly runs: DurableRuns
+  readonly pool: Pool
+  readonly #options: FleetOptions
+  readonly #folder: string
+  readonly #close: () => Promise<void>
+  readonly #workers = new Map<number, Worker>()
+  #count = 0
+
+  private constructor(
+    options: FleetOptions,
+    folder: string,
+    pool: Pool,
+    runs: DurableRuns,
+    close: () => Promise<void>,
+  ) {
+    this.#options = options
+    this.#folder = folder
+    this.#close = close
+    this.diary = diaryIn(join(folder, 'diary'))
+    this.pool = pool
+    this.runs = runs
+  }
+
+  static async open(options: FleetOptions): Promise<Fleet> {
+    const folder = await mkdtemp(join(tmpdir(), 'meanwhile-fleet-'))
+    const pool = new Pool({ connectionString: options.url, max: 10 })
+    pool.on('error', () => {})
+    await setUpDurable({ pool })
+    const { engine, close } = await openEngine(options.driver, options.url)
+    const agents = [clerk(diaryIn(join(folder, 'nobody')), false)]
+    const runs = durableRuns({ agents, store: postgresStore({ pool }), pool, engine })
+    return new Fleet(options, folder, pool, runs, close)
+  }
+
+  async close(): Promise<void> {
+    const workers = [...this.#workers.values()]
+    await Promise.all(workers.map((worker) => this.#end(worker, 'SIGKILL')))
+    await this.#close()
+    await this.pool.end()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  /** Starts a worker. Returns its process id. */
+  async spawn(): Promise<number> {
+    const { driver, url, isVaried } = this.#options
+    const name = `worker-${process.pid}-${++this.#count}`
+    const child = fork(PROGRAM, [driver, url, join(this.#folder, 'diary'), name, isVaried ? 'varied' : ''], {
+      execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    const ended = once(child, 'exit').then(() => {
+      throw new Error('a worker ended before it was ready')
+    })
+    ended.catch(() => undefined)
+    await Promise.race([once(child, 'message'), ended])
+    const pid = child.pid ?? 0
+    this.#workers.set(pid, { process: child, name })
+    return pid
+  }
+
+  /** Ends a worker, waits until it has gone, and starts another. Returns how long it took to go. */
+  async kill(pid: number, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<number> {
+    const worker = this.#workers.get(pid)
+    if (!worker) throw new Error(`no worker ${pid}`)
+    const held = this.held(pid)
+    const took = await this.#end(worker, signal)
+    if (signal === 'SIGKILL') await this.bury(worker.name, held)
+    return took
+  }
+
+  /** It does nothing until {@link wake}, and the engine takes it for dead. */
+  async pause(pid: number): Promise<readonly string[]> {
+    const worker = this.#workers.get(pid)
+    const held = this.held(pid)
+    worker?.process.kill('SIGSTOP')
+    await this.bury(worker?.name ?? '', held)
+    return held
+  }
+
+  wake(pid: number): void {
+    this.#workers.get(pid)?.process.kill('SIGCONT')
+  }
+
+  has(pid: number): boolean {
+    return this.#workers.has(pid)
+  }
+
+  /** Runs that the worker is at. */
+  held(pid: number): readonly string[] {
+    const last = new Map<string, Line>()
+    for (const line of this.diary.read()) if (line.at === 'claim' || line.at === 'return') last.set(line.run, line)
+    return [...last.values()].flatMap((line) => (line.at === 'claim' && line.pid === pid ? [line.run] : []))
+  }
+
+  /** The worker that has taken the run last. */
+  async workerOf(run: string, after = 0): Promise<number> {
+    return await until(`a worker takes ${run}`, () => {
+      const claim = this.diary.read().findLast((line) => line.at === 'claim' && line.run === run && line.time >= after)
+      return claim && this.#workers.has(claim.pid) ? claim.pid : undefined
+    })
+  }
+
+  /** Answers the questions of the run until it has ended. */
+  async end(run: string): Promise<Verdict> {
+    const result = await this.result(run)
+    return judge(
+      this.diary.read().filter((line) => line.run === run),
+      result,
+    )
+  }
+
+  async result(run: string): Promise<CompletedResult> {
+    return await until(`${run} ends`, async () => {
+      const known = await this.runs.get(run)
+      if (known?.status === 'failed') throw new Error(`${run} failed: ${JSON.stringify(known.error)}`)
+      for (const { id } of known?.interrupts ?? []) await this.runs.answer(run, { [id]: 'yes' })
+      return known?.status === 'completed' ? await this.runs.result(run) : undefined
+    })
+  }
+
+  async bury(name: string, held: readonly string[]): Promise<void> {
+    await this.pool.query(death(this.#options.driver), [held, name])
+  }
+
+  async #end({ process: child }: Worker, signal: NodeJS.Signals): Promise<number> {
+    const begun = Date.now()
+    if (child.pid !== undefined) this.#workers.delete(child.pid)
+    const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : Promise.resolve()
+    child.kill(signal)
+    await ended
+    return Date.now() - begun
+  }
+}
+
+export async function until<Value>(
+  what: string,
+  look: () => Promise<Value | undefined> | Value | undefined,
+): Promise<Value> {
+  for (const end = Date.now() + 60_000; ; await pause(10)) {
+    const value = await look()
+    if (value !== undefined) return value
+    if (Date.now() > end) throw new Error(`in a minute it did not happen: ${what}`)
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+export interface Trial {
+  readonly kills: number
+  readonly runs: number
+  readonly problems: readonly string[]
+  readonly unknown: number
+  readonly readsAgain: number
+  /** Milliseconds from a kill to the next worker, the smallest first. */
+  readonly takeovers: readonly number[]
+}
+
+/** Two workers, and in each round two runs; the worker that has the first one is killed at a random moment, in each third round its successor, too. */
+export async function killAtRandom(options: FleetOptions, kills: number): Promise<Trial> {
+  const fleet = await Fleet.open(options)
+  const verdicts: Verdict[] = []
+  const takeovers: Promise<number>[] = []
+  let killed = 0
+  try {
+    await Promise.all([fleet.spawn(), fleet.spawn()])
+    for (let round = 0; killed < kills; round++) {
+      const [first = '', second = ''] = ['a', 'b'].map((one) => `round-${round}-${one}`)
+      await Promise.all([first, second].map((id) => fleet.runs.start('clerk', 'Go', { id })))
+      const ends = [first, second].map((id) => fleet.end(id))
+      for (const one of ends) one.catch(() => undefined)
+      const respawned: Promise<number>[] = []
+      let after = 0
+      for (let spot = 0; spot < (round % 3 === 2 ? 2 : 1); spot++) {
+        const pid = await fleet.workerOf(first, after)
+        await pause(Math.random() * 480)
+        if (!fleet.has(pid)) break
+        const held = fleet.held(pid)
+        after = Date.now()
+        await fleet.kill(pid)
+        killed++
+        respawned.push(fleet.spawn())
+        if (held.includes(first)) takeovers.push(fleet.workerOf(first, after).then(() => Date.now() - after))
+        else break
+      }
+      verdicts.push(...(await Promise.all(ends)))
+      await Promise.all(respawned)
+    }
+    return {
+      kills: killed,
+      runs: verdicts.length,
+      problems: verdicts.flatMap(({ problems }) => problems),
+      unknown: verdicts.reduce((sum, verdict) => sum + verdict.unknown, 0),
+      readsAgain: verdicts.reduce((sum, verdict) => sum + verdict.readsAgain, 0),
+      takeovers: (await Promise.all(takeovers)).sort((a, b) => a - b),
+    }
+  } finally {
+    await fleet.close()
+  }
+}

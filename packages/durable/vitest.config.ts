@@ -1,0 +1,16 @@
+import { configDefaults, defineProject } from 'vitest/config'
+
+export default defineProject({
+  resolve: { conditions: ['@meanwhile/source'] },
+  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+  test: {
+    name: 'durable',
+    include: ['src/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, 'src/**/*.durable.test.ts'],
+    environment: 'node',
+    // A file leaves nothing behind, so the next one need not load everything anew.
+    isolate: false,
+    // On a busy machine a test may take long, and is no worse for it.
+    testTimeout: 20_000,
+  },
+})
