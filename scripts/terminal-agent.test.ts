@@ -59,6 +59,6 @@ test('Ctrl-C in the middle of an answer and at a question ends the terminal agen
   const third = terminal()
   await third.printed('(y/n)')
   third.type('y')
-  await third.printed('Done: The mail to ada@example.org is sent.\n> ')
+  await third.printed('All right. The mail to ada@example.org is sent.\n> ')
   expect(await third.pressCtrlC()).toBe(0)
 }, 60_000)

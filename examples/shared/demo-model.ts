@@ -1,6 +1,6 @@
 /** The model of the terminal agent and of the chat: the real one if there is a key, else one that looks for a few words in what it is asked. */
 
-import { type Message, type Model, type ModelRequest, textOf } from '@meanwhile/core'
+import { type Message, type Model, type ModelRequest, type ToolMessage, textOf } from '@meanwhile/core'
 import { call, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { realModel } from './model.ts'
 
@@ -13,8 +13,14 @@ const isOf = (role: Message['role']) => (message: Message) => message.role === r
 function reply({ messages }: ModelRequest): ScriptResponse {
   const asked = messages.findLastIndex(isOf('user'))
   const question = messages[asked] ? textOf(messages[asked]) : ''
-  const results = messages.slice(asked).filter(isOf('tool')).map(textOf)
+  const results = messages.slice(asked).flatMap((message) => (message.role === 'tool' ? [resultOf(message)] : []))
   return results.length > 0 ? answer(question, results) : firstStep(question)
+}
+
+function resultOf(message: ToolMessage): string {
+  if (message.name === 'choose') return `${Object(message.output).chosen} it is.`
+  if (!message.isError) return textOf(message)
+  return textOf(message).startsWith('Not run') ? 'I have done nothing.' : 'One place does not answer.'
 }
 
 function firstStep(question: string): ScriptResponse {
@@ -50,8 +56,7 @@ function firstStep(question: string): ScriptResponse {
 
 function answer(question: string, results: readonly string[]): ScriptResponse {
   if (/weather/i.test(question)) return respond(say(`Here it is. ${results.join(' ')} I would take a hat.`))
-  if (results.some((result) => result.startsWith('Not run'))) return respond(say('All right, I have sent nothing.'))
-  return respond(say(`Done: ${results.join(' ')}`))
+  return respond(say(`All right. ${results.join(' ')}`))
 }
 
 const STORY =

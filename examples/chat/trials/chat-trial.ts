@@ -1,0 +1,134 @@
+/** What all trials need: the page, a server that can be killed, and a browser. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { UIMessage } from 'ai'
+import type { Browser, Page } from 'playwright-core'
+import { build } from 'vite'
+import { expect, vi } from 'vitest'
+import { launchBrowser } from './browser.ts'
+import { serveTrialModel } from './model.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+export interface Trial extends AsyncDisposable {
+  /** What the server has printed, over all its lives. */
+  readonly printed: readonly string[]
+  /** A page of this thread, in a window of its own. */
+  open(thread: string): Promise<Page>
+  /** Of a thread, from the server. */
+  history(thread: string): Promise<readonly UIMessage[]>
+  /** SIGKILL. */
+  kill(): Promise<void>
+  /** SIGTERM, which the server answers by closing everything. */
+  end(): Promise<void>
+  restart(): Promise<void>
+}
+
+export async function startTrial(): Promise<Trial> {
+  await using stack = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-chat-'))
+  stack.defer(() => rm(folder, { recursive: true }))
+  const page = join(folder, 'page')
+  await build({ root: ROOT, logLevel: 'warn', build: { outDir: page, emptyOutDir: true } })
+  const model = stack.use(await serveTrialModel())
+  const printed: string[] = []
+  let server: ChildProcess
+  let port = '0'
+
+  async function restart(): Promise<void> {
+    const args = ['--conditions=@meanwhile/source', join(ROOT, 'trials/serve.ts'), page, join(folder, 'chat.db'), port]
+    const { ANTHROPIC_API_KEY: _, ...rest } = process.env
+    const env = { ...rest, OPENAI_API_KEY: 'a', OPENAI_BASE_URL: `${model.url}/v1` }
+    server = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    if (!server.stdout) throw new Error('the server has no output')
+    const lines = createInterface({ input: server.stdout })
+    await new Promise<void>((resolve, reject) => {
+      server.once('exit', (code) => reject(new Error(`the server ended with ${code}`)))
+      lines.on('line', (line) => {
+        printed.push(line)
+        const [, given] = /^listening .*:(\d+)$/.exec(line) ?? []
+        if (given === undefined) return
+        port = given
+        resolve()
+      })
+    })
+  }
+
+  async function send(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const ended = once(server, 'exit')
+    if (server.kill(signal)) await ended
+  }
+
+  await restart()
+  stack.defer(() => send('SIGKILL'))
+  const browser: Browser = await launchBrowser()
+  stack.defer(() => browser.close())
+  const everything = stack.move()
+  const url = () => `http://localhost:${port}`
+  return {
+    printed,
+    kill: () => send('SIGKILL'),
+    end: () => send('SIGTERM'),
+    restart,
+    async open(thread) {
+      const opened = await browser.newPage()
+      opened.setDefaultTimeout(15_000)
+      await opened.goto(`${url()}/#${thread}`)
+      await opened.getByLabel('Message', { exact: true }).waitFor()
+      return opened
+    },
+    async history(thread) {
+      const response = await fetch(`${url()}/api/chat/${thread}`)
+      return ((await response.json()) as { messages: UIMessage[] }).messages
+    },
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  }
+}
+
+export async function say(page: Page, text: string): Promise<void> {
+  const { length } = await messagesOf(page)
+  await page.getByLabel('Message', { exact: true }).fill(text)
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await page.waitForFunction(`chat.messages.length > ${length}`)
+}
+
+export const click = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name, exact: true }).click()
+
+/** Waits until the page has nothing to wait for but its user. */
+export async function isQuiet(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+}
+
+/** The messages that `useChat` has. */
+export const messagesOf = (page: Page): Promise<UIMessage[]> => page.evaluate('chat.messages')
+
+/** The texts of the last message that `useChat` has, with the cards as `name state`. */
+export async function lastOf(page: Page): Promise<readonly string[]> {
+  const parts = (await messagesOf(page)).at(-1)?.parts ?? []
+  return parts.flatMap((part) => {
+    if (part.type === 'text') return [part.text]
+    return part.type === 'dynamic-tool' ? [`${part.toolName} ${part.state}`] : []
+  })
+}
+
+/** What is at the end of each trial: the page has the messages that the thread has. */
+export async function expectEqual(trial: Trial, page: Page, thread: string): Promise<void> {
+  await isQuiet(page)
+  await vi.waitFor(async () =>
+    expect((await messagesOf(page)).map(withoutAnswers)).toEqual((await trial.history(thread)).map(withoutAnswers)),
+  )
+}
+
+/** Only the page that has given an answer to an approval remembers it, and only until it is loaded again. */
+function withoutAnswers(message: UIMessage): UIMessage {
+  const parts = message.parts.map((part) =>
+    part.type === 'dynamic-tool' && part.state !== 'approval-requested' ? { ...part, approval: undefined } : part,
+  )
+  return { ...message, parts: parts as UIMessage['parts'] }
+}
