@@ -1,12 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { type Cluster, createDatabase, startCluster } from '@meanwhile/postgres-cluster'
+import { type Cluster, createDatabase, cuttingProxy, startCluster } from '@meanwhile/postgres-cluster'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { Pool, type PoolConfig } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { cuttingProxy } from '../../test/cutting-proxy.ts'
 import { CheckpointConflictError, type CheckpointStore, createAgent, interrupt, tool } from '../index.ts'
 import { call, respond, say, scriptedModel, storeContract } from '../testing.ts'
 import { postgresSchema, postgresStore, setUpPostgres } from './postgres.ts'
@@ -138,20 +137,22 @@ test('postgres: what a migration has made is used as it is, also by a user who m
   await expect(setUpPostgres({ pool, schema: 'another' })).rejects.toMatchObject({
     name: 'CheckpointStoreError',
     operation: 'open',
-    message: 'checkpoint: the user of the database may not make or use the table "another".checkpoints',
+    message: expect.stringMatching(
+      /^checkpoint: permission denied for database .*: the user of the database needs the right to it$/,
+    ),
   })
 })
 
 test('postgres: no database, no table and an old table are told apart, and an old table stays as it is (DU11)', async () => {
   const open = { name: 'CheckpointStoreError', operation: 'open' }
   const nowhere = poolOf(Object.assign(new URL(url), { pathname: '/nowhere' }).href)
-  const noDatabase = { ...open, message: 'checkpoint: the database does not exist' }
+  const noDatabase = { ...open, message: 'checkpoint: database "nowhere" does not exist' }
   await expect(setUpPostgres({ pool: nowhere })).rejects.toMatchObject(noDatabase)
   await expect(postgresStore({ pool: nowhere }).load('run')).rejects.toMatchObject(noDatabase)
 
   const pool = poolOf()
   const bare = postgresStore({ pool, schema: 'nowhere' })
-  const message = 'checkpoint: there is no table "nowhere".checkpoints: call setUpPostgres first'
+  const message = 'checkpoint: relation "nowhere.checkpoints" does not exist: call setUpPostgres first'
   const noTable = { ...open, message }
   await expect(bare.load('run')).rejects.toMatchObject(noTable)
   await expect(bare.save('run', checkpoint(1), 0)).rejects.toMatchObject(noTable)
@@ -160,8 +161,8 @@ test('postgres: no database, no table and an old table are told apart, and an ol
 
   await pool.query(`CREATE SCHEMA old; CREATE TABLE old.checkpoints (key text PRIMARY KEY, checkpoint text);
     INSERT INTO old.checkpoints VALUES ('run', '{}')`)
-  const lacks = 'the table "old".checkpoints was made by another version, or by somebody else: it lacks a column'
-  const old = { ...open, message: `checkpoint: ${lacks}` }
+  const made = 'the tables of schema "old" were made by another version, or by somebody else'
+  const old = { ...open, message: expect.stringMatching(`^checkpoint: column .* does not exist: ${made}$`) }
   await expect(setUpPostgres({ pool, schema: 'old' })).rejects.toMatchObject(old)
   await expect(postgresStore({ pool, schema: 'old' }).save('run', checkpoint(1), 0)).rejects.toMatchObject(old)
   expect((await pool.query('SELECT * FROM old.checkpoints')).rows).toEqual([{ key: 'run', checkpoint: '{}' }])
@@ -170,7 +171,7 @@ test('postgres: no database, no table and an old table are told apart, and an ol
     save uuid, saved_at timestamptz, checkpoint jsonb)`)
   await expect(postgresStore({ pool, schema: 'other' }).save('run', checkpoint(1), 0)).rejects.toMatchObject({
     ...open,
-    message: expect.stringContaining('a column has another type'),
+    message: expect.stringContaining('is of type jsonb but expression is of type text: the tables of schema'),
   })
 })
 

@@ -89,7 +89,7 @@ test('postgres: an error of the set-up says what to do, with the error of Postgr
   const missing = coded('42P01', 'relation "agents.checkpoints" does not exist')
   const loading = postgresStore({ pool: failing(missing).pool, schema: 'agents' }).load('run')
   await expect(loading).rejects.toThrow(
-    new CheckpointStoreError('open', '', 'there is no table "agents".checkpoints: call setUpPostgres first'),
+    new CheckpointStoreError('open', '', 'relation "agents.checkpoints" does not exist: call setUpPostgres first'),
   )
   await expect(loading).rejects.toMatchObject({ operation: 'open', cause: missing })
 })

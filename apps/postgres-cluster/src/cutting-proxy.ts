@@ -21,8 +21,8 @@ interface Cut {
   readonly done: (cut: Promise<void>) => void
 }
 
-/** `ReadyForQuery`, outside of a transaction: that of the statement has been committed. */
-const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
+/** How a `ReadyForQuery` begins: the statement before it has been carried out. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5])
 
 export async function cuttingProxy(url: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(url)

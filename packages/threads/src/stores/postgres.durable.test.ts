@@ -1,0 +1,225 @@
+import { createAgent } from '@meanwhile/core'
+import { respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { createDatabase, cuttingProxy, startCluster } from '@meanwhile/postgres-cluster'
+import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
+import { Pool, type PoolConfig } from 'pg'
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { createThreads, ThreadError } from '../index.ts'
+import { postgresThreads, postgresThreadsSchema, setUpPostgresThreads } from '../postgres.ts'
+import { threadStoreContract } from '../testing.ts'
+import type { StoredThread, ThreadStore } from '../thread-store.ts'
+
+let url: string
+const pools = new Set<Pool>()
+let schemas = 0
+
+beforeAll(async () => {
+  url = await ownDatabase()
+})
+
+afterEach(async () => {
+  await Promise.all([...pools].map((pool) => pool.end()))
+  pools.clear()
+})
+
+function poolOf(connectionString = url, options: PoolConfig = {}): Pool {
+  const pool = new Pool({ connectionString, ...options })
+  pool.on('error', () => {})
+  pools.add(pool)
+  return pool
+}
+
+/** An empty store in a schema of its own. */
+async function storeIn(pool = poolOf(), options: { readonly retries?: number } = {}) {
+  const schema = `threads_${++schemas}`
+  await setUpPostgresThreads({ pool, schema })
+  return { store: postgresThreads({ pool, schema, ...options }), schema, pool }
+}
+
+const contract = threadStoreContract(async () => {
+  const { store, schema } = await storeIn()
+  return { store, elsewhere: postgresThreads({ pool: poolOf(), schema }) }
+})
+
+for (const { name, run } of contract) {
+  test(`postgres: ${name} (TH6, TH9)`, async () => {
+    await expect(run()).resolves.toBeUndefined()
+  })
+}
+
+/** As it is sent, so that it is no part of `READ COMMITTED`. */
+const COMMIT = 'COMMIT\0'
+
+const EMPTY = { id: 't', tag: '0123abcd', createdAt: 1, updatedAt: 2, turns: 0, historyAt: 0, isPaused: false }
+
+/** Counts one on: what happens twice is seen in the count. */
+const next = (stored: StoredThread | undefined) => {
+  const seq = (stored?.thread.seq ?? 0) + 1
+  return { thread: { ...EMPTY, isDeleted: false, seq }, result: seq }
+}
+
+const count = async (store: ThreadStore) => (await store.load('t'))?.thread.seq ?? 0
+
+test('postgres: a conversation that begins in one process goes on in another (TH6)', async () => {
+  const { store, schema } = await storeIn()
+  const threadsOn = (on: ThreadStore) => {
+    const model = scriptedModel([respond(say('Hello')), respond(say('Still here'))])
+    return createThreads({ agent: createAgent({ name: 'chat', model }), store: on })
+  }
+  const [here, there] = [threadsOn(store), threadsOn(postgresThreads({ pool: poolOf(), schema }))]
+  try {
+    expect(await (await here.send('t', 'Hi')).result).toMatchObject({ status: 'completed', text: 'Hello' })
+    expect(await (await there.send('t', 'And now?')).result).toMatchObject({ status: 'completed' })
+    const { messages } = await here.read('t')
+    expect(messages.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'user', 'assistant'])
+  } finally {
+    await Promise.all([here.close(), there.close()])
+  }
+})
+
+test.each(['before', 'after'] as const)(
+  'postgres: a change whose connection is cut %s it is committed is made once (DU5, TH6)',
+  async (when) => {
+    const proxy = await cuttingProxy(url)
+    try {
+      const { store } = await storeIn(poolOf(proxy.url))
+      for (let expected = 1; expected <= 2; expected++) {
+        const cut = proxy.cut(when, COMMIT)
+        expect(await store.change('t', next)).toBe(expected)
+        await cut
+        expect(await count(store)).toBe(expected)
+      }
+      // The record of the thread is not written: that it was changed is seen all the same.
+      const cut = proxy.cut(when, COMMIT)
+      const message = { role: 'user', content: 'Hi' } as const
+      const event = { type: 'message', message, runId: 'r', messageId: 'm' } as const
+      await store.change('t', () => ({ events: [{ seq: 9, turn: 'r', event }], result: undefined }))
+      await cut
+      expect(await store.events('t')).toEqual([{ seq: 9, turn: 'r', event }])
+    } finally {
+      await proxy.close()
+    }
+  },
+)
+
+test('postgres: a change is made again if its connection is cut in the middle, and a failure of its own is thrown at once (DU5)', async () => {
+  const proxy = await cuttingProxy(url)
+  try {
+    const { store } = await storeIn(poolOf(proxy.url, { max: 1 }))
+    for (const [index, statement] of ['BEGIN', 'pg_advisory_xact_lock', 'UNION ALL', 'INSERT INTO'].entries()) {
+      const cut = proxy.cut('before', statement)
+      expect(await store.change('t', next)).toBe(index + 1)
+      await cut
+    }
+    let calls = 0
+    const refused = store.change('t', () => {
+      calls++
+      throw new TypeError('no')
+    })
+    await expect(refused).rejects.toThrow(new TypeError('no'))
+    expect(calls).toBe(1)
+    // Its connection has no transaction left.
+    expect(await store.change('t', next)).toBe(5)
+  } finally {
+    await proxy.close()
+  }
+})
+
+test('postgres: if somebody else has changed the thread since a commit that nobody heard of, that is said, and nothing is done twice (DU5)', async () => {
+  const proxy = await cuttingProxy(url)
+  try {
+    const { store, schema } = await storeIn(poolOf(proxy.url))
+    const other = postgresThreads({ pool: poolOf(), schema })
+    const cut = proxy.cut('after', COMMIT, async () => {
+      expect(await other.change('t', next)).toBe(2)
+    })
+    const changing = store.change('t', next)
+    await expect(changing).rejects.toThrow(ThreadError)
+    await expect(changing).rejects.toThrow('Whether the change was made is not known')
+    await cut
+    expect(await count(store)).toBe(2)
+  } finally {
+    await proxy.close()
+  }
+})
+
+test.each([
+  { isFleeting: false, set: 'off', used: 'on' },
+  { isFleeting: false, set: 'remote_apply', used: 'remote_apply' },
+  { isFleeting: true, set: 'on', used: 'off' },
+])(
+  'postgres: where synchronous_commit is $set a change that may be lost ($isFleeting) uses $used, for itself only (DU6)',
+  async ({ isFleeting, set, used }) => {
+    const pool = poolOf(url, { max: 1 })
+    const { store, schema } = await storeIn(pool)
+    await pool.query(`SET synchronous_commit = ${set}; CREATE TABLE ${schema}.used (setting text);
+      CREATE FUNCTION ${schema}.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO ${schema}.used VALUES (current_setting('synchronous_commit')); RETURN NEW;
+      END $$;
+      CREATE TRIGGER note BEFORE INSERT ON ${schema}.threads FOR EACH ROW EXECUTE FUNCTION ${schema}.note()`)
+    await store.change('t', next, { isFleeting })
+    expect((await pool.query(`SELECT setting FROM ${schema}.used`)).rows).toEqual([{ setting: used }])
+    expect((await pool.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: set }])
+  },
+)
+
+test('postgres: 5 crashes of the server during changes cost none, and double none (DU5, TH6)', async () => {
+  const cluster = await startCluster()
+  try {
+    const database = await createDatabase(cluster.url)
+    const { store } = await storeIn(poolOf(database), { retries: 8 })
+    let changes = 0
+    let isOver = false
+    async function changeOn(): Promise<void> {
+      while (!isOver) expect(await store.change('t', next)).toBe(++changes)
+    }
+    const changing = changeOn()
+    for (let crash = 0; crash < 5; crash++) {
+      const before = changes
+      await expect.poll(() => changes, { timeout: 20_000 }).toBeGreaterThan(before + 2)
+      await cluster.restart()
+    }
+    isOver = true
+    await changing
+    expect(await count(store)).toBe(changes)
+  } finally {
+    await Promise.all([...pools].map((pool) => pool.end()))
+    pools.clear()
+    await cluster.close()
+  }
+})
+
+test('postgres: several may set up a schema at once, also one that has checkpoints already, and a migration does as well (DU11)', async () => {
+  const all = Array.from({ length: 8 }, () => poolOf(url, { max: 1 }))
+  await Promise.all(all.map((pool) => pool.query('SELECT 1')))
+  await Promise.all(all.map((pool) => setUpPostgresThreads({ pool, schema: 'at_once' })))
+  const [pool] = all
+  if (!pool) throw new Error('eight')
+  await pool.query(postgresThreadsSchema('migrated'))
+  await setUpPostgresThreads({ pool, schema: 'migrated' })
+  for (const schema of ['at_once', 'migrated'])
+    expect(await postgresThreads({ pool, schema }).change('t', next)).toBe(1)
+})
+
+test('postgres: no pool, no tables and old tables are told apart (DU11, A2)', async () => {
+  const pool = poolOf()
+  const noPool = expect.objectContaining({ name: 'ConfigError', option: 'pool' })
+  expect(() => postgresThreads({ pool: undefined } as never)).toThrow(noPool)
+  expect(() => postgresThreads({ pool: { query: () => undefined } } as never)).toThrow(noPool)
+  expect(() => postgresThreads({ pool, schema: 'a"b' })).toThrow(expect.objectContaining({ option: 'schema' }))
+
+  const none = postgresThreads({ pool, schema: 'nowhere' })
+  const missing = {
+    name: 'CheckpointStoreError',
+    operation: 'open',
+    message: 'checkpoint: relation "nowhere.threads" does not exist: call setUpPostgresThreads first',
+  }
+  await expect(none.load('t')).rejects.toMatchObject(missing)
+  await expect(none.change('t', next)).rejects.toMatchObject(missing)
+
+  await pool.query('CREATE SCHEMA old; CREATE TABLE old.threads (id text)')
+  await expect(setUpPostgresThreads({ pool, schema: 'old' })).rejects.toMatchObject({
+    ...missing,
+    message: expect.stringContaining('the tables of schema "old" were made by another version, or by somebody else'),
+  })
+})

@@ -1,0 +1,305 @@
+/** Threads in a PostgreSQL database, for the processes of many machines. */
+
+import { createHash, randomUUID } from 'node:crypto'
+import { ConfigError } from '@meanwhile/core'
+import {
+  isConnectionLost,
+  openPostgres,
+  type PostgresClient,
+  type PostgresOptions,
+  type PostgresRow,
+  postgresKey,
+  postgresSchema,
+  postgresStore,
+} from '@meanwhile/core/stores/postgres'
+import { ThreadError } from '../thread-errors.ts'
+import type {
+  Asked,
+  Change,
+  ChangeOptions,
+  StoredEvent,
+  StoredThread,
+  ThreadRecord,
+  ThreadStore,
+  TurnRecord,
+} from '../thread-store.ts'
+
+/** What the store needs of a pool of connections: a `Pool` of `pg` has it. */
+export interface PostgresThreadsPool extends PostgresClient {
+  connect(): Promise<PostgresConnection>
+}
+
+interface PostgresConnection extends PostgresClient {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
+  /** `isLost`: the connection is closed and not used again. */
+  release(isLost?: boolean): void
+}
+
+const UNKNOWN =
+  'the connection was lost while a change was committed, and somebody else has changed the thread since. Whether the change was made is not known'
+
+/** A change that was written. If its connection was lost then, nobody knows whether it was committed. */
+interface Uncertain<Result> {
+  /** The `change` of the thread before it, and its own. */
+  readonly before: unknown
+  readonly own: string
+  readonly result: Result
+}
+
+export type PostgresThreadsOptions = PostgresOptions<PostgresThreadsPool>
+
+/**
+ * Keeps threads in tables of the schema, which {@link setUpPostgresThreads} makes, and the checkpoints of their runs beside them, as `postgresStore` does. What
+ * begins or ends a turn, and each checkpoint, is on the disk of the server when its method resolves; deltas may be lost if the server crashes. A
+ * change whose connection was lost is made again, unless it had been committed.
+ *
+ * Each method throws a `CheckpointStoreError` if the database or its tables do not exist, or the tables are of another version.
+ * @throws {ConfigError} The pool has no `query` and `connect`, the schema is no name, or `retries` is no whole number from 0.
+ */
+export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
+  const { name, query, again } = openPostgres(options, 'setUpPostgresThreads')
+  const { pool, schema } = options
+  if (typeof pool.connect !== 'function') throw new ConfigError('pool', 'must have a connect, as a Pool of pg has')
+  const sql = statementsIn(name)
+
+  /** Makes a change once; again if its connection was lost, unless it had been committed. */
+  function change<Result>(
+    id: string,
+    decide: (stored: StoredThread | undefined) => Change<Result>,
+    options: ChangeOptions = {},
+  ): Promise<Result> {
+    let uncertain: Uncertain<Result> | undefined
+    return again(() =>
+      inTransaction(id, options, async (connection, { change: before, stored }) => {
+        if (uncertain && uncertain.own === before) return uncertain.result
+        if (uncertain && uncertain.before !== before) throw new ThreadError(id, UNKNOWN)
+        const change = decide(stored)
+        const own = randomUUID()
+        await write(connection, id, change, own)
+        uncertain = { before, own, result: change.result }
+        return change.result
+      }),
+    )
+  }
+
+  /** Only one transaction of a thread is at work at a time. */
+  async function inTransaction<Result>(
+    id: string,
+    { isFleeting = false, ...asked }: ChangeOptions,
+    work: (connection: PostgresConnection, found: Found) => Promise<Result>,
+  ): Promise<Result> {
+    const connection = await pool.connect()
+    let isLost = false
+    // The query at work rejects, too. Without a listener the process would end.
+    const lose = () => {
+      isLost = true
+    }
+    connection.on('error', lose)
+    try {
+      // Each statement sees what was committed before it: so the lock comes before the reading.
+      await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+      await connection.query(sql.lock, [lockOf(id), isFleeting])
+      const { rows } = await connection.query(sql.found, foundBy(id, asked))
+      const result = await work(connection, { change: rows[0]?.change, stored: storedIn(rows) })
+      await connection.query('COMMIT')
+      return result
+    } catch (error) {
+      if (isConnectionLost(error)) lose()
+      else await connection.query('ROLLBACK').catch(lose)
+      throw error
+    } finally {
+      connection.off('error', lose)
+      connection.release(isLost)
+    }
+  }
+
+  async function write(
+    connection: PostgresConnection,
+    id: string,
+    change: Change<unknown>,
+    own: string,
+  ): Promise<void> {
+    const key = postgresKey(id)
+    const { thread, turns = [], events = [], retracted = [], forgotten = [] } = change
+    const { checkpoint, droppedThrough, supersededFrom } = change
+    if (thread) {
+      const state = thread.isDeleted ? 2 : thread.isPaused ? 1 : 0
+      await connection.query(sql.putThread, [key, state, JSON.stringify(thread), own])
+    } else await connection.query(sql.noteChange, [key, own])
+    for (const turn of turns) {
+      const { id, number, status, messageId, startSeq = null, leaseUntil } = turn
+      const keys = [postgresKey(id), key, number, status, postgresKey(messageId)]
+      await connection.query(sql.putTurn, [...keys, startSeq, leaseUntil, JSON.stringify(turn)])
+    }
+    if (events.length > 0) {
+      const columns = [
+        events.map(({ seq }) => seq),
+        events.map(({ turn }) => JSON.stringify(turn)),
+        events.map(({ isKept = false }) => isKept),
+        events.map(({ event }) => JSON.stringify(event)),
+      ]
+      await connection.query(sql.putEvents, [key, ...columns])
+    }
+    if (droppedThrough !== undefined) await connection.query(sql.drop, [key, droppedThrough])
+    if (retracted.length > 0) await connection.query(sql.retract, [key, [...retracted]])
+    if (supersededFrom !== undefined) {
+      const supersedes = [sql.supersedeEvents, sql.forgetSuperseded, sql.supersedeTurns]
+      for (const statement of supersedes) await connection.query(statement, [key, supersededFrom])
+    }
+    // In the transaction nothing is sent again by itself.
+    const inside = postgresStore({ pool: connection, ...(schema !== undefined && { schema }), retries: 0 })
+    if (checkpoint) await inside.save(checkpoint.id, checkpoint.checkpoint, checkpoint.expected)
+    for (const run of forgotten) await inside.delete(run)
+    if (change.isErased) {
+      for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) await connection.query(erase, [key])
+    }
+  }
+
+  return {
+    checkpoints: postgresStore(options),
+    async load(id, asked = {}) {
+      return storedIn(await query(sql.found, foundBy(id, asked)))
+    },
+    change,
+    async events(id, { after = 0, turn, keptOnly = false, limit = null } = {}) {
+      const of = turn === undefined ? null : JSON.stringify(turn)
+      const rows = await query(sql.events, [postgresKey(id), after, of, keptOnly, limit])
+      return rows.map(eventIn)
+    },
+    async turns(id) {
+      return (await query(sql.turns, [postgresKey(id)])).map((row) => recordIn<TurnRecord>(row))
+    },
+    async list({ after, limit }) {
+      const rows = await (after === undefined
+        ? query(sql.list, [limit])
+        : query(sql.listAfter, [limit, postgresKey(after)]))
+      return rows.map((row) => recordIn<ThreadRecord>(row))
+    },
+    async due(now, limit) {
+      return (await query(sql.due, [now, limit])).map((row) => recordIn<ThreadRecord>(row).id)
+    },
+  }
+}
+
+/**
+ * Makes the schema and its tables unless they exist, with that of the checkpoints. Any number of processes may do so at once.
+ * @throws {ConfigError} The pool has no `query`, or the schema is no name.
+ * @throws {CheckpointStoreError} There is no such database, its user may not make tables, or there are tables of another version.
+ */
+export async function setUpPostgresThreads(options: PostgresOptions): Promise<void> {
+  const { name, query, setUp } = openPostgres(options, 'setUpPostgresThreads')
+  await setUp('thread_events', postgresThreadsSchema(options.schema))
+  await query(`SELECT threads.number, state, change, lease, checkpoints.save FROM ${name}.threads
+    CROSS JOIN ${name}.turns CROSS JOIN ${name}.checkpoints
+    CROSS JOIN (SELECT kept FROM ${name}.thread_events) AS events LIMIT 0`)
+}
+
+/**
+ * The statements of {@link setUpPostgresThreads} as text, for those who migrate with a tool of their own.
+ * @throws {ConfigError} The schema is no name.
+ */
+export function postgresThreadsSchema(schema = 'meanwhile'): string {
+  const checkpoints = postgresSchema(schema)
+  const name = `"${schema}"`
+  return `${checkpoints}
+CREATE TABLE IF NOT EXISTS ${name}.threads (
+  key text COLLATE "C" PRIMARY KEY, number bigint NOT NULL GENERATED ALWAYS AS IDENTITY, state smallint NOT NULL,
+  change uuid NOT NULL, record text NOT NULL
+);
+CREATE UNIQUE INDEX IF NOT EXISTS threads_in_order ON ${name}.threads (number);
+CREATE TABLE IF NOT EXISTS ${name}.turns (
+  key text COLLATE "C" PRIMARY KEY, thread text COLLATE "C" NOT NULL, number bigint NOT NULL, status text NOT NULL,
+  message text COLLATE "C" NOT NULL, start bigint, lease bigint NOT NULL, superseded boolean NOT NULL DEFAULT false, record text NOT NULL
+);
+CREATE INDEX IF NOT EXISTS turns_in_order ON ${name}.turns (thread, number);
+CREATE INDEX IF NOT EXISTS turns_open ON ${name}.turns (status, lease) WHERE status IN ('queued', 'running', 'waiting');
+CREATE UNIQUE INDEX IF NOT EXISTS turns_one_at_a_time ON ${name}.turns (thread)
+  WHERE status IN ('running', 'waiting') AND NOT superseded;
+CREATE UNIQUE INDEX IF NOT EXISTS turns_one_per_message ON ${name}.turns (thread, message) WHERE NOT superseded;
+CREATE TABLE IF NOT EXISTS ${name}.thread_events (
+  thread text COLLATE "C" NOT NULL, seq bigint NOT NULL, turn text NOT NULL, kept boolean NOT NULL,
+  superseded boolean NOT NULL DEFAULT false, event text NOT NULL, PRIMARY KEY (thread, seq)
+);
+CREATE INDEX IF NOT EXISTS thread_events_open ON ${name}.thread_events (thread, seq) WHERE NOT kept;`
+}
+
+function statementsIn(name: string) {
+  const [threads, turns, events] = [`${name}.threads`, `${name}.turns`, `${name}.thread_events`]
+  const checkpoints = `${name}.checkpoints`
+  return {
+    // Only what is fleeting does not wait for the disk.
+    lock: `SELECT pg_advisory_xact_lock($1::bigint), set_config('synchronous_commit',
+      CASE WHEN $2 THEN 'off' ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`,
+    found: `SELECT record, change, NULL AS number FROM ${threads} WHERE key = $1
+      UNION ALL SELECT record, NULL, number FROM ${turns} WHERE thread = $1 AND NOT superseded AND (
+        status IN ('queued', 'running', 'waiting') OR key = $2 OR message = $3 OR start = (
+          SELECT max(start) FROM ${turns} WHERE thread = $1 AND NOT superseded AND status <> 'joined'
+        )
+      ) ORDER BY number NULLS FIRST`,
+    turns: `SELECT record FROM ${turns} WHERE thread = $1 AND NOT superseded ORDER BY number`,
+    putThread: `INSERT INTO ${threads} (key, state, record, change) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (key) DO UPDATE SET state = $2, record = $3, change = $4`,
+    noteChange: `UPDATE ${threads} SET change = $2 WHERE key = $1`,
+    putTurn: `INSERT INTO ${turns} (key, thread, number, status, message, start, lease, record)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      ON CONFLICT (key) DO UPDATE SET status = $4, start = $6, lease = $7, record = $8`,
+    supersedeTurns: `UPDATE ${turns} SET superseded = true WHERE thread = $1 AND start >= $2`,
+    events: `SELECT seq, turn, kept, event FROM ${events} WHERE thread = $1 AND seq > $2 AND NOT superseded
+      AND ($3::text IS NULL OR turn = $3) AND (kept OR NOT $4) ORDER BY seq LIMIT $5`,
+    putEvents: `INSERT INTO ${events} (thread, seq, turn, kept, event)
+      SELECT $1::text, * FROM unnest($2::bigint[], $3::text[], $4::boolean[], $5::text[])`,
+    drop: `DELETE FROM ${events} WHERE thread = $1 AND NOT kept AND seq <= $2`,
+    retract: `UPDATE ${events} SET superseded = true WHERE thread = $1 AND seq = ANY($2::bigint[])`,
+    supersedeEvents: `UPDATE ${events} SET superseded = true WHERE thread = $1 AND seq >= $2`,
+    list: `SELECT record FROM ${threads} WHERE state < 2 ORDER BY number DESC LIMIT $1`,
+    listAfter: `SELECT record FROM ${threads} WHERE state < 2 AND number < (SELECT number FROM ${threads} WHERE key = $2)
+      ORDER BY number DESC LIMIT $1`,
+    due: `SELECT record FROM ${threads} WHERE key IN (
+        SELECT thread FROM ${turns} AS due WHERE NOT superseded AND (
+          (status = 'running' AND lease < $1) OR (
+            status = 'queued' AND threads.state = 0 AND NOT EXISTS (
+              SELECT 1 FROM ${turns} WHERE thread = due.thread AND NOT superseded AND status IN ('running', 'waiting')
+            )
+          )
+        )
+      ) LIMIT $2`,
+    forgetSuperseded: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1 AND start >= $2)`,
+    eraseCheckpoints: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1)`,
+    eraseTurns: `DELETE FROM ${turns} WHERE thread = $1`,
+    eraseEvents: `DELETE FROM ${events} WHERE thread = $1`,
+  }
+}
+
+/** A number of 64 bits for each thread. Two threads that have the same one only wait for each other. */
+function lockOf(id: string): string {
+  return createHash('sha256').update(JSON.stringify(id)).digest().readBigInt64BE().toString()
+}
+
+function foundBy(id: string, { turn, messageId }: Asked): unknown[] {
+  return [postgresKey(id), ...[turn, messageId].map((one) => (one === undefined ? null : postgresKey(one)))]
+}
+
+interface Found {
+  /** The id of the last change. */
+  readonly change: unknown
+  readonly stored: StoredThread | undefined
+}
+
+function storedIn([thread, ...turns]: readonly PostgresRow[]): StoredThread | undefined {
+  if (!thread?.change) return undefined
+  return { thread: recordIn<ThreadRecord>(thread), turns: turns.map((turn) => recordIn<TurnRecord>(turn)) }
+}
+
+function recordIn<Value>({ record }: PostgresRow): Value {
+  return JSON.parse(String(record)) as Value
+}
+
+function eventIn({ seq, turn, kept, event }: PostgresRow): StoredEvent {
+  return {
+    seq: Number(seq),
+    turn: JSON.parse(String(turn)),
+    ...(kept === true && { isKept: true }),
+    event: JSON.parse(String(event)) as StoredEvent['event'],
+  }
+}
