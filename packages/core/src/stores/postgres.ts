@@ -20,7 +20,7 @@ export {
  * server has it, even where `synchronous_commit` is off. Of several processes that save over one revision one wins. A statement whose connection
  * was lost is sent again. A save that had been carried out before its connection was lost is no conflict then.
  *
- * Each method throws a {@link CheckpointStoreError} if the database or its table does not exist, or the table is of another version.
+ * Each method throws a `CheckpointStoreError` if the database or its table does not exist, or the table is of another version.
  * @throws {ConfigError} The pool has no `query`, the schema is no name, or `retries` is no whole number from 0.
  */
 export function postgresStore(options: PostgresOptions): CheckpointStore {
