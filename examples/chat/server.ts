@@ -26,7 +26,9 @@ export async function startServer({ page, file, port }: { page: string; file: st
   await once(server.listen(port, '127.0.0.1'), 'listening')
   const { port: actual } = server.address() as AddressInfo
   const close = async () => {
-    server.close()
+    const closed = once(server.close(), 'close')
+    if ('closeAllConnections' in server) server.closeAllConnections() // of pages that read: they come back
+    await closed
     await threads.close()
     store.close()
   }

@@ -100,7 +100,9 @@ export function ChatView({ chat, headStarts }: { readonly chat: Chat<ChatMessage
         )}
         <div className="end" ref={end} />
       </main>
-      <Composer isBusy={isBusy} onSend={(text) => void say(text)} onStop={stop} />
+      <footer>
+        <Composer isBusy={isBusy} onSend={(text) => void say(text)} onStop={stop} />
+      </footer>
     </>
   )
 }

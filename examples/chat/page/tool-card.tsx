@@ -14,7 +14,7 @@ export function ToolCard({ part, headStarts, isAsking, onApprove, onOutput }: To
   const state = options ? 'approval-requested' : isEarly || isPreliminary(part) ? 'running' : part.state
   return (
     <section className="card" data-state={state} aria-labelledby={title}>
-      <h3 id={title}>
+      <h2 id={title}>
         <span>{part.toolName}</span>
         <small>{WORDS[state]}</small>
         {headStart >= 50 && (
@@ -22,7 +22,7 @@ export function ToolCard({ part, headStarts, isAsking, onApprove, onOutput }: To
             {(headStart / 1_000).toFixed(1)} s head start
           </small>
         )}
-      </h3>
+      </h2>
       <Members of={part.input} />
       <Output of={part} />
       {isAsking && part.state === 'approval-requested' && (

@@ -76,7 +76,8 @@ export async function startTrial(): Promise<Trial> {
     end: () => send('SIGTERM'),
     restart,
     async open(thread) {
-      const opened = await browser.newPage()
+      const context = await browser.newContext()
+      const opened = await context.newPage()
       opened.setDefaultTimeout(15_000)
       await opened.goto(`${url()}/#${thread}`)
       await opened.getByLabel('Message', { exact: true }).waitFor()

@@ -29,7 +29,7 @@ function start(...options: string[]) {
   return program
 }
 
-test('npm run chat builds the page, says where it is, needs no key, and Ctrl-C leaves nothing but the conversations', async () => {
+test('npm run chat builds the page, says where it is, needs no key, and Ctrl-C in the middle of an answer leaves only the conversations', async () => {
   const program = start('--database', join(folder, 'chat.db'))
   const [line] = await once(program.stdout.setEncoding('utf8'), 'data')
   const [, url = ''] = /^The chat is at (\S+) /.exec(line) ?? []
@@ -40,13 +40,17 @@ test('npm run chat builds the page, says where it is, needs no key, and Ctrl-C l
     await page.getByRole('button', { name: 'Where shall we have dinner?' }).click()
     await page.getByRole('button', { name: 'Noodle House' }).click()
     await page.getByText('Noodle House it is.').waitFor()
+    await page.getByRole('button', { name: 'Send' }).waitFor()
+    await page.getByLabel('Message', { exact: true }).fill('Tell me a story.')
+    await page.keyboard.press('Enter')
+    await page.getByText('lighthouse').waitFor()
+    const ended = Promise.all([once(program, 'exit'), text(program.stderr)])
+    program.kill('SIGINT')
+    expect(await ended).toEqual([[0, null], ''])
+    expect(await readdir(folder)).toEqual(['chat.db'])
   } finally {
     await browser.close()
   }
-  const ended = once(program, 'exit')
-  program.kill('SIGINT')
-  expect(await ended).toEqual([0, null])
-  expect(await readdir(folder)).toEqual(['chat.db'])
 })
 
 test('npm run chat says what it can, and refuses a port that is none', async () => {
