@@ -410,6 +410,22 @@ test('a worker that lacks an agent or a tool lets others try, and in the end the
   expect((await knowing.result('lacking')).text).toBe('Done.')
 })
 
+test('a worker that lacks the tool of an open call leaves the run to one that has it (DU15)', async () => {
+  const starter = runsOf(agentOf(QUESTION))
+  const first = await work(runsOf(agentOf(QUESTION)))
+  await starter.start('clerk', 'Go', { id: 'run' })
+  await status(starter, 'run', 'interrupted')
+  await first.stop()
+  const id = (await starter.get('run'))?.interrupts[0]?.id ?? ''
+  const older = await work(runsOf(agentOf(QUESTION, { tools: [look] })))
+  await starter.answer('run', { [id]: 'yes' })
+  await vi.waitFor(async () => expect((await starter.get('run'))?.attempts).toBeGreaterThan(3), 5_000)
+  expect((await starter.get('run'))?.status).toBe('running')
+  await older.stop()
+  await work(runsOf(agentOf(QUESTION)))
+  expect((await starter.result('run')).text).toBe('Thanks.')
+})
+
 test('a worker that stops hands its runs back at a safe point, and another goes on', async () => {
   const held = gate('hold')
   const script = [respond(call('hold')), respond(call('post')), respond(say('Done.'))]

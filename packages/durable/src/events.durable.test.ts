@@ -309,6 +309,35 @@ test('a reader goes on when the connection that listens is lost', async () => {
   expect(fold((await reading).map(({ event }) => event))).toEqual(messages)
 })
 
+test('where nothing can listen, readers and workers look every second (DU12)', async () => {
+  const pooled = database.pool()
+  const deaf: DurableOptions['pool'] = {
+    query: (text, values) => pooled.query(text, values),
+    async connect() {
+      const connection = await pooled.connect()
+      return {
+        query: (text, values) =>
+          text.startsWith('LISTEN') ? Promise.reject(new Error('not here')) : connection.query(text, values),
+        on: () => undefined,
+        release: (destroy) => connection.release(destroy),
+      }
+    },
+  }
+  const script = [respond(call('ask')), respond(wait(3_000), say('Never said.'))]
+  const runs = runsOf(agentOf(script), { pool: deaf })
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const events: ReadEvent['event'][] = []
+  for await (const { event } of runs.events('run')) {
+    events.push(event)
+    if (event.type !== 'run-stopped' || event.status !== 'interrupted') continue
+    const id = (await runs.get('run'))?.interrupts[0]?.id ?? ''
+    await runs.answer('run', { [id]: 'yes' })
+    setTimeout(() => void runs.cancel('run'), 500)
+  }
+  expect(events.at(-1)).toEqual({ type: 'run-stopped', status: 'cancelled' })
+})
+
 test('a cursor that is none, and a run that is none, are refused', async () => {
   const runs = runsOf(agentOf(STORY))
   await runs.start('clerk', 'Go', { id: 'run' })
