@@ -248,9 +248,56 @@ test('a run that waits for its answer holds no worker, and any worker goes on wi
   await first.stop()
   const id = (await starter.get('run'))?.interrupts[0]?.id ?? ''
   await starter.answer('run', { [id]: 'yes' })
+  await starter.answer('run', { [id]: 'no' })
   expect((await starter.get('run'))?.status).toBe('running')
   await work(runsOf(agentOf(QUESTION)))
   expect((await starter.result('run')).text).toBe('Thanks.')
+  expect(executed).toEqual(['ask yes'])
+})
+
+test('a worker that was taken for dead and then fails does not fail the run, which another one has (DU2)', async () => {
+  const taken: (() => Promise<void>)[] = []
+  const rash: Engine = {
+    wake: async () => {},
+    async work(advance) {
+      taken.push(() => advance('run', { signal: new AbortController().signal }))
+      return { stop: async () => {} }
+    },
+  }
+  let fail = () => {}
+  let asked = () => {}
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve
+  })
+  const broken = agentOf([], {
+    model: {
+      provider: 'broken',
+      id: 'broken',
+      async *stream() {
+        asked()
+        await new Promise<void>((resolve) => {
+          fail = resolve
+        })
+        throw new TypeError('the connection is old')
+      },
+    },
+  })
+  const held = gate('hold')
+  const healthy = agentOf([respond(call('hold')), respond(say('Done.'))], { tools: [held.tool] })
+  await work(runsOf(broken, { engine: rash }))
+  await work(runsOf(healthy, { engine: rash }))
+  const runs = runsOf(healthy, { engine: rash })
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const dying = taken[0]?.()
+  await isAsked
+  const going = taken[1]?.()
+  await held.entered
+  fail()
+  await dying
+  expect((await runs.get('run'))?.status).toBe('running')
+  held.open()
+  await going
+  expect((await runs.result('run')).text).toBe('Done.')
 })
 
 test('a message that another process sends comes before the next model call, once, in the order of the sends', async () => {
