@@ -7,10 +7,10 @@ import { writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { textOf } from '@meanwhile/core'
+import { messageOf, textOf } from '@meanwhile/core'
 import { setUpDurable } from '@meanwhile/durable'
 import { otlpReceiver, type TraceRequest } from '@meanwhile/harness/otlp'
-import { type Cluster, NoPostgresError, startCluster } from '@meanwhile/postgres-cluster'
+import { NoPostgresError, startCluster } from '@meanwhile/postgres-cluster'
 
 const HELP = `Kills a worker in the middle of a run, and shows another one going on.
 
@@ -26,7 +26,6 @@ const { values } = parseArgs({
 })
 
 const workers: ChildProcess[] = []
-let cluster: Cluster | undefined
 
 async function spawnWorker(endpoint: string): Promise<ChildProcess> {
   const worker = fork(fileURLToPath(new URL('./durable/worker.ts', import.meta.url)), {
@@ -96,30 +95,26 @@ async function stop(worker: ChildProcess): Promise<void> {
   await ended
 }
 
-async function main(): Promise<void> {
-  if (!process.env.DATABASE_URL) {
-    cluster = await startCluster()
-    process.env.DATABASE_URL = cluster.url
-  }
+async function showOnServerOfItsOwn(): Promise<void> {
+  const cluster = await startCluster()
+  process.env.DATABASE_URL = cluster.url
   try {
     await show()
   } finally {
-    await cluster?.close()
+    await cluster.close()
   }
 }
 
-process.once('SIGINT', () => {
-  for (const worker of workers) worker.kill('SIGKILL')
-  void (cluster?.close() ?? Promise.resolve()).finally(() => process.exit(130))
-})
+// The workers and the server end with this process.
+process.once('SIGINT', () => process.exit(130))
 
 if (values.help) console.log(HELP)
 else {
   try {
-    await main()
+    await (process.env.DATABASE_URL ? show() : showOnServerOfItsOwn())
   } catch (error) {
-    if (!(error instanceof NoPostgresError)) throw error
-    console.error(error.message, 'Or name a database in DATABASE_URL.')
+    const hint = error instanceof NoPostgresError ? ' Or name a database in DATABASE_URL.' : ''
+    console.error(messageOf(error) + hint)
     process.exitCode = 1
   }
 }
