@@ -105,6 +105,7 @@ test('a model that fails is told without its words, and may be asked again (UI2,
   await say(page, 'this fails')
   await page.getByText('Something went wrong.').waitFor()
   await expectEqual(trial, page, 'fails')
+  expect(await page.evaluate('chat.error.message')).toBe('Something went wrong.')
   expect(await page.content()).not.toContain(SECRET)
   await click(page, 'Try again')
   await page.getByText('Answer 2 to').waitFor()
