@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { findBinaries, NoPostgresError } from '@meanwhile/postgres-cluster'
 import { serveStandIn } from './stand-in-model.ts'
 
 interface Job {
@@ -49,6 +50,18 @@ async function succeeds({ file, how, env }: Job): Promise<boolean> {
   return code === 0
 }
 
+/** Why an example cannot run on this machine; undefined if it can. */
+function lacking(file: string): string | undefined {
+  if (!readFileSync(file, 'utf8').includes('@meanwhile/postgres-cluster') || process.env.DATABASE_URL) return undefined
+  try {
+    findBinaries()
+    return undefined
+  } catch (error) {
+    if (error instanceof NoPostgresError) return error.message
+    throw error
+  }
+}
+
 const asked = process.argv.slice(2)
 const examples = globSync('examples/**/*.ts', {
   exclude: ['**/node_modules/**', 'examples/shared/**', 'examples/chat/**'],
@@ -63,8 +76,11 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
+const isAsked = asked.length > 0
+const leftOut = isAsked ? [] : examples.filter((file) => lacking(file) !== undefined)
+
 await using standIn = await serveStandIn()
-const jobs = examples.flatMap((file) => jobsOf(file, standIn.url))
+const jobs = examples.filter((file) => !leftOut.includes(file)).flatMap((file) => jobsOf(file, standIn.url))
 const failed: string[] = []
 const work = jobs.values()
 const worker = async (): Promise<void> => {
@@ -72,6 +88,7 @@ const worker = async (): Promise<void> => {
 }
 await Promise.all(Array.from({ length: AT_ONCE }, worker))
 
+for (const file of leftOut) console.log(`\n── ${file}, left out: ${lacking(file)}`)
 if (failed.length > 0) {
   console.error(`\nFailed: ${failed.join('; ')}`)
   process.exitCode = 1
