@@ -1,6 +1,7 @@
 /** What the threads of a process share. */
 
 import type { Agent } from '@meanwhile/core'
+import type { OnError } from './error-reports.ts'
 import type { EventLog } from './event-log.ts'
 import type { Claim } from './thread-records.ts'
 import type { ThreadStore, TurnRecord } from './thread-store.ts'
@@ -12,6 +13,8 @@ export interface Host {
   /** The turns that this process works on, by thread. */
   readonly live: Map<string, LiveTurn>
   claim(): Claim
+  /** Takes errors that no caller awaits. */
+  readonly report: OnError
   agentOf(turn: TurnRecord, thread: string): Promise<Agent>
   /** Makes the context of a run that was given none. */
   contextOf(turn: TurnRecord, thread: string): Promise<unknown>

@@ -170,25 +170,31 @@ export class StoredThreads implements Threads {
   }
 
   async recover(): Promise<number> {
+    const errors: unknown[] = []
+    const count = await this.#recoverAll((error) => errors.push(error))
+    if (errors.length > 0) throw errors[0]
+    return count
+  }
+
+  /** Returns how many turns were taken over. */
+  async #recoverAll(failed: (error: unknown, thread: string) => void): Promise<number> {
     const now = Date.now()
     let count = 0
     // Threads that are still due although they were looked at: the store gives them again.
     const passed = new Set<string>()
-    const errors: unknown[] = []
     while (!this.#isClosed) {
       const due = await this.#host.store.due(now, PAGE + passed.size)
       const page = due.filter((thread) => !passed.has(thread))
       if (page.length === 0) break
       for (const thread of page) {
         const isTaken = await this.#recover(thread).catch((error: unknown) => {
-          errors.push(error)
+          failed(error, thread)
           return false
         })
         if (isTaken) count++
         else passed.add(thread)
       }
     }
-    if (errors.length > 0) throw errors[0]
     return count
   }
 
@@ -204,8 +210,9 @@ export class StoredThreads implements Threads {
     const look = async () => {
       if (looking) return
       looking = true
-      // What cannot be read now is read the next time.
-      await this.recover().catch(() => undefined)
+      // What fails now is tried again the next time.
+      const { report } = this.#host
+      await this.#recoverAll((error, thread) => report(error, { thread })).catch((error: unknown) => report(error, {}))
       looking = false
     }
     const timer = setInterval(() => void look(), this.#host.claim().lease / 2)

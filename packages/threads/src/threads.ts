@@ -11,6 +11,7 @@ import {
   type OptionNames,
   type UserMessage,
 } from '@meanwhile/core'
+import { type ErrorPlace, reporter } from './error-reports.ts'
 import { checkedManners } from './given.ts'
 import type { Host } from './host.ts'
 import { StoredThreads } from './stored-threads.ts'
@@ -51,6 +52,11 @@ export interface ThreadsOptions {
    * calls are answered with the reason, and the message begins a turn. `reject`: `send` throws `ThreadBusyError`.
    */
   readonly whenAsking?: WhenAsking
+  /**
+   * Hears of every error that no caller gets: a turn has failed, a store could not be written, or `watch` could not take over a thread. What it
+   * throws is ignored, except for a warning. Default: `process.emitWarning` with a `MeanwhileWarning`, once for each name of an error.
+   */
+  readonly onError?: (error: unknown, at: ErrorPlace) => void
   /**
    * Milliseconds after which another process may take over a turn whose process is gone. The process that works on a turn renews this three
    * times as often. Default 10,000, at least 100.
@@ -147,6 +153,7 @@ const OPTIONS: OptionNames<ThreadsOptions> = {
   context: 'deps',
   whenBusy: '',
   whenAsking: '',
+  onError: '',
   lease: 'leaseTime',
 }
 
@@ -157,13 +164,15 @@ const OPTIONS: OptionNames<ThreadsOptions> = {
  */
 export function createThreads(options: ThreadsOptions): Threads {
   checkOptions('createThreads', options, OPTIONS)
-  const { agent, store, context, whenBusy = 'queue', whenAsking = 'close', lease = 10_000 } = options
+  const { agent, store, context, whenBusy = 'queue', whenAsking = 'close', onError, lease = 10_000 } = options
   if (typeof agent !== 'function' && typeof agent?.resume !== 'function')
     throw new ConfigError('agent', 'must be an agent that createAgent made, or a function that gives one')
   if (typeof store?.change !== 'function')
     throw new ConfigError('store', 'must be a store of threads, such as memoryThreads() gives')
   if (!(Number.isFinite(lease) && lease >= 100))
     throw new ConfigError('lease', 'must be a number of milliseconds, 100 or more')
+  if (onError !== undefined && typeof onError !== 'function')
+    throw new ConfigError('onError', 'must be a function that takes an error')
   const infoOf = ({ id: turn, metadata }: TurnRecord, id: string): TurnInfo => ({
     id,
     turn,
@@ -173,6 +182,7 @@ export function createThreads(options: ThreadsOptions): Threads {
     store,
     wakes: new Wakes(),
     live: new Map(),
+    report: reporter(onError),
     claim: () => ({ now: Date.now(), lease }),
     agentOf: async (turn, id) => (typeof agent === 'function' ? await agent(infoOf(turn, id)) : agent),
     async contextOf(turn, id) {

@@ -51,6 +51,7 @@ export class TurnWork implements LiveTurn {
     this.started = new Promise<void>((resolve, reject) => {
       this.#start = { resolve, reject }
     })
+    // Nobody has to wait for it.
     this.started.catch(() => undefined)
     this.done = this.#do()
   }
@@ -61,6 +62,7 @@ export class TurnWork implements LiveTurn {
 
   stop(): void {
     this.#isStopping = true
+    // How the run ends is told by its result.
     this.#run?.cancel().catch(() => undefined)
   }
 
@@ -91,12 +93,15 @@ export class TurnWork implements LiveTurn {
       return outcome && (await this.#writer.end(outcome))
     } catch (error) {
       // What could not be stored stays as it was: another process takes the turn over when the lease has run out.
-      if (!this.#isOut) this.#start.reject(error)
+      if (!this.#isOut) {
+        this.#report(error)
+        this.#start.reject(error)
+      }
       return undefined
     } finally {
       clearInterval(beat)
       await this.#writer.close()
-      if (this.#isLeaving) await this.#writer.leave().catch(() => undefined)
+      if (this.#isLeaving) await this.#writer.leave()
       if (live.get(this.#thread) === this) live.delete(this.#thread)
       this.#start.resolve()
       wakes.wake(this.#thread)
@@ -110,7 +115,10 @@ export class TurnWork implements LiveTurn {
     } catch (error) {
       if (this.#isOut) throw error
       const isRefused = error instanceof AnswerError || error instanceof UnknownInterruptError
-      if (!isRefused || this.#hasBegun || !this.turn.answers) return failed(error)
+      if (!isRefused || this.#hasBegun || !this.turn.answers) {
+        this.#report(error)
+        return failed(error)
+      }
       await this.#writer.refuse()
       this.#start.reject(error)
       return undefined
@@ -144,7 +152,9 @@ export class TurnWork implements LiveTurn {
       this.#tell(event)
       if (this.log.isFull) await this.#writer.flush()
     }
-    return outcomeOf(await this.#run.result)
+    const result = await this.#run.result
+    if (result.checkpointError) this.#report(result.checkpointError)
+    return outcomeOf(result)
   }
 
   /** Closes the run, if it has a checkpoint. */
@@ -214,6 +224,10 @@ export class TurnWork implements LiveTurn {
     }
     const steered = this.#steering.told(event.message)
     this.#writer.push({ ...event, messageId: steered?.messageId ?? crypto.randomUUID() }, steered?.turn)
+  }
+
+  #report(error: unknown): void {
+    this.#host.report(error, { thread: this.#thread, turn: this.turn.id })
   }
 
   #heed({ isStopping, steering }: Orders): void {

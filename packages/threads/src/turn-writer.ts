@@ -54,7 +54,7 @@ export class TurnWriter {
 
   /** Stores what waits, so that the process keeps the turn. What cannot be stored waits for the next write. */
   async beat(): Promise<void> {
-    await this.#write({ isBeat: true }).catch(() => undefined)
+    await this.#write({ isBeat: true }).catch((error: unknown) => this.#report(error))
   }
 
   /** Stores what waits. */
@@ -75,9 +75,9 @@ export class TurnWriter {
     await this.#change((stored) => refused(stored, this.#owner))
   }
 
-  /** Leaves the turn to another process. */
+  /** Leaves the turn to another process. If that cannot be stored, the others wait until the lease has run out. */
   async leave(): Promise<void> {
-    await this.#change((stored) => left(stored, this.#owner))
+    await this.#change((stored) => left(stored, this.#owner)).catch((error: unknown) => this.#report(error))
   }
 
   /** Drops what was told and not stored. Resolves when nothing is being written any more. */
@@ -110,7 +110,7 @@ export class TurnWriter {
     this.#isDue = true
     queueMicrotask(() => {
       this.#isDue = false
-      this.#write({}).catch(() => undefined)
+      this.#write({}).catch((error: unknown) => this.#report(error))
     })
   }
 
@@ -130,6 +130,7 @@ export class TurnWriter {
         throw error
       }
     })
+    // Whoever asked for the write hears of its error; the next write only waits for it.
     this.#last = written.catch(() => undefined)
     return written
   }
@@ -158,6 +159,11 @@ export class TurnWriter {
       if (error instanceof LeaseLostError) this.#lose()
       throw error
     }
+  }
+
+  #report(error: unknown): void {
+    const { thread, turn } = this.#owner
+    this.#host.report(error, { thread, turn })
   }
 
   #lose(): void {

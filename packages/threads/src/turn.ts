@@ -54,7 +54,7 @@ export function turnHandle(host: Host, thread: string, id: string): Turn {
     },
     get result() {
       const result = resultOf(host, thread, id)
-      // It need not be awaited.
+      // Nobody has to wait for it.
       result.catch(() => undefined)
       return result
     },

@@ -1,0 +1,108 @@
+import { createAgent } from '@meanwhile/core'
+import { respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { chat } from '../test/chat.ts'
+import { createThreads, type ErrorPlace, memoryThreads, type ThreadStore } from './index.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.clearAllTimers()
+  vi.useRealTimers()
+})
+
+const LEASE = 1_000
+
+function heard() {
+  const errors: { readonly error: unknown; readonly at: ErrorPlace }[] = []
+  return { errors, onError: (error: unknown, at: ErrorPlace) => void errors.push({ error, at }) }
+}
+
+test('onError hears the error of a turn that fails, with the thread and the turn (TH4)', async () => {
+  const { errors, onError } = heard()
+  const threads = createThreads({ agent: chat().agent, store: memoryThreads(), onError })
+  const turn = await threads.send('t', 'fails')
+  expect(await turn.result).toMatchObject({ status: 'failed' })
+  expect(errors).toEqual([
+    { error: expect.objectContaining({ name: 'ModelError', message: 'no' }), at: { thread: 't', turn: turn.id } },
+  ])
+})
+
+test('onError hears what watch could not take over, and that the store could not say what is due (TH6)', async () => {
+  const shared = memoryThreads()
+  const first = createThreads({ agent: chat({ delay: 50 }).agent, store: shared, lease: LEASE })
+  await first.send('t', 'story')
+  await first.close()
+  const { errors, onError } = heard()
+  const broken = new Error('the store is away')
+  let hasDue = false
+  const store: ThreadStore = {
+    ...shared,
+    due: async (...given) => {
+      if (!hasDue) throw broken
+      return await shared.due(...given)
+    },
+    change: async () => {
+      throw broken
+    },
+  }
+  const watch = createThreads({ agent: chat().agent, store, lease: LEASE, onError }).watch()
+  await vi.advanceTimersByTimeAsync(1)
+  hasDue = true
+  await vi.advanceTimersByTimeAsync(LEASE / 2)
+  watch.close()
+  expect(errors).toEqual([
+    { error: broken, at: {} },
+    { error: broken, at: { thread: 't' } },
+  ])
+})
+
+test('onError hears that a turn could not be written while it ran, and the turn still completes (TH4)', async () => {
+  const shared = memoryThreads()
+  const { errors, onError } = heard()
+  const broken = new Error('the store is away')
+  let isAway = false
+  const change: ThreadStore['change'] = async (...given) => {
+    if (isAway) throw broken
+    return await shared.change(...given)
+  }
+  const slowly = respond(...Array.from({ length: 20 }, (_, n) => [say(`w${n} `), wait(50)]).flat())
+  const agent = createAgent({ model: scriptedModel([slowly]) })
+  const threads = createThreads({ agent, store: { ...shared, change }, lease: LEASE, onError })
+  const turn = await threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(200)
+  isAway = true
+  await vi.advanceTimersByTimeAsync(400)
+  isAway = false
+  await vi.advanceTimersByTimeAsync(2 * LEASE)
+  expect(await turn.result).toMatchObject({ status: 'completed' })
+  expect(errors.length).toBeGreaterThan(0)
+  for (const one of errors) expect(one).toEqual({ error: broken, at: { thread: 't', turn: turn.id } })
+})
+
+test('without onError, and if onError throws, there is one warning for each kind of error (TH4)', async () => {
+  const warnings: unknown[] = []
+  const emit = vi.spyOn(process, 'emitWarning').mockImplementation((...given: unknown[]) => void warnings.push(given))
+  try {
+    const named = (name: string) => Object.assign(new Error('no luck'), { name })
+    const agent = () => {
+      throw named('KindOne')
+    }
+    const threads = createThreads({ agent, store: memoryThreads() })
+    for (const text of ['one', 'two']) await (await threads.send('t', text)).result
+    const onError = () => {
+      throw named('KindTwo')
+    }
+    const others = createThreads({ agent, store: memoryThreads(), onError })
+    await (await others.send('t', 'one')).result
+  } finally {
+    emit.mockRestore()
+  }
+  const options = { type: 'MeanwhileWarning', code: 'threads-error' }
+  expect(warnings).toEqual([
+    [expect.stringMatching(/^KindOne in the thread "t": no luck\. /), options],
+    [expect.stringMatching(/^KindTwo in the thread "t": no luck\. /), options],
+  ])
+})
