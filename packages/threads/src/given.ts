@@ -34,7 +34,8 @@ export function checkedMessage(given: string | UserMessage): UserMessage {
   const message: UserMessage = typeof given === 'string' ? { role: 'user', content: given } : given
   const isUser = typeof message === 'object' && message !== null && message.role === 'user'
   const { content } = Object(message)
-  if (!isUser || !(typeof content === 'string' || Array.isArray(content))) throw new InputError('message', 'malformed')
+  if (!isUser || !(typeof content === 'string' || Array.isArray(content)))
+    throw new InputError('message', 'malformed', undefined, given)
   if (content.length === 0) throw new InputError('message', 'empty')
   return asJson(message, 'message')
 }

@@ -1,6 +1,6 @@
 /** Threads over a store: what their methods do. */
 
-import { type Answers, ConfigError, type UserMessage } from '@meanwhile/core'
+import { type Answers, ConfigError, checkOptions, type OptionNames, type UserMessage } from '@meanwhile/core'
 import { forked } from './fork.ts'
 import { asJson, checkedManners, checkedMessage, checkId, type Manners } from './given.ts'
 import type { Host, LiveTurn } from './host.ts'
@@ -12,10 +12,19 @@ import type { Asked, StoredThread, TurnRecord } from './thread-store.ts'
 import type { SendOptions, ThreadSummary, Threads } from './threads.ts'
 import { type Turn, turnHandle } from './turn.ts'
 import { TurnWork } from './turn-work.ts'
-import { answered, deleted, retried, rewound, said, stopped, turnFrom } from './user-decisions.ts'
+import { answered, deleted, retried, rewound, said, saidInstead, stopped, turnFrom } from './user-decisions.ts'
 
 /** As many threads are taken over before the store is asked for more. */
 const PAGE = 100
+
+const SEND_OPTIONS: OptionNames<SendOptions> = {
+  messageId: 'id',
+  replacing: 'edit before',
+  metadata: 'meta',
+  context: 'deps',
+  whenBusy: '',
+  whenAsking: '',
+}
 
 /** What users ask for is decided and written in one change of the store; then this process works on what that begins. */
 export class StoredThreads implements Threads {
@@ -31,16 +40,21 @@ export class StoredThreads implements Threads {
 
   async send(thread: string, given: string | UserMessage, options: SendOptions = {}): Promise<Turn> {
     checkId(thread, 'thread')
+    checkOptions('send', options, SEND_OPTIONS)
     const { whenBusy = this.#defaults.whenBusy, whenAsking = this.#defaults.whenAsking } = options
     const manners = checkedManners({ whenBusy, whenAsking })
-    const { messageId = crypto.randomUUID(), metadata } = options
+    const { messageId = crypto.randomUUID(), replacing, metadata } = options
     checkId(messageId, 'message', thread)
+    if (replacing !== undefined) checkId(replacing, 'message', thread)
     const message = checkedMessage(given)
     const stated = metadata === undefined ? {} : { metadata: asJson(metadata, 'metadata') }
     const turn = crypto.randomUUID()
     const say = { turn, messageId, message, ...manners, ...stated }
-    const decide = (stored: StoredThread, claim: Claim) => said(stored, say, claim)
-    const { record, work, busy } = await this.#change(thread, decide, { messageId })
+    const decide = (stored: StoredThread, claim: Claim) =>
+      replacing === undefined ? said(stored, say, claim) : saidInstead(stored, replacing, say, claim)
+    const replaced = replacing !== messageId && (await this.#turnOf(thread, replacing))
+    const asked = { messageId, ...(replaced && { turn: replaced }) }
+    const { record, work, busy } = await this.#change(thread, decide, asked)
     const contexts = this.#host.live.get(thread)?.contexts ?? new Map<string, unknown>()
     if (options.context !== undefined && record.id === turn) contexts.set(turn, options.context)
     if (work) this.#begin(thread, work, contexts)
@@ -51,6 +65,13 @@ export class StoredThreads implements Threads {
     return this.#handle(thread, record)
   }
 
+  /** The id of the turn that a message began. */
+  async #turnOf(thread: string, messageId: string | undefined): Promise<string | undefined> {
+    if (messageId === undefined) return undefined
+    const stored = await this.#host.store.load(thread, { messageId })
+    return stored?.turns.find((turn) => turn.messageId === messageId)?.id
+  }
+
   /** The work on a turn, if it is done here. */
   #workOn(thread: string, turn: string | undefined): LiveTurn | undefined {
     const work = this.#host.live.get(thread)
@@ -59,6 +80,7 @@ export class StoredThreads implements Threads {
 
   async answer(thread: string, given: Answers, options: { readonly context?: unknown } = {}): Promise<Turn> {
     checkId(thread, 'thread')
+    checkOptions('answer', options, { context: 'deps' })
     const answers = asJson(given, 'answers')
     if (Object.keys(Object(answers)).length === 0)
       throw new TypeError('answers must have an answer, by id of the interrupt')
@@ -67,6 +89,7 @@ export class StoredThreads implements Threads {
 
   async retry(thread: string, options: { readonly context?: unknown } = {}): Promise<Turn> {
     checkId(thread, 'thread')
+    checkOptions('retry', options, { context: 'deps' })
     return this.#resume(thread, retried, options)
   }
 
@@ -83,9 +106,11 @@ export class StoredThreads implements Threads {
 
   async stop(
     thread: string,
-    { queue = 'keep', signal }: { readonly queue?: 'keep' | 'drop'; readonly signal?: AbortSignal } = {},
+    options: { readonly queue?: 'keep' | 'drop'; readonly signal?: AbortSignal } = {},
   ): Promise<void> {
     checkId(thread, 'thread')
+    checkOptions('stop', options, { queue: '', signal: 'abortSignal' })
+    const { queue = 'keep', signal } = options
     if (queue !== 'keep' && queue !== 'drop') throw new ConfigError('queue', 'must be keep or drop')
     const { turn, work } = await this.#change(thread, (stored, claim) => stopped(stored, queue, claim))
     if (work) this.#begin(thread, work, new Map())
@@ -109,17 +134,18 @@ export class StoredThreads implements Threads {
     }
   }
 
-  async rewind(thread: string, { before }: { readonly before: string }): Promise<void> {
+  async rewind(thread: string, options: { readonly before: string }): Promise<void> {
     checkId(thread, 'thread')
+    checkOptions('rewind', options, { before: 'messageId' })
+    const { before } = options
     checkId(before, 'message', thread)
     await this.#change(thread, (stored, claim) => rewound(stored, before, claim), { messageId: before })
   }
 
-  async fork(
-    thread: string,
-    { before, as = crypto.randomUUID() }: { readonly before?: string; readonly as?: string } = {},
-  ): Promise<string> {
+  async fork(thread: string, options: { readonly before?: string; readonly as?: string } = {}): Promise<string> {
     checkId(thread, 'thread')
+    checkOptions('fork', options, { before: 'messageId', as: 'id' })
+    const { before, as = crypto.randomUUID() } = options
     checkId(as, 'thread')
     if (before !== undefined) checkId(before, 'message', thread)
     const { store } = this.#host
@@ -153,6 +179,7 @@ export class StoredThreads implements Threads {
   }
 
   async list(options: { readonly after?: string; readonly limit?: number } = {}): Promise<readonly ThreadSummary[]> {
+    checkOptions('list', options, { after: 'cursor', limit: '' })
     const { after, limit = 100 } = options
     if (after !== undefined) checkId(after, 'thread')
     if (!(Number.isSafeInteger(limit) && limit > 0)) throw new ConfigError('limit', 'must be a whole number from 1 on')

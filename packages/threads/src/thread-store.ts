@@ -104,7 +104,10 @@ export interface Change<Result> {
   readonly droppedThrough?: number
   /** These events are superseded, by `seq`. */
   readonly retracted?: readonly number[]
-  /** All events and turns from this `seq` on are superseded, and the checkpoints of those turns are deleted. */
+  /**
+   * Before the rest is written, all stored events and turns from this `seq` on are superseded, and the checkpoints of those turns are deleted:
+   * what the same change writes counts.
+   */
   readonly supersededFrom?: number
   /** Saved as `CheckpointStore.save` saves it; if that throws nothing is written. */
   readonly checkpoint?: { readonly id: string; readonly checkpoint: StoredCheckpoint; readonly expected: number }

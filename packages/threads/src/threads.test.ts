@@ -334,6 +334,36 @@ describe.each(Object.keys(stores))('%s', (kind) => {
     })
   })
 
+  test('a message that replaces another is said in one change, also if its id is the same, and a repeated one changes nothing (TH1, TH11)', async () => {
+    const { threads, asked } = open()
+    for (const n of ['1', '2', '3']) await (await threads.send('t', n, { messageId: `m${n}` })).result
+    await (await threads.send('t', 'zwei', { messageId: 'm2', replacing: 'm2' })).result
+    expect(asked.at(-1)).toEqual(['user: 1', 'assistant: You said 1.', 'user: zwei'])
+    const edited = ['user: 1', 'assistant: You said 1.', 'user: zwei', 'assistant: You said zwei.']
+    expect(shown(await threads.read('t'))).toEqual(edited)
+    const turn = await threads.send('t', 'eins', { messageId: 'n1', replacing: 'm1' })
+    expect(await turn.result).toMatchObject({ status: 'completed' })
+    expect((await threads.send('t', 'eins', { messageId: 'n1', replacing: 'm1' })).id).toBe(turn.id)
+    expect(shown(await threads.read('t'))).toEqual(['user: eins', 'assistant: You said eins.'])
+    const unknown = { name: 'UnknownMessageError', messageId: 'm3' }
+    await expect(threads.send('t', 'drei', { replacing: 'm3' })).rejects.toMatchObject(unknown)
+    await expect(threads.send('t', 'drei', { replacing: '' })).rejects.toMatchObject({ name: 'ThreadIdError' })
+    expect(asked).toHaveLength(5)
+  })
+
+  test('a message that replaces a question closes it, and while a turn is running it throws (TH1, TH3)', async () => {
+    const { threads, open: openGate, did } = open()
+    await (await threads.send('t', 'mail', { messageId: 'm1' })).result
+    const turn = await threads.send('t', 'slow', { messageId: 'm1', replacing: 'm1', whenAsking: 'reject' })
+    await until(turn, 'message')
+    const again = threads.send('t', 'look', { messageId: 'm1', replacing: 'm1', whenBusy: 'preempt' })
+    await expect(again).rejects.toMatchObject({ name: 'ThreadBusyError', status: 'running' })
+    openGate()
+    expect(await turn.result).toMatchObject({ status: 'completed', text: 'So: at last.' })
+    expect(did).toEqual(['slow'])
+    expect((await threads.read('t')).turns).toMatchObject([{ id: turn.id, status: 'completed' }])
+  })
+
   test('a fork has what was said until then, and goes its own way (TH1)', async () => {
     const { threads, asked } = open()
     await (await threads.send('t', 'one', { messageId: 'm1' })).result
@@ -414,6 +444,24 @@ describe.each(Object.keys(stores))('%s', (kind) => {
       await expect(all(turn.events({ after: damaged }))).rejects.toMatchObject({ name: 'CursorError' })
     await expect(threads.turn('t', 'none')).rejects.toMatchObject({ name: 'UnknownTurnError', turn: 'none' })
   })
+})
+
+test('a message that is none is named in the error, and an option that nobody knows is refused (TH9)', async () => {
+  const threads = createThreads({ agent: chat().agent, store: memoryThreads() })
+  await expect(threads.send('t', 5 as never)).rejects.toThrow('a text or a user message; this is a number')
+  await expect(threads.send('t', [] as never)).rejects.toThrow('a text or a user message; this is a list')
+  const refused = { name: 'ConfigError', message: expect.stringContaining('did you mean messageId?') }
+  await expect(threads.send('t', 'x', { mesageId: 'm' } as never)).rejects.toMatchObject(refused)
+  const calls = [
+    threads.answer('t', { a: 1 }, { contxt: 1 } as never),
+    threads.retry('t', { contxt: 1 } as never),
+    threads.stop('t', { que: 'drop' } as never),
+    threads.rewind('t', { bevore: 'm' } as never),
+    threads.fork('t', { bevore: 'm' } as never),
+    threads.list({ limt: 1 } as never),
+  ]
+  for (const call of calls) await expect(call).rejects.toMatchObject({ name: 'ConfigError' })
+  expect(await threads.list()).toEqual([])
 })
 
 test('each turn is worked on with the agent that is made for it (TH10)', async () => {

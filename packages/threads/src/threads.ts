@@ -67,6 +67,12 @@ export interface ThreadsOptions {
 export interface SendOptions {
   /** The id of the message. If the thread has a message with this id, nothing is said, and the turn of that message is returned. Default: a random one. */
   readonly messageId?: string
+  /**
+   * The id of a message that began a turn, to edit it: as with `rewind`, that message and all that came later are superseded, and this one is said in
+   * their place. Both is one change. `messageId` may be the same id; then each call replaces anew. If it is another id, a repeated call returns
+   * the same turn.
+   */
+  readonly replacing?: string
   /** Small JSON that is stored with the turn, and given to `agent` and `context`. */
   readonly metadata?: Json
   /** The context of the run. It is not stored: a process that takes the turn over makes its own. */
@@ -88,8 +94,10 @@ export interface Threads {
   /**
    * Says something in a thread; the first message makes the thread. Resolves when the message is stored.
    *
-   * @throws {ThreadBusyError} A turn is running or waits, and the options reject a message then.
+   * @throws {ThreadBusyError} A turn is running or waits, and the options reject a message then; or a turn is running, and the message replaces another.
    * @throws {InputError} It is no user message, or empty.
+   * @throws {UnknownMessageError} No turn begins with the message that is to be replaced.
+   * @throws {ConfigError} An option is unknown or cannot work.
    */
   send(thread: string, message: string | UserMessage, options?: SendOptions): Promise<Turn>
   /**

@@ -72,6 +72,18 @@ export function said(stored: StoredThread, message: Said, claim: Claim): Change<
   return { thread: grown, turns: [...changed, turn], result: { record: turn, busy: active.id } }
 }
 
+/**
+ * A message of the user in the place of another one: that and all that came after it are superseded. Throws {@link UnknownMessageError} if no turn
+ * begins with the other one.
+ */
+export function saidInstead(stored: StoredThread, replacing: string, message: Said, claim: Claim): Change<SaidResult> {
+  const isKnown = stored.turns.some(({ messageId }) => messageId === message.messageId)
+  if (isKnown && message.messageId !== replacing) return said(stored, message, claim)
+  const { thread, supersededFrom } = rewound(stored, replacing, claim)
+  const turns = stored.turns.filter(({ startSeq }) => startSeq === undefined || startSeq < supersededFrom)
+  return { ...said({ thread, turns }, message, claim), supersededFrom }
+}
+
 /** Answers to what the turn asks. Throws {@link UnknownInterruptError} if it does not ask that. */
 export function answered(stored: StoredThread, answers: Answers, claim: Claim): Change<Work> {
   const { thread } = alive(stored)
@@ -133,8 +145,10 @@ export function retried(stored: StoredThread, claim: Claim): Change<Work> {
   }
 }
 
+type Rewound = Change<undefined> & Required<Pick<Change<undefined>, 'thread' | 'supersededFrom'>>
+
 /** This message and all that came after it are superseded. Throws {@link UnknownMessageError} if no turn begins with it. */
-export function rewound(stored: StoredThread, messageId: string, claim: Claim): Change<undefined> {
+export function rewound(stored: StoredThread, messageId: string, claim: Claim): Rewound {
   const { thread } = alive(stored)
   if (activeTurn(stored)?.status === 'running') throw new ThreadBusyError(thread.id, 'running')
   const { startSeq, historyAt } = turnFrom(stored, messageId)

@@ -72,12 +72,7 @@ export function memoryThreads(): ThreadStore {
     const kept: Kept = threads.get(id) ?? { thread, turns: new Map(), events: [] }
     threads.set(id, kept)
     kept.thread = copy(thread)
-    for (const turn of change.turns ?? []) kept.turns.set(turn.id, copy(turn))
-    for (const event of change.events ?? []) kept.events.push(copy(event))
     const { droppedThrough: through, supersededFrom: from } = change
-    if (through !== undefined) kept.events = kept.events.filter(({ seq, isKept }) => isKept || seq > through)
-    const retracted = new Set(change.retracted)
-    if (retracted.size > 0) kept.events = kept.events.map((one) => (retracted.has(one.seq) ? superseded(one) : one))
     if (from !== undefined) {
       kept.events = kept.events.map((one) => (one.seq >= from ? superseded(one) : one))
       for (const turn of kept.turns.values()) {
@@ -86,6 +81,11 @@ export function memoryThreads(): ThreadStore {
         revisions.delete(turn.id)
       }
     }
+    for (const turn of change.turns ?? []) kept.turns.set(turn.id, copy(turn))
+    for (const event of change.events ?? []) kept.events.push(copy(event))
+    if (through !== undefined) kept.events = kept.events.filter(({ seq, isKept }) => isKept || seq > through)
+    const retracted = new Set(change.retracted)
+    if (retracted.size > 0) kept.events = kept.events.map((one) => (retracted.has(one.seq) ? superseded(one) : one))
     if (checkpoint && text !== undefined)
       saveCheckpoint(checkpoint.id, text, checkpoint.checkpoint.revision, checkpoint.expected)
     for (const run of change.forgotten ?? []) revisions.delete(run)

@@ -123,6 +123,10 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     const key = postgresKey(id)
     const { thread, turns = [], events = [], retracted = [], forgotten = [] } = change
     const { checkpoint, droppedThrough, supersededFrom } = change
+    if (supersededFrom !== undefined) {
+      const supersedes = [sql.supersedeEvents, sql.forgetSuperseded, sql.supersedeTurns]
+      for (const statement of supersedes) await connection.query(statement, [key, supersededFrom])
+    }
     if (thread) {
       const state = thread.isDeleted ? 2 : thread.isPaused ? 1 : 0
       await connection.query(sql.putThread, [key, state, JSON.stringify(thread), own])
@@ -143,10 +147,6 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     }
     if (droppedThrough !== undefined) await connection.query(sql.drop, [key, droppedThrough])
     if (retracted.length > 0) await connection.query(sql.retract, [key, [...retracted]])
-    if (supersededFrom !== undefined) {
-      const supersedes = [sql.supersedeEvents, sql.forgetSuperseded, sql.supersedeTurns]
-      for (const statement of supersedes) await connection.query(statement, [key, supersededFrom])
-    }
     // In the transaction nothing is sent again by itself.
     const inside = postgresStore({ pool: connection, ...(schema !== undefined && { schema }), retries: 0 })
     if (checkpoint) await inside.save(checkpoint.id, checkpoint.checkpoint, checkpoint.expected)

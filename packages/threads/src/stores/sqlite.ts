@@ -49,6 +49,11 @@ export function sqliteThreads(path: string): SqliteThreads {
   function write(id: string, change: Change<unknown>): void {
     const key = keyOf(id)
     const { thread, checkpoint, droppedThrough, supersededFrom } = change
+    if (supersededFrom !== undefined) {
+      sql.supersedeEvents.run(key, supersededFrom)
+      sql.forgetSuperseded.run(key, supersededFrom)
+      sql.supersedeTurns.run(key, supersededFrom)
+    }
     if (thread) {
       const state = thread.isDeleted ? 2 : thread.isPaused ? 1 : 0
       sql.putThread.run({ id: key, state, record: JSON.stringify(thread) })
@@ -69,11 +74,6 @@ export function sqliteThreads(path: string): SqliteThreads {
       sql.putEvent.run(key, seq, keyOf(turn), isKept ? 1 : 0, JSON.stringify(event))
     if (droppedThrough !== undefined) sql.drop.run(key, droppedThrough)
     for (const seq of change.retracted ?? []) sql.retract.run(key, seq)
-    if (supersededFrom !== undefined) {
-      sql.supersedeEvents.run(key, supersededFrom)
-      sql.forgetSuperseded.run(key, supersededFrom)
-      sql.supersedeTurns.run(key, supersededFrom)
-    }
     if (checkpoint) {
       const { id, checkpoint: saved, expected } = checkpoint
       saveCheckpoint(id, checkpointText(saved, expected), saved.revision, expected)

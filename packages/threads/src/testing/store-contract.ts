@@ -199,6 +199,26 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
+    'what is superseded makes room for what the same change writes',
+    async (store) => {
+      const turns = [1, 2].map((n) => turnOf(n, 'completed', { startSeq: n * 10 }))
+      const events = [10, 20].map((seq) => eventOf(seq, { turn: `turn-${seq / 10}` }))
+      await write(store, 't', { thread: threadOf('t'), turns, events })
+      const again = { ...turnOf(3, 'running', { startSeq: 21 }), messageId: 'message-2' }
+      await write(store, 't', { supersededFrom: 20, turns: [again], events: [eventOf(21, { turn: 'turn-3' })] })
+      same(
+        (await store.turns('t')).map(({ number }) => number),
+        [1, 3],
+        'the turns',
+      )
+      same(
+        (await store.events('t')).map(({ seq }) => seq),
+        [10, 21],
+        'the events',
+      )
+    },
+  ],
+  [
     'a checkpoint is saved with a change and deleted with one, and all goes with a thread that is erased',
     async (store, elsewhere) => {
       const checkpoint = { id: 'turn-1', checkpoint: { runId: 'turn-1', revision: 1 }, expected: 0 }
