@@ -71,8 +71,8 @@ async function answer(threads: Threads, request: IncomingMessage, response: Serv
     case 'POST ':
       return await show(await threads.send(id, text, messageId ? { messageId } : {}), null, response)
     case 'POST answers': {
-      const { cursor = null } = await threads.read(id)
-      return await show(await threads.answer(id, answers), cursor, response)
+      const turn = await threads.answer(id, answers)
+      return await show(turn, turn.cursor, response)
     }
     case 'POST stop':
       await threads.stop(id)

@@ -26,6 +26,7 @@ export type {
   TurnStatus,
 } from './thread-store.ts'
 export {
+  type ContextOptions,
   createThreads,
   type SendOptions,
   type ThreadSummary,
@@ -33,5 +34,14 @@ export {
   type ThreadsOptions,
   type TurnInfo,
 } from './threads.ts'
-export type { EventsOptions, Turn, TurnResult } from './turn.ts'
+export type {
+  CompletedTurn,
+  EventsOptions,
+  FailedTurn,
+  ResumedTurn,
+  StoppedTurn,
+  Turn,
+  TurnResult,
+  WaitingTurn,
+} from './turn.ts'
 export type { WhenAsking, WhenBusy } from './user-decisions.ts'

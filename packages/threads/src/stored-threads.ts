@@ -1,6 +1,7 @@
 /** Threads over a store: what their methods do. */
 
 import { type Answers, ConfigError, checkOptions, type OptionNames, type UserMessage } from '@meanwhile/core'
+import { cursorAt } from './cursor.ts'
 import { forked } from './fork.ts'
 import { asJson, checkedManners, checkedMessage, checkId, type Manners } from './given.ts'
 import type { Host, LiveTurn } from './host.ts'
@@ -9,8 +10,8 @@ import { UnknownTurnError } from './thread-errors.ts'
 import { activeTurn, alive, type Claim, newestTurn, newThread, type Work } from './thread-records.ts'
 import { emptyState, stateOf, type ThreadState } from './thread-state.ts'
 import type { Asked, StoredThread, TurnRecord } from './thread-store.ts'
-import type { SendOptions, ThreadSummary, Threads } from './threads.ts'
-import { type Turn, turnHandle } from './turn.ts'
+import type { ContextOptions, SendOptions, ThreadSummary, Threads } from './threads.ts'
+import { type ResumedTurn, type Turn, turnHandle } from './turn.ts'
 import { TurnWork } from './turn-work.ts'
 import { answered, deleted, retried, rewound, said, saidInstead, stopped, turnFrom } from './user-decisions.ts'
 
@@ -27,7 +28,7 @@ const SEND_OPTIONS: OptionNames<SendOptions> = {
 }
 
 /** What users ask for is decided and written in one change of the store; then this process works on what that begins. */
-export class StoredThreads implements Threads {
+export class StoredThreads<Context> implements Threads<Context> {
   readonly #host: Host
   readonly #defaults: Manners
   readonly #watches = new Set<ReturnType<typeof setInterval>>()
@@ -38,7 +39,7 @@ export class StoredThreads implements Threads {
     this.#defaults = defaults
   }
 
-  async send(thread: string, given: string | UserMessage, options: SendOptions = {}): Promise<Turn> {
+  async send(thread: string, given: string | UserMessage, options: SendOptions<Context> = {}): Promise<Turn> {
     checkId(thread, 'thread')
     checkOptions('send', options, SEND_OPTIONS)
     const { whenBusy = this.#defaults.whenBusy, whenAsking = this.#defaults.whenAsking } = options
@@ -78,7 +79,7 @@ export class StoredThreads implements Threads {
     return work?.turn.id === turn ? work : undefined
   }
 
-  async answer(thread: string, given: Answers, options: { readonly context?: unknown } = {}): Promise<Turn> {
+  async answer(thread: string, given: Answers, options: ContextOptions<Context> = {}): Promise<ResumedTurn> {
     checkId(thread, 'thread')
     checkOptions('answer', options, { context: 'deps' })
     const answers = asJson(given, 'answers')
@@ -87,7 +88,7 @@ export class StoredThreads implements Threads {
     return this.#resume(thread, (stored, claim) => answered(stored, answers, claim), options)
   }
 
-  async retry(thread: string, options: { readonly context?: unknown } = {}): Promise<Turn> {
+  async retry(thread: string, options: ContextOptions<Context> = {}): Promise<ResumedTurn> {
     checkId(thread, 'thread')
     checkOptions('retry', options, { context: 'deps' })
     return this.#resume(thread, retried, options)
@@ -96,12 +97,16 @@ export class StoredThreads implements Threads {
   async #resume(
     thread: string,
     decide: (stored: StoredThread, claim: Claim) => ReturnType<typeof retried>,
-    { context }: { readonly context?: unknown },
-  ): Promise<Turn> {
-    const work = await this.#change(thread, decide)
+    { context }: ContextOptions<Context>,
+  ): Promise<ResumedTurn> {
+    const { work, cursor } = await this.#change(thread, (stored, claim) => {
+      const change = decide(stored, claim)
+      const { result } = change
+      return { ...change, result: { work: result, cursor: cursorAt(stored.thread, result.seq) } }
+    })
     const contexts = new Map(context === undefined ? [] : [[work.turn.id, context]])
     await this.#begin(thread, work, contexts).started
-    return this.#handle(thread, work.turn)
+    return Object.assign(this.#handle(thread, work.turn), { cursor })
   }
 
   async stop(

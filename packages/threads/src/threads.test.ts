@@ -364,6 +364,23 @@ describe.each(Object.keys(stores))('%s', (kind) => {
     expect((await threads.read('t')).turns).toMatchObject([{ id: turn.id, status: 'completed' }])
   })
 
+  test('an answer and a retry return the cursor behind which their turn goes on (TH5, TH7, TH8)', async () => {
+    const { threads, open: openGate } = open()
+    const { interrupts = [] } = await (await threads.send('t', 'mail')).result
+    const { cursor: before } = await threads.read('t')
+    const answered = await threads.answer('t', { [interrupts[0]?.id ?? '']: { allow: true } })
+    expect(answered.cursor).toBe(before)
+    await answered.result
+    const told = await all(answered.events({ after: answered.cursor }))
+    expect(told.map(({ type }) => type)).toEqual(['turn-resumed', 'message', 'message', 'turn-end'])
+    await (await threads.send('t', 'fails')).result
+    openGate()
+    const again = await threads.retry('t')
+    await again.result
+    const later = await all(again.events({ after: again.cursor }))
+    expect(later.map(({ type }) => type)).toEqual(['turn-resumed', 'message', 'turn-end'])
+  })
+
   test('a fork has what was said until then, and goes its own way (TH1)', async () => {
     const { threads, asked } = open()
     await (await threads.send('t', 'one', { messageId: 'm1' })).result

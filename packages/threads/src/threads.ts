@@ -17,7 +17,7 @@ import type { Host } from './host.ts'
 import { StoredThreads } from './stored-threads.ts'
 import type { ThreadState } from './thread-state.ts'
 import type { ThreadStore, TurnRecord } from './thread-store.ts'
-import type { Turn } from './turn.ts'
+import type { ResumedTurn, Turn } from './turn.ts'
 import type { WhenAsking, WhenBusy } from './user-decisions.ts'
 import { Wakes } from './wakes.ts'
 
@@ -31,7 +31,8 @@ export interface TurnInfo {
   readonly metadata?: Json
 }
 
-export interface ThreadsOptions {
+/** `Context`: the context that each run gets. */
+export interface ThreadsOptions<Context = unknown> {
   /** The agent of all threads, or a function that returns the agent of each turn. All agents of a thread have the same name. */
   readonly agent: Agent | ((turn: TurnInfo) => Agent | Promise<Agent>)
   /** `memoryThreads()`, `sqliteThreads(path)` or your own. */
@@ -40,7 +41,7 @@ export interface ThreadsOptions {
    * Makes the context of a run, unless this process was given it with the message. If it throws, the turn fails with `ContextError`: nothing
    * has run, and the turn can be retried.
    */
-  readonly context?: (turn: TurnInfo) => unknown
+  readonly context?: (turn: TurnInfo) => Context | undefined | Promise<Context | undefined>
   /**
    * What happens to a message that comes while a turn is running. `queue` (default): it begins a turn when those before it have ended.
    * `steer`: it goes into the running turn before the next model call; if that is too late it is queued. `preempt`: the running turn is
@@ -64,7 +65,12 @@ export interface ThreadsOptions {
   readonly lease?: number
 }
 
-export interface SendOptions {
+export interface ContextOptions<Context = unknown> {
+  /** The context of the run. It is not stored: a process that takes the turn over makes its own. */
+  readonly context?: Context
+}
+
+export interface SendOptions<Context = unknown> extends ContextOptions<Context> {
   /** The id of the message. If the thread has a message with this id, nothing is said, and the turn of that message is returned. Default: a random one. */
   readonly messageId?: string
   /**
@@ -75,8 +81,6 @@ export interface SendOptions {
   readonly replacing?: string
   /** Small JSON that is stored with the turn, and given to `agent` and `context`. */
   readonly metadata?: Json
-  /** The context of the run. It is not stored: a process that takes the turn over makes its own. */
-  readonly context?: unknown
   /** Default: that of the threads. */
   readonly whenBusy?: WhenBusy
   /** Default: that of the threads. */
@@ -90,7 +94,7 @@ export interface ThreadSummary {
 }
 
 /** All methods reject with `ThreadIdError` for an id that is no string of 1 to 1,024 characters. All except `read`, `list` and `delete` reject with `ThreadDeletedError`. */
-export interface Threads {
+export interface Threads<Context = unknown> {
   /**
    * Says something in a thread; the first message makes the thread. Resolves when the message is stored.
    *
@@ -99,15 +103,16 @@ export interface Threads {
    * @throws {UnknownMessageError} No turn begins with the message that is to be replaced.
    * @throws {ConfigError} An option is unknown or cannot work.
    */
-  send(thread: string, message: string | UserMessage, options?: SendOptions): Promise<Turn>
+  send(thread: string, message: string | UserMessage, options?: SendOptions<Context>): Promise<Turn>
   /**
    * Answers what the waiting turn asks, by id of the interrupt. Resolves when its run goes on.
+   * `turn.events({ after: turn.cursor })` tells what follows.
    *
    * @throws {UnknownInterruptError} The thread does not ask that, or it was answered.
    * @throws {TypeError} There is no answer, or one that is not JSON.
    * @throws {AnswerError} An answer does not have the form that is asked for. Nothing has run, and the question stays open.
    */
-  answer(thread: string, answers: Answers, options?: { readonly context?: unknown }): Promise<Turn>
+  answer(thread: string, answers: Answers, options?: ContextOptions<Context>): Promise<ResumedTurn>
   /**
    * Stops the turn that runs or waits. What was said stays. The queue is kept, and waits for the next message, or it is dropped. Resolves when
    * the turn has ended.
@@ -119,7 +124,7 @@ export interface Threads {
    * @throws {NothingToRetryError} It has not failed.
    * @throws {ThreadBusyError} A turn is running or waits.
    */
-  retry(thread: string, options?: { readonly context?: unknown }): Promise<Turn>
+  retry(thread: string, options?: ContextOptions<Context>): Promise<ResumedTurn>
   /**
    * Goes back to before a message that began a turn: to edit it, or to have another answer. What came later stays stored as superseded,
    * and nobody sees it any more.
@@ -166,11 +171,12 @@ const OPTIONS: OptionNames<ThreadsOptions> = {
 }
 
 /**
- * Makes threads over a store.
+ * Makes threads over a store. What `context` returns has the type of the context that `send`, `answer` and `retry` take; without it, name the type:
+ * `createThreads<Context>(…)`.
  *
  * @throws {ConfigError} An option cannot work; the error names it.
  */
-export function createThreads(options: ThreadsOptions): Threads {
+export function createThreads<Context = unknown>(options: ThreadsOptions<Context>): Threads<Context> {
   checkOptions('createThreads', options, OPTIONS)
   const { agent, store, context, whenBusy = 'queue', whenAsking = 'close', onError, lease = 10_000 } = options
   if (typeof agent !== 'function' && typeof agent?.resume !== 'function')

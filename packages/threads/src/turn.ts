@@ -7,19 +7,47 @@ import { replay } from './replay.ts'
 import { UnknownTurnError } from './thread-errors.ts'
 import type { ErrorInfo, ThreadEvent } from './thread-events.ts'
 import { alive, newThread } from './thread-records.ts'
-import { isEnd, type TurnRecord, type TurnStatus } from './thread-store.ts'
+import type { TurnRecord } from './thread-store.ts'
 
 /** How a turn has ended, or what it waits for. */
-export interface TurnResult {
-  readonly status: Exclude<TurnStatus, 'queued' | 'running' | 'joined'>
+export type TurnResult = CompletedTurn | WaitingTurn | FailedTurn | StoppedTurn
+
+interface ResultBase {
   /** The text of the answer; empty unless the turn has completed. */
   readonly text: string
-  readonly output?: Json
   readonly usage?: Usage
-  /** Of a failed turn. */
-  readonly error?: ErrorInfo
-  /** Of a turn that waits. */
-  readonly interrupts?: readonly PendingInterrupt[]
+  readonly output?: Json | undefined
+  readonly error?: ErrorInfo | undefined
+  readonly interrupts?: readonly PendingInterrupt[] | undefined
+}
+
+export interface CompletedTurn extends ResultBase {
+  readonly status: 'completed'
+  readonly error?: undefined
+  readonly interrupts?: undefined
+}
+
+export interface WaitingTurn extends ResultBase {
+  readonly status: 'waiting'
+  readonly output?: undefined
+  readonly error?: undefined
+  /** What it waits for. */
+  readonly interrupts: readonly PendingInterrupt[]
+}
+
+export interface FailedTurn extends ResultBase {
+  readonly status: 'failed'
+  readonly output?: undefined
+  readonly error: ErrorInfo
+  readonly interrupts?: undefined
+}
+
+/** `dropped`: it was stopped before it began. */
+export interface StoppedTurn extends ResultBase {
+  readonly status: 'stopped' | 'dropped'
+  readonly output?: undefined
+  readonly error?: undefined
+  readonly interrupts?: undefined
 }
 
 export interface EventsOptions {
@@ -42,6 +70,12 @@ export interface Turn {
   events(options?: EventsOptions): AsyncGenerator<ThreadEvent, void>
   /** Resolves when the turn has ended, or waits for an answer. A turn that fails resolves, too: its `status` says so. */
   readonly result: Promise<TurnResult>
+}
+
+/** A turn that goes on with an answer, or again after it has failed. */
+export interface ResumedTurn extends Turn {
+  /** Where it went on: `events({ after: cursor })` tells what came since. */
+  readonly cursor: string
 }
 
 export function turnHandle(host: Host, thread: string, id: string): Turn {
@@ -79,15 +113,19 @@ async function resultOf(host: Host, thread: string, id: string): Promise<TurnRes
 }
 
 function resultIn(turn: TurnRecord): TurnResult | undefined {
-  const { status, text = '', output, usage, error, interrupts } = turn
-  if (!isEnd(turn) && status !== 'waiting') return undefined
-  if (status === 'queued' || status === 'running' || status === 'joined') return undefined
-  return {
-    status,
-    text,
-    ...(output !== undefined && { output }),
-    ...(usage && { usage }),
-    ...(error && { error }),
-    ...(status === 'waiting' && interrupts && { interrupts }),
+  const { status, text = '', output, usage, error, interrupts = [] } = turn
+  const base = { text, ...(usage && { usage }) }
+  switch (status) {
+    case 'completed':
+      return { ...base, status, ...(output !== undefined && { output }) }
+    case 'waiting':
+      return { ...base, status, interrupts }
+    case 'failed':
+      return { ...base, status, error: error ?? { name: 'Error', message: '' } }
+    case 'stopped':
+    case 'dropped':
+      return { ...base, status }
+    default:
+      return undefined
   }
 }

@@ -1,0 +1,48 @@
+import type { Agent, PendingInterrupt } from '@meanwhile/core'
+import { expectTypeOf, test } from 'vitest'
+import {
+  createThreads,
+  type ErrorInfo,
+  type ErrorPlace,
+  type ThreadStore,
+  type Threads,
+  type ThreadsOptions,
+  type TurnResult,
+} from './index.ts'
+
+const agent = {} as Agent
+const store = {} as ThreadStore
+
+test('what context makes types the context that is given', () => {
+  const threads = createThreads({ agent, store, context: async ({ id }) => ({ tenant: id }) })
+  expectTypeOf(threads).toEqualTypeOf<Threads<{ tenant: string }>>()
+  expectTypeOf(threads.send).toBeCallableWith('t', 'x', { context: { tenant: 'acme' } })
+  // @ts-expect-error The tenant is no number.
+  void threads.send('t', 'x', { context: { tenant: 1 } })
+  // @ts-expect-error The tenant is missing.
+  void threads.answer('t', {}, { context: {} })
+  // @ts-expect-error The tenant is misspelt.
+  void threads.retry('t', { context: { tennant: 'acme' } })
+})
+
+test('a type that is named is the one that context has to make', () => {
+  interface Tenant {
+    readonly tenant: string
+  }
+  expectTypeOf(createThreads<Tenant>).toBeCallableWith({ agent, store })
+  // @ts-expect-error The tenant is no number.
+  createThreads<Tenant>({ agent, store, context: () => ({ tenant: 1 }) })
+  expectTypeOf<Threads<Tenant>>().toExtend<Threads>()
+  expectTypeOf(createThreads({ agent, store })).toEqualTypeOf<Threads>()
+})
+
+test('the status of a result says what it has', () => {
+  type Of<Status> = Extract<TurnResult, { status: Status }>
+  expectTypeOf<Of<'waiting'>['interrupts']>().toEqualTypeOf<readonly PendingInterrupt[]>()
+  expectTypeOf<Of<'failed'>['error']>().toEqualTypeOf<ErrorInfo>()
+  expectTypeOf<Of<'completed'>['error']>().toEqualTypeOf<undefined>()
+})
+
+test('an error has a place', () => {
+  expectTypeOf<NonNullable<ThreadsOptions['onError']>>().parameters.toEqualTypeOf<[error: unknown, at: ErrorPlace]>()
+})
