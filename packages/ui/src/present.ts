@@ -28,14 +28,37 @@ export interface ShownCall {
   readonly isProgress: boolean
 }
 
-/** By their beginnings, which are core's own words: nothing of what follows them is shown. */
-const SENTENCES: readonly (readonly [beginning: string, shown: string])[] = [
-  ['Not run: it was denied', 'This call was denied.'],
-  ['Not run', 'This call was not run.'],
-  ['The user ', 'This call was stopped.'],
-  ['The run ended while', 'This call was cut off: its effect may have happened.'],
-  ['The call was cancelled', 'This call was cancelled: its effect may have happened.'],
-  ['This call was started', 'This call was cut off: its effect may have happened.'],
+/** Why a call was not run, each as our packages write it as a whole. */
+const NOT_RUN = [
+  'the run ended before this call was started',
+  'the call was cancelled before it was started',
+  'the limit of \\d+ steps? is reached, so no model call could read the result',
+  '\\S+ had not started when its limit of \\d+ ms was over',
+  '\\S+ is busy with \\d+ calls?, as many as it allows at once',
+  "\\S+ needs a resource that call \\S+ uses, and that call waits for one that this call's maker uses",
+  '\\S+ was not found yet\\. Find it with \\S+ first, and call it in a later step',
+  'it could not be asked whether \\S+ may run',
+  'the answer to whether \\S+ may run is no approval',
+  'the limit of (model calls|tool calls|calls of \\S+|tokens) is reached \\(\\d+\\)',
+].join('|')
+
+/** Our own sentences, and no beginnings of them: the text of a tool may begin with the same words. Only a reason may follow. */
+const SENTENCES: readonly (readonly [sentence: RegExp, shown: string])[] = [
+  [/^Not run: it was denied: /, 'This call was denied.'],
+  [new RegExp(`^Not run: (${NOT_RUN})\\.$`), 'This call was not run.'],
+  [/^The user (stopped this|wrote another message|wrote a message instead of answering)\.$/, 'This call was stopped.'],
+  [
+    /^The run ended while this call was at work: it was cut off, and its effect may have happened\.$/,
+    'This call was cut off: its effect may have happened.',
+  ],
+  [
+    /^The call was cancelled while it was at work: it was cut off, and its effect may have happened\.$/,
+    'This call was cancelled: its effect may have happened.',
+  ],
+  [
+    /^This call was started, and the run was (cancelled|cut off) before its result was known: it may have happened\. It was not made again\./,
+    'This call was cut off: its effect may have happened.',
+  ],
 ]
 
 /** The error text of a call's result. */
@@ -43,7 +66,7 @@ export function callErrorText({ errorText }: Present, message: ToolMessage): str
   const text = textOf(message)
   const { callId, name: toolName } = message
   if (errorText) return errorText({ of: 'call', toolName, callId, message: text })
-  return SENTENCES.find(([beginning]) => text.startsWith(beginning))?.[1] ?? 'This call has failed.'
+  return SENTENCES.find(([sentence]) => sentence.test(text))?.[1] ?? 'This call has failed.'
 }
 
 /** The text of the error that a turn has failed with. */

@@ -73,8 +73,14 @@ function read(response: Response, got: string[]): Response {
 
 export const get = (handler: Handler, path: string): Promise<Response> => handler(new Request(`${URL}${path}`))
 
-export const post = (handler: Handler, path: string, body?: unknown): Promise<Response> =>
-  handler(new Request(`${URL}${path}`, { method: 'POST', ...(body !== undefined && { body: JSON.stringify(body) }) }))
+export const post = (handler: Handler, path: string, body?: unknown, type = 'application/json'): Promise<Response> =>
+  handler(
+    new Request(`${URL}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': type },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }),
+  )
 
 /** What a page that is loaded gets. */
 export async function history(handler: Handler, id: string): Promise<UIMessage[]> {

@@ -29,6 +29,8 @@ beforeEach(() => {
 
 afterEach(() => void vi.restoreAllMocks())
 
+const JSON_BODY = { 'content-type': 'application/json' }
+
 const look = tool({
   name: 'look',
   description: 'Looks.',
@@ -233,7 +235,7 @@ test('an answer of the wrong form is refused, and the question stays open (UI3)'
   await one.answer({ count: 3 })
   await expectEqual(one, threads)
   await one.run({ resume: [{ interruptId: question?.id ?? '', status: 'resolved', payload: { count: 4 } }] })
-  expect(one.events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'UnknownInterruptError' })
+  expect(one.events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   await expectEqual(one, threads)
 })
 
@@ -381,7 +383,11 @@ test('nobody gets anything of a thread that `open` refuses, on any route (UI4)',
     ['', 'yours'],
     ['/yours/stop', 'mine'],
   ] as const) {
-    const response = await fetch(`${url}/api/ag-ui${path}`, { method: 'POST', body: body(threadId) })
+    const response = await fetch(`${url}/api/ag-ui${path}`, {
+      method: 'POST',
+      headers: JSON_BODY,
+      body: body(threadId),
+    })
     expect([response.status, await response.text()]).toEqual([403, 'no'])
   }
   expect(open.mock.calls.map(([, threadId]) => threadId)).toEqual(['yours', 'yours'])
@@ -507,7 +513,9 @@ test('a client that leaves stops nothing, and nothing more is read for it (UI1)'
   })
   const handler = agUiHandler({ threads, open: () => undefined })
   const body = JSON.stringify({ threadId: 't', runId: 'r', messages: [{ id: 'm1', role: 'user', content: 'Wait' }] })
-  const response = await handler(new Request('http://chat.test/api/ag-ui', { method: 'POST', body }))
+  const response = await handler(
+    new Request('http://chat.test/api/ag-ui', { method: 'POST', headers: JSON_BODY, body }),
+  )
   const reader = response.body?.getReader()
   const decoder = new TextDecoder()
   for (let told = ''; !told.includes('running'); told = decoder.decode((await reader?.read())?.value));
@@ -560,7 +568,7 @@ test('what is no run is refused, and nothing of it is said (UI4)', async () => {
     ].map((body) => JSON.stringify(body)),
   ]
   for (const body of bodies) {
-    const response = await fetch(`${url}/api/ag-ui`, { method: 'POST', body })
+    const response = await fetch(`${url}/api/ag-ui`, { method: 'POST', headers: JSON_BODY, body })
     expect([body, response.status, await response.json()]).toEqual([
       body,
       400,
@@ -574,7 +582,9 @@ test('what is no run is refused, and nothing of it is said (UI4)', async () => {
     ['POST', '/api/ag-ui/t/stop/x', 404],
     ['POST', '/api/ag-ui/%E0%A4%A/stop', 404],
   ] as const)
-    expect((await fetch(url + path, { method, ...(method === 'POST' && { body: '{}' }) })).status).toBe(status)
+    expect(
+      (await fetch(url + path, { method, headers: JSON_BODY, ...(method === 'POST' && { body: '{}' }) })).status,
+    ).toBe(status)
   expect(await threads.list()).toEqual([])
 })
 
@@ -593,4 +603,78 @@ test('errors of a request are told in words of our own, and the client has the m
   const other = client('x'.repeat(2_000))
   await other.say('Hi')
   expect(other.events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'ThreadIdError' })
+})
+
+test('a late answer does nothing, and the client forgets its question and goes on (UI2, UI3)', async () => {
+  for (const end of ['answered', 'failed', 'written'] as const) {
+    const second = end === 'failed' ? respond(fail({ status: 400, message: 'no' })) : respond(say('Done.'))
+    const { client, threads } = await stage([respond(call('mail', { to: 'ada' })), second, respond(say('Hello.'))])
+    const [one, late] = [client(), client()]
+    await one.say('Write')
+    await late.run()
+    expect(late.agent.pendingInterrupts).toHaveLength(1)
+    if (end === 'written') await (await threads.send('t', 'Never mind')).result
+    else await one.answer({ approved: true })
+    await late.answer({ approved: false })
+    expect([end, late.events.at(-1)?.type, late.agent.pendingInterrupts]).toEqual([end, 'RUN_FINISHED', []])
+    expect(late.messages).toEqual(comparable([...toAgUiMessages(await threads.read('t'))]))
+    expect((await late.say('Hello')).at(-1)).toBe('RUN_FINISHED')
+    await expectEqual(late, threads)
+  }
+})
+
+test('of two answers at the same time one counts, and both clients have the same (UI2, UI3)', async () => {
+  const { client, threads } = await stage([respond(call('mail', { to: 'ada' })), respond(say('Done.'))])
+  const [one, two] = [client(), client()]
+  await one.say('Write')
+  await two.run()
+  await Promise.all([one.answer({ approved: true }), two.answer({ approved: true })])
+  for (const { agent, events } of [one, two]) {
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
+    expect(agent.pendingInterrupts).toEqual([])
+  }
+  await expectEqual(one, threads)
+  await expectEqual(two, threads)
+})
+
+test('what a tool asks is its own question, whatever it looks like (UI3)', async () => {
+  const asks = (name: string, payload: object) =>
+    tool({ name, description: 'Asks.', input: z.object({}), execute: () => interrupt(payload) }) as Tool
+  const tools = [
+    asks('approves', { tool: 'mail', callId: 'call_1_1', input: {} }),
+    asks('calls', { type: 'tool-call', id: 'call_1_2', name: 'mail', input: {} }),
+  ]
+  const { client, threads } = await stage([respond(call('approves'), call('calls'))], { tools })
+  const one = client()
+  await one.say('Go')
+  expect(one.agent.pendingInterrupts.map(({ reason }) => reason)).toEqual(['input_required', 'input_required'])
+  await one.run({
+    resume: one.agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' })),
+  })
+  expect(one.events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
+  await expectEqual(one, threads)
+})
+
+test('an edited message may keep its id (UI2)', async () => {
+  const { client, threads } = await stage([respond(say('One.')), respond(say('Two.')), answerOf])
+  const one = client()
+  await one.say('Hello', 'm1')
+  await one.say('Again', 'm2')
+  one.agent.setMessages([{ id: 'm1', role: 'user', content: 'Good day' }])
+  await one.run({ forwardedProps: { rewind: 'm1' } })
+  expect(one.agent.messages.map(({ content }) => content)).toEqual(['Good day', 'So: Good day'])
+  await expectEqual(one, threads)
+})
+
+test('a body that is no JSON by its type is refused before anything happens (UI4)', async () => {
+  const open = vi.fn(() => undefined)
+  const { url, threads } = await stage([], { open })
+  const body = JSON.stringify({ threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'Hi' }] })
+  const response = await fetch(`${url}/api/ag-ui`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body })
+  expect([response.status, open.mock.calls, await threads.list()]).toEqual([415, [], []])
+})
+
+test('a base may end with a slash (UI1)', async () => {
+  const { client } = await stage([respond(say('Hello.'))], { base: '/api/ag-ui/' })
+  expect((await client().say('Hi')).at(-1)).toBe('RUN_FINISHED')
 })

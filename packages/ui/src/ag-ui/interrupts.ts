@@ -5,19 +5,13 @@ import { isRecord } from '../is-record.ts'
 import type { Question } from '../turn/turn-update.ts'
 import type { AgUiInterrupt, AgUiResume } from './wire.ts'
 
-/** Of a tool that the client runs: its call is the question, and its result the answer. */
-export function isClientCall({ payload, callId, isOfCall }: Question): boolean {
-  return isOfCall && callId !== undefined && isRecord(payload) && payload.type === 'tool-call' && payload.id === callId
-}
-
 export function interruptOf(question: Question, toolCallId: string | undefined): AgUiInterrupt {
-  const { id, payload, answerSchema } = question
-  const tool = toolToApprove(question)
-  const message = tool === undefined ? promptOf(payload) : `May ${tool} run?`
-  const responseSchema = tool === undefined ? answerSchema : APPROVAL
+  const { id, kind, payload, answerSchema } = question
+  const message = promptOf(question)
+  const responseSchema = kind === 'approval' ? APPROVAL : answerSchema
   return {
     id,
-    reason: tool !== undefined || isClientCall(question) ? 'tool_call' : 'input_required',
+    reason: kind === 'other' ? 'input_required' : 'tool_call',
     ...(message !== undefined && { message }),
     ...(toolCallId !== undefined && { toolCallId }),
     ...(responseSchema && { responseSchema }),
@@ -26,8 +20,8 @@ export function interruptOf(question: Question, toolCallId: string | undefined):
 }
 
 /** The answer to the question that a client gives with this entry; undefined if it gives none, and the turn is to be stopped. */
-export function answerOf({ status, payload = null }: AgUiResume, question: Question | undefined): Json | undefined {
-  const asksApproval = question !== undefined && toolToApprove(question) !== undefined
+export function answerOf({ status, payload = null }: AgUiResume, question: Question): Json | undefined {
+  const asksApproval = question.kind === 'approval'
   if (status === 'cancelled') return asksApproval ? { decision: 'deny' } : undefined
   if (!asksApproval || !isRecord(payload) || typeof payload.approved !== 'boolean') return payload
   const { approved, editedArgs, reason } = payload
@@ -45,12 +39,6 @@ export function resultOf(content: string, { answerSchema }: Question): Json {
   }
 }
 
-/** The tool that the middleware `approve` asks about; undefined if something else asks. */
-function toolToApprove({ payload, callId }: Question): string | undefined {
-  if (callId === undefined || !isRecord(payload) || !('input' in payload)) return undefined
-  return typeof payload.tool === 'string' && typeof payload.callId === 'string' ? payload.tool : undefined
-}
-
 /** As AG-UI recommends it for calls whose input may be edited. */
 const APPROVAL = {
   type: 'object',
@@ -62,8 +50,9 @@ const APPROVAL = {
   required: ['approved'],
 }
 
-function promptOf(payload: Json): string | undefined {
+function promptOf({ kind, payload }: Question): string | undefined {
   if (typeof payload === 'string') return payload
-  const { question, message } = isRecord(payload) ? payload : {}
+  const { tool, question, message } = isRecord(payload) ? payload : {}
+  if (kind === 'approval') return `May ${tool} run?`
   return [question, message].find((text) => typeof text === 'string')
 }

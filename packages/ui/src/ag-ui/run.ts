@@ -1,12 +1,12 @@
 /** A run of AG-UI: what its request asks of a thread, and what the client is told. */
 
-import type { Answers, Json } from '@meanwhile/core'
+import { type Answers, type Json, UnknownInterruptError } from '@meanwhile/core'
 import type { ThreadEvent, Threads, Turn } from '@meanwhile/threads'
-import type { Present } from '../present.ts'
+import { type Present, turnErrorText } from '../present.ts'
+import { refusalOf } from '../refusals.ts'
 import type { Question } from '../turn/turn-update.ts'
 import { Conversation } from './conversation.ts'
-import { answerOf, isClientCall, resultOf } from './interrupts.ts'
-import { refusalOf } from './refusals.ts'
+import { answerOf, resultOf } from './interrupts.ts'
 import { type RunInput, resultsIn, type Said, saidIn } from './run-input.ts'
 import { isUpToDate, snapshots } from './snapshots.ts'
 import { finished, planned, runEnded, runError, runStarted, told } from './stream.ts'
@@ -48,15 +48,22 @@ export async function* runEvents(request: RunRequest): AsyncGenerator<AgUiEvent,
     }
     // Of a thread that was deleted nothing more is told: this throws.
     if (turn && !conversation.end) await threads.turn(input.threadId, turn.id)
-    if (turn || conversation.end) yield* runEnded(input, conversation, present)
+    if (turn || (conversation.end && !isLate(input, conversation))) yield* runEnded(input, conversation, present)
     else yield finished(input, { type: 'success' })
   } catch (error) {
     const state = await threads.read(input.threadId).catch(() => undefined)
     const { messages } = conversation ?? input
     if (state) yield* snapshots(messages, new Conversation(present, state).messages)
-    const { message, code } = refusalOf(error, present)
-    yield runError(message, code)
+    const { name, message } = error instanceof Error ? error : new Error(String(error))
+    const refusal = error instanceof Error ? refusalOf(error) : undefined
+    if (refusal) yield runError(refusal.message, name)
+    else yield runError(turnErrorText(present, { name, message }))
   }
+}
+
+/** Whether it answers what the thread asks no more. Only a run that finishes makes a client forget its questions. */
+function isLate({ resume }: RunInput, { end }: Conversation): boolean {
+  return resume.length > 0 && end?.type !== 'turn-waiting'
 }
 
 /** Makes what the client has equal to the conversation. */
@@ -66,19 +73,26 @@ function* caughtUp({ messages, state }: RunInput, conversation: Conversation): G
   if (plan.length > 0 && JSON.stringify(state.plan) !== JSON.stringify(plan)) yield planned(conversation, state)
 }
 
-async function begin(request: RunRequest): Promise<Begun> {
+async function begin(request: RunRequest, hasAnswered = false): Promise<Begun> {
   const { threads, present, input, context, signal } = request
   const { threadId, rewind } = input
   const state = await threads.read(threadId)
   const conversation = new Conversation(present, state)
   const after = state.cursor
   const answers = answersIn(input, conversation)
-  if (answers && answers !== 'stop')
-    return { conversation, after, turn: await threads.answer(threadId, answers, { context }) }
+  if (answers && answers !== 'stop') {
+    try {
+      return { conversation, after, turn: await threads.answer(threadId, answers, { context }) }
+    } catch (error) {
+      if (!(error instanceof UnknownInterruptError) || hasAnswered) throw error
+      // Somebody was faster.
+      return begin(request, true)
+    }
+  }
   if (answers === 'stop') await threads.stop(threadId, { signal })
   if (input.isRetry) return { conversation, after, turn: await threads.retry(threadId, { context }) }
   const said = saidIn(input)
-  if (said && state.messages.every(({ id }) => id !== said.id)) {
+  if (said && (rewind === said.id || state.messages.every(({ id }) => id !== said.id))) {
     if (rewind !== undefined) await threads.rewind(threadId, { before: rewind })
     return await say(request, said)
   }
@@ -113,12 +127,14 @@ function answersIn(input: RunInput, conversation: Conversation): Answers | 'stop
   const answers = new Map<string, Json>()
   for (const entry of input.resume) {
     const question = byId.get(entry.interruptId)
+    // It is late: nobody asks that any more.
+    if (!question) continue
     const answer = answerOf(entry, question)
-    if (answer !== undefined) answers.set(entry.interruptId, answer)
-    else if (question) return 'stop'
+    if (answer === undefined) return 'stop'
+    answers.set(question.id, answer)
   }
   const results = resultsIn(input)
-  for (const question of questions.filter(isClientCall)) {
+  for (const question of questions.filter(({ kind }) => kind === 'client-call')) {
     const result = results.get(conversation.idOfCall(question.callId ?? ''))
     if (result !== undefined) answers.set(question.id, resultOf(result, question))
   }

@@ -6,7 +6,7 @@ import { type Present, turnErrorText } from '../present.ts'
 import type { ReadEvent } from '../turn/turn-reader.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
 import { Conversation } from './conversation.ts'
-import { interruptOf, isClientCall } from './interrupts.ts'
+import { interruptOf } from './interrupts.ts'
 import { snapshots } from './snapshots.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
@@ -73,7 +73,8 @@ export function* runEnded(ids: RunIds, conversation: Conversation, present: Pres
   if (end?.type === 'turn-waiting') {
     const { questions } = end
     const calls = questions.flatMap(({ callId }) => (callId === undefined ? [] : [conversation.idOfCall(callId)]))
-    if (questions.every(isClientCall)) yield finished(ids, { type: 'success', pendingToolCallIds: calls })
+    if (questions.every(({ kind }) => kind === 'client-call'))
+      yield finished(ids, { type: 'success', pendingToolCallIds: calls })
     else {
       const interrupts = questions.map((question) =>
         interruptOf(question, question.callId === undefined ? undefined : conversation.idOfCall(question.callId)),

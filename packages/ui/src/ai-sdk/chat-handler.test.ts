@@ -163,22 +163,13 @@ test('a page that leaves stops nothing (UI1)', async () => {
   expect(await turn?.result).toMatchObject({ status: 'completed' })
 })
 
-test('a message is edited, another answer is asked for, and the same request twice does nothing twice (UI2)', async () => {
+test('a message is edited, and another answer is asked for (UI2)', async () => {
   const { handler, did } = open()
   const page = new Page(handler, 't')
   await page.sendMessage({ text: 'look' })
   await page.sendMessage({ text: 'hello', messageId: page.messages[0]?.id ?? '' })
   await equal(handler, page)
   expect(page.messages.map(({ parts }) => parts.at(-1))).toMatchObject([{ text: 'hello' }, { text: 'You said hello.' }])
-  const before = compared(page.messages)
-  const again = {
-    id: 't',
-    messages: page.messages.slice(0, 1),
-    trigger: 'submit-message',
-    messageId: page.messages[0]?.id,
-  }
-  expect((await post(handler, '', again)).status).toBe(200)
-  expect(compared(await history(handler, 't'))).toEqual(before)
   await page.regenerate()
   await equal(handler, page)
   expect(page.messages).toHaveLength(2)
@@ -195,4 +186,93 @@ test('regenerate of a failed turn goes on from its last complete step (UI2)', as
   await page.regenerate()
   await equal(handler, page)
   expect(page.messages.at(-1)?.metadata).toMatchObject({ status: 'completed' })
+})
+
+test('an edit with the same text is answered anew, on the page and in the thread, and a failed turn goes on (UI2)', async () => {
+  const { handler, threads } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'hello' })
+  await page.sendMessage({ text: 'story' })
+  const [first] = page.messages
+  await page.sendMessage({ text: 'hello', messageId: first?.id ?? '' })
+  await equal(handler, page)
+  expect(page.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  await page.sendMessage({ text: 'fails' })
+  const failed = (await threads.read('t')).turns.at(-1)?.id
+  await page.sendMessage({ text: 'fails', messageId: page.messages[2]?.id ?? '' })
+  expect((await threads.read('t')).turns.map(({ id, status }) => ({ id, status })).at(-1)).toEqual({
+    id: failed,
+    status: 'failed',
+  })
+})
+
+test('the same edit twice while its turn is running is answered once (UI2)', async () => {
+  const { handler, open: go, did } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'hello' })
+  const edited = { id: page.messages[0]?.id, role: 'user', parts: [{ type: 'text', text: 'slow' }] }
+  const edit = () => post(handler, '', { id: 't', messages: [edited], trigger: 'submit-message', messageId: edited.id })
+  const [one, two] = [await edit(), await edit()]
+  expect([one.status, two.status]).toEqual([200, 200])
+  go()
+  expect(await one.text()).toContain('at last')
+  expect(await two.text()).toContain('at last')
+  expect(did).toEqual(['slow'])
+})
+
+test("a tool's own question is no approval: no card asks, and nobody can deny it (UI3)", async () => {
+  const { handler, threads } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'ask' })
+  const card = cardOf(page, 'ask')
+  expect(card).toMatchObject({ state: 'input-available' })
+  expect(card).not.toHaveProperty('approval')
+  const [question] = metadataOf(page).questions
+  for (const approved of [true, false]) {
+    const answered = { ...card, state: 'approval-responded', approval: { id: question?.id, approved } }
+    const response = await post(handler, '', { id: 't', messages: [{ ...page.messages.at(-1), parts: [answered] }] })
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { error: 'ChatRequestError', message: 'it answers nothing that is asked' },
+    ])
+  }
+  expect((await threads.read('t')).interrupts.map(({ id }) => id)).toEqual([question?.id])
+})
+
+test('a card that was answered elsewhere, or not at all but written to, gives 409 (UI3)', async () => {
+  const { handler, did } = open()
+  for (const [id, text] of [
+    ['t', 'mail'],
+    ['u', 'choose'],
+    ['v', 'mail'],
+  ] as const) {
+    const page = new Page(handler, id)
+    await page.sendMessage({ text })
+    const last = page.messages.at(-1)
+    const card = last?.parts.at(-1) as ReturnType<typeof cardOf>
+    const done =
+      text === 'mail'
+        ? { ...card, state: 'approval-responded', approval: { ...card.approval, approved: true } }
+        : { ...card, state: 'output-available', output: { chosen: 'a' } }
+    const answer = () => post(handler, '', { id, messages: [{ ...last, parts: [done] }] })
+    if (id === 'v') await (await post(handler, '', { id, messages: [said('hello')] })).text()
+    else await (await answer()).text()
+    const late = await answer()
+    expect([id, late.status, await late.json()]).toEqual([
+      id,
+      409,
+      { error: 'UnknownInterruptError', message: 'This is not asked any more.' },
+    ])
+  }
+  expect(did).toEqual(['mail ada'])
+})
+
+const said = (text: string) => ({ id: 'm-written', role: 'user', parts: [{ type: 'text', text }] })
+
+test('a base may end with a slash (UI1)', async () => {
+  const { handler } = open({ base: '/api/chat/' })
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'hello' })
+  await equal(handler, page)
+  expect(page.messages).toHaveLength(2)
 })

@@ -1,19 +1,27 @@
 /** A chat for `useChat`, over threads: one function from requests to responses. */
 
+import { ConfigError, type OptionNames } from '@meanwhile/core'
 import type { ThreadState, Threads, Turn } from '@meanwhile/threads'
+import { checkHandlerOptions, type HandlerOptions } from '../handler-options.ts'
+import { refusalOf } from '../refusals.ts'
+import { isJson, pathBelow } from '../requests.ts'
 import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './chat-request.ts'
 import { type HistoryOptions, toUIMessages } from './history.ts'
 import { type StreamOptions, streamResponse } from './stream.ts'
 
-export interface ChatHandlerOptions extends HistoryOptions, Pick<StreamOptions, 'hold'> {
-  readonly threads: Threads
+export interface ChatHandlerOptions extends HandlerOptions, HistoryOptions, Pick<StreamOptions, 'hold'> {
   /** The path of the routes: what `useChat` has as `api`. Default `/api/chat`. */
   readonly base?: string
-  /**
-   * Decides who may, before anything else happens in a route: returns the context of the run, `undefined` for none, or a `Response` that
-   * refuses. The id of the thread comes from the page.
-   */
-  readonly open: (request: Request, thread: string) => unknown
+}
+
+const OPTIONS: OptionNames<ChatHandlerOptions> = {
+  threads: '',
+  base: 'api path',
+  open: 'authorize',
+  hold: '',
+  version: '',
+  errorText: 'onError',
+  output: '',
 }
 
 /** So long after its end a turn is still told to a page that comes back. */
@@ -27,18 +35,20 @@ const LATE = 30_000
  * - `GET base/:id/stream`: the turn at work from its beginning, also 30 s after its end or its question; else 204.
  * - `POST base/:id/stop`: stops the turn; 204.
  *
- * What cannot be done is a response with `{ error }`, the name of the error: 400 for a request that is none, 404, 409 if the thread is not in
- * the state for it, 410 for a deleted thread. All other errors are thrown.
+ * What cannot be done is a response with `{ error, message }`, the name of the error and a sentence: 400 for a request that is none, 404, 409 if
+ * the thread is not in the state for it, 410 for a deleted thread, 415 for a body that is not `application/json`. All other errors are thrown.
  *
  * A page that leaves stops nothing.
+ *
+ * @throws {ConfigError} An option is missing, unknown, or cannot work; the error names it.
  */
-export function chatHandler({
-  threads,
-  base = '/api/chat',
-  open,
-  hold,
-  ...options
-}: ChatHandlerOptions): (request: Request) => Promise<Response> {
+export function chatHandler(given: ChatHandlerOptions): (request: Request) => Promise<Response> {
+  checkHandlerOptions('chatHandler', given, OPTIONS)
+  const { threads, base = '/api/chat', open, hold, ...options } = given
+  const { version = 7 } = options
+  if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${String(version)}`)
+  if (hold !== undefined && typeof hold !== 'boolean') throw new ConfigError('hold', 'must be true or false')
+
   const stream = (turn: Turn, after?: string): Response =>
     streamResponse((signal) => turn.events({ signal }), {
       ...options,
@@ -48,20 +58,19 @@ export function chatHandler({
     })
 
   async function post(request: Request): Promise<Response> {
+    if (!isJson(request)) return refusal('UnsupportedMediaType', 415, 'The body must be application/json.')
     const asked = await chatRequest(request)
     const context = await open(request, asked.thread)
     if (context instanceof Response) return context
     const given = context === undefined ? {} : { context }
     if (asked.kind !== 'answer') return stream(await said(threads, asked, given))
     const { interrupts, cursor } = await threads.read(asked.thread)
-    const answers = answersTo(interrupts, asked)
-    if (Object.keys(answers).length === 0) throw new ChatRequestError('it answers nothing that is asked')
-    return stream(await threads.answer(asked.thread, answers, given), cursor)
+    return stream(await threads.answer(asked.thread, answersTo(interrupts, asked), given), cursor)
   }
 
   async function ofThread(request: Request, thread: string, action: string | undefined): Promise<Response> {
     const route = `${request.method} ${action ?? ''}`
-    if (!['GET ', 'GET stream', 'POST stop'].includes(route)) return refusal('NotFound', 404)
+    if (!['GET ', 'GET stream', 'POST stop'].includes(route)) return notFound()
     const context = await open(request, thread)
     if (context instanceof Response) return context
     if (route === 'POST stop') {
@@ -77,49 +86,27 @@ export function chatHandler({
 
   return async (request) => {
     try {
-      const path = pathIn(base, new URL(request.url).pathname)
+      const path = pathBelow(base, request)
       if (path?.length === 0 && request.method === 'POST') return await post(request)
       const [thread, action, ...more] = path ?? []
-      if (thread === undefined || more.length > 0) return refusal('NotFound', 404)
+      if (thread === undefined || more.length > 0) return notFound()
       return await ofThread(request, thread, action)
     } catch (error) {
-      const { name = '' } = error instanceof Error ? error : {}
-      const status = STATUS.get(name)
-      if (status === undefined) throw error
-      return refusal(name, status)
+      if (!(error instanceof Error)) throw error
+      if (error instanceof ChatRequestError) return refusal(error.name, 400, error.message)
+      const refused = refusalOf(error)
+      if (!refused) throw error
+      return refusal(error.name, refused.status, refused.message)
     }
   }
 }
 
-/** By the names of errors, as the classes of threads are not needed otherwise. */
-const STATUS: ReadonlyMap<string, number> = new Map([
-  ['ChatRequestError', 400],
-  ['ThreadIdError', 400],
-  ['AnswerError', 400],
-  ['InputError', 400],
-  ['UnknownMessageError', 404],
-  ['UnknownInterruptError', 409],
-  ['ThreadBusyError', 409],
-  ['NothingToRetryError', 409],
-  ['ThreadDeletedError', 410],
-])
-
-function refusal(error: string, status: number): Response {
-  return Response.json({ error }, { status })
+function refusal(error: string, status: number, message: string): Response {
+  return Response.json({ error, message }, { status })
 }
 
-/** What follows the base; undefined if the path is not below it. */
-function pathIn(base: string, path: string): readonly string[] | undefined {
-  if (path === base) return []
-  if (!path.startsWith(`${base}/`)) return undefined
-  try {
-    return path
-      .slice(base.length + 1)
-      .split('/')
-      .map(decodeURIComponent)
-  } catch {
-    return undefined
-  }
+function notFound(): Response {
+  return refusal('NotFound', 404, 'There is nothing here.')
 }
 
 interface Given {
@@ -135,13 +122,16 @@ async function said(
   if (kind === 'send' && !asked.isEdit) return threads.send(thread, asked.message, { ...given, messageId })
   const state = await threads.read(thread)
   const newest = state.turns.at(-1)
-  if (kind === 'regenerate' && newest?.messageId === messageId && newest.status === 'failed')
-    return threads.retry(thread, given)
   const before = state.messages.find(({ id }) => id === messageId)?.message
+  const isSame = kind === 'regenerate' || JSON.stringify(before) === JSON.stringify(asked.message)
+  if (isSame && newest?.messageId === messageId) {
+    if (newest.status === 'failed') return threads.retry(thread, given)
+    const turn = newest.status === 'running' && kind === 'send' && (await threads.turn(thread, newest.id))
+    // The same request again.
+    if (turn) return turn
+  }
   const message = kind === 'send' ? asked.message : before
-  // An edit that comes again is known by its text.
-  const isKnown = kind === 'send' && JSON.stringify(before) === JSON.stringify(message)
-  if (!isKnown) await threads.rewind(thread, { before: messageId })
+  await threads.rewind(thread, { before: messageId })
   if (message?.role !== 'user') throw new ChatRequestError('no turn begins with this message')
   return threads.send(thread, message, { ...given, messageId })
 }

@@ -1,9 +1,8 @@
 /** What a page asks for: read from outside, so nothing of it is believed. */
 
-import type { Json, PendingInterrupt, UserMessage } from '@meanwhile/core'
+import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessage } from '@meanwhile/core'
 import { isRecord } from '../is-record.ts'
 import { questionOf } from '../turn/question-of.ts'
-import { isOutputAsked } from './chunks.ts'
 import { userMessageOf } from './user-message.ts'
 
 /** What a POST says. Of the messages in its body only the last counts. */
@@ -41,19 +40,36 @@ export async function chatRequest(request: Request): Promise<ChatRequest> {
   return { thread, kind: 'send', messageId: last.id, message, isEdit: messageId === last.id }
 }
 
-/** The answers to what is asked: by the cards of the page, and those that are given by id. */
+/**
+ * The answers to what is asked: by the cards of the page, and those that are given by id.
+ *
+ * @throws {UnknownInterruptError} Nobody asks any more what the cards answer.
+ * @throws {ChatRequestError} There is no answer.
+ */
 export function answersTo(
   interrupts: readonly PendingInterrupt[],
   { cards, answers }: ChatRequest & { readonly kind: 'answer' },
 ): Readonly<Record<string, Json>> {
   const byCards = interrupts.flatMap((pending): [string, Json][] => {
-    const { id, callId, payload, isOfCall } = questionOf(pending)
+    const { id, kind, callId } = questionOf(pending)
     const card = cards.find(({ toolCallId }) => callId !== undefined && toolCallId === callId)
-    if (!card) return []
-    const answer = isOfCall && isOutputAsked(payload) ? outputIn(card) : approvalIn(card, id)
+    if (!card || kind === 'other') return []
+    const answer = kind === 'client-call' ? outputIn(card) : approvalIn(card, id)
     return answer === undefined ? [] : [[id, answer]]
   })
-  return { ...Object.fromEntries(byCards), ...answers }
+  const given = { ...Object.fromEntries(byCards), ...answers }
+  if (Object.keys(given).length > 0) return given
+  const late = cards.flatMap((card) => (isLate(card, interrupts) ? [String(card.toolCallId)] : []))
+  if (late.length > 0) throw new UnknownInterruptError(late)
+  throw new ChatRequestError('it answers nothing that is asked')
+}
+
+/** Whether it has an answer that is not asked for any more. */
+function isLate(card: Card, interrupts: readonly PendingInterrupt[]): boolean {
+  const { toolCallId, approval } = card
+  if (card.state === 'approval-responded')
+    return interrupts.every(({ id }) => !isRecord(approval) || id !== approval.id)
+  return outputIn(card) !== undefined && interrupts.every((pending) => questionOf(pending).callId !== toolCallId)
 }
 
 /** The output of a tool that the page has run itself. */

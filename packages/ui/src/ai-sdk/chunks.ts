@@ -1,10 +1,9 @@
 /** Updates of a turn as chunks of the UI message stream, protocol v1. */
 
 import type { UIMessageChunk } from 'ai'
-import { isRecord } from '../is-record.ts'
 import { callErrorText, outputShown, type Present, resultShown, turnErrorText } from '../present.ts'
 import type { PartType, Question, TurnUpdate } from '../turn/turn-update.ts'
-import { type ChatMetadata, chatQuestion } from './message-metadata.ts'
+import { type CallState, type ChatMetadata, chatQuestion } from './message-metadata.ts'
 import { partsOf } from './user-message.ts'
 
 export interface ChunkOptions extends Present {
@@ -117,9 +116,9 @@ export class UIChunks {
     return open ? [{ type: `${open.part}-end`, id: open.id }] : []
   }
 
-  /** A card has one approval; further questions inside the same call are in the metadata only. */
-  #question({ id, callId, payload, isOfCall }: Question): readonly UIMessageChunk[] {
-    if (callId === undefined || this.#asking.has(callId) || (isOfCall && isOutputAsked(payload))) return []
+  /** A card has one approval; further ones inside the same call, and all other questions, are in the metadata only. */
+  #question({ id, kind, callId }: Question): readonly UIMessageChunk[] {
+    if (kind !== 'approval' || callId === undefined || this.#asking.has(callId)) return []
     this.#asking.add(callId)
     return [{ type: 'tool-approval-request', approvalId: id, toolCallId: callId }]
   }
@@ -139,16 +138,12 @@ export class UIChunks {
   }
 }
 
-/** Whether it is the question of a tool without `execute`: its answer is the tool's output. */
-export function isOutputAsked(payload: unknown): boolean {
-  return isRecord(payload) && payload.type === 'tool-call'
-}
-
 function metadata(status: ChatMetadata['status'], questions: readonly Question[] = []): ChatMetadata {
   return { status, questions: questions.map(chatQuestion) }
 }
 
 /** For `onData`: no part of the message. */
-function callState(toolCallId: string, state: 'running' | 'settled', isEarly: boolean): UIMessageChunk {
-  return { type: 'data-call', data: { toolCallId, state, isEarly }, transient: true }
+function callState(toolCallId: string, state: CallState['state'], isEarly: boolean): UIMessageChunk {
+  const data: CallState = { toolCallId, state, isEarly }
+  return { type: 'data-call', data, transient: true }
 }

@@ -1,12 +1,12 @@
 /** A thread as UI messages: as the streams of its turns leave them in a browser. */
 
 import type { ThreadState } from '@meanwhile/threads'
-import type { UIMessage, UIMessageChunk } from 'ai'
+import type { UIMessageChunk } from 'ai'
 import type { Present } from '../present.ts'
 import { turnsOfThread } from '../turn/thread-turns.ts'
 import type { TurnUpdate } from '../turn/turn-update.ts'
 import { UIChunks } from './chunks.ts'
-import type { ChatMetadata } from './message-metadata.ts'
+import type { ChatDataTypes, ChatMessage, ChatMetadata } from './message-metadata.ts'
 import { partsOf } from './user-message.ts'
 
 export interface HistoryOptions extends Present {
@@ -15,7 +15,7 @@ export interface HistoryOptions extends Present {
 }
 
 /** Each turn is a message of the user and one of the assistant, whose id is that of the turn. What waits in the queue stands at the end. */
-export function toUIMessages(state: ThreadState, options: HistoryOptions = {}): UIMessage<ChatMetadata>[] {
+export function toUIMessages(state: ThreadState, options: HistoryOptions = {}): ChatMessage[] {
   const messages = turnsOfThread(state).flatMap(({ updates }) => messagesOf(updates, options))
   const queued = state.queued.flatMap(({ id, message }) =>
     message.role === 'user' ? [{ id, role: 'user' as const, parts: partsOf(message) }] : [],
@@ -23,21 +23,21 @@ export function toUIMessages(state: ThreadState, options: HistoryOptions = {}): 
   return [...messages, ...queued]
 }
 
-function messagesOf(updates: readonly TurnUpdate[], options: HistoryOptions): UIMessage<ChatMetadata>[] {
+function messagesOf(updates: readonly TurnUpdate[], options: HistoryOptions): ChatMessage[] {
   const [start] = updates
   if (start?.type !== 'turn-start') return []
   const chunks = new UIChunks(options)
   const answer = messageOf(updates.flatMap((update) => chunks.of(update)))
-  const said: UIMessage<ChatMetadata>[] = start.message
+  const said: ChatMessage[] = start.message
     ? [{ id: start.messageId ?? '', role: 'user', parts: partsOf(start.message) }]
     : []
   return answer.parts.length > 0 ? [...said, answer] : said
 }
 
-type Part = UIMessage['parts'][number]
+type Part = ChatMessage['parts'][number]
 
 /** The message that a client makes of these chunks of a turn that is complete. */
-function messageOf(chunks: readonly UIMessageChunk[]): UIMessage<ChatMetadata> {
+function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
   const parts: Part[] = []
   /** Where the card of each call is. */
   const cards = new Map<string, number>()
@@ -88,7 +88,11 @@ function messageOf(chunks: readonly UIMessageChunk[]): UIMessage<ChatMetadata> {
         append({ type: 'steering-message', id: chunk.id, parts: chunk.parts })
         break
       case 'data-user-message':
-        append({ type: 'data-user-message', ...(chunk.id !== undefined && { id: chunk.id }), data: chunk.data })
+        append({
+          type: 'data-user-message',
+          ...(chunk.id !== undefined && { id: chunk.id }),
+          data: chunk.data as ChatDataTypes['user-message'],
+        })
         break
     }
   }

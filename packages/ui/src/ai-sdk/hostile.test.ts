@@ -215,7 +215,10 @@ test('a wrong answer is refused and the question stays open; an answer to nothin
   await (await answer({ [id]: { decision: 'allow' } })).text()
   expect(did).toEqual(['mail ada'])
   const again = await answer({ [id]: { decision: 'allow' } })
-  expect([again.status, await again.json()]).toEqual([409, { error: 'UnknownInterruptError' }])
+  expect([again.status, await again.json()]).toEqual([
+    409,
+    { error: 'UnknownInterruptError', message: 'This is not asked any more.' },
+  ])
 })
 
 test('of a deleted thread nothing is left, and nothing can be said in it (UI4)', async () => {
@@ -223,7 +226,10 @@ test('of a deleted thread nothing is left, and nothing can be said in it (UI4)',
   await (await post(handler, '', { id: 't', messages: [user('hello')] })).text()
   await threads.delete('t')
   const said = await post(handler, '', { id: 't', messages: [user('hello', 'm2')] })
-  expect([said.status, await said.json()]).toEqual([410, { error: 'ThreadDeletedError' }])
+  expect([said.status, await said.json()]).toEqual([
+    410,
+    { error: 'ThreadDeletedError', message: 'The thread was deleted.' },
+  ])
   expect(await history(handler, 't')).toEqual([])
   expect((await get(handler, '/t/stream')).status).toBe(204)
 })
@@ -250,4 +256,48 @@ test('a message that is sent again does nothing twice (UI2)', async () => {
   const send = async () => (await post(handler, '', { id: 't', messages: [user('hello')] })).text()
   for (const sent of [await send(), await send()]) expect(sent).toContain('"status":"completed"')
   expect(asked).toHaveLength(1)
+})
+
+test.for(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', ''])(
+  'a body of the type "%s", as a form of another site may send, is refused before anything happens (UI4)',
+  async (type) => {
+    let opened = 0
+    const { handler, threads } = open({ open: () => void opened++ })
+    const response = await post(handler, '', { id: 't', messages: [user('hello')] }, type)
+    expect([response.status, opened, await threads.list()]).toEqual([415, 0, []])
+  },
+)
+
+test('a body of JSON may name its charset (UI4)', async () => {
+  const { handler } = open()
+  const body = { id: 't', messages: [user('hello')] }
+  expect((await post(handler, '', body, 'Application/JSON; charset=utf-8')).status).toBe(200)
+})
+
+const TEXTS = [
+  ['The user 42 does not exist', 'This call has failed.'],
+  ['Not run: no such script', 'This call has failed.'],
+  ['The run ended while you slept', 'This call has failed.'],
+  ['The call was cancelled by the other side', 'This call has failed.'],
+  ['This call was started by 42', 'This call has failed.'],
+  ['The user stopped this.', 'This call was stopped.'],
+  ['Not run: it was denied: No.', 'This call was denied.'],
+  ['Not run: the limit of 1 step is reached, so no model call could read the result.', 'This call was not run.'],
+  ['Not run: the limit of calls of mail is reached (3).', 'This call was not run.'],
+] as const
+
+test.for(TEXTS)('of a call with the error "%s" is shown "%s" (UI4)', async ([text, shown]) => {
+  const throws = tool({
+    name: 'throws',
+    description: 'Throws.',
+    input: z.object({}),
+    execute: () => {
+      throw new Error(text)
+    },
+  })
+  const model = scriptedModel([respond(call('throws', {})), respond(say('Done.'))])
+  const threads = createThreads({ agent: createAgent({ model, tools: [throws as Tool] }), store: memoryThreads() })
+  const page = new Page(chatHandler({ threads, open: () => undefined }), 't')
+  await page.sendMessage({ text: 'Go' })
+  expect(page.messages.at(-1)?.parts.find(({ type }) => type === 'dynamic-tool')).toMatchObject({ errorText: shown })
 })

@@ -63,6 +63,7 @@ export type PartType = 'text' | 'reasoning'
 export interface Question {
   /** Of the interrupt: the answer is given under it. */
   readonly id: string
+  readonly kind: QuestionKind
   readonly payload: Json
   /** JSON Schema of the answer. */
   readonly answerSchema?: JsonSchema
@@ -70,6 +71,11 @@ export interface Question {
   readonly callId?: string
   /** Of that call. */
   readonly toolName?: string
-  /** Whether the call itself or a middleware round it asks, and no agent inside it. */
-  readonly isOfCall: boolean
 }
+
+/**
+ * - `approval`: the middleware `approve` asks whether a call may run: that of the question, or one of an agent inside it.
+ * - `client-call`: the call is of a tool without `execute`, and the answer is its output.
+ * - `other`: all other questions. Only their own schema says what the answer is.
+ */
+export type QuestionKind = 'approval' | 'client-call' | 'other'

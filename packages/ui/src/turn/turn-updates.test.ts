@@ -198,7 +198,7 @@ test('a question is told once, and a call that was answered is at work again (UI
   )
   const told = ['call c', 'question', 'turn-waiting', 'turn-resumed', 'call c', 'result c']
   expect(inShort(updates).slice(3)).toEqual(told)
-  const question = { id: 'i', payload: null, callId: 'c', toolName: 'mail', isOfCall: true }
+  const question = { id: 'i', kind: 'other', payload: null, callId: 'c', toolName: 'mail' }
   expect(updates.find(({ type }) => type === 'question')).toEqual({ type: 'question', question })
   expect(updates.find(({ type }) => type === 'turn-waiting')).toEqual({ type: 'turn-waiting', questions: [question] })
 })

@@ -1,0 +1,42 @@
+import { ConfigError, createAgent } from '@meanwhile/core'
+import { scriptedModel } from '@meanwhile/core/testing'
+import { createThreads, memoryThreads } from '@meanwhile/threads'
+import { expect, test } from 'vitest'
+import { agUiHandler } from './ag-ui/index.ts'
+import { chatHandler } from './ai-sdk/index.ts'
+
+const threads = createThreads({ agent: createAgent({ model: scriptedModel([]) }), store: memoryThreads() })
+const open = () => undefined
+
+const WRONG = [
+  [undefined, 'threads'],
+  [{ open }, 'threads'],
+  [{ threads }, 'open'],
+  [{ threads, open, opens: 1 }, 'opens'],
+  [{ threads, open, base: 'chat' }, 'base'],
+  [{ threads, open, output: 'none' }, 'output'],
+  [{ threads, open, errorText: 'none' }, 'errorText'],
+] as const
+
+const handlers = { chatHandler, agUiHandler } as Record<string, (options: never) => unknown>
+
+function optionAtFault(handler: string, options: unknown): unknown {
+  try {
+    return handlers[handler]?.(options as never)
+  } catch (error) {
+    return error instanceof ConfigError ? error.option : error
+  }
+}
+
+test.for(Object.keys(handlers))('%s names the option that cannot work (UI4)', (handler) => {
+  for (const [options, option] of WRONG) expect(optionAtFault(handler, options)).toBe(option)
+})
+
+test('chatHandler knows versions 6 and 7 only (UI4)', () => {
+  for (const [options, option] of [
+    [{ threads, open, version: 5 }, 'version'],
+    [{ threads, open, version: '7' }, 'version'],
+    [{ threads, open, hold: 'yes' }, 'hold'],
+  ] as const)
+    expect(optionAtFault('chatHandler', options)).toBe(option)
+})
