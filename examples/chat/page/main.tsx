@@ -21,7 +21,7 @@ const chat = new Chat<ChatMessage>({
   id,
   messages: await readThread(id),
   sendAutomaticallyWhen: (now) => hasAllApprovals(now) || hasAllOutputs(now),
-  onData: ({ data }) => headStarts.hear(data),
+  onData: (part) => part.type === 'data-call' && headStarts.hear(part.data),
   onToolCall: ({ toolCall }) => headStarts.stands(toolCall.toolCallId),
 })
 // For the console of the browser, and for tests.

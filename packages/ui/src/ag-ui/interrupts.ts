@@ -53,6 +53,6 @@ const APPROVAL = {
 function promptOf({ kind, payload }: Question): string | undefined {
   if (typeof payload === 'string') return payload
   const { tool, question, message } = isRecord(payload) ? payload : {}
-  if (kind === 'approval') return `May ${tool} run?`
+  if (kind === 'approval' && typeof tool === 'string') return `May ${tool} run?`
   return [question, message].find((text) => typeof text === 'string')
 }

@@ -92,10 +92,7 @@ async function begin(request: RunRequest, hasAnswered = false): Promise<Begun> {
   if (answers === 'stop') await threads.stop(threadId, { signal })
   if (input.isRetry) return { conversation, after, turn: await threads.retry(threadId, { context }) }
   const said = saidIn(input)
-  if (said && (rewind === said.id || state.messages.every(({ id }) => id !== said.id))) {
-    if (rewind !== undefined) await threads.rewind(threadId, { before: rewind })
-    return await say(request, said)
-  }
+  if (said && (rewind === said.id || state.messages.every(({ id }) => id !== said.id))) return await say(request, said)
   const goesOn = answers === 'stop' ? 'waiting' : 'running'
   const active = state.turns.find(({ status }) => status === goesOn)
   return { conversation, after, turn: active && (await threads.turn(threadId, active.id)) }
@@ -103,8 +100,12 @@ async function begin(request: RunRequest, hasAnswered = false): Promise<Begun> {
 
 /** The message is said, and its turn has begun. */
 async function say({ threads, present, input, context, signal }: RunRequest, { id, message }: Said): Promise<Begun> {
-  const { threadId } = input
-  const sent = await threads.send(threadId, message, { messageId: id, context })
+  const { threadId, rewind: replacing } = input
+  const sent = await threads.send(threadId, message, {
+    messageId: id,
+    context,
+    ...(replacing !== undefined && { replacing }),
+  })
   const first = await firstOf(sent.events({ signal }))
   const turn = first && (await threads.turn(threadId, first.turn))
   const state = await threads.read(threadId)

@@ -93,7 +93,7 @@ export function chatHandler(given: ChatHandlerOptions): (request: Request) => Pr
       return await ofThread(request, thread, action)
     } catch (error) {
       if (!(error instanceof Error)) throw error
-      if (error instanceof ChatRequestError) return refusal(error.name, 400, error.message)
+      if (error instanceof ChatRequestError) return refusal(error.name, error.status, error.message)
       const refused = refusalOf(error)
       if (!refused) throw error
       return refusal(error.name, refused.status, refused.message)
@@ -131,9 +131,8 @@ async function said(
     if (turn) return turn
   }
   const message = kind === 'send' ? asked.message : before
-  await threads.rewind(thread, { before: messageId })
-  if (message?.role !== 'user') throw new ChatRequestError('no turn begins with this message')
-  return threads.send(thread, message, { ...given, messageId })
+  if (message?.role !== 'user') throw new ChatRequestError('no turn begins with this message', 404)
+  return threads.send(thread, message, { ...given, messageId, replacing: messageId })
 }
 
 /** The turn that runs, or that has just come to its end or its question. */

@@ -19,6 +19,13 @@ type Card = Readonly<Record<string, unknown>>
 /** The request is none that `useChat` makes. */
 export class ChatRequestError extends Error {
   override readonly name = 'ChatRequestError'
+  /** Of HTTP. */
+  readonly status: number
+
+  constructor(message: string, status = 400) {
+    super(message)
+    this.status = status
+  }
 }
 
 /** @throws {ChatRequestError} */

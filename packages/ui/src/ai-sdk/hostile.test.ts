@@ -241,7 +241,7 @@ test('an edit of a message that is none is not found, and an edit while a turn r
   await threads.send('t', 'slow', { messageId: 'm1' })
   expect((await edit('m1')).status).toBe(409)
   const again = { id: 't', messages: [user('x', 'nothing')], trigger: 'regenerate-message' }
-  expect((await post(handler, '', again)).status).toBe(409)
+  expect((await post(handler, '', again)).status).toBe(404)
   await threads.close()
 })
 
