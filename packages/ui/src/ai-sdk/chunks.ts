@@ -13,6 +13,8 @@ export interface ChunkOptions extends Present {
   readonly version?: 6 | 7
 }
 
+type CallUpdate = Extract<TurnUpdate, { type: 'call' | `call-${string}` }>
+
 export class UIChunks {
   readonly #options: ChunkOptions
   /** The part that is being said: version 6 ends it where version 7 takes it back. */
@@ -64,7 +66,7 @@ export class UIChunks {
     }
   }
 
-  #call(update: TurnUpdate): readonly UIMessageChunk[] {
+  #call(update: CallUpdate): readonly UIMessageChunk[] {
     switch (update.type) {
       case 'call-start':
         return [{ type: 'tool-input-start', toolCallId: update.callId, toolName: update.toolName, dynamic: true }]
@@ -104,8 +106,6 @@ export class UIChunks {
         const output = resultShown(this.#options, message)
         return [{ type: 'tool-output-available', toolCallId, output, dynamic: true }]
       }
-      default:
-        return []
     }
   }
 
