@@ -4,16 +4,20 @@ import { ConfigError, checkOptions, type OptionNames } from '@meanwhile/core'
 import type { Threads } from '@meanwhile/threads'
 import type { Present } from './present.ts'
 
-export interface HandlerOptions extends Present {
-  readonly threads: Threads
+/** `Context`: the context that each run of the threads gets. */
+export interface HandlerOptions<Context = unknown> extends Present {
+  readonly threads: Threads<Context>
   /** The path of the routes. */
   readonly base?: string
   /**
    * Decides who may, before anything is read of the thread or happens in it: returns the context of the run, `undefined` for none, or a
    * `Response` that refuses. It is called for every request. The id of the thread comes from the page. The body of the request has been read.
    */
-  readonly open: (request: Request, thread: string) => unknown
+  readonly open: (request: Request, thread: string) => Opened<NoInfer<Context>> | Promise<Opened<NoInfer<Context>>>
 }
+
+/** What `open` returns. */
+export type Opened<Context> = Context | Response | undefined
 
 /** @throws {ConfigError} An option is missing, unknown, or cannot work; the error names it. */
 export function checkHandlerOptions<Options extends HandlerOptions>(

@@ -8,7 +8,7 @@ import { isJson, pathBelow } from '../requests.ts'
 import { runEvents } from './run.ts'
 import { runInputOf } from './run-input.ts'
 
-export interface AgUiHandlerOptions extends HandlerOptions {
+export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Context> {
   /** The path of its URL. Default `/api/ag-ui`. */
   readonly base?: string
 }
@@ -33,7 +33,9 @@ const OPTIONS: OptionNames<AgUiHandlerOptions> = { threads: '', base: '', open: 
  *
  * @throws {ConfigError} An option cannot work; the error names it.
  */
-export function agUiHandler(options: AgUiHandlerOptions): (request: Request) => Promise<Response> {
+export function agUiHandler<Context = unknown>(
+  options: AgUiHandlerOptions<Context>,
+): (request: Request) => Promise<Response> {
   checkHandlerOptions('agUiHandler', options, OPTIONS)
   const { threads, base = '/api/ag-ui', open, ...present } = options
 

@@ -9,7 +9,10 @@ import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './ch
 import { type HistoryOptions, toUIMessages } from './history.ts'
 import { type StreamOptions, streamResponse } from './stream.ts'
 
-export interface ChatHandlerOptions extends HandlerOptions, HistoryOptions, Pick<StreamOptions, 'hold'> {
+export interface ChatHandlerOptions<Context = unknown>
+  extends HandlerOptions<Context>,
+    HistoryOptions,
+    Pick<StreamOptions, 'hold'> {
   /** The path of the routes: what `useChat` has as `api`. Default `/api/chat`. */
   readonly base?: string
 }
@@ -42,7 +45,9 @@ const LATE = 30_000
  *
  * @throws {ConfigError} An option is missing, unknown, or cannot work; the error names it.
  */
-export function chatHandler(given: ChatHandlerOptions): (request: Request) => Promise<Response> {
+export function chatHandler<Context = unknown>(
+  given: ChatHandlerOptions<Context>,
+): (request: Request) => Promise<Response> {
   checkHandlerOptions('chatHandler', given, OPTIONS)
   const { threads, base = '/api/chat', open, hold, ...options } = given
   const { version = 7 } = options
