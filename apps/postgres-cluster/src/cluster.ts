@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { findBinaries } from './binaries.ts'
 import type { Order, Report } from './cluster-process.ts'
 
-
 export interface Cluster {
   /** The URL of its database `postgres`, for a superuser. */
   readonly url: string
