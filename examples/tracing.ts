@@ -31,9 +31,13 @@ const model = modelOr(script, { firstToken: 100, betweenTokens: 50 })
 const agent = createAgent({ name: 'trip_planner', model, tools: [weather], middleware: [eagerTools()] })
 
 const stop = new AbortController()
-process.once('SIGINT', () => stop.abort())
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
 try {
-  console.log((await agent.run('What is the weather in Rome?', { signal: stop.signal })).text)
+  const run = agent.stream('What is the weather in Rome?', { signal: stop.signal })
+  for await (const event of run) {
+    if (event.type === 'tool-start') console.log(`${event.call.name} starts while the model speaks`)
+  }
+  console.log((await run.result).text)
 } catch (error) {
   if (!stop.signal.aborted) throw error
   process.exitCode = 130

@@ -48,13 +48,18 @@ function atWork(child: ChildProcess): Promise<void> {
   })
 }
 
+/** Behind the answer it prints its spans. */
+const ANSWERED = expect.stringMatching(
+  /^weather starts while the model speaks\nSunny\.\ninvoke_agent trip_planner 0–\d+ ms\n/,
+)
+
 const ATTRIBUTES = ['meanwhile.outcome', 'meanwhile.dispatch.mode']
 
 test('the example delivers its run to a collector before it ends, and says nothing of the machine', async () => {
   const receiver = await setup()
   expect(await start(receiver).ended).toEqual({
     code: 0,
-    stdout: 'weather starts while the model speaks\nSunny.\n',
+    stdout: ANSWERED,
     stderr: '',
   })
   assertSpanTree(
@@ -89,7 +94,11 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     const { child, ended } = start(receiver)
     await atWork(child)
     child.kill(signal)
-    expect(await ended).toEqual({ code: 130, stdout: 'weather starts while the model speaks\n', stderr: '' })
+    expect(await ended).toEqual({
+      code: 130,
+      stdout: expect.stringMatching(/^weather starts while the model speaks\ninvoke_agent trip_planner 0–\d+ ms\n/),
+      stderr: '',
+    })
     assertSpanTree(
       receiver.spans,
       `
@@ -119,7 +128,7 @@ test.each([
   const began = performance.now()
   expect(await ended).toEqual({
     code: 0,
-    stdout: 'weather starts while the model speaks\nSunny.\n',
+    stdout: ANSWERED,
     stderr: expect.stringMatching(said),
   })
   expect(performance.now() - began).toBeLessThan(IN_TIME)
@@ -141,9 +150,9 @@ test('with two addresses at which no collector is, it is said why as well', asyn
   expect(await ended).toMatchObject({ code: 0, stderr: 'traces not sent: ECONNREFUSED\n' })
 })
 
-test('a collector that takes no protobuf is not silent about it', async () => {
-  const receiver = await setup()
-  const { ended } = start(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' })
+test('a collector that takes no JSON is not silent about it, and is not asked again', async () => {
+  const receiver = await setup({ fault: { status: 415 } })
+  const { ended } = start(receiver)
   expect(await ended).toMatchObject({ code: 0, stderr: 'traces not sent: Unsupported Media Type\n' })
   expect(receiver.requests.map(({ status }) => status)).toEqual([415])
 })
