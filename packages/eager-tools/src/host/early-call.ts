@@ -66,6 +66,10 @@ export class EarlyCall implements CallFacts {
   /** A copy, as the function may change its own. */
   readonly #input: unknown
   #result: KeptResult | undefined
+  #tellTaken: () => void = () => undefined
+  readonly #taken = new Promise<void>((resolve) => {
+    this.#tellTaken = resolve
+  })
   #isDeclined = false
   /** What the function says that it has failed with, though it returns. */
   #failure: Error | undefined
@@ -186,6 +190,7 @@ export class EarlyCall implements CallFacts {
   /** The host asks for it. Returns what the host gets. From now on its signal ends the function. */
   take(signal?: AbortSignal): Promise<unknown> | AsyncIterable<unknown> {
     this.state = { ...this.state, fate: 'committed' }
+    this.#tellTaken()
     if (signal) {
       const abort = () => this.#abort(signal.reason)
       const unfollow = follow(signal, abort)
@@ -229,6 +234,7 @@ export class EarlyCall implements CallFacts {
         id: hostId,
         signal: this.signal,
         written: call.input,
+        taken: this.#taken,
         get text() {
           return text()
         },

@@ -26,6 +26,8 @@ export interface StartedCall {
   readonly written: unknown
   /** The arguments as the model wrote them. */
   readonly text: string
+  /** Resolves when the host asks for the call. Stays pending if it never does. */
+  readonly taken: Promise<void>
   /** The function needed what only the host has. Its result is not used, and the host makes the call itself. */
   decline(): void
   /** What the function returns stands for an error. The host gets it, and `compensate` is not called. */

@@ -4,6 +4,7 @@ import { ToolMessage } from '@langchain/core/messages'
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons'
 import { interopParseAsync, isInteropZodSchema } from '@langchain/core/utils/types'
 import type { EarlyTool, StartedCall } from '../host/host-tool.ts'
+import { heldToolEvents } from './held-tool-events.ts'
 import { type AgentTool, isObject, type NodeConfig } from './library.ts'
 
 /** A tool asked for what there is only in the tools node. */
@@ -27,8 +28,13 @@ const madeFor = new WeakMap<object, string | undefined>()
 
 /** `config`: that of the node that asks the model. */
 export function startOf(tool: AgentTool, config: NodeConfig): EarlyTool['start'] {
-  return async (_, { id, written, signal, decline, failed }) => {
-    const early = toolConfig(config, { id, signal, decline })
+  return async (_, { id, written, signal, taken, decline, failed }) => {
+    const events = heldToolEvents(config.callbacks, taken)
+    const declined = () => {
+      events.drop()
+      decline()
+    }
+    const early = toolConfig({ ...config, ...events.config }, { id, signal, decline: declined })
     const call = { name: tool.name, args: written, id, type: 'tool_call' }
     const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => tool.invoke(call, early), true)
     if (isObject(output)) madeFor.set(output, id)
