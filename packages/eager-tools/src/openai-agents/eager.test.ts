@@ -1,7 +1,17 @@
 import { getEventListeners } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Agent, type MCPServer, type Model, RunContext, Runner, RunState, tool, toolNamespace } from '@openai/agents'
+import {
+  Agent,
+  getCurrentSpan,
+  type MCPServer,
+  type Model,
+  RunContext,
+  Runner,
+  RunState,
+  tool,
+  toolNamespace,
+} from '@openai/agents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -303,6 +313,43 @@ test('a call is undone only if it has succeeded: not if it gives the text of an 
     expect(undone).toEqual([])
     await compared({ ...scenario, look: { timeoutMs: 30 } })
     expect(undone.splice(0)).toEqual(['ok a'])
+  }
+})
+
+test('a call that has succeeded is undone, whatever its span is told of others or by the tool itself (R4)', async () => {
+  const undone: unknown[] = []
+  const look = {
+    effect: 'reversible' as const,
+    compensate: ({ q }: { q: string }, output: unknown) => void undone.push([q, output]),
+  }
+  const broken = tool({
+    name: 'inner',
+    description: 'fails as a text',
+    parameters: z.object({}),
+    execute: () => {
+      throw new Error('broken')
+    },
+  })
+  const cut = (...calls: Case['responses'][number]) => [[...calls, 50, new Error('cut')], answer]
+  const bodies: readonly NonNullable<Case['body']>[] = [
+    async () => void (await broken.invoke(new RunContext({}), '{}')),
+    () => {
+      getCurrentSpan()?.setError({ message: 'only a remark' })
+    },
+  ]
+  for (const tracingDisabled of [true, false]) {
+    const scenario = { responses: cut(...sealed('1')), runner: { tracingDisabled }, effects: { look } }
+    for (const body of bodies) {
+      await compared({ ...scenario, body })
+      expect(undone.splice(0)).toEqual([['a', 'ok a']])
+    }
+    const body: Case['body'] = ({ q }) => {
+      if (q === 'b') throw new Error('broken')
+    }
+    // Both are at work at once.
+    const responses = cut(...sealed('1'), ...sealed('2', 'look', '{"q":"b"}', 1))
+    await compared({ ...scenario, settings: { independent: ['look'] }, responses, body })
+    expect(undone.splice(0)).toEqual([['a', 'ok a']])
   }
 })
 

@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   createCustomSpan,
   type FunctionTool,
-  getCurrentSpan,
+  type getCurrentSpan,
   getCurrentTraceContext,
   invokeFunctionTool,
   ModelBehaviorError,
@@ -184,12 +184,11 @@ export class Turn {
 type Invocation = Omit<Parameters<typeof invokeFunctionTool>[0], 'tool'>
 
 /**
- * Invokes a tool as the SDK does. Most tools return a text for the model in place of an error. Only the current span is told of that,
- * and nobody is told that a tool took longer than it may: the SDK then does not wait for it.
+ * Invokes a tool as the SDK does. Most tools return a text for the model in place of an error. Only the current span is told of that:
+ * each call has one of its own, and the error names its tool. Nobody is told that a tool took longer than it may: the SDK then does
+ * not wait for it.
  */
 async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Error) => void): Promise<unknown> {
-  const span = getCurrentSpan()
-  const error = span?.error
   let isOver = false
   const invoke: FunctionTool['invoke'] = async (...given) => {
     const output: unknown = await tool.invoke(...given)
@@ -197,10 +196,34 @@ async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Er
     return output
   }
   const watched: FunctionTool = Object.create(tool, { invoke: { value: invoke } })
-  const output: unknown = await invokeFunctionTool({ ...asked, tool: watched })
+  const output: unknown = await inOwnSpan(
+    () => invokeFunctionTool({ ...asked, tool: watched }),
+    ({ message, data }) => {
+      if (message === FAILED && data?.tool_name === tool.name) failed(new Error(message))
+    },
+  )
   if (!isOver) failed(new Error(`${tool.name} has taken longer than it may`))
-  else if (span?.error && span.error !== error) failed(new Error(span.error.message))
   return output
+}
+
+/** What the SDK tells the span of a tool whose error becomes a text. */
+const FAILED = 'Error running tool (non-fatal)'
+
+type SpanError = Parameters<CurrentSpan['setError']>[0]
+
+/** `heard` is told of each error that the current span is told of. */
+function inOwnSpan<Result>(work: () => Result, heard: (error: SpanError) => void): Result {
+  const current = getCurrentTraceContext()
+  if (!current?.span) return work()
+  const span = standIn(current.span)
+  const setError: CurrentSpan['setError'] = (error) => {
+    heard(error)
+    Object.getPrototypeOf(span).setError.call(span, error)
+  }
+  return withTraceContext(
+    { trace: current.trace, span: Object.defineProperty(span, 'setError', { value: setError }) },
+    work,
+  )
 }
 
 /** Enters what a tool of this turn is called in: spans of the SDK that a tool opens nest under the agent's. */
