@@ -1,5 +1,6 @@
 /** A whole answer, as `doGenerate` gives it, made of what `doStream` says. */
 
+import { providerError } from './provider-error.ts'
 import type { StreamedAnswer, StreamPart } from './sdk.ts'
 
 interface TextItem {
@@ -8,7 +9,7 @@ interface TextItem {
   providerMetadata?: object
 }
 
-/** @throws What an `error` part says; an `Error` for a stream that ends without a finish. */
+/** @throws What an `error` part says, as `streamText` reports it; an `Error` for a stream that ends without a finish. */
 export async function collected({ stream, request, response }: StreamedAnswer): Promise<object> {
   const content: object[] = []
   const open = new Map<string, TextItem>()
@@ -50,7 +51,7 @@ export async function collected({ stream, request, response }: StreamedAnswer): 
       case 'raw':
         break
       case 'error':
-        throw part.error
+        throw providerError(part.error)
       case 'finish':
         end = part
         break

@@ -1,4 +1,4 @@
-import { APICallError, generateText, streamText, ToolLoopAgent, tool } from 'ai'
+import { APICallError, generateText, StreamProviderError, streamText, ToolLoopAgent, tool } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { unhandledRejections } from '../../test/rejections.ts'
@@ -424,4 +424,24 @@ test.for(Object.entries(cases))('%s', async ([, { plain, eager = plain, ...playe
   expect({ plain: came.plain.log, eager: came.eager.log }).toEqual({ plain, eager })
   expect(came.eager.warnings.filter((code) => code !== 'breaker')).toEqual([])
   expect(vi.getTimerCount()).toBe(0)
+})
+
+test('generateText with alwaysStream rejects with the error that streamText reports for an error in the stream (R12)', async () => {
+  const error = { type: 'server_error', message: 'try later', code: 503 }
+  const streamed = async (options: Given) => {
+    let reported: unknown
+    const onError = (event: { readonly error: unknown }) => {
+      reported = event.error
+    }
+    const given = { ...options, onError, streamRetries: 0, prompt: 'go' }
+    await streamText(given as Parameters<typeof streamText>[0]).consumeStream()
+    return reported
+  }
+  const whole = (options: Given) => generated(options).catch((thrown: unknown) => thrown)
+  const responses: Played['responses'] = [[...said('look'), { type: 'error', error }]]
+  const { plain } = await plainAndEager({ responses, go: streamed })
+  const { eager } = await plainAndEager({ responses, go: whole, settings: { alwaysStream: true } })
+  expect(plain.result).toBeInstanceOf(StreamProviderError)
+  expect(eager.result).toBeInstanceOf(StreamProviderError)
+  expect({ ...Object(eager.result) }).toEqual({ ...Object(plain.result) })
 })
