@@ -6,6 +6,7 @@ import { compared } from './drop-ins/compare.ts'
 import { type DropInsOptions, dropInsOptions, helpText, OptionError } from './drop-ins/options.ts'
 import { reportOf } from './drop-ins/report.ts'
 import { runTests } from './drop-ins/run-tests.ts'
+import { StoppedError, stoppedBySignals } from './drop-ins/signals.ts'
 
 async function check({ path, paced, minutes }: DropInsOptions, stop: AbortSignal): Promise<number> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(minutes * 60_000)])
@@ -18,24 +19,16 @@ async function check({ path, paced, minutes }: DropInsOptions, stop: AbortSignal
   return comparison.forbidden.length > 0 ? 1 : 0
 }
 
-/** The numbers of the signals, which are part of the exit code. */
-const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const
-
-const stop = new AbortController()
-let stopped = 0
 // The second Ctrl-C ends this process at once.
-for (const name of ['SIGINT', 'SIGTERM'] as const)
-  process.once(name, () => {
-    stopped = 128 + SIGNALS[name]
-    stop.abort()
-  })
+const stop = stoppedBySignals(process, (exitCode) => process.exit(exitCode))
 try {
   const options = dropInsOptions(process.argv.slice(2))
   if (options === 'help') console.log(helpText())
-  else process.exitCode = await check(options, stop.signal)
+  else process.exitCode = await check(options, stop)
 } catch (error) {
-  if (stop.signal.aborted) {
-    process.exitCode = stopped
+  const reason: unknown = stop.reason
+  if (reason instanceof StoppedError) {
+    process.exitCode = reason.exitCode
   } else if (error instanceof OptionError) {
     console.error(`error: ${error.message} (--help says what there is)`)
     process.exitCode = 2

@@ -13,6 +13,7 @@ test.each([
   [['a', 'b'], 'one path is checked at a time, not a and b'],
   [['a', '--fast'], "Unknown option '--fast'"],
   [['a', '--minutes', 'two'], '--minutes must be a number from 1 to 1440, not two'],
+  [['a', '--minutes', '0.2'], '--minutes must be a number from 1 to 1440, not 0.2'],
   [['a', '--minutes', '0'], '--minutes must be a number from 1 to 1440, not 0'],
 ])('%j is an error that says what is wrong', (args, message) => {
   expect(() => dropInsOptions(args)).toThrow(OptionError)

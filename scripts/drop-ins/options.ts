@@ -55,7 +55,7 @@ export function dropInsOptions(args: readonly string[]): DropInsOptions | 'help'
 
 function minutesOf(given: string | undefined): number {
   const minutes = given === undefined ? MINUTES : Number(given)
-  if (!(minutes > 0 && minutes <= MOST_MINUTES))
+  if (!(minutes >= 1 && minutes <= MOST_MINUTES))
     throw new OptionError(`--minutes must be a number from 1 to ${MOST_MINUTES}, not ${given}`)
   return minutes
 }

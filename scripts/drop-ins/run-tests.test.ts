@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -108,34 +109,52 @@ test('a checkout in which no test passes is an error with what Vitest said', asy
   await expect(failed).rejects.toThrow('is all built that its tests need?')
 }, 60_000)
 
-test('an abort ends all processes that the tests have started, and leaves no file', async () => {
-  const hanging = {
-    ...LIBRARY,
-    'packages/ai/src/generate-text/stream-text.test.ts': `import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+/** Of a process that says its id once SIGTERM does not end it. */
+const DEAF = `const { renameSync, writeFileSync } = require('node:fs')
+process.on('SIGTERM', () => undefined)
+writeFileSync('pid.tmp', String(process.pid))
+renameSync('pid.tmp', 'pid')
+`
+
+test.each([
+  ['waits', 'setInterval(() => undefined, 1_000)'],
+  ['blocks', 'for (;;);'],
+])(
+  'an abort ends all processes that the tests have started, and leaves no file: one that %s',
+  async (_, work) => {
+    const hanging = {
+      ...LIBRARY,
+      'packages/ai/src/generate-text/stream-text.test.ts': `import { spawn } from 'node:child_process'
 import { test } from 'vitest'
 test('hangs', async () => {
-  const { pid } = spawn('sleep', ['600'])
-  writeFileSync('pid.tmp', String(pid))
-  const { renameSync } = await import('node:fs')
-  renameSync('pid.tmp', 'pid')
+  spawn(process.execPath, ['-e', ${JSON.stringify(DEAF)} + ${JSON.stringify(work)}], { stdio: 'ignore' })
   await new Promise(() => undefined)
 }, 600_000)`,
-  }
-  const [path, root] = [await folderWith(hanging), await folderWith(OURS)]
-  await symlink(MODULES, join(path, 'node_modules'))
-  const stop = new AbortController()
-  const temporary = await folderWith({})
-  vi.stubEnv('TMPDIR', temporary)
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const run = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal: stop.signal })
-  const failed = run.catch((error: Error) => error.message)
-  const pid = await vi.waitFor(() => readFile(join(path, 'packages/ai/pid'), 'utf8'), { timeout: 50_000, interval: 50 })
-  stop.abort(new Error('enough'))
-  expect(await failed).toBe('enough')
-  await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH'), 10_000)
-  expect((await readdir(temporary)).filter((name) => name.startsWith('check-drop-ins-'))).toEqual([])
-}, 60_000)
+    }
+    const [path, root] = [await folderWith(hanging), await folderWith(OURS)]
+    await symlink(MODULES, join(path, 'node_modules'))
+    const stop = new AbortController()
+    const temporary = await folderWith({})
+    vi.stubEnv('TMPDIR', temporary)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const run = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal: stop.signal })
+    const failed = run.catch((error: Error) => error.message)
+    const pid = await vi.waitFor(() => readFile(join(path, 'packages/ai/pid'), 'utf8'), {
+      timeout: 50_000,
+      interval: 50,
+    })
+    stop.abort(new Error('enough'))
+    expect(await failed).toBe('enough')
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 1_000)
+    expect((await readdir(temporary)).filter((name) => name.startsWith('check-drop-ins-'))).toEqual([])
+  },
+  60_000,
+)
+
+/** A process that was killed may stay listed until its parent has looked. */
+function isRunning(pid: string): boolean {
+  return !/^(Z.*)?$/.test(spawnSync('ps', ['-o', 'stat=', '-p', pid], { encoding: 'utf8' }).stdout.trim())
+}
 
 async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'check-drop-ins-test-'))

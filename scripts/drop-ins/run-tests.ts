@@ -7,6 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Checkout, CheckoutError } from './checkout.ts'
 import type { Outcome, Outcomes } from './compare.ts'
@@ -98,11 +99,18 @@ async function vitest(
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const end = () => endGroup(child)
+  let ending: Promise<void> | undefined
+  const end = () => {
+    ending ??= endGroup(child)
+  }
   signal.addEventListener('abort', end, { once: true })
   if (signal.aborted) end()
   try {
-    const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    const said = Promise.all([text(child.stdout), text(child.stderr)])
+    await once(child, 'exit')
+    // Workers that are still there hold the pipes.
+    await ending
+    const [out, errors] = await said
     signal.throwIfAborted()
     return `${out}${errors}`.trim().slice(-LAST_WORDS)
   } finally {
@@ -110,20 +118,25 @@ async function vitest(
   }
 }
 
-/** What does not end when it is asked to is killed. */
-function endGroup({ pid }: ChildProcess): void {
+/** Resolves when the whole group is gone, or was killed: workers may block, and outlive Vitest. */
+async function endGroup({ pid }: ChildProcess): Promise<void> {
   if (pid === undefined) return
-  const tell = (name: NodeJS.Signals) => {
-    try {
-      process.kill(-pid, name)
-    } catch {
-      // It is gone.
-    }
-  }
-  tell('SIGTERM')
-  setTimeout(tell, GRACE, 'SIGKILL').unref()
+  const until = performance.now() + GRACE
+  for (let isThere = tell(pid, 'SIGTERM'); isThere && performance.now() < until; isThere = tell(pid, 0))
+    await sleep(POLL)
+  tell(pid, 'SIGKILL')
 }
 
+/** Returns whether the group is still there. */
+function tell(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-pid, signal)
+  } catch {
+    return false
+  }
+}
+
+const POLL = 50
 const GRACE = 3_000
 const LAST_WORDS = 2_000
 
