@@ -1,4 +1,4 @@
-/** Ends starts on soft evidence where they have gone wrong: for a tool and its model, then for the model (H35). */
+/** Ends starts on soft evidence where they have gone wrong: for a tool and its model, then for the model. */
 
 import type { Run, ToolCall } from '@meanwhile/core'
 import { sameCall } from '@meanwhile/core/calls'

@@ -1,4 +1,4 @@
-/** Stops early starts of tools that waste more than they save, for a while (H36). */
+/** Stops early starts of tools that waste more than they save, for a while. */
 
 import { ConfigError, checkOptions } from '@meanwhile/core'
 

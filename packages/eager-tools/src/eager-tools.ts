@@ -20,7 +20,7 @@ export interface EagerToolsOptions {
   readonly independent?: readonly string[]
   /**
    * Tools that have wasted more time than they have saved are not started early for a while; both count less as they grow old, so
-   * that a tool comes back. Kept in this middleware, over all its runs, for up to 1,000 tools by name. Default `false` (H36).
+   * that a tool comes back. Kept in this middleware, over all its runs, for up to 1,000 tools by name. Default `false`.
    */
   readonly budget?: boolean | EagerBudget
 }
@@ -35,12 +35,12 @@ export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', indep
  * starts when it is sealed, an `external` one (the default) after the model call has stood, unless the policy names it. A call whose
  * response does not stand, or that the loop does not ask for in the end, is discarded:
  * aborted alone, its result seen by nobody. Never early: calls whose input fails the schema, unknown tools, and calls of
- * the last permitted step (H5); calls behind one that is not a `read` and names no resource key; and calls that name a key
- * which an earlier one that has not started names, or may yet name (H14).
+ * the last permitted step; calls behind one that is not a `read` and names no resource key; and calls that name a key
+ * which an earlier one that has not started names, or may yet name.
  *
- * What that has brought is in `result.savings` (H34), and in all on the run's span. If a model is caught changing arguments
+ * What that has brought is in `result.savings`, and in all on the run's span. If a model is caught changing arguments
  * that had closed, the calls of that tool wait for their seals for the rest of the run, at the second time those of all
- * tools (H35).
+ * tools.
  *
  * @throws {ConfigError} There is no such option, `policy` is no function, `independent` no list of names, or a member of `budget`
  *   is out of range.

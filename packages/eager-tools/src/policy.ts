@@ -19,11 +19,11 @@ export interface PolicyContext {
 
 /**
  * The user's word on one call: `'start'` (an `external` call only at `sealed`), `'wait'`, or nothing: then its effect decides. A
- * throw counts as `external` with nothing said, and is a warning; so is another word, which starts nothing early (H4).
+ * throw counts as `external` with nothing said, and is a warning; so is another word, which starts nothing early.
  */
 export type Policy = (call: ToolCall, context: PolicyContext) => 'start' | 'wait' | undefined
 
-/** The earliest evidence on which a call of this effect may start; `external` may not start early at all (H2). What `calls` makes core holds back. */
+/** The earliest evidence on which a call of this effect may start; `external` may not start early at all. What `calls` makes core holds back. */
 const EARLIEST: Record<Effect, Evidence | undefined> = {
   read: 'closed',
   idempotent: 'sealed',

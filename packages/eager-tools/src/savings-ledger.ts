@@ -1,4 +1,4 @@
-/** Notes when the calls of a run were certain, started and settled: what its savings are made of (H34), and its budget. */
+/** Notes when the calls of a run were certain, started and settled: what its savings are made of, and its budget. */
 
 import type { AgentEvent, Run, SemanticAttributes, Tool, ToolStatus } from '@meanwhile/core'
 import type { Budget } from './budget.ts'

@@ -1,4 +1,4 @@
-/** What starting early has brought: `result.savings` (H34). Plain JSON, in milliseconds. */
+/** What starting early has brought: `result.savings`. Plain JSON, in milliseconds. */
 
 import type { DiscardCause } from '@meanwhile/core'
 import type { Evidence } from './policy.ts'

@@ -1,4 +1,4 @@
-/** Works out what starting early has brought in one step, from what was noted of its calls (H34). */
+/** Works out what starting early has brought in one step, from what was noted of its calls. */
 
 import type { DiscardCause, ToolMessage, ToolStatus } from '@meanwhile/core'
 import { makespan, type Place, type Work } from './makespan.ts'

@@ -10,7 +10,7 @@ export interface StreamedCall {
   /** The input as it was last heard of. */
   written?: unknown
   /**
-   * As it was last heard of, in its tool's own words (M9), and on what evidence; at first with the members its tool needs, if it
+   * As it was last heard of, in its tool's own words, and on what evidence; at first with the members its tool needs, if it
    * needs only some.
    */
   call?: ToolCall
@@ -39,7 +39,7 @@ export function declared(tool: Tool | undefined): Pick<StreamedCall, 'effect' | 
   }
 }
 
-/** What is not known to be a `read`, or to name its keys, may change anything (H14). */
+/** What is not known to be a `read`, or to name its keys, may change anything. */
 export function isBarrier({ effect, keys }: StreamedCall): boolean {
   return effect !== 'read' && (!keys || namesNone(keys))
 }

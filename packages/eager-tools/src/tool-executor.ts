@@ -55,7 +55,7 @@ export interface ToolExecutor<Event, Item> extends AsyncDisposable {
   readonly events: AsyncIterable<AgentEvent>
   /**
    * An event of the response's stream. Never waits. Throws `TypeError` once the response is finished, and `RunAbortedError` once
-   * {@link abort} or the signal has ended it (H38). What comes after a reader of the events has left is dropped; `finish` says so.
+   * {@link abort} or the signal has ended it. What comes after a reader of the events has left is dropped; `finish` says so.
    */
   push(event: Event): void
   /**
@@ -73,7 +73,7 @@ export interface ToolExecutor<Event, Item> extends AsyncDisposable {
   finish(reason?: FinishReason): Promise<FinishedResponse<Item>>
   /**
    * This response failed, or is not wanted, and what is pushed from now on is another one: its calls join those that ask
-   * for the same, and are held until then (H22). `error`: what failed. Throws like {@link push}.
+   * for the same, and are held until then. `error`: what failed. Throws like {@link push}.
    */
   retry(error?: unknown): void
   /** Discards everything. Resolves when nothing is at work any more, at the latest after the grace time. */
@@ -87,7 +87,7 @@ export interface FinishedResponse<Item> {
   /** Whether an agent would go no further: there are no calls, or none that may run, or a `returnDirect` tool has answered. */
   readonly isAnswer: boolean
   readonly message: AssistantMessage
-  /** One of each call, in call order (H37). */
+  /** One of each call, in call order. */
   readonly toolMessages: readonly ToolMessage[]
   /**
    * The message for the next request, in the wire's form: its calls have ids of their own, also where those of the provider
@@ -102,7 +102,7 @@ export interface FinishedResponse<Item> {
 
 /**
  * Starts the tool calls of one response while its stream is pushed, by the rules of `eagerTools`, and runs the others
- * when it is finished (H37). Each response has an executor of its own; what is tried again is the same response.
+ * when it is finished. Each response has an executor of its own; what is tried again is the same response.
  *
  * `wire` says what is pushed and what goes back: `chatWire()`, `responsesWire()`, `messagesWire()` of `@meanwhile/models`.
  * Without one that is core's {@link ModelEvent}s and messages; unless `finish` says how such a response ended, its calls

@@ -22,11 +22,11 @@ const NAME = 'agents-md'
 
 /**
  * A user message (origin `agents-md`) stands before the first user message of each request: the files of the outermost folder first.
- * The history never holds it, so that no summary can lose or double it (N53). The files are read once per run, before its first model
- * call, and again on resume (N55).
+ * The history never holds it, so that no summary can lose or double it. The files are read once per run, before its first model
+ * call, and again on resume.
  *
  * A file that is not there, a circle, an include that is too deep and a cut at `maxBytes` are warnings; any other error of reading, and
- * an include that leads out of the root, ends the run (N54).
+ * an include that leads out of the root, ends the run.
  */
 export function agentsMd(options: AgentsMdOptions): Middleware {
   checkBackend(options?.backend)

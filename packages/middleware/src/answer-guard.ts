@@ -30,7 +30,7 @@ export interface AnswerGuardOptions {
   readonly then?: 'accept' | 'error'
 }
 
-/** The gate had refused as many answers as it may, and the next was no better (N21). */
+/** The gate had refused as many answers as it may, and the next was no better. */
 export class AnswerRejectedError extends AgentError {
   override readonly name = 'AnswerRejectedError'
   readonly rejections: number
@@ -49,10 +49,10 @@ export const GO_ON = 'Your answer was cut off. Go on exactly where it ends, with
 
 /**
  * Refuses answers, each time with a word to the model on what to do: white space alone, an answer that was cut off, and what `check`
- * has something to say about. The accepted end of an answer that was cut off becomes the whole answer (N19).
+ * has something to say about. The accepted end of an answer that was cut off becomes the whole answer.
  *
  * After `maxRejections` an answer is accepted with the feedback in `result.warnings`, or the run fails with
- * {@link AnswerRejectedError} (N21).
+ * {@link AnswerRejectedError}.
  */
 export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
   checkOptions('answerGuard', options, { empty: '', length: '', check: '', maxRejections: 'maxRetries', then: '' })

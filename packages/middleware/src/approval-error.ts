@@ -1,4 +1,4 @@
-/** Nobody could be asked whether a call may run. It concerns one call alone: the model reads it as an error result (N24). */
+/** Nobody could be asked whether a call may run. It concerns one call alone: the model reads it as an error result. */
 
 export class ApprovalError extends Error {
   override readonly name = 'ApprovalError'

@@ -17,7 +17,7 @@ export interface BackoffOptions {
 export const BACKOFF: OptionNames<BackoffOptions> = { baseDelay: '', maxDelay: '', jitter: '', random: '' }
 
 /**
- * Milliseconds before the n-th repeat: `baseDelay × 2^(n-1)`, at most `maxDelay`, plus a random part of it up to `jitter` (J4).
+ * Milliseconds before the n-th repeat: `baseDelay × 2^(n-1)`, at most `maxDelay`, plus a random part of it up to `jitter`.
  * Throws `ConfigError` naming the option that is no number from 0 on, or no function.
  */
 export function backoff(options: BackoffOptions): (repeat: number) => number {

@@ -33,7 +33,7 @@ export interface CallLimitsOptions {
 
 export type CallLimit = 'modelCalls' | 'toolCalls' | 'perTool' | 'tokens'
 
-/** A run wanted more than it may (N13). */
+/** A run wanted more than it may. */
 export class CallLimitError extends AgentError {
   override readonly name = 'CallLimitError'
   readonly limit: CallLimit
@@ -52,10 +52,10 @@ export class CallLimitError extends AgentError {
 /**
  * With `onLimit: 'error'` the run ends with {@link CallLimitError} where a call would go beyond a limit. With `'answer'` such a tool
  * call gets an error result and is not run, and at a model limit one last call is made, without tool calls: its answer ends the run with
- * `stopReason: 'early-stop'` (N13).
+ * `stopReason: 'early-stop'`.
  *
  * What passes through it counts: inside `retryModel` each attempt, outside each model call; a call that eager tools made counts once,
- * joined or discarded (N15). Of the calls of one response the first in call order are made (N14).
+ * joined or discarded. Of the calls of one response the first in call order are made.
  */
 export function callLimits(options: CallLimitsOptions): Middleware {
   checkLimits(options)
@@ -86,7 +86,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     return undefined
   }
 
-  /** A call that asks is made anew when it is answered, and one that was cut off may be: it counts once (N15). */
+  /** A call that asks is made anew when it is answered, and one that was cut off may be: it counts once. */
   function isCounted({ id }: ToolCall, run: Run): boolean {
     const { step, counted } = counts(run).value
     return step === run.step && counted.includes(id)

@@ -23,8 +23,8 @@ export const CLEARED = '[This old tool result was cleared.]'
 
 /**
  * When the history exceeds `at.tokens`, the content of all tool results but those of the last steps becomes a placeholder: the model
- * may make the call again, or read the file in which `offloadToolResults` has put it (O14). Call, id, name and `isError` stay, and so does `output`, which no model reads (N30). What is cleared the run
- * remembers, so that between two clearings a request only grows at its end (N32).
+ * may make the call again, or read the file in which `offloadToolResults` has put it. Call, id, name and `isError` stay, and so does `output`, which no model reads. What is cleared the run
+ * remembers, so that between two clearings a request only grows at its end.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): Middleware {
   checkOptions('clearToolResults', options, {

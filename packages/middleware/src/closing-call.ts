@@ -15,8 +15,8 @@ export const DEFAULT_INSTRUCTION =
   'No more tool calls are possible. Give your final answer now, from what you know so far.'
 
 /**
- * Asks for an answer without calls (F4, F5): what the model calls all the same is neither told of nor in the message; a call that
- * gives the output is no other (O13). If no text is left, it throws what `noAnswer` gives.
+ * Asks for an answer without calls: what the model calls all the same is neither told of nor in the message; a call that
+ * gives the output is no other. If no text is left, it throws what `noAnswer` gives.
  */
 export async function* closingCall(
   request: ModelRequest,

@@ -22,7 +22,7 @@ import { isFileName, pathSegments } from './file-path.ts'
 
 /**
  * A backend over a directory of this machine. Below it no link is followed, wherever it leads; a file is opened first and read or
- * written only once what was opened is known to be inside (N40). Writing puts a new file in place of the old one, so a reader
+ * written only once what was opened is known to be inside. Writing puts a new file in place of the old one, so a reader
  * sees the one or the other. What remains possible stands in `docs/middleware/filesystem.md`.
  *
  * @throws {ConfigError} `root` is no directory, or is the root of a whole file system.

@@ -24,12 +24,12 @@ const isClosing = (run: Run) => run.step === run.setup.maxSteps
 
 /**
  * Adds one model call after step `maxSteps` that may call no tool (`toolChoice` is `none`), so that the run ends with an answer: at
- * most `maxSteps + 1` model calls, `stopReason: 'early-stop'` (N16). A run that ends sooner is not touched (F6). If the closing answer
- * has no text the run ends with `MaxStepsError`, which names the limit as the user set it (N17). The final-answer gate sees that answer,
- * and can only warn: one that it rejects is the result all the same, with the feedback in `warnings` (O12).
+ * most `maxSteps + 1` model calls, `stopReason: 'early-stop'`. A run that ends sooner is not touched. If the closing answer
+ * has no text the run ends with `MaxStepsError`, which names the limit as the user set it. The final-answer gate sees that answer,
+ * and can only warn: one that it rejects is the result all the same, with the feedback in `warnings`.
  *
  * An agent with an `output` schema gets its output: where the model gives it through a call, that call alone is allowed. What does
- * not fit fails with `OutputError` (O13).
+ * not fit fails with `OutputError`.
  */
 export function earlyStop(options: EarlyStopOptions = {}): Middleware {
   checkOptions('earlyStop', options, { instruction: 'prompt' })
@@ -69,7 +69,7 @@ export function earlyStop(options: EarlyStopOptions = {}): Middleware {
   }
 }
 
-/** The last answer stands, though the gate rejected it (O12). */
+/** The last answer stands, though the gate rejected it. */
 function resultOf({ messages }: AgentState, run: Run): CompletedResult {
   const message = messages.at(-1) as AssistantMessage
   return {

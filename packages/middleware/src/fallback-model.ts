@@ -23,14 +23,14 @@ export interface FallbackModelOptions {
   readonly models: readonly Model[]
   /**
    * Whether to go on to the next model. Default: after a `ModelError` other than HTTP 400 and 422, after `RetriesExhaustedError`, and
-   * after a model's `TimeoutError` (J14).
+   * after a model's `TimeoutError`.
    */
   readonly when?: (error: unknown, at: { readonly model: Model; readonly isLast: boolean }) => boolean
   /** Changes the request for the model that is asked next; the history keeps nothing of it. */
   readonly prepare?: (request: ModelRequest, model: Model) => ModelRequest
 }
 
-/** Every model failed (J13). `cause` is the last error. */
+/** Every model failed. `cause` is the last error. */
 export class ModelsExhaustedError extends AgentError {
   override readonly name = 'ModelsExhaustedError'
   /** One per model, in the order in which they were asked. */
@@ -44,11 +44,11 @@ export class ModelsExhaustedError extends AgentError {
 
 /**
  * Asks the agent's model, then each listed one in order, until one answers; each with all the tries of a `retryModel` inside it.
- * The model that answered is asked first in the later steps of its run, after a resume, too (J15). What its provider alone understands is left out of
- * the requests to others (J16).
+ * The model that answered is asked first in the later steps of its run, after a resume, too. What its provider alone understands is left out of
+ * the requests to others.
  *
  * When all have failed the run fails with {@link ModelsExhaustedError}; an error that is no reason to ask another model, such as an
- * abort or HTTP 400, surfaces as itself (J14).
+ * abort or HTTP 400, surfaces as itself.
  */
 export function fallbackModel(options: FallbackModelOptions): Middleware {
   checkOptions('fallbackModel', options, { models: 'fallbacks', when: '', prepare: '' })

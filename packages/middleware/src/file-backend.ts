@@ -4,7 +4,7 @@ import { ConfigError } from '@meanwhile/core'
 
 /**
  * Paths are relative to the backend's root, with `/` between names; `''` and `.` are the root itself. A backend never trusts
- * them: what leads out of its root is a `FileError` `refused`, by `pathSegments` at the least (N40). All methods reject with
+ * them: what leads out of its root is a `FileError` `refused`, by `pathSegments` at the least. All methods reject with
  * a `FileError`, whose message is what the model reads.
  */
 export interface FileBackend {

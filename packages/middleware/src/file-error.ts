@@ -1,4 +1,4 @@
-/** What went wrong with a file. It concerns one call alone: the model reads it as an error result (N38). */
+/** What went wrong with a file. It concerns one call alone: the model reads it as an error result. */
 
 /**
  * - `refused`: the path leads out of the root, or is none.

@@ -8,7 +8,7 @@ const MAX_LENGTH = 4_096
  * The names on a path, from the root down; none for the root itself. `.` and empty names are left out.
  *
  * @throws {FileError} `refused`: `..` anywhere, an absolute path, a drive, a backslash, a control character, a name of dots and
- *   spaces alone (some systems read it as `..`), or more than 4,096 characters (N40).
+ *   spaces alone (some systems read it as `..`), or more than 4,096 characters.
  */
 export function pathSegments(path: string): readonly string[] {
   const refuse = (problem: string) => new FileError('refused', path.slice(0, 200), problem)

@@ -36,8 +36,8 @@ const MAKERS: Readonly<Record<FileToolName, (tools: FileTools) => Tool>> = {
 const WRITING: readonly FileToolName[] = ['write_file', 'edit_file']
 
 /**
- * Adds file tools to the agent. Paths are relative to the backend's root, and none leads out of it (N40). What reads has the effect
- * `read`, what writes `external` (N39). A file is changed only in the version the model has read in this run (N37). Whatever goes
+ * Adds file tools to the agent. Paths are relative to the backend's root, and none leads out of it. What reads has the effect
+ * `read`, what writes `external`. A file is changed only in the version the model has read in this run. Whatever goes
  * wrong with a file is an error result.
  *
  * @throws {ConfigError} `backend` is missing, `maxBytes` is no whole number, or `tools` names one there is not.

@@ -33,8 +33,8 @@ export interface OffloadToolResultsOptions {
 
 /**
  * Stores the text of a tool result, or of a tool's error, that is larger than `maxBytes`, and gives the model its beginning, its
- * size and the path (N33). `read_file` is added if there is none, and what it reads is not stored again (N34). If storing fails the
- * model reads the beginning and a note, and there is a warning `tool-result-not-stored` (N35). A result that is the run's answer (`returnDirect`) stays whole (O14). Files in
+ * size and the path. `read_file` is added if there is none, and what it reads is not stored again. If storing fails the
+ * model reads the beginning and a note, and there is a warning `tool-result-not-stored`. A result that is the run's answer (`returnDirect`) stays whole. Files in
  * a result stay in it, and so does its `output`, which the model does not read, within the agent's `outputLimits`.
  *
  * It stands inside `filesystem`: `[filesystem({ backend }), offloadToolResults({ backend })]`.

@@ -14,8 +14,8 @@ export const DEFAULT_TEXT = 'The result of this call is not available.'
 /**
  * Makes a history that was given to a run usable: a call without result gets one error result, right behind its message and the
  * results there are; results
- * without call and second results go (N50). What is repaired stays so, in the result's messages, too (N52). A sound history is left
- * as it is (N51).
+ * without call and second results go. What is repaired stays so, in the result's messages, too. A sound history is left
+ * as it is.
  */
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {
   checkOptions('patchToolCalls', options, { text: '' })

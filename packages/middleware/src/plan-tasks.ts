@@ -17,8 +17,8 @@ export interface PlanTasksOptions {
 
 /**
  * Adds `task_create`, `task_get`, `task_update` and `task_list`. Ids are numbers that rise and are never given twice, not to two runs
- * over one backend either (N44). What cannot be (a circle, a task that is not there, beginning one that another blocks) is an error
- * result and changes nothing (N45). The plan stands beside the history: no summary touches it (N46).
+ * over one backend either. What cannot be (a circle, a task that is not there, beginning one that another blocks) is an error
+ * result and changes nothing. The plan stands beside the history: no summary touches it.
  */
 export function planTasks(options: PlanTasksOptions = {}): Middleware {
   checkOptions('planTasks', options, { backend: '', file: 'path' })

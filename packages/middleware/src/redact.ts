@@ -16,9 +16,9 @@ export interface RedactOptions {
   readonly replace?: (secret: Secret) => string
   /** Where. Default: all three. */
   readonly on?: readonly RedactPlace[]
-  /** Whether the history holds the masks, too, tool results included, and not the secrets. Default `false` (N56). */
+  /** Whether the history holds the masks, too, tool results included, and not the secrets. Default `false`. */
   readonly persist?: boolean
-  /** Characters of an answer that may be held back because a secret may be open in them. Default 4,096 (N57). */
+  /** Characters of an answer that may be held back because a secret may be open in them. Default 4,096. */
   readonly window?: number
 }
 
@@ -29,7 +29,7 @@ const PLACES: readonly RedactPlace[] = ['request', 'answer', 'spans']
 
 /**
  * A secret never leaves in a request, model calls on the side included; the tools get what the model wrote, unmasked, so that
- * nothing that has started early is in vain (N59). Files, and reasoning that its provider has signed, are left as they are.
+ * nothing that has started early is in vain. Files, and reasoning that its provider has signed, are left as they are.
  *
  * @throws {ConfigError} An option cannot work: what is no pattern, or one that matches an empty text or has a backreference.
  */

@@ -32,11 +32,11 @@ export interface RetryAttempt {
 }
 
 /**
- * Asks the model again when a call fails in a way that may pass (J2): connection errors, time-outs, truncated streams, HTTP 408,
+ * Asks the model again when a call fails in a way that may pass: connection errors, time-outs, truncated streams, HTTP 408,
  * 409, 429 and 5xx. Each repeat is a new attempt of the same step; a call that a failed attempt had started is joined by the next
- * attempt's equal call, never run again. The vendor client's own retries are switched off inside (J12).
+ * attempt's equal call, never run again. The vendor client's own retries are switched off inside.
  *
- * When all tries are used the run fails with `RetriesExhaustedError`; an error that is not repeated surfaces as itself (J11).
+ * When all tries are used the run fails with `RetriesExhaustedError`; an error that is not repeated surfaces as itself.
  */
 export function retryModel(options: RetryModelOptions = {}): Middleware {
   checkOptions('retryModel', options, { maxRetries: 'maxAttempts', maxRetryAfter: '', when: 'retryOn', ...BACKOFF })

@@ -42,14 +42,14 @@ export interface ToolAttempt {
 const NAME = 'retry-tool'
 
 /**
- * Executes a tool again when it throws: the same call, with the same `idempotencyKey` and the next `attempt` (N7). After the last
- * try the model reads the last error and the number of tries (N9).
+ * Executes a tool again when it throws: the same call, with the same `idempotencyKey` and the next `attempt`. After the last
+ * try the model reads the last error and the number of tries.
  *
  * Before each wait the call tells a `custom` event `retry-wait`: how many tries have failed, `attempt`, and how long it waits, `waitMs`.
  *
  * Never repeated: what a try cannot mend (input that fails the schema, an unknown tool, an output that the model cannot read), what is
  * meant to stop (an abort, a cancel, a discard, an `AgentError`), what came back as a result, and calls that may act on
- * the world twice: their tool must be named (N8).
+ * the world twice: their tool must be named.
  */
 export function retryTool(options: RetryToolOptions = {}): Middleware {
   checkOptions('retryTool', options, { tools: '', maxRetries: 'maxAttempts', when: 'retryOn', ...BACKOFF })

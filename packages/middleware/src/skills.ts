@@ -34,10 +34,10 @@ export interface SkillsOptions {
 }
 
 /**
- * The instructions of the run list names and descriptions; a tool gives the body of a skill, unaltered (N41), or, of one with
- * `context: fork`, the answer of an agent that runs it (N43). Skills are read once per run and again on resume.
+ * The instructions of the run list names and descriptions; a tool gives the body of a skill, unaltered, or, of one with
+ * `context: fork`, the answer of an agent that runs it. Skills are read once per run and again on resume.
  *
- * What cannot be read as a skill, and the second of a name, is left out with a warning `skill-skipped` (N42).
+ * What cannot be read as a skill, and the second of a name, is left out with a warning `skill-skipped`.
  */
 export function skills(options: SkillsOptions): Middleware {
   checkBackend(options?.backend)

@@ -64,7 +64,7 @@ const NAMES: OptionNames<StandardOptions> = {
 }
 
 /**
- * A list for `createAgent({ middleware })`, outermost first, that passes its check of the order (O20). What you add goes where it
+ * A list for `createAgent({ middleware })`, outermost first, that passes its check of the order. What you add goes where it
  * belongs: `[...standard(), eagerTools()]`.
  */
 export function standard(options: StandardOptions = {}): Middleware[] {

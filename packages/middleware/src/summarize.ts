@@ -42,13 +42,13 @@ const INTRODUCTION = 'Summary of the earlier part of this conversation, which is
 
 /**
  * When the history exceeds a limit, all but its last steps and recent user messages becomes one message (origin `summarize`), which
- * the next summary is made of in its turn. No call is parted from its result, and a call without one stays, with all after it (N27).
- * What is folded the run remembers; the calls made stay made, whatever the history says of them (O15).
+ * the next summary is made of in its turn. No call is parted from its result, and a call without one stays, with all after it.
+ * What is folded the run remembers; the calls made stay made, whatever the history says of them.
  *
  * A `custom` event `summary-start` says that a summary is being written, of how many `messages`; `history-replaced` follows when it stands.
  *
- * An empty, cut off or failed summary leaves the history as it is, with a warning `summary-failed` (N28). Its model call is a side call:
- * a `chat` span and usage, no step, and no events of its own (N29).
+ * An empty, cut off or failed summary leaves the history as it is, with a warning `summary-failed`. Its model call is a side call:
+ * a `chat` span and usage, no step, and no events of its own.
  */
 export function summarize(options: SummarizeOptions = {}): Middleware {
   checkOptions('summarize', options, { model: '', at: 'trigger', keep: '', prompt: '', countTokens: '' })

@@ -31,17 +31,17 @@ export interface TimeoutOptions {
 
 /**
  * A model call over its limit is aborted and fails with a retryable `TimeoutError`; a tool call is aborted and gets an error result;
- * the run ends with a `TimeoutError` (N11). A limit holds for what stands inside this middleware: inside `retryModel` or `retryTool`
- * each try, outside of them all tries with their waits (O17).
+ * the run ends with a `TimeoutError`. A limit holds for what stands inside this middleware: inside `retryModel` or `retryTool`
+ * each try, outside of them all tries with their waits.
  *
  * Silence is what lies between two model events of one attempt: empty deltas do not end it, and the time in which nobody asks for
- * the next event is not counted (N10). Until the first event only `model` counts: a model may think in silence.
+ * the next event is not counted. Until the first event only `model` counts: a model may think in silence.
  */
 export function timeout(options: TimeoutOptions = {}): Middleware {
   checkOptions('timeout', options, { run: '', model: '', idle: '', tool: '' })
   const { run, model = 300_000, idle = 60_000, tool } = options
   checkTimes({ run, model, idle, tool })
-  /** Milliseconds at work: while the run waits for an answer its clock stands still (N12). */
+  /** Milliseconds at work: while the run waits for an answer its clock stands still. */
   const used = runLocal({ key: 'timeout', schema: schemaOf(isTime), initial: 0 })
   // What is not limited is not wrapped: an event that passes through a wrap for nothing costs time.
   return {
@@ -141,7 +141,7 @@ async function* limited<Event, Result>(flow: Flow<Event, Result>, ms: number, la
   }
 }
 
-/** The next steps of a flow, until it is to fail. What is left behind then is closed by the onion (C15). */
+/** The next steps of a flow, until it is to fail. What is left behind then is closed by the onion. */
 function failing<Event, Result>(flow: Flow<Event, Result>) {
   let failure: Error | undefined
   let reject = (_: Error): void => undefined

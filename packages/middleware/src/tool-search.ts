@@ -29,11 +29,11 @@ const NAME = 'tool-search'
 
 /**
  * The model is shown a tool to search with, and a reminder (origin `tool-search`, in front of the history) of the names there are. What it
- * has found it may call from the next step on, for the whole run, and is shown behind the other tools (N48). A call of a tool that it was
- * not shown is an error result that says how to find it, and is not run (N49).
+ * has found it may call from the next step on, for the whole run, and is shown behind the other tools. A call of a tool that it was
+ * not shown is an error result that says how to find it, and is not run.
  *
  * A query of plain words ranks tools by how many are in the name, then in the description, then by name; `+word` must be in one of them;
- * `select:a,b` names tools (N47).
+ * `select:a,b` names tools.
  */
 export function toolSearch(options: ToolSearchOptions): Middleware {
   checkOptions('toolSearch', options, { tools: '', toolName: 'name', maxResults: '' })

@@ -29,7 +29,7 @@ export interface AiSdkOptions {
   readonly idleTimeout?: number
   /**
    * Whether the model takes a JSON Schema as its response format beside tools. The AI SDK does not tell, so by default OpenAI's are
-   * asked so, for schemas that they can be held to. Where it is not, an agent's `output` comes through a call (M14).
+   * asked so, for schemas that they can be held to. Where it is not, an agent's `output` comes through a call.
    */
   readonly structuredOutput?: boolean
 }

@@ -31,7 +31,7 @@ export interface AnthropicOptions {
   readonly idleTimeout?: number
   /**
    * Whether the model takes structured output. Default: what is known of Claude, and `false` with any other `provider`. Where it does
-   * not, or cannot take the schema, an agent's `output` comes through a call (M14).
+   * not, or cannot take the schema, an agent's `output` comes through a call.
    */
   readonly structuredOutput?: boolean
 }

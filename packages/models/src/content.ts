@@ -8,7 +8,7 @@ interface WithMetadata {
   readonly providerMetadata?: ProviderMetadata
 }
 
-/** What a part carries for this provider: members of its own wire, to be sent as they are. Other providers' stay out (J16). */
+/** What a part carries for this provider: members of its own wire, to be sent as they are. Other providers' stay out. */
 export function metadataFor(provider: string, part: WithMetadata): Readonly<Record<string, unknown>> {
   const own = part.providerMetadata?.[provider]
   return isRecord(own) ? own : {}

@@ -201,7 +201,7 @@ function isRetryable(status: number, code: string | undefined): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500
 }
 
-/** In ms, from `retry-after-ms` or from `retry-after` in seconds or as a date (J5). */
+/** In ms, from `retry-after-ms` or from `retry-after` in seconds or as a date. */
 function retryAfter(headers: ApiError['headers']): number | undefined {
   const ms = Number.parseFloat(headers?.get('retry-after-ms') ?? '')
   if (!Number.isNaN(ms)) return Math.max(0, ms)

@@ -124,7 +124,7 @@ function assistantBlock(part: AssistantPart, provider: string): Block[] {
   return [{ type: 'thinking', thinking: part.text, signature: own.signature }]
 }
 
-/** A call that this provider ran itself, and its result if there was one: as they came (G16). */
+/** A call that this provider ran itself, and its result if there was one: as they came. */
 function providerBlocks(call: ToolCall, own: Readonly<Record<string, unknown>>): Block[] {
   if (typeof own.type !== 'string') return []
   const block = { ...own, id: call.id, name: call.name, input: inputOf(call) }

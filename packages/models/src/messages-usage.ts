@@ -15,7 +15,7 @@ interface Iteration extends Tokens {
   readonly model?: string | null
 }
 
-/** All that the answer took (B17). The wire counts cached input apart; the vocabulary counts it in. */
+/** All that the answer took. The wire counts cached input apart; the vocabulary counts it in. */
 export function usageOf(counts: Counts): Usage {
   const all = [counts, ...leftOut(counts.iterations ?? [])]
   const input = sum(all, 'input_tokens')

@@ -41,7 +41,7 @@ export interface OpenAIOptions {
   readonly idleTimeout?: number
   /**
    * Whether the model takes a JSON Schema as its response format. Default: what is known of OpenAI's own models, and `false` with any
-   * other `provider`. Where it does not, an agent's `output` comes through a call (M14).
+   * other `provider`. Where it does not, an agent's `output` comes through a call.
    */
   readonly structuredOutput?: boolean
 }

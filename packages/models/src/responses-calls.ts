@@ -109,7 +109,7 @@ export class OutputCalls {
     }
   }
 
-  /** Whether the finished item may be of this call. A name that is no tool's is another form of the first: gateways change them (G9). */
+  /** Whether the finished item may be of this call. A name that is no tool's is another form of the first: gateways change them. */
   #hasName({ name = '' }: Item, carried: FunctionCall): boolean {
     return name === carried.name || !this.#names.has(name) || !this.#names.has(carried.name)
   }

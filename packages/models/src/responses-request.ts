@@ -91,7 +91,7 @@ function assistantItems({ content }: AssistantMessage, provider: string): Item[]
   })
 }
 
-/** The item of a call that this provider ran itself, as it came (G16). */
+/** The item of a call that this provider ran itself, as it came. */
 function ownItem(call: ToolCall, provider: string): Item[] {
   const { type } = metadataFor(provider, call)
   const item = call.providerResult

@@ -2,7 +2,7 @@
 
 import type { ContentPart, FilePart, Message, TextPart, ToolMessage } from '@meanwhile/core'
 
-/** The history with a note in the place of each such file: they follow in a user message after the step's last result (M13). */
+/** The history with a note in the place of each such file: they follow in a user message after the step's last result. */
 export function filesAfterResults(messages: readonly Message[]): readonly Message[] {
   let files: ContentPart[] = []
   return messages.flatMap((message, index) => {

@@ -83,8 +83,8 @@ const ABANDONED = 60_000
 const TEMPORARY = /^\.tmp-(\d+)-[0-9a-f]{16}$/
 
 /**
- * As much of the id as any disk takes, for people, and a hash that keeps ids apart. JSON, as half a surrogate pair has no
- * bytes of its own.
+ * The first 40 characters of the id, so that people can find it, and a hash, so that no two ids share a folder. The hash is of the id as JSON, because
+ * half a surrogate pair has no bytes in UTF-8.
  */
 function folderName(id: string): string {
   const readable = id

@@ -36,7 +36,7 @@ export class InstructionFiles {
     return this.#lines.join('\n')
   }
 
-  /** Adds a file if it is there; gives whether it is. @throws {FileError} It cannot be read (N54). */
+  /** Adds a file if it is there; gives whether it is. @throws {FileError} It cannot be read. */
   async add(path: string): Promise<boolean> {
     if (this.#read.has(path) || this.#isFull) return true
     const text = await this.#textOf(path)
@@ -116,7 +116,7 @@ export class InstructionFiles {
   }
 }
 
-/** @throws {FileError} `refused`: it is no path below the root (N55). */
+/** @throws {FileError} `refused`: it is no path below the root. */
 function resolved(from: string, target: string): string {
   const refuse = (): never => {
     throw new FileError('refused', from, `includes ${target.slice(0, 200)}, which leads out of the root`)

@@ -1,4 +1,4 @@
-/** The calls of the response at work, in call order: one that starts early must leave room for those before it (N14). */
+/** The calls of the response at work, in call order: one that starts early must leave room for those before it. */
 
 import { type ModelEvent, type ModelFlow, map, type ToolCall } from '@meanwhile/core'
 import { sameCall } from '@meanwhile/core/calls'

@@ -1,4 +1,4 @@
-/** The tool `edit_file`: one text of a file in place of another (N37). */
+/** The tool `edit_file`: one text of a file in place of another. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { FileError, hasChanged, tooLarge } from '../file-error.ts'

@@ -1,4 +1,4 @@
-/** The tool `glob`: files by their names, newest first (N38). */
+/** The tool `glob`: files by their names, newest first. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { plainPath } from '../file-path.ts'

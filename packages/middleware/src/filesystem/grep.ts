@@ -1,4 +1,4 @@
-/** The tool `grep`: files by what is in them (N38), in time linear in what is searched, whatever the pattern. */
+/** The tool `grep`: files by what is in them, in time linear in what is searched, whatever the pattern. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { RE2JS } from 're2js'

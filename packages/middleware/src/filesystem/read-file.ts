@@ -1,4 +1,4 @@
-/** The tool `read_file`: text with line numbers, images and PDFs as they are (N36). */
+/** The tool `read_file`: text with line numbers, images and PDFs as they are. */
 
 import { type ContentPart, type Tool, tool } from '@meanwhile/core'
 import type { FileBackend } from '../file-backend.ts'

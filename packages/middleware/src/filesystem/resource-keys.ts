@@ -1,4 +1,4 @@
-/** What a file tool's call reads and writes, as keys: calls that share one are not made at once (N39). */
+/** What a file tool's call reads and writes, as keys: calls that share one are not made at once. */
 
 import { pathSegments } from '../file-path.ts'
 

@@ -1,4 +1,4 @@
-/** Which files the model has seen in a run, and as what: only those may it change (N37). */
+/** Which files the model has seen in a run, and as what: only those may it change. */
 
 import { type AgentState, type Run, runLocal } from '@meanwhile/core'
 import { FileError } from '../file-error.ts'

@@ -1,4 +1,4 @@
-/** The tool `write_file`: a whole file, new or in place of one the model has seen (N37). */
+/** The tool `write_file`: a whole file, new or in place of one the model has seen. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { tooLarge } from '../file-error.ts'

@@ -1,4 +1,4 @@
-/** The tasks of a plan: plain data, and what may be done to it. Which task blocks which is held once, so both ways agree (N45). */
+/** The tasks of a plan: plain data, and what may be done to it. Which task blocks which is held once, so both ways agree. */
 
 import { isRecord } from '../is-record.ts'
 
@@ -14,7 +14,7 @@ export interface StoredTask {
   readonly blockedBy: readonly number[]
 }
 
-/** Ids rise in it; `next` is the id of the next task, above all there ever were (N44). */
+/** Ids rise in it; `next` is the id of the next task, above all there ever were. */
 export interface TaskList {
   readonly next: number
   readonly tasks: readonly StoredTask[]

@@ -12,7 +12,7 @@ export interface TaskStore {
   change(context: ToolContext, change: (list: TaskList) => TaskList): Promise<TaskList>
 }
 
-/** In the run itself, and so in its checkpoints (N46). */
+/** In the run itself, and so in its checkpoints. */
 export function runStore(): TaskStore {
   const list = runLocal({ key: 'plan-tasks', schema: schemaOf(isTaskList), initial: NO_TASKS })
   const cellOf = ({ run }: ToolContext): Cell<TaskList> => list(withRun(run))

@@ -25,7 +25,7 @@ export class MaskedMessages {
     return mapped(messages, (message) => this.#once(message))
   }
 
-  /** What a model has said; the inputs of its calls stay (N59). */
+  /** What a model has said; the inputs of its calls stay. */
   answer(message: AssistantMessage): AssistantMessage {
     return withContent(message, this.#parts(message.content))
   }

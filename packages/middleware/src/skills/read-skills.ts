@@ -22,7 +22,7 @@ const MAX_BYTES = 1_000_000
 const MAX_SKILLS = 1_000
 const MAX_DESCRIPTION = 1_024
 
-/** By folder, then by name. One that cannot be read is left out with a warning, and so is the second of a name (N42). */
+/** By folder, then by name. One that cannot be read is left out with a warning, and so is the second of a name. */
 export async function readSkills(
   backend: FileBackend,
   folders: readonly string[],
