@@ -163,13 +163,18 @@ function workingEngine(
         throw new ConfigError('executorID', 'each process needs one of its own: DBOS.setConfig({ executorID: … })')
       const worker: Worker = { advance, concurrency, calls: new Set() }
       workers.add(worker)
-      await DBOS.registerQueue(queue, {
-        workerConcurrency: [...workers].reduce((sum, one) => sum + one.concurrency, 0),
-        partitionConcurrency: 1,
-        minPollingIntervalMs: pollingInterval,
-        onConflict: 'always_update',
-      })
-      await beat()
+      try {
+        await DBOS.registerQueue(queue, {
+          workerConcurrency: [...workers].reduce((sum, one) => sum + one.concurrency, 0),
+          partitionConcurrency: 1,
+          minPollingIntervalMs: pollingInterval,
+          onConflict: 'always_update',
+        })
+        await beat()
+      } catch (error) {
+        workers.delete(worker)
+        throw error
+      }
       // What fails is done by the next beat, or by another worker.
       const heart = setInterval(() => void beat().catch(() => undefined), heartbeat)
       return {

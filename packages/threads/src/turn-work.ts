@@ -203,7 +203,8 @@ export class TurnWork implements LiveTurn {
     this.#writer.retract(retracted.map(({ seq }) => seq))
     const { cause } = this.#work
     if (cause) {
-      const counts = [...before, ...own].filter((one) => one.turn === this.turn.id && !retracted.includes(one))
+      const gone = new Set(retracted)
+      const counts = [...before, ...own].filter((one) => one.turn === this.turn.id && !gone.has(one))
       const messages = counts.flatMap(({ event }) => ('messageId' in event && event.messageId ? [event.messageId] : []))
       this.#writer.push({ type: 'turn-resumed', cause, messages })
     }

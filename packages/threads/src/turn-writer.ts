@@ -24,6 +24,7 @@ export class TurnWriter {
   /** Settles when all has been written that was to be written until now. */
   #last: Promise<unknown> = Promise.resolve()
   #isLost = false
+  /** A write is on its way that takes all that waits. */
   #isDue = false
   readonly #joined: { turn: string; seq: number }[] = []
   #retracted: readonly number[] = []
@@ -109,7 +110,6 @@ export class TurnWriter {
     if (this.#isDue) return
     this.#isDue = true
     queueMicrotask(() => {
-      this.#isDue = false
       this.#write({}).catch((error: unknown) => this.#report(error))
     })
   }
@@ -136,6 +136,7 @@ export class TurnWriter {
   }
 
   #take() {
+    this.#isDue = false
     const batch = this.log.take()
     const joined = this.#joined.splice(0)
     const retracted = this.#retracted

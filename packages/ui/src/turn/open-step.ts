@@ -32,6 +32,8 @@ export class OpenStep {
   readonly #turn: string
   readonly #tell: (update: TurnUpdate) => void
   #parts: (ToldText | ToldCall)[] = []
+  /** Those of the parts that are calls, by id. */
+  readonly #calls = new Map<string, ToldCall>()
   /** The last part, if it is a text that is still being said. */
   #open: ToldText | undefined
 
@@ -64,20 +66,22 @@ export class OpenStep {
   }
 
   startCall(callId: string, toolName: string): void {
-    if (this.#callOf(callId)) return
+    if (this.#calls.has(callId)) return
     this.#endPart()
     this.begin()
-    this.#parts.push({ type: 'call', callId, toolName })
+    const call: ToldCall = { type: 'call', callId, toolName }
+    this.#parts.push(call)
+    this.#calls.set(callId, call)
     this.#tell({ type: 'call-start', callId, toolName })
   }
 
   writeCall(callId: string, delta: string): void {
-    if (this.#callOf(callId)) this.#tell({ type: 'call-delta', callId, delta })
+    if (this.#calls.has(callId)) this.#tell({ type: 'call-delta', callId, delta })
   }
 
   /** Of a call whose message does not stand yet it is told again when that stands. */
   progress(callId: string, update: TurnUpdate): void {
-    const part = this.#callOf(callId)
+    const part = this.#calls.get(callId)
     if (!part) return
     if (!this.message) part.progress = update
     this.#tell(update)
@@ -85,9 +89,10 @@ export class OpenStep {
 
   /** All parts are taken back. Returns the ids of its calls. */
   reset(): readonly string[] {
-    const calls = this.#parts.flatMap((part) => (part.type === 'call' ? [part.callId] : []))
+    const calls = [...this.#calls.keys()]
     if (!this.isEmpty) this.#tell({ type: 'step-reset' })
     this.#parts = []
+    this.#calls.clear()
     this.#open = undefined
     this.message = undefined
     this.messageId = undefined
@@ -140,13 +145,8 @@ export class OpenStep {
   #callStands(call: ToolCall): void {
     this.startCall(call.id, call.name)
     this.#tell({ type: 'call', call })
-    const progress = this.#callOf(call.id)?.progress
+    const progress = this.#calls.get(call.id)?.progress
     if (progress) this.#tell(progress)
-  }
-
-  #callOf(callId: string): ToldCall | undefined {
-    for (const part of this.#parts) if (part.type === 'call' && part.callId === callId) return part
-    return undefined
   }
 
   /** Whether the parts that were told are the first of these; the last may have been told in part. */
