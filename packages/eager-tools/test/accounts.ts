@@ -1,4 +1,4 @@
-/** The events of a run as H16 compares them: without what eager execution may change. */
+/** The events of a run that eager tools must not change. */
 
 import type { AgentEvent } from '@meanwhile/core'
 
@@ -29,7 +29,7 @@ interface Story {
 /** Warnings of single calls, which come when they are committed: the result tells of them. */
 const LATE: ReadonlySet<string> = new Set(['compensation-failed', 'effect-failed'])
 
-/** Throws if a provisional call is told of in another order than B8 says. */
+/** Throws if the events of a provisional call are in the wrong order. */
 export function accounts(events: readonly AgentEvent[]): Accounts {
   const stories: Story[] = []
   const others: string[] = []

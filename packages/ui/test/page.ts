@@ -103,7 +103,7 @@ const COMPARED = [
   'preliminary',
 ]
 
-/** What UI2 compares of messages, and the metadata. */
+/** The parts of messages that tests compare, and their metadata. */
 export function compared(messages: readonly UIMessage[]): unknown {
   const plain = JSON.parse(JSON.stringify(messages)) as readonly UIMessage[]
   return plain.map(({ id, role, metadata, parts }) => ({

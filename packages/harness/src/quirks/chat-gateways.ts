@@ -156,7 +156,7 @@ function detail(said: object): object {
   return { type: 'reasoning.text', index: 0, format: 'anthropic-claude-v1', ...said }
 }
 
-/** C43: a finish reason in the words of what stands behind the host. */
+/** A finish reason as the provider behind the host names it. */
 function worded(word: string, finishReason: 'stop' | 'tool-calls', source: string): readonly Quirk[] {
   const events = [begin, pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }), ...end(word)]
   return [

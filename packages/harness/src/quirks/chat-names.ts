@@ -114,7 +114,7 @@ function named(id: string, title: string, source: string, ...list: readonly Piec
   return { id, wire, title, source, events: inChunks(list), expected: read, declared: { tools, expected: read } }
 }
 
-/** C48: pieces of two calls. */
+/** Pieces of two calls. */
 function shared(title: string, ...list: readonly Piece[]): Quirk {
   const tools = [
     { name: 'f', inputSchema: { type: 'object' } },

@@ -391,7 +391,7 @@ function called(...calls: readonly ExpectedCall[]): Answered {
   return { calls, finishReason: 'tool-calls' }
 }
 
-/** C5: two calls whose indexes are not 0 and 1. */
+/** Two calls whose indexes are not 0 and 1. */
 function indexed(title: string, first: number, second: number): readonly Quirk[] {
   const events: readonly QuirkEvent[] = [
     begin,
@@ -405,7 +405,7 @@ function indexed(title: string, first: number, second: number): readonly Quirk[]
   return [{ id: 'C5', wire, title, source, events, expected: calledBoth }]
 }
 
-/** C19: calls, and then another finish reason than theirs. */
+/** Calls, then a finish reason that does not belong to calls. */
 function reasoned(word: string, finishReason: 'stop' | 'tool-calls'): readonly Quirk[] {
   return [
     {

@@ -1,0 +1,18 @@
+/** The linter of `npm run lint:prose`: textlint with the rules of `.textlintrc.json`, and with two parts that only this repository has. */
+
+import { resolve } from 'node:path'
+import { createLinter, loadTextlintrc } from 'textlint'
+import { ruleNumbers } from './rule-numbers.ts'
+import { TypeScriptProse } from './typescript-prose.ts'
+
+export async function proseLinter() {
+  const config = await loadTextlintrc({ configFilePath: resolve('.textlintrc.json') })
+  const rule = { ruleId: 'rule-numbers', rule: ruleNumbers }
+  const plugin = { pluginId: 'typescript', plugin: { Processor: TypeScriptProse } }
+  return createLinter({
+    descriptor: config.shallowMerge({
+      rules: [...config.rule.toKernelRulesFormat(), rule],
+      plugins: [...config.plugin.toKernelPluginsFormat(), plugin],
+    }),
+  })
+}
