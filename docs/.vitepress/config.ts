@@ -6,7 +6,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type DefaultTheme, defineConfig } from 'vitepress'
-import { linksWithinTheSite } from './links.ts'
+import { apiSidebars } from './api-pages.ts'
+import { linksToTheApi, linksWithinTheSite } from './links.ts'
+import { slugOf } from './slug.ts'
 
 const docs = join(import.meta.dirname, '..')
 
@@ -30,57 +32,62 @@ const group = (text: string, items: DefaultTheme.SidebarItem[], collapsed?: bool
 
 const page = (text: string, link: string): DefaultTheme.SidebarItem => ({ text, link })
 
+// The order in which users ask.
 const sidebar = [
-  group('Begin', [
-    page('In five minutes', '/start'),
-    page('Concepts', '/concepts'),
-    page('Examples', '/examples/'),
-    group('Coming from …', pagesOf('migration'), true),
-  ]),
+  group('Start', [page('Get started', '/start'), page('Concepts', '/concepts'), page('Examples', '/examples/')]),
   group('Guides', [
-    page('Eager tools', '/eager-tools'),
-    page('Eager tools in the loop you have', '/drop-ins'),
-    page('The context of a run', '/context'),
-    page('Interrupt and resume', '/interrupt-and-resume'),
     page('Conversations', '/conversations'),
+    page('Chat UI', '/chat-ui'),
+    page('Interrupt and resume', '/interrupt-and-resume'),
+    page('Context of a run', '/context'),
+    page('Eager tools', '/eager-tools'),
+    page('Eager tools in your own loop', '/drop-ins'),
     page('Durable runs', '/durable'),
-    page('A chat in the browser', '/chat-ui'),
-    page('Writing middleware', '/writing-middleware'),
-    group('The bundled middleware', pagesOf('middleware'), true),
-    page('Testing with the harness', '/testing'),
+    page('Testing', '/testing'),
     page('Telemetry', '/telemetry'),
     page('Traces in Jaeger', '/jaeger'),
-    page('Bench', '/bench'),
+    page('Writing middleware', '/writing-middleware'),
+    group('Bundled middleware', pagesOf('middleware'), true),
+    group('Coming from …', pagesOf('migration'), true),
   ]),
-  group('Packages', pagesOf('packages')),
+  group('Packages', pagesOf('packages'), true),
   group('Reference', [
     page('API', '/api/'),
+    page('Bench', '/bench'),
     page('Sizes', '/sizes'),
     page('Quirks of real streams', '/quirks'),
-    page('What is where, and why', '/architecture'),
+    page('Architecture', '/architecture'),
     group('Decisions', [page('All', '/decisions/'), ...pagesOf('decisions')], true),
   ]),
 ]
 
 export default defineConfig({
   title: 'Meanwhile',
-  description: 'Agents whose tools run while the model is still speaking',
+  description: 'Agents whose tools run while the model is still streaming',
   lang: 'en',
   cleanUrls: true,
   lastUpdated: false,
+  // The sidebars of the API reference name every export: once for the site, not in each page.
+  metaChunk: true,
   ignoreDeadLinks: 'localhostLinks',
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
-  markdown: { config: linksWithinTheSite, theme: { light: 'github-light-high-contrast', dark: 'github-dark' } },
-  // The API of core is one page.
+  markdown: {
+    anchor: { slugify: slugOf },
+    config(md) {
+      linksWithinTheSite(md)
+      linksToTheApi(md)
+    },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+  },
   vite: { build: { chunkSizeWarningLimit: 2_000 } },
   themeConfig: {
     nav: [
-      page('Start', '/start'),
-      page('Eager tools', '/eager-tools'),
-      page('Examples', '/examples/'),
-      page('API', '/api/'),
-    ].map(({ text = '', link = '' }) => ({ text, link })),
-    sidebar,
+      { text: 'Get started', link: '/start' },
+      { text: 'Eager tools', link: '/eager-tools' },
+      { text: 'Examples', link: '/examples/' },
+      { text: 'API', link: '/api/', activeMatch: '^/api/' },
+    ],
+    sidebar: { ...apiSidebars, '/': sidebar },
     outline: { level: [2, 3] },
     search: { provider: 'local' },
   },
