@@ -1,42 +1,13 @@
 /** Brings a run from where it is to its next stop. It may be called at any time, by any number of workers. */
 
-import {
-  type Agent,
-  type AgentResult,
-  AnswerError,
-  type Checkpoint,
-  CheckpointConflictError,
-  CheckpointMismatchError,
-  CheckpointMissingError,
-  type CheckpointStore,
-  CheckpointStoreError,
-  CheckpointVersionError,
-  ContextError,
-  type Json,
-  messageOf,
-} from '@meanwhile/core'
-import type { Changes } from './changes.ts'
-import type { Database } from './database.ts'
+import { AgentError, type AgentResult, AnswerError, messageOf } from '@meanwhile/core'
 import type { EngineCall } from './engine.ts'
-import { type ErrorInfo, RunHandedBackError, RunPoisonedError, UnknownAgentError } from './errors.ts'
+import { type ErrorInfo, RunHandedBackError, RunPoisonedError } from './errors.ts'
 import { EventWriter } from './event-writer.ts'
-import { type Inboxes, LiveRun } from './live-run.ts'
-import type { Claim, NewRun, RunEnd, RunsTable } from './runs-table.ts'
-
-/** What all work on runs in a process shares. */
-export interface Workshop {
-  readonly database: Database
-  readonly runs: RunsTable
-  readonly store: CheckpointStore
-  readonly changes: Changes
-  readonly inboxes: Inboxes
-  readonly agents: ReadonlyMap<string, Agent>
-  /** Milliseconds that an event may wait for others; undefined: no events are written. */
-  readonly eventsEvery: number | undefined
-  readonly maxAttempts: number
-  contextOf(run: NewRun): Promise<unknown>
-  isAgain(error: unknown, attempt: number): boolean
-}
+import { LiveRun } from './live-run.ts'
+import type { Claim, RunEnd } from './runs-table.ts'
+import { tellStop } from './stopped-run.ts'
+import { agentOf, storedCheckpoint, type Workshop } from './workshop.ts'
 
 /** A worker, as the runs at work in it know it. */
 export interface Bench {
@@ -58,6 +29,8 @@ export async function advance(shop: Workshop, bench: Bench, id: string, call: En
     try {
       const claim = await shop.runs.claim(id)
       goesOn = claim !== undefined && (await stretch(shop, live, claim, signal))
+      // Before readers hear of the stop. If a listener fails, the engine calls again.
+      if (!goesOn) await tellStop(shop, id, claim && live.outcome && { attempts: claim.attempt, ...live.outcome })
     } finally {
       unwatch()
       bench.live.delete(live)
@@ -79,6 +52,7 @@ async function stretch(shop: Workshop, live: LiveRun, claim: Claim, signal: Abor
     const result = await play(shop, live, claim, events, signal)
     if (result === 'waits') return await waits(shop, claim, events)
     if (result.checkpointError) throw result.checkpointError
+    live.outcome = result
     if (result.status === 'interrupted')
       return await waits(
         shop,
@@ -94,6 +68,9 @@ async function stretch(shop: Workshop, live: LiveRun, claim: Claim, signal: Abor
     await runs.settle(claim, { status: result.status }, live.read)
     return false
   } catch (error) {
+    if (error instanceof AnswerError) events?.push({ type: 'run-stopped', status: 'interrupted', error: infoOf(error) })
+    else if (error instanceof AgentError)
+      live.outcome = { status: 'failed', messages: error.messages, usage: error.usage }
     await events?.end()
     if (signal.aborted || error instanceof RunHandedBackError) throw error
     if (error instanceof AnswerError) {
@@ -115,8 +92,7 @@ async function play(
   signal: AbortSignal,
 ): Promise<AgentResult | 'waits'> {
   const { id, conversationId, rerun } = claim
-  const agent = shop.agents.get(claim.agent)
-  if (!agent) throw new UnknownAgentError(id, claim.agent, [...shop.agents.keys()])
+  const agent = agentOf(shop, claim)
   const checkpoint = await storedCheckpoint(shop.store, id)
   const asked = checkpoint.interrupts.map((one) => one.id)
   const answers = await shop.runs.answers(id, asked)
@@ -171,53 +147,4 @@ function failed(error: unknown): RunEnd {
 
 function infoOf(error: unknown): ErrorInfo {
   return { name: error instanceof Error ? error.name : 'Error', message: messageOf(error) }
-}
-
-/** The checkpoint as it is stored: the agent checks it. @throws {CheckpointMissingError} There is none. */
-export async function storedCheckpoint(store: CheckpointStore, id: string): Promise<Checkpoint> {
-  const checkpoint = await store.load(id)
-  if (!isCheckpoint(checkpoint)) throw new CheckpointMissingError(id)
-  return checkpoint
-}
-
-export function isCheckpoint(value: unknown): value is Checkpoint {
-  return typeof value === 'object' && value !== null && 'interrupts' in value && Array.isArray(value.interrupts)
-}
-
-/** Another worker has the run, or can do what this one cannot: the run itself has not failed. */
-export function isForAnother(error: unknown): boolean {
-  return (
-    error instanceof CheckpointConflictError ||
-    error instanceof CheckpointStoreError ||
-    error instanceof CheckpointMismatchError ||
-    error instanceof CheckpointVersionError ||
-    error instanceof UnknownAgentError
-  )
-}
-
-/** @throws {ContextError} It cannot be made. */
-export async function madeContext(
-  make: ((run: ContextRequest) => unknown) | undefined,
-  { id, agent, conversationId, data }: NewRun,
-): Promise<unknown> {
-  try {
-    return await make?.({
-      id,
-      agent,
-      ...(conversationId !== undefined && { conversationId }),
-      ...(data !== undefined && { data }),
-    })
-  } catch (cause) {
-    throw new ContextError([{ path: '', message: messageOf(cause) }], { cause })
-  }
-}
-
-/** What a context is made from. */
-export interface ContextRequest {
-  readonly id: string
-  /** The agent's name. */
-  readonly agent: string
-  readonly conversationId?: string
-  /** What `start` was given. */
-  readonly data?: Json
 }

@@ -16,31 +16,17 @@ import {
   UnknownInterruptError,
   type UserMessage,
 } from '@meanwhile/core'
-import {
-  advance,
-  type Bench,
-  type ContextRequest,
-  isCheckpoint,
-  isForAnother,
-  madeContext,
-  storedCheckpoint,
-  type Workshop,
-} from './advance.ts'
+import { advance, type Bench } from './advance.ts'
 import { Changes } from './changes.ts'
 import { Database, type PostgresPool } from './database.ts'
 import type { DurableRun } from './durable-run.ts'
 import type { Engine, WakeOptions } from './engine.ts'
-import {
-  NothingToRetryError,
-  RunCancelledError,
-  RunFailedError,
-  RunIdError,
-  RunIdTakenError,
-  UnknownAgentError,
-} from './errors.ts'
+import { NothingToRetryError, RunCancelledError, RunFailedError, RunIdError, RunIdTakenError } from './errors.ts'
 import { EventReader, type ReadEvent, type ReadOptions } from './event-reader.ts'
 import { Inboxes, type LiveRun } from './live-run.ts'
 import { RunsTable } from './runs-table.ts'
+import { type OnStopped, resultOf } from './stopped-run.ts'
+import { agentOf, type ContextRequest, isCheckpoint, isForAnother, madeContext, type Workshop } from './workshop.ts'
 
 export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent[]> {
   /** Each has a name of its own, by which `start` and all workers know it. */
@@ -77,6 +63,8 @@ export interface StartOptions extends WakeOptions {
 
 /** `Output`: what the `output` schemas of the agents return. */
 export interface DurableRuns<Output = unknown> {
+  /** The names of its agents. */
+  readonly agents: readonly string[]
   /**
    * Resolves when the run is stored and the engine knows of it. If there is a run of the agent under the id, its input stands, and it is
    * woken: so whoever does not know whether a start has succeeded may start again.
@@ -121,10 +109,16 @@ export interface DurableRuns<Output = unknown> {
    * @throws {CursorError} `after` is no cursor.
    */
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent>
-  /** Deletes the run and its checkpoint. If it is at work, it stops at its next save. Deleting nothing is no error. */
+  /** Deletes the run and its checkpoint. If it is at work, it stops. Deleting nothing is no error. */
   delete(id: string): Promise<void>
   /** Deletes runs that ended before a time (epoch milliseconds, or a `Date`), with their checkpoints. Returns how many there were. */
   prune(options: { readonly olderThan: Date | number }): Promise<number>
+  /**
+   * Calls `listener` in the worker each time a run has stopped: it has ended, or it waits for an answer. The engine keeps a stop until all listeners of the
+   * worker have resolved, also if the process dies meanwhile, so a listener may hear of a stop more than once. Each worker needs the same
+   * listeners. Returns a function that removes the listener.
+   */
+  onStopped(listener: OnStopped): () => void
   /** Begins to advance runs in this process, at most `concurrency` at a time; default 10. */
   work(options?: { readonly concurrency?: number }): Promise<DurableWorker>
 }
@@ -150,6 +144,7 @@ export function durableRuns<const Agents extends readonly Agent[]>(
 }
 
 class Runs<Output> implements DurableRuns<Output> {
+  readonly agents: readonly string[]
   readonly #shop: Workshop
   readonly #engine: Engine
   readonly #reader: EventReader
@@ -160,6 +155,7 @@ class Runs<Output> implements DurableRuns<Output> {
     const changes = new Changes(database)
     const runs = new RunsTable(database)
     const inboxes = new Inboxes()
+    this.agents = agents.flatMap(({ name }) => name ?? [])
     this.#engine = engine
     this.#reader = new EventReader(database, runs, changes)
     this.#shop = {
@@ -169,6 +165,7 @@ class Runs<Output> implements DurableRuns<Output> {
       inboxes,
       store,
       agents: new Map(agents.map((agent) => [agent.name ?? '', inboxes.readerOf(agent)])),
+      listeners: new Set(),
       eventsEvery: events === false ? undefined : (events.every ?? 25),
       maxAttempts,
       contextOf: (run) => madeContext(context, run),
@@ -180,7 +177,7 @@ class Runs<Output> implements DurableRuns<Output> {
     checkOptions('start', options, { id: 'runId', conversationId: '', data: '', priority: '', delay: '' })
     const { id = crypto.randomUUID(), conversationId, data, priority, delay } = options
     checkId(id)
-    const agent = this.#agent(id, name)
+    const agent = agentOf(this.#shop, { id, agent: name })
     const run = { id, agent: name, conversationId, data }
     if (!(await this.#isThere(id, name))) {
       try {
@@ -218,9 +215,11 @@ class Runs<Output> implements DurableRuns<Output> {
   async cancel(id: string, { at = 'now' }: { readonly at?: CancelMode } = {}): Promise<void> {
     if (!MODES.includes(at)) throw new ConfigError('at', `must be one of ${MODES.join(', ')}`)
     const { runs, changes } = this.#shop
-    await runs.known(id)
+    const { status } = await runs.known(id)
     await runs.cancel(id, at)
     changes.tell(id)
+    // No worker has it: those who listen for stops hear of this one by a worker, too.
+    if (status !== 'running') await this.#wake(id)
   }
 
   async retry(id: string, { rerun }: { readonly rerun?: readonly Effect[] } = {}): Promise<void> {
@@ -247,16 +246,7 @@ class Runs<Output> implements DurableRuns<Output> {
     const end = await this.#reader.end(id, signal)
     if (end.status === 'cancelled') throw new RunCancelledError(id)
     if (end.error) throw new RunFailedError(id, end.error)
-    const { runs, store, contextOf } = this.#shop
-    const run = await runs.known(id)
-    const context = await contextOf(run)
-    const checkpoint = await storedCheckpoint(store, id)
-    const agent = this.#agent(id, run.agent) as Agent<Output>
-    const options = { checkpoints: store, ...(signal && { signal }), ...(context !== undefined && { context }) }
-    const result = await agent.resume(checkpoint, {}, options).result
-    if (result.status !== 'completed')
-      throw new RunFailedError(id, { name: 'Error', message: `it is ${result.status}` })
-    return result
+    return (await resultOf(this.#shop, await this.#shop.runs.known(id), signal)) as CompletedResult<Output>
   }
 
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent> {
@@ -277,6 +267,12 @@ class Runs<Output> implements DurableRuns<Output> {
       count += pruned
       if (pruned === 0) return count
     }
+  }
+
+  onStopped(listener: OnStopped): () => void {
+    const { listeners } = this.#shop
+    listeners.add(listener)
+    return () => listeners.delete(listener)
   }
 
   async work({ concurrency = 10 }: { readonly concurrency?: number } = {}): Promise<DurableWorker> {
@@ -308,12 +304,6 @@ class Runs<Output> implements DurableRuns<Output> {
         }
       },
     }
-  }
-
-  #agent(id: string, name: string): Agent {
-    const agent = this.#shop.agents.get(name)
-    if (!agent) throw new UnknownAgentError(id, name, [...this.#shop.agents.keys()])
-    return agent
   }
 
   /** @throws {RunIdTakenError} */

@@ -8,7 +8,7 @@ import { CursorError } from './errors.ts'
 import type { RunEnd, RunsTable } from './runs-table.ts'
 
 export interface ReadEvent {
-  /** Give it as `after` to go on behind this event. */
+  /** Give it as `after` to go on behind this event: two numbers with a point between them, which grow from event to event. */
   readonly cursor: string
   readonly event: AgentEvent | RunStopped
 }
@@ -16,6 +16,8 @@ export interface ReadEvent {
 export interface ReadOptions {
   /** A cursor: reads what comes behind it. Default: from the beginning. */
   readonly after?: string
+  /** `false`: ends behind the events that are stored by now. Default `true`: waits for more, as long as the run lives. */
+  readonly follow?: boolean
   /** Aborted: the reader ends with its reason. The run goes on. */
   readonly signal?: AbortSignal
 }
@@ -43,15 +45,18 @@ export class EventReader {
     this.#changes = changes
   }
 
-  async *read(id: string, { after, signal }: ReadOptions = {}): AsyncGenerator<ReadEvent, void, undefined> {
+  async *read(
+    id: string,
+    { after, follow = true, signal }: ReadOptions = {},
+  ): AsyncGenerator<ReadEvent, void, undefined> {
     const from = after === undefined ? { done: 0, seq: 0, index: 0, isEnd: false } : placeOf(id, after)
     let { done, isEnd } = from
     signal?.throwIfAborted()
-    const tail = this.#join(id, done)
+    const tail = follow ? this.#join(id, done) : undefined
     try {
       for (;;) {
-        const { version, end } = tail
-        const batches = await tail.after(done)
+        const { version = 0, end } = tail ?? {}
+        const batches = await (tail ? tail.after(done) : fetched(this.#database, id, done))
         for (const { seq, events } of batches) {
           isEnd = false
           for (const [index, event] of events.entries()) {
@@ -62,6 +67,7 @@ export class EventReader {
           done = seq
         }
         if (batches.length > 0) continue
+        if (!tail) return
         if (end) {
           if (!isEnd) yield { cursor: `${done}.end`, event: { type: 'run-stopped', ...end } }
           return
@@ -69,7 +75,7 @@ export class EventReader {
         await tail.changed(version, signal)
       }
     } finally {
-      this.#leave(id, tail)
+      if (tail) this.#leave(id, tail)
     }
   }
 
@@ -141,7 +147,7 @@ class Tail {
   }
 
   async after(seq: number): Promise<readonly Batch[]> {
-    if (seq < this.#from) return await this.#fetch(seq)
+    if (seq < this.#from) return await fetched(this.#database, this.#id, seq)
     return this.#batches.filter((batch) => batch.seq > seq)
   }
 
@@ -193,7 +199,7 @@ class Tail {
       const end = await this.#runs.end(this.#id)
       let hasMore = true
       while (hasMore) {
-        const batches = await this.#fetch(this.#batches.at(-1)?.seq ?? this.#from)
+        const batches = await fetched(this.#database, this.#id, this.#batches.at(-1)?.seq ?? this.#from)
         hasMore = batches.length === PAGE
         if (batches.length > 0) this.#add(batches)
       }
@@ -213,14 +219,15 @@ class Tail {
     this.version++
     for (const one of this.#waiting) one.resolve()
   }
+}
 
-  async #fetch(after: number): Promise<readonly Batch[]> {
-    const rows = await this.#database.query(
-      `SELECT seq, batch FROM ${this.#database.table('events')} WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT ${PAGE}`,
-      [this.#id, after],
-    )
-    return rows.map(({ seq, batch }) => ({ seq: Number(seq), events: JSON.parse(String(batch)) }))
-  }
+/** The next batches behind this number. */
+async function fetched(database: Database, id: string, after: number): Promise<readonly Batch[]> {
+  const rows = await database.query(
+    `SELECT seq, batch FROM ${database.table('events')} WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT ${PAGE}`,
+    [id, after],
+  )
+  return rows.map(({ seq, batch }) => ({ seq: Number(seq), events: JSON.parse(String(batch)) }))
 }
 
 /** All batches up to `done` are read, and of that with `seq` so many events. */

@@ -1,4 +1,3 @@
-export type { ContextRequest } from './advance.ts'
 export {
   durableSchema,
   type PostgresConnection,
@@ -31,3 +30,5 @@ export {
   UnknownRunError,
 } from './errors.ts'
 export type { ReadEvent, ReadOptions } from './event-reader.ts'
+export type { OnStopped, RunOutcome, StoppedRun } from './stopped-run.ts'
+export type { ContextRequest } from './workshop.ts'

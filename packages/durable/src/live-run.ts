@@ -1,9 +1,12 @@
 /** A run at work in this process: it does what others ask of it in the database. */
 
 import { type Agent, type AgentRun, type CancelMode, type Cell, type Middleware, runLocal } from '@meanwhile/core'
-import type { Claim, RunsTable } from './runs-table.ts'
+import type { Claim, Orders, RunsTable } from './runs-table.ts'
+import type { KnownOutcome } from './stopped-run.ts'
 
 export class LiveRun {
+  /** What it has come to, once it has stopped. */
+  outcome: KnownOutcome | undefined
   readonly #runs: RunsTable
   readonly #id: string
   #run: AgentRun | undefined
@@ -74,10 +77,11 @@ export class LiveRun {
     while (this.#isStale) {
       this.#isStale = false
       // If the database fails, the next change or the clock asks again.
-      const orders = await this.#runs.orders(this.#id).catch(() => undefined)
-      if (orders?.cancel) {
+      const orders = await this.#runs.orders(this.#id).catch(() => NONE)
+      // A run that was deleted stops, too.
+      if (!orders || orders.cancel) {
         this.#isCancelled = true
-        this.#cancel(orders.cancel)
+        this.#cancel(orders?.cancel ?? 'now')
       }
       if (orders && this.#place && orders.sent > this.#place.value) await this.#take().catch(() => undefined)
     }
@@ -102,6 +106,8 @@ export class LiveRun {
     }
   }
 }
+
+const NONE: Orders = { sent: 0 }
 
 /** Lets the runs of agents find what is sent to them: `place` of a run is a cell that only middleware can reach. */
 export class Inboxes {

@@ -1,0 +1,92 @@
+/** What all work on runs in a process shares. */
+
+import {
+  type Agent,
+  type Checkpoint,
+  CheckpointConflictError,
+  CheckpointMismatchError,
+  CheckpointMissingError,
+  type CheckpointStore,
+  CheckpointStoreError,
+  CheckpointVersionError,
+  ContextError,
+  type Json,
+  messageOf,
+} from '@meanwhile/core'
+import type { Changes } from './changes.ts'
+import type { Database } from './database.ts'
+import { UnknownAgentError } from './errors.ts'
+import type { Inboxes } from './live-run.ts'
+import type { NewRun, RunsTable } from './runs-table.ts'
+import type { OnStopped } from './stopped-run.ts'
+
+export interface Workshop {
+  readonly database: Database
+  readonly runs: RunsTable
+  readonly store: CheckpointStore
+  readonly changes: Changes
+  readonly inboxes: Inboxes
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly listeners: Set<OnStopped>
+  /** Milliseconds that an event may wait for others; undefined: no events are written. */
+  readonly eventsEvery: number | undefined
+  readonly maxAttempts: number
+  contextOf(run: NewRun): Promise<unknown>
+  isAgain(error: unknown, attempt: number): boolean
+}
+
+/** @throws {UnknownAgentError} This process does not have it. */
+export function agentOf({ agents }: Workshop, { id, agent: name }: Pick<NewRun, 'id' | 'agent'>): Agent {
+  const agent = agents.get(name)
+  if (!agent) throw new UnknownAgentError(id, name, [...agents.keys()])
+  return agent
+}
+
+/** The checkpoint as it is stored: the agent checks it. @throws {CheckpointMissingError} There is none. */
+export async function storedCheckpoint(store: CheckpointStore, id: string): Promise<Checkpoint> {
+  const checkpoint = await store.load(id)
+  if (!isCheckpoint(checkpoint)) throw new CheckpointMissingError(id)
+  return checkpoint
+}
+
+export function isCheckpoint(value: unknown): value is Checkpoint {
+  return typeof value === 'object' && value !== null && 'interrupts' in value && Array.isArray(value.interrupts)
+}
+
+/** Another worker has the run, or can do what this one cannot: the run itself has not failed. */
+export function isForAnother(error: unknown): boolean {
+  return (
+    error instanceof CheckpointConflictError ||
+    error instanceof CheckpointStoreError ||
+    error instanceof CheckpointMismatchError ||
+    error instanceof CheckpointVersionError ||
+    error instanceof UnknownAgentError
+  )
+}
+
+/** @throws {ContextError} It cannot be made. */
+export async function madeContext(
+  make: ((run: ContextRequest) => unknown) | undefined,
+  { id, agent, conversationId, data }: NewRun,
+): Promise<unknown> {
+  try {
+    return await make?.({
+      id,
+      agent,
+      ...(conversationId !== undefined && { conversationId }),
+      ...(data !== undefined && { data }),
+    })
+  } catch (cause) {
+    throw new ContextError([{ path: '', message: messageOf(cause) }], { cause })
+  }
+}
+
+/** What a context is made from. */
+export interface ContextRequest {
+  readonly id: string
+  /** The agent's name. */
+  readonly agent: string
+  readonly conversationId?: string
+  /** What `start` was given. */
+  readonly data?: Json
+}
