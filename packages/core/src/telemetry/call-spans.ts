@@ -142,7 +142,7 @@ export function endCallSpans(scope: Scope, call: CallFacts, compensated?: boolea
   const answers = scope.answers.get(call) ?? []
   scope.answers.delete(call)
   const executions = call.executions.splice(0)
-  if (answers.length + executions.length === 0) return
+  if (answers.length + executions.length === 0 || (!scope.tracing && !scope.instruments)) return
   const fates = executions.map((execution) => endExecution(scope, call, execution, compensated))
   const fate = fates.at(-1) ?? fateOf(call, call.message?.isError)
   for (const end of answers) end(fate, reasonOf(call))

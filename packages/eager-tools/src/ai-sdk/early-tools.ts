@@ -42,11 +42,15 @@ export function earlyTool(
   const effect = declared.get(name)
   if (!effect) return undefined
   let context: unknown
+  const checkedWithContext = async (written: unknown) => {
+    context = await valid(tool.contextSchema, context)
+    return valid(tool.inputSchema, written)
+  }
   return {
     ...effect,
-    async check(written) {
-      context = await valid(tool.contextSchema, step.toolsContext[name])
-      return valid(tool.inputSchema, written)
+    check(written) {
+      context = step.toolsContext[name]
+      return tool.contextSchema === undefined ? valid(tool.inputSchema, written) : checkedWithContext(written)
     },
     start: (input, { id, signal }) =>
       tool.execute?.(input, {
@@ -78,14 +82,20 @@ export function joining(
   })
 }
 
-async function valid(schema: Schema | undefined, value: unknown): Promise<unknown> {
+/** Returns what the schema makes of the value, or a promise of it. The promise rejects if the schema does not accept the value. */
+function valid(schema: Schema | undefined, value: unknown): unknown {
   if (schema === undefined) return value
   const { validate } = asSchema(schema)
-  if (!validate) return value
+  return validate ? accepted(validate, value) : value
+}
+
+async function accepted(validate: Validate, value: unknown): Promise<unknown> {
   const result = await validate(value)
   if (!result.success) throw result.error
   return result.value
 }
+
+type Validate = NonNullable<ReturnType<typeof asSchema>['validate']>
 
 function timeoutOf(timeout: SdkOptions['timeout'], name: string): number | undefined {
   return typeof timeout === 'object' ? (timeout.tools?.[`${name}Ms`] ?? timeout.toolMs) : undefined

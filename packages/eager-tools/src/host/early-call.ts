@@ -16,7 +16,7 @@ export interface EarlyHost {
   readonly telemetry: Telemetry
   /** What its span nests under. */
   readonly parent: Parameters<Telemetry['around']>[1]
-  /** Aborts all that the host does. */
+  /** Aborts all that the host does. Whoever makes the calls follows it for them. */
   readonly signal: AbortSignal | undefined
   /** Enters the surroundings in which the host would call the function. */
   enter<Result>(work: () => Result): Result
@@ -141,9 +141,7 @@ export class EarlyCall implements CallFacts {
 
   /** Calls the function. What it throws is kept for the host. */
   begin(): void {
-    const { telemetry, parent, signal, enter } = this.#host
-    const abort = () => this.#abort(signal?.reason)
-    const unfollow = signal ? follow(signal, abort) : undefined
+    const { telemetry, parent, enter } = this.#host
     const queued = (performance.now() - this.#evidenceAt) / 1000
     const work = enter(() =>
       telemetry.around<'execution', unknown>('execution', parent, {
@@ -181,7 +179,6 @@ export class EarlyCall implements CallFacts {
         () => undefined,
       )
       .then(() => {
-        unfollow?.()
         this.#free()
         return this.#end()
       })
@@ -191,8 +188,9 @@ export class EarlyCall implements CallFacts {
   take(signal?: AbortSignal): Promise<unknown> | AsyncIterable<unknown> {
     this.state = { ...this.state, fate: 'committed' }
     this.#tellTaken()
-    if (signal) {
-      const abort = () => this.#abort(signal.reason)
+    // The host's own signal is followed for the whole step.
+    if (signal && signal !== this.#host.signal && !this.settled) {
+      const abort = () => this.abort(signal.reason)
       const unfollow = follow(signal, abort)
       if (signal.aborted) abort()
       void this.#work.then(unfollow)
@@ -201,11 +199,16 @@ export class EarlyCall implements CallFacts {
     return this.#result?.read() ?? Promise.reject(new Error('the call has not begun'))
   }
 
+  /** Aborts the function, unless it has settled. */
+  abort(reason: unknown): void {
+    if (!this.settled) this.#controller.abort(reason)
+  }
+
   /** Nobody will ask for it. */
   discard(cause: DiscardCause, reason: unknown): void {
     if (this.state.fate !== 'provisional') return
     this.state = { ...this.state, fate: 'discarded', cause }
-    this.#abort(reason)
+    this.abort(reason)
     this.#result?.drop()
     if (this.started === undefined) this.#isOver = true
     else if (this.settled) this.#work = this.#work.then(() => this.#end())
@@ -220,11 +223,6 @@ export class EarlyCall implements CallFacts {
   /** Resolves when it is over, undone if that was due. Never rejects. */
   async over(): Promise<void> {
     await this.#work
-  }
-
-  /** A function that has settled is not aborted any more. */
-  #abort(reason: unknown): void {
-    if (!this.settled) this.#controller.abort(reason)
   }
 
   #called(): unknown {

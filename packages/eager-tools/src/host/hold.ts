@@ -2,7 +2,7 @@
 
 import { unref } from './unref.ts'
 
-/** Milliseconds. */
+/** Milliseconds, unless a user says otherwise. */
 const HOLD = 30_000
 /** Beyond so many milliseconds a timer fires at once. */
 const LONGEST = 2 ** 31 - 1
@@ -14,8 +14,8 @@ export class Hold {
   #timer: ReturnType<typeof setTimeout> | undefined
 
   /** `over` is called `ms` after the last thing that was heard, unless it has ended by then. */
-  constructor(ms: number = HOLD, over: () => void) {
-    this.#ms = ms
+  constructor(ms: number | undefined, over: () => void) {
+    this.#ms = ms ?? HOLD
     this.#over = over
   }
 

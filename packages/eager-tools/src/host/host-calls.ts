@@ -54,7 +54,8 @@ export class HostCalls {
   #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
-  #unfollow: () => void = () => undefined
+  /** Ends what {@link HostCalls.#followHost} has begun. */
+  #unfollow: (() => void) | undefined
 
   constructor(loop: EagerLoop, run: HostRun, options: HostStep) {
     this.#loop = loop
@@ -123,9 +124,8 @@ export class HostCalls {
     if (this.#stage !== 'streaming') return
     this.#stage = 'failed'
     this.#hold.heard()
-    const { signal } = this.#options
-    if (signal?.aborted) void this.release()
-    else if (signal) this.#unfollow = follow(signal, () => void this.release('stream_error'))
+    if (this.#options.signal?.aborted) void this.release()
+    else this.#followHost()
   }
 
   /**
@@ -135,7 +135,6 @@ export class HostCalls {
   again(): boolean {
     if (this.#stage === 'stood') void this.release()
     if (this.#stage === 'over') return false
-    this.#unfollow()
     this.#stage = 'streaming'
     this.#early.clear()
     this.#response = undefined
@@ -181,6 +180,7 @@ export class HostCalls {
     const stage = this.#stage
     if (stage !== 'over') this.#end(stage, cause ?? this.#causeOf(stage), reason)
     await Promise.all(this.#early.begun.map((early) => early.over()))
+    this.#unfollow?.()
   }
 
   #causeOf(stage: Stage): DiscardCause {
@@ -191,7 +191,6 @@ export class HostCalls {
   #end(stage: Stage, cause: DiscardCause, given: unknown): void {
     this.#stage = 'over'
     this.#early.clear()
-    this.#unfollow()
     this.#hold.end()
     const isAsked = stage === 'stood' && !this.#options.signal?.aborted ? this.#isAsked : undefined
     const early = this.#early.begun
@@ -308,8 +307,19 @@ export class HostCalls {
       },
       this.#host,
     )
+    this.#followHost()
     this.#early.add(early)
     if (this.#early.begun.length > 0) this.#hold.begin()
+  }
+
+  /** The host's signal aborts what is at work, and ends a step whose response has failed. One listener for all calls of the step. */
+  #followHost(): void {
+    const { signal } = this.#options
+    if (!signal || this.#unfollow) return
+    this.#unfollow = follow(signal, () => {
+      for (const early of this.#early.begun) early.abort(signal.reason)
+      if (this.#stage === 'failed') void this.release('stream_error')
+    })
   }
 
   get #host(): EarlyHost {

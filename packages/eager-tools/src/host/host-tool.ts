@@ -62,8 +62,15 @@ function passing(check: EarlyTool['check']): Tool<HostInput>['input'] {
     '~standard': {
       version: 1,
       vendor: 'host',
-      validate: async (written) => ({ value: { written, value: check ? await check(written) : written } }),
+      validate(written) {
+        const value = check ? check(written) : written
+        return value instanceof Promise ? value.then((value) => passed(written, value)) : passed(written, value)
+      },
       jsonSchema: { input: () => ({ type: 'object' }) },
     },
   }
+}
+
+function passed(written: unknown, value: unknown): { readonly value: HostInput } {
+  return { value: { written, value } }
 }

@@ -22,10 +22,9 @@ export function copyOf(value: unknown): unknown {
   if (value instanceof Set) return new Set([...value].map(copyOf))
   if (Array.isArray(value)) return value.map(copyOf)
   if (!isPlain(value)) return value
-  const copy: object = Object.create(Object.getPrototypeOf(value))
-  for (const [key, member] of Object.entries(value))
-    Object.defineProperty(copy, key, { value: copyOf(member), writable: true, enumerable: true, configurable: true })
-  return copy
+  // Each member is defined, not assigned: one of them may be called `__proto__`.
+  const copy: object = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyOf(member)]))
+  return Object.getPrototypeOf(value) === null ? Object.setPrototypeOf(copy, null) : copy
 }
 
 function isObject(value: unknown): value is object {
