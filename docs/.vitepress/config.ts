@@ -67,8 +67,6 @@ export default defineConfig({
   lang: 'en',
   cleanUrls: true,
   lastUpdated: false,
-  // The sidebars of the API reference name every export: once for the site, not in each page.
-  metaChunk: true,
   ignoreDeadLinks: 'localhostLinks',
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
   markdown: {
