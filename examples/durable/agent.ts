@@ -51,8 +51,14 @@ export const pool = new Pool({ connectionString: url })
 // The pool replaces a connection that is lost. Without a listener it would end the process.
 pool.on('error', (error) => console.error(error.message))
 
-// The look for dead workers is every second here; every minute is the default of pg-boss.
-export const boss = new PgBoss({ connectionString: url, superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 })
+export const boss = new PgBoss({
+  connectionString: url,
+  // PostgreSQL tells a worker of a run at once.
+  useListenNotify: true,
+  // The look for dead workers is every second here; every minute is the default of pg-boss.
+  superviseIntervalSeconds: 1,
+  monitorIntervalSeconds: 1,
+})
 boss.on('error', (error) => console.error(error.message))
 
 const warden = createAgent({ name: 'warden', model, tools: [measure, warn], middleware: [eagerTools()] })

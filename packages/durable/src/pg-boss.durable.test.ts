@@ -3,7 +3,8 @@ import { PgBoss } from 'pg-boss'
 import { expect, test } from 'vitest'
 import { testDatabase } from '../test/database.ts'
 import { driverTests } from '../test/driver-tests.ts'
-import { pgBossEngine } from './pg-boss.ts'
+import type { Engine } from './engine.ts'
+import { type PgBossOptions, pgBossEngine } from './pg-boss.ts'
 import { engineContract } from './testing.ts'
 
 const database = testDatabase()
@@ -34,5 +35,45 @@ for (const { name, run } of contract) {
     await expect(run()).resolves.toBeUndefined()
   })
 }
+
+/** When calls came, in milliseconds after the first wake. */
+async function timesOfCalls(
+  options: PgBossOptions,
+  wakes: (engine: Engine) => Promise<void>,
+): Promise<readonly number[]> {
+  const boss = new PgBoss({ connectionString: await createDatabase(database.url), max: 4, useListenNotify: true })
+  boss.on('error', () => {})
+  try {
+    const engine = pgBossEngine(boss, options)
+    await engine.setUp?.()
+    const times: number[] = []
+    const worker = await engine.work(
+      async () => {
+        times.push(Date.now() - begun)
+      },
+      { concurrency: 2 },
+    )
+    // Its first look finds nothing.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const begun = Date.now()
+    await wakes(engine)
+    await expect.poll(() => times.length, { timeout: 40_000 }).toBe(1)
+    await worker.stop()
+    return times
+  } finally {
+    await boss.stop({ graceful: false })
+  }
+}
+
+test('a pg-boss that listens takes a run at once, however seldom it looks at its queue (DU7)', async () => {
+  const [first] = await timesOfCalls({ pollingIntervalSeconds: 20 }, (engine) => engine.wake('run'))
+  expect(first).toBeLessThan(10_000)
+})
+
+test('a pg-boss that listens looks at its queue as often as one that does not, so a delay ends in time (DU7)', async () => {
+  const [first] = await timesOfCalls({}, (engine) => engine.wake('run', { delay: 1_000 }))
+  expect(first).toBeGreaterThan(900)
+  expect(first).toBeLessThan(10_000)
+})
 
 driverTests('pg-boss', database)

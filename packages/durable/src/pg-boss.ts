@@ -9,7 +9,7 @@ export interface PgBossOptions {
   readonly queue?: string
   /** A worker that says nothing for so long is dead. Default 10, which is the least. */
   readonly heartbeatSeconds?: number
-  /** Seconds between two looks at the queue, if no notification comes. Default 0.5, which is the least. */
+  /** Seconds between two looks at the queue, in case no notification comes. Default 0.5, which is the least. */
   readonly pollingIntervalSeconds?: number
   /**
    * How often a job is tried again after its process died or its run could not go on. Then pg-boss gives up, and `retry` of the run has to wake it.
@@ -28,7 +28,8 @@ interface Job {
 
 /**
  * Advances runs as jobs of pg-boss. It starts the given `boss`, which stays yours: call its `stop` at the end. In one process at least, pg-boss must
- * supervise, as it does by default: that process notices who has died.
+ * supervise, as it does by default: that process notices who has died. Make the `boss` of a worker with `useListenNotify: true`: then PostgreSQL tells the
+ * worker of a run at once.
  */
 export function pgBossEngine(
   boss: PgBoss,
@@ -63,6 +64,8 @@ export function pgBossEngine(
         {
           localConcurrency: concurrency,
           pollingIntervalSeconds,
+          // Nobody tells it when a delay is over.
+          notifyPollingIntervalSeconds: pollingIntervalSeconds,
           heartbeatRefreshSeconds: heartbeatSeconds / 3,
         },
         async ([job]) => {
