@@ -6,7 +6,7 @@ export default defineProject({
   test: {
     name: 'bench',
     include: ['src/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, 'src/**/*.browser.test.ts'],
+    exclude: [...configDefaults.exclude, 'src/**/*.browser.test.ts', 'src/**/*.durable.test.ts'],
     environment: 'node',
     // On a busy machine a test may take long, and is no worse for it.
     testTimeout: 20_000,

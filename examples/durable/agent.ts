@@ -53,7 +53,7 @@ pool.on('error', (error) => console.error(error.message))
 
 export const boss = new PgBoss({
   connectionString: url,
-  // PostgreSQL tells a worker of a run at once.
+  // PostgreSQL notifies a worker of a run at once.
   useListenNotify: true,
   // The look for dead workers is every second here; every minute is the default of pg-boss.
   superviseIntervalSeconds: 1,

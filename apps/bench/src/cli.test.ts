@@ -141,6 +141,12 @@ test('--threads measures what a thread costs, and nothing else', () => {
   expect(parseOptions([])).not.toHaveProperty('threads')
 })
 
+test('--durable measures what durability costs a run, and nothing else', () => {
+  expect(parseOptions(['--durable'])).toMatchObject({ durable: { runs: 20 } })
+  expect(parseOptions(['--durable', '--runs', '1'])).toMatchObject({ durable: { runs: 1 } })
+  expect(parseOptions([])).not.toHaveProperty('durable')
+})
+
 test('a device takes both the results and the report', () => {
   const nowhere = { json: '/dev/null', report: '/dev/null' }
   expect(parseOptions(['--json', nowhere.json, '--report', nowhere.report])).toMatchObject(nowhere)
@@ -187,6 +193,8 @@ test.each([
   [['--drop-ins', '--peers'], "option '--drop-ins' cannot be used with option '--peers [folder]'"],
   [['--threads', '--scenario', 'f'], "option '--threads' cannot be used with option '--scenario <ids>'"],
   [['--threads', '--json', 'x.json'], "option '--threads' cannot be used with option '--json <file>'"],
+  [['--durable', '--full'], "option '--durable' cannot be used with option '--full'"],
+  [['--durable', '--report', 'x.html'], "option '--durable' cannot be used with option '--report <file>'"],
   [['--drop-ins', '--mode', 'eager'], "option '--drop-ins' cannot be used with option '--mode <names>'"],
 ])('%j is an error that says what there is', (args, message) => {
   const { error, written } = failureOf(args)
@@ -238,6 +246,7 @@ test('--help names every option and scenario', () => {
     'peers',
     'drop-ins',
     'threads',
+    'durable',
     'base-url',
     'model',
     'key-env',

@@ -5,7 +5,7 @@ import type { OutputConfiguration } from 'commander'
 import { commandOf, contradictionIn, DEFAULT_COLLECTOR, FILES, type Given, RECORDING } from './cli/command.ts'
 import { MODES, type Mode } from './modes.ts'
 import type { ToolFacts } from './replay/tool-facts.ts'
-import { DEFAULT_RUNS, FULL_RUNS, mayShare, runsOf, THREAD_RUNS } from './run-plan.ts'
+import { DEFAULT_RUNS, DURABLE_RUNS, FULL_RUNS, mayShare, runsOf, THREAD_RUNS } from './run-plan.ts'
 import { ALL_SCENARIOS, DEFAULT_SCENARIOS, DROP_IN_SCENARIOS, SCENARIOS, type ScenarioId } from './scenarios.ts'
 import type { TransportName } from './transport.ts'
 
@@ -28,6 +28,8 @@ export interface BenchOptions {
   readonly dropIns?: true
   /** What a thread costs is measured, in so many runs of each, and nothing else. */
   readonly threads?: { readonly runs: number }
+  /** What durability costs a run is measured, with this many runs of each set-up one at a time, and nothing else. */
+  readonly durable?: { readonly runs: number }
   /** A real endpoint is measured, and nothing else. */
   readonly live?: LiveOptions
   /** Files that are written. Absent, unless they are named, if the fault matrix is run alone: it leaves those of a measured run. */
@@ -79,6 +81,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     ...(given.peers && { peers: given.peers === true ? '.' : given.peers }),
     ...(given.dropIns && { dropIns: true as const }),
     ...(given.threads && { threads: { runs: given.runs ?? THREAD_RUNS } }),
+    ...(given.durable && { durable: { runs: given.runs ?? DURABLE_RUNS } }),
     ...liveOf(given),
     ...(measures && FILES),
     ...(given.json !== undefined && { json: given.json }),

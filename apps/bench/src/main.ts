@@ -18,7 +18,7 @@ import { WORKS } from './overhead/against/works.ts'
 import { overhead } from './overhead/overhead.ts'
 import { missed, overheadTable } from './overhead/table.ts'
 import { peersTable } from './peers/table.ts'
-import { progressBar } from './progress.ts'
+import { shownParts } from './progress.ts'
 import { record } from './record.ts'
 import { type Results, UNITS } from './results.ts'
 import { SCENARIOS } from './scenarios.ts'
@@ -58,6 +58,7 @@ async function action(options: BenchOptions, signal: AbortSignal): Promise<numbe
   if (options.against !== undefined) return await costAgainst(options.against, signal)
   if (options.overhead) return await ownCost(signal)
   if (options.threads) return await threadCost(options.threads.runs, signal)
+  if (options.durable) return await durableCost(options.durable.runs, signal)
   if (options.record) return (await record({ ...options.record, signal, say: console.error })) > 0 ? 0 : 1
   return await bench(options, signal)
 }
@@ -71,29 +72,42 @@ async function ownCost(signal: AbortSignal): Promise<number> {
 
 /** 1 if core takes more CPU time than it may beside the older core in the folder. */
 async function costAgainst(folder: string, signal: AbortSignal): Promise<number> {
-  const bar = progressBar('{value} of {total} rounds · {work}')
-  bar.start(roundsOf(PLAN), 0, { work: 'building core' })
-  try {
-    const result = await against({ folder, signal, onRound: (work) => bar.increment({ work: WORKS[work].title }) })
-    bar.stop()
-    console.log(againstTable(result))
-    return missedAgainst(result).length > 0 ? 1 : 0
-  } finally {
-    bar.stop()
-  }
+  const result = await shownParts(
+    '{value} of {total} rounds · {what}',
+    { parts: roundsOf(PLAN), before: 'building core' },
+    (onPart) => against({ folder, signal, onRound: (work) => onPart(WORKS[work].title) }),
+  )
+  console.log(againstTable(result))
+  return missedAgainst(result).length > 0 ? 1 : 0
 }
 
 /** 1 if a thread costs more than it may. */
 async function threadCost(runs: number, signal: AbortSignal): Promise<number> {
-  const bar = progressBar('{value} of {total} runs')
-  bar.start(runsInAll(runs), 0)
+  const cost = await shownParts('{value} of {total} runs', { parts: runsInAll(runs) }, (onRun) =>
+    measureThreads({ runs, signal, onRun }),
+  )
+  console.log(threadsTable(cost))
+  return threadBars(cost).every(({ met }) => met) ? 0 : 1
+}
+
+/** 1 if PostgreSQL is not installed. The measurement is loaded only here, because that takes memory and time. */
+async function durableCost(runs: number, signal: AbortSignal): Promise<number> {
+  const { NoPostgresError } = await import('@meanwhile/postgres-cluster')
+  const { measureDurable, turnsIn } = await import('./durable/measure-durable.ts')
+  const { durableTable } = await import('./durable/table.ts')
+  const machine = environment()
   try {
-    const cost = await measureThreads({ runs, signal, onRun: () => bar.increment() })
-    bar.stop()
-    console.log(threadsTable(cost))
-    return threadBars(cost).every(({ met }) => met) ? 0 : 1
-  } finally {
-    bar.stop()
+    const cost = await shownParts(
+      '{value} of {total} turns · {what}',
+      { parts: turnsIn(runs), before: 'starting PostgreSQL' },
+      (onTurn) => measureDurable({ runs, signal, onTurn }),
+    )
+    console.log(durableTable(cost, { ...machine, loadAverageAfter: loadNow() }))
+    return 0
+  } catch (error) {
+    if (!(error instanceof NoPostgresError)) throw error
+    console.error(error.message)
+    return 1
   }
 }
 

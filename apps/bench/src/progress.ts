@@ -44,8 +44,23 @@ export function progressOf(plan: readonly Subject[], stream: NodeJS.WriteStream 
   }
 }
 
+/** Shows a bar while `work` runs, which calls `onPart` before each of its parts. In the format `{what}` is the name of the part. */
+export async function shownParts<Result>(
+  format: string,
+  { parts, before = '' }: { readonly parts: number; readonly before?: string },
+  work: (onPart: (what?: string) => void) => Promise<Result>,
+): Promise<Result> {
+  const bar = progressBar(format)
+  bar.start(parts, 0, { what: before })
+  try {
+    return await work((what = '') => bar.increment({ what }))
+  } finally {
+    bar.stop()
+  }
+}
+
 /** `format` is what stands behind the bar. */
-export function progressBar(format: string, stream: NodeJS.WriteStream = process.stderr): SingleBar {
+function progressBar(format: string, stream: NodeJS.WriteStream = process.stderr): SingleBar {
   return new SingleBar({
     stream,
     format: `  {bar} ${format}`,

@@ -29,6 +29,9 @@ export const FULL_RUNS = 7
 /** Of each, beside threads. */
 export const THREAD_RUNS = 15
 
+/** For `--durable`: runs of each set-up, one at a time. */
+export const DURABLE_RUNS = 20
+
 export function planOf({ scenarios, wires, ways, runs, can = () => true }: PlanOptions): readonly Job[] {
   const runsOf = (way: Way): number => runs[isMode(way) ? way : 'parallel']
   const rounds = Math.max(...ways.map(runsOf))

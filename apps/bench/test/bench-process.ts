@@ -17,20 +17,17 @@ export interface BenchProcess extends AsyncDisposable {
 }
 
 /** One wire, few runs, all files in a folder of its own; `traces.json` may be named in the options. */
-export async function startBench(...options: readonly string[]): Promise<BenchProcess> {
+export function startBench(...options: readonly string[]): Promise<BenchProcess> {
+  const files = ['--json', 'results.json', '--report', 'report.html']
+  return spawnBench(['--wire', 'openai-chat', ...files, ...options])
+}
+
+/** Starts the bench in a new folder. */
+export async function spawnBench(options: readonly string[], env = process.env): Promise<BenchProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-bench-'))
   const start = performance.now()
-  const files = ['--json', 'results.json', '--report', 'report.html']
-  const args = [
-    '--conditions=@meanwhile/source',
-    '--no-warnings',
-    PROGRAM,
-    '--wire',
-    'openai-chat',
-    ...files,
-    ...options,
-  ]
-  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+  const args = ['--conditions=@meanwhile/source', '--no-warnings', PROGRAM, ...options]
+  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] })
   let stderr = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   const ended = new Promise<Awaited<BenchProcess['ended']>>((resolve, reject) => {

@@ -36,7 +36,7 @@ for (const { name, run } of contract) {
   })
 }
 
-/** When calls came, in milliseconds after the first wake. */
+/** Returns when calls came, in milliseconds after the wakes. */
 async function timesOfCalls(
   options: PgBossOptions,
   wakes: (engine: Engine) => Promise<void>,

@@ -28,8 +28,8 @@ interface Job {
 
 /**
  * Advances runs as jobs of pg-boss. It starts the given `boss`, which stays yours: call its `stop` at the end. In one process at least, pg-boss must
- * supervise, as it does by default: that process notices who has died. Make the `boss` of a worker with `useListenNotify: true`: then PostgreSQL tells the
- * worker of a run at once.
+ * supervise, as it does by default: that process notices who has died. Make the `boss` of a worker with `useListenNotify: true`: then PostgreSQL notifies
+ * the worker of a run at once.
  */
 export function pgBossEngine(
   boss: PgBoss,
@@ -64,7 +64,7 @@ export function pgBossEngine(
         {
           localConcurrency: concurrency,
           pollingIntervalSeconds,
-          // Nobody tells it when a delay is over.
+          // No notification comes when a delay is over.
           notifyPollingIntervalSeconds: pollingIntervalSeconds,
           heartbeatRefreshSeconds: heartbeatSeconds / 3,
         },

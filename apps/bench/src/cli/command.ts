@@ -6,7 +6,7 @@ import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { Command, Option, type OutputConfiguration } from 'commander'
 import { MODES, type Mode } from '../modes.ts'
 import type { ToolFacts } from '../replay/tool-facts.ts'
-import { DEFAULT_RUNS, FULL_RUNS, mayShare, THREAD_RUNS } from '../run-plan.ts'
+import { DEFAULT_RUNS, DURABLE_RUNS, FULL_RUNS, mayShare, THREAD_RUNS } from '../run-plan.ts'
 import { ALL_SCENARIOS, DEFAULT_SCENARIOS, DROP_IN_SCENARIOS, SCENARIOS, type ScenarioId } from '../scenarios.ts'
 import { otlpPathOf } from '../trace-files.ts'
 import { TRANSPORTS, type TransportName } from '../transport.ts'
@@ -33,6 +33,7 @@ export interface Given {
   readonly peers?: string | true
   readonly dropIns?: true
   readonly threads?: true
+  readonly durable?: true
   readonly baseUrl?: string
   readonly model?: string
   readonly keyEnv?: string
@@ -90,7 +91,13 @@ export function commandOf(output: OutputConfiguration): Command {
       new Option(
         '--threads',
         `instead: what a thread costs: scenario b as a run and as a turn, by turns, ${THREAD_RUNS} of each`,
-      ).conflicts([...MOCKED.filter((name) => name !== 'threads'), ...MEASURED.filter((name) => name !== 'runs')]),
+      ).conflicts(allExcept('threads', 'runs')),
+    )
+    .addOption(
+      new Option(
+        '--durable',
+        `instead: what a checkpoint, an engine and an event log cost a run, ${DURABLE_RUNS} runs of each one at a time; it requires PostgreSQL`,
+      ).conflicts(allExcept('durable', 'runs')),
     )
     .addOption(
       new Option('--base-url <url>', 'instead: ask a real model, with prompts and tools of ours')
@@ -139,12 +146,28 @@ export function commandOf(output: OutputConfiguration): Command {
 const API = 'https://api.openai.com'
 
 /** What only makes sense with an endpoint of ours. */
-const MOCKED = ['scenario', 'workload', 'replay', 'peers', 'dropIns', 'threads', 'full', 'faults', 'overhead']
+const MOCKED = [
+  'scenario',
+  'workload',
+  'replay',
+  'peers',
+  'dropIns',
+  'threads',
+  'durable',
+  'full',
+  'faults',
+  'overhead',
+]
 
 /** What is not of loops of other libraries. */
 const WITHOUT_LOOPS = ['workload', 'replay', 'peers', 'mode', 'full', 'faults', 'overhead', 'otlp', 'traces']
 
 const MEASURED = ['baseUrl', 'mode', 'runs', 'wire', 'json', 'report', 'otlp', 'traces']
+
+/** The options that exclude an option which measures something else, except for these. */
+function allExcept(...names: readonly string[]): string[] {
+  return [...MOCKED, ...MEASURED].filter((name) => !names.includes(name))
+}
 
 /** What commander itself does not see. */
 export function contradictionIn(given: Given): string | undefined {

@@ -25,6 +25,7 @@ Examples
   npm run bench -- --drop-ins
   npm run bench -- --drop-ins --runs 1 --scenario f
   npm run bench -- --threads
+  npm run bench -- --durable
 
 docs/bench.md says how files are written and results are read.`
 }

@@ -5,7 +5,7 @@ import type { WireName } from '@meanwhile/harness/server'
 import { cellsOf } from '../cells.ts'
 import type { BenchOptions } from '../cli.ts'
 import { measure } from '../measure.ts'
-import { progressBar, shownRuns } from '../progress.ts'
+import { shownParts, shownRuns } from '../progress.ts'
 import type { Cell } from '../results.ts'
 import { type Job, planOf } from '../run-plan.ts'
 import { SCENARIOS, WARM_UP } from '../scenarios.ts'
@@ -86,20 +86,17 @@ async function cpuOfLoops(
     .flatMap((loop) => loop.wires.filter((wire) => wires.includes(wire)).map((wire) => ({ loop, wire })))
   const cpu: LoopCpu[] = []
   const cpuFailed: string[] = []
-  const bar = progressBar('CPU time: {value} of {total} rounds · {what}')
-  bar.start(pairs.length * CPU_ROUNDS, 0, { what: '' })
-  try {
+  const parts = pairs.length * CPU_ROUNDS
+  await shownParts('CPU time: {value} of {total} rounds · {what}', { parts }, async (onPart) => {
     for (const { loop, wire } of pairs) {
       const what = `${loop.name} ${wire}`
       try {
-        cpu.push(await cpuOf(loop, wire, { transport, signal, onRound: () => bar.increment({ what }) }))
+        cpu.push(await cpuOf(loop, wire, { transport, signal, onRound: () => onPart(what) }))
       } catch (error) {
         signal.throwIfAborted()
         cpuFailed.push(`${what}: ${messageOf(error)}`)
       }
     }
-  } finally {
-    bar.stop()
-  }
+  })
   return { cpu, cpuFailed }
 }

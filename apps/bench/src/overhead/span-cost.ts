@@ -4,8 +4,8 @@
  */
 
 import { fileURLToPath } from 'node:url'
+import { type AskedProcess, type ProcessOptions, startProcess } from '../asked-process.ts'
 import { rotated } from '../rotated.ts'
-import { type AskedProcess, type ProcessOptions, startProcess } from './asked-process.ts'
 import { spreadOf } from './cpu.ts'
 import type { Answer, Mode, Request } from './span-cost-process.ts'
 import type { Spread } from './table.ts'

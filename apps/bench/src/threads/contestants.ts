@@ -8,6 +8,7 @@ import { createThreads, type ThreadStore } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { modelOf } from '../agents.ts'
 import { type Contestant, type Place, PROMPT, type Subject } from '../contestant.ts'
+import { countedStore } from '../counted-store.ts'
 import { MODE_OPTIONS } from '../modes.ts'
 import { durationsOf, measuredTools, measuredWork, type ToolRun } from '../tools.ts'
 
@@ -91,18 +92,6 @@ function agentOf({ scenario, wire }: Subject, place: Place, runs: ToolRun[]): Ag
     tools: measuredTools(scenario, work),
     ...MODE_OPTIONS.eager,
   })
-}
-
-function countedStore(store: CheckpointStore, wrote: () => void): CheckpointStore {
-  return {
-    load: (id) => store.load(id),
-    async save(...given) {
-      wrote()
-      await store.save(...given)
-    },
-    delete: (id) => store.delete(id),
-    prune: (options) => store.prune(options),
-  }
 }
 
 function countedThreadStore(store: ThreadStore, wrote: () => void): ThreadStore {

@@ -4,9 +4,9 @@
  */
 
 import { fileURLToPath } from 'node:url'
+import { startProcess } from '../../asked-process.ts'
 import { rotated } from '../../rotated.ts'
 import { UsageError } from '../../usage-error.ts'
-import { startProcess } from '../asked-process.ts'
 import { buildCore } from '../build-core.ts'
 import { type Comparison, comparisonOf, type Round, type Start } from './comparison.ts'
 import { findOlderCore, type OlderCore } from './older-core.ts'
