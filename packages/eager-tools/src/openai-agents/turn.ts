@@ -196,12 +196,10 @@ async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Er
     return output
   }
   const watched: FunctionTool = Object.create(tool, { invoke: { value: invoke } })
-  const output: unknown = await inOwnSpan(
-    () => invokeFunctionTool({ ...asked, tool: watched }),
-    ({ message, data }) => {
-      if (message === FAILED && data?.tool_name === tool.name) failed(new Error(message))
-    },
-  )
+  hearErrors(({ message, data }) => {
+    if (message === FAILED && data?.tool_name === tool.name) failed(new Error(message))
+  })
+  const output: unknown = await invokeFunctionTool({ ...asked, tool: watched })
   if (!isOver) failed(new Error(`${tool.name} has taken longer than it may`))
   return output
 }
@@ -211,19 +209,16 @@ const FAILED = 'Error running tool (non-fatal)'
 
 type SpanError = Parameters<CurrentSpan['setError']>[0]
 
-/** `heard` is told of each error that the current span is told of. */
-function inOwnSpan<Result>(work: () => Result, heard: (error: SpanError) => void): Result {
-  const current = getCurrentTraceContext()
-  if (!current?.span) return work()
-  const span = standIn(current.span)
-  const setError: CurrentSpan['setError'] = (error) => {
+/** Calls `heard` with each error that the current span gets. It must be a stand-in, which only one call has. */
+function hearErrors(heard: (error: SpanError) => void): void {
+  const span = getCurrentTraceContext()?.span
+  if (!span) return
+  const { setError } = span
+  const heardFirst: typeof setError = (error) => {
     heard(error)
-    Object.getPrototypeOf(span).setError.call(span, error)
+    setError.call(span, error)
   }
-  return withTraceContext(
-    { trace: current.trace, span: Object.defineProperty(span, 'setError', { value: setError }) },
-    work,
-  )
+  Object.defineProperty(span, 'setError', { value: heardFirst })
 }
 
 /** Enters what a tool of this turn is called in: spans of the SDK that a tool opens nest under the agent's. */
