@@ -19,6 +19,7 @@ import type { Middleware } from './vocabulary/middleware.ts'
 import type { AgentResult, CancelledResult } from './vocabulary/result.ts'
 import type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 import type { Checkpoint } from './vocabulary/saved-run.ts'
+import type { Tool } from './vocabulary/tool.ts'
 
 /** `Output`: what its `output` schema gives back. */
 export interface Agent<Output = unknown> {
@@ -26,6 +27,8 @@ export interface Agent<Output = unknown> {
   readonly description: string | undefined
   /** Its middleware, the outermost first: `agent.with({ middleware: [...agent.middleware, innermost] })` adds one. */
   readonly middleware: readonly Middleware[]
+  /** Its tools, without those that middleware adds to a run. */
+  readonly tools: readonly Tool[]
   /** Runs to the end and gives the result: what `stream(input).result` gives, keeping no events. */
   run(input: RunInput, options?: RunOptions): Promise<AgentResult<Output>>
   /**
@@ -87,6 +90,7 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
     name: config.name,
     description: config.description,
     middleware: Object.freeze(own.middleware),
+    tools: Object.freeze(own.tools),
     run: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'dropped').result,
     with: (changes: AgentChanges<Output>) => createAgent<Output>({ ...own, ...changes }),
     stream: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'kept'),

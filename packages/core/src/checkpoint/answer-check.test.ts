@@ -5,9 +5,12 @@ import {
   type AgentOptions,
   type AgentResult,
   AnswerError,
+  type Answers,
+  type Askers,
   agentTool,
   type Checkpoint,
   ConfigError,
+  checkAnswers,
   createAgent,
   interrupt,
   type Json,
@@ -271,4 +274,20 @@ test('what is no schema cannot say what an answer must be (P17, A2)', () => {
     expect(() => createAgent({ model, tools: [broken] })).toThrow(ConfigError)
     expect(() => createAgent({ model, tools: [broken] })).toThrow(`tools.choose.${option}: must be a Standard Schema`)
   }
+})
+
+test('answers are checked without a resume: by the schema of the asker, else by that of the question; others are not looked at (P17)', async () => {
+  const agent = agentOf({ tools: [ask, slowly] }, 0)
+  const result = await agent.run('Go')
+  const interrupts = result.status === 'interrupted' ? result.interrupts : []
+  expect(interrupts).toHaveLength(2)
+  const checked = (answers: Answers, by: Askers = agent) => checkAnswers(interrupts, answers, by)
+  for (const { id } of interrupts) {
+    await checked({ [id]: { chosen: 'red' } })
+    await expect(checked({ [id]: 'red' })).rejects.toMatchObject({ name: 'AnswerError', id })
+    await expect(checked({ [id]: 'red' }, {})).rejects.toMatchObject({ name: 'AnswerError', id })
+  }
+  await checked({ nobody: 'red' })
+  expect(agent.tools.map(({ name }) => name)).toEqual(['ask', 'slowly'])
+  expect(did).toEqual([])
 })

@@ -10,14 +10,16 @@ import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { type JsonSchema, jsonSchemaIn } from '../vocabulary/tool-schema.ts'
 
-/** Those whose answers are checked. */
-interface Askers {
+/** Those that ask, such as an agent. */
+export interface Askers {
   readonly middleware?: readonly Middleware[]
   readonly tools?: readonly Tool[]
 }
 
 /**
- * Checks the answers to questions of these askers. Answers to others are not looked at, except by the JSON Schema of their question.
+ * Checks answers without going on with the run: `await checkAnswers(checkpoint.interrupts, answers, agent)`. `agent.resume` checks them
+ * in the same way. An answer is checked by the schema of its asker, or by the JSON Schema of its question if the asker is not among these.
+ * Answers that belong to none of the questions are not looked at.
  *
  * @throws {AnswerError} An answer does not fit the JSON Schema of its question, or the schema of its asker.
  */

@@ -58,8 +58,13 @@ export class RunSaver implements Saver<CallEntry> {
     const { store } = this.#run
     if (!store) return
     await this.#queue(async () => {
-      const stored = await this.#inside(() => loaded(store, this.#run.id))
-      const changed = stored === undefined ? undefined : change(checkedCheckpoint(stored))
+      const { id } = this.#run
+      const found = await this.#inside(() => loaded(store, id))
+      if (found === undefined) return
+      const stored = checkedCheckpoint(found)
+      if (stored.revision !== this.revision)
+        throw this.#lost(new CheckpointConflictError(id, this.revision, stored.revision))
+      const changed = change(stored)
       await this.#save(changed && { ...changed, checksum: checksumOf(changed) })
     })
   }
@@ -80,7 +85,7 @@ export class RunSaver implements Saver<CallEntry> {
 
   async #save(checkpoint: Checkpoint | undefined): Promise<void> {
     if (!checkpoint) return
-    const { id, store, halt } = this.#run
+    const { id, store } = this.#run
     if (this.#conflict) throw this.#conflict
     try {
       const next = { ...checkpoint, revision: this.revision + 1 }
@@ -88,11 +93,15 @@ export class RunSaver implements Saver<CallEntry> {
       this.revision++
     } catch (error) {
       if (!(error instanceof CheckpointConflictError)) throw asStoreError(id, error)
-      this.#conflict = error
-      // Somebody else has saved this run: it must not go on.
-      if (!this.#run.over) halt.fail(error)
-      throw error
+      throw this.#lost(error)
     }
+  }
+
+  /** Somebody else has saved this run: it must not go on. */
+  #lost(conflict: CheckpointConflictError): CheckpointConflictError {
+    this.#conflict = conflict
+    if (!this.#run.over) this.#run.halt.fail(conflict)
+    return conflict
   }
 
   /** Calls the store in the context of the run, so that its spans are under the run's. */

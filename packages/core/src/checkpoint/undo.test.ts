@@ -387,6 +387,36 @@ test('a call that gave what is not JSON is not undone after a resume, which says
   expect(did).toEqual([])
 })
 
+test.each([
+  { ms: 1_000, isTakenOver: false, undoes: ['undoes 1', 'undid 1'], saves: 1 },
+  { ms: 1_001, isTakenOver: false, undoes: ['undoes 1', 'undid 1'], saves: 2 },
+  { ms: 1_001, isTakenOver: true, undoes: [], saves: 1 },
+])(
+  'an undo whose save is $ms ms old when it is to begin is saved $saves times, and is not made if the run was taken over meanwhile, which is $isTakenOver (DU3, P22)',
+  async ({ ms, isTakenOver, undoes, saves }) => {
+    const inner = memoryStore()
+    let begun = 0
+    const checkpoints: CheckpointStore = {
+      ...inner,
+      async save(id, checkpoint, expected) {
+        const isUndo = (checkpoint as Checkpoint).undos.some(({ hasEnded }) => !hasEnded)
+        if (isUndo) begun++
+        await inner.save(id, checkpoint, expected)
+        if (!isUndo || begun > 1) return
+        if (isTakenOver) await agentOf([done], { checkpoints: inner }).resume(id).result
+        vi.setSystemTime(Date.now() + ms)
+      },
+    }
+    const { responses = [], middleware = [], disturb } = discards['the run is aborted'] ?? {}
+    const abort = new AbortController()
+    const run = agentOf(responses, { checkpoints, middleware }).stream('Go', { signal: abort.signal })
+    disturb?.(run, abort)
+    await settled(run)
+    expect(did).toEqual(['held 1', ...undoes])
+    expect(begun).toBe(saves)
+  },
+)
+
 test('an undo that fails is not repeated by a resume of an aborted run, which tells of it (P22, H23)', async () => {
   undo = () => {
     throw new Error('no way back')

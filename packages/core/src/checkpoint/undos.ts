@@ -1,6 +1,7 @@
 /** The undos of a run. Each is stored before it begins, so that no resume repeats it, and a resume can tell of it. */
 
 import type { Awaitable } from '../flow/flow.ts'
+import { recently } from '../flow/recent.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Undos } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
@@ -35,7 +36,9 @@ export class RunUndos implements Undos<CallEntry> {
     const saved = { key, id, tool: call.name }
     this.#atWork.set(key, saved)
     try {
-      await this.#amend((stored) => (mayUndo(stored, key) ? [...othersIn(stored, key), saved] : undefined))
+      await recently(() =>
+        this.#amend((stored) => (mayUndo(stored, key) ? [...othersIn(stored, key), saved] : undefined)),
+      )
       await undo()
     } finally {
       this.#atWork.delete(key)
