@@ -1,21 +1,26 @@
 /** Tells this process that something about a run has changed in the database: by LISTEN on one connection, and by a clock in case that is lost. */
 
-import type { Database, PostgresConnection } from './database.ts'
+import { type Database, isFailure, type PostgresConnection, type PostgresPool } from './database.ts'
 
 export const CHANNEL = 'meanwhile'
 
-/** Milliseconds between two looks without a notification, when there is a connection that listens, and when there is none. */
+/** Milliseconds between two looks without a notification, when there is a connection that hears, and when there is none. */
 const LOOK = { listening: 10_000, deaf: 1_000 }
 
 export class Changes {
   readonly #database: Database
+  readonly #pool: PostgresPool
   readonly #watchers = new Map<string, Set<() => void>>()
   #connection: PostgresConnection | undefined
+  /** Something was heard on the connection. A pooler may say that it listens, and tell nothing. */
+  #hears = false
   #isConnecting = false
   #clock: ReturnType<typeof setTimeout> | undefined
 
-  constructor(database: Database) {
+  /** `pool`: where the connection that listens comes from. */
+  constructor(database: Database, pool: PostgresPool = database.pool) {
     this.#database = database
+    this.#pool = pool
   }
 
   /** Calls `wake` after each change of the run, and now and then without one. The connection is held as long as somebody watches. */
@@ -28,6 +33,38 @@ export class Changes {
       if (watchers.size === 0 && this.#watchers.get(id) === watchers) this.#watchers.delete(id)
       if (this.#watchers.size === 0) this.#close()
     }
+  }
+
+  /**
+   * Looks now and after each change of the run, until there is something. A database that fails is looked at again.
+   * @throws What `look` throws else, and the reason of the signal.
+   */
+  async until<Found>(id: string, look: () => Promise<Found | undefined>, signal?: AbortSignal): Promise<Found> {
+    signal?.throwIfAborted()
+    return await new Promise<Found>((resolve, reject) => {
+      const over = () => {
+        unwatch()
+        signal?.removeEventListener('abort', aborted)
+      }
+      const fail = (error: unknown) => {
+        over()
+        reject(error)
+      }
+      const aborted = () => fail(signal?.reason)
+      const once = async () => {
+        try {
+          const found = await look()
+          if (found === undefined) return
+          over()
+          resolve(found)
+        } catch (error) {
+          if (!isFailure(error)) fail(error)
+        }
+      }
+      const unwatch = this.watch(id, () => void once())
+      signal?.addEventListener('abort', aborted)
+      void once()
+    })
   }
 
   /** Tells all processes that the run has changed. If that fails, they find out by the clock. */
@@ -52,11 +89,12 @@ export class Changes {
   }
 
   async #connect(): Promise<void> {
-    const connection = await this.#database.pool.connect()
+    const connection = await this.#pool.connect()
     const lost = () => this.#lose(connection)
     connection.on('error', lost)
     connection.on('end', lost)
     connection.on('notification', ({ payload = '' }) => {
+      this.#hears = true
       const [schema] = payload.split(' ', 1)
       if (schema === this.#database.schema) this.#wake(payload.slice(schema.length + 1))
     })
@@ -73,11 +111,14 @@ export class Changes {
     this.#connection = connection
     // What was told before it listened.
     this.#wakeAll()
+    // Whether it hears anything.
+    this.tell('')
   }
 
   #lose(connection: PostgresConnection): void {
     if (this.#connection !== connection) return
     this.#connection = undefined
+    this.#hears = false
     connection.release(true)
     this.#wait()
   }
@@ -87,6 +128,7 @@ export class Changes {
     this.#clock = undefined
     const connection = this.#connection
     this.#connection = undefined
+    this.#hears = false
     connection?.release(true)
   }
 
@@ -99,7 +141,7 @@ export class Changes {
         this.#listen()
         this.#wakeAll()
       },
-      this.#connection ? LOOK.listening : LOOK.deaf,
+      this.#hears ? LOOK.listening : LOOK.deaf,
     )
   }
 

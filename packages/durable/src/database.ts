@@ -1,9 +1,9 @@
 /** The PostgreSQL database of durable runs: its client, its tables, and what is made of its errors. */
 
-import { ConfigError } from '@meanwhile/core'
+import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
 import type { PostgresClient, PostgresRow } from '@meanwhile/core/stores/postgres'
-import { setUpPostgres } from '@meanwhile/core/stores/postgres'
-import { DurableSetUpError } from './errors.ts'
+import { openPostgres, setUpPostgres } from '@meanwhile/core/stores/postgres'
+import { DurableSetUpError, DurableStoreError } from './errors.ts'
 
 /** A `Pool` of `pg`. */
 export interface PostgresPool extends PostgresClient {
@@ -14,6 +14,7 @@ export interface PostgresPool extends PostgresClient {
 export interface PostgresConnection extends PostgresClient {
   on(event: 'error' | 'end', listener: () => void): unknown
   on(event: 'notification', listener: (message: PostgresNotification) => void): unknown
+  off(event: 'error', listener: () => void): unknown
   /** With `true` the connection is closed. */
   release(destroy?: boolean): void
 }
@@ -26,6 +27,8 @@ export interface PostgresNotification {
 export class Database {
   readonly pool: PostgresPool
   readonly schema: string
+  /** Does what may lose its connection, and does it again then, at most three times. */
+  readonly again: <Result>(act: () => Promise<Result>) => Promise<Result>
 
   /** @throws {ConfigError} The pool is none, or the schema is no name. */
   constructor(pool: PostgresPool, schema = 'meanwhile') {
@@ -33,6 +36,7 @@ export class Database {
       throw new ConfigError('pool', 'must have query and connect, as a Pool of pg has')
     this.pool = pool
     this.schema = checkedSchema(schema)
+    this.again = openPostgres({ pool, schema }, 'setUpDurable').again
   }
 
   /** The name of a table, for a statement. */
@@ -40,35 +44,51 @@ export class Database {
     return `"${this.schema}".${name}`
   }
 
+  /**
+   * A statement that does no harm if it is carried out twice.
+   * @throws {DurableSetUpError} The database or its tables are not as they must be.
+   * @throws {DurableStoreError} The database has failed.
+   */
   async query(text: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
-    return await this.explained(this.pool, text, values)
+    return await this.again(() => this.#explained(async () => (await this.pool.query(text, values)).rows))
   }
 
-  /** Runs what is given between BEGIN and COMMIT. If it throws, nothing is changed. */
+  /** Runs what is given between BEGIN and COMMIT, and again if the connection is lost. If it throws, nothing is changed. */
   async transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    const connection = await this.pool.connect()
+    return await this.again(() => this.#once(work))
+  }
+
+  async #once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    const connection = await this.#explained(() => this.pool.connect())
+    const query: Query = (text, values = []) => this.#explained(async () => (await connection.query(text, values)).rows)
     let isBroken = true
+    connection.on('error', ignored)
     try {
-      await connection.query('BEGIN')
-      const result = await work((text, values = []) => this.explained(connection, text, values))
-      await connection.query('COMMIT')
+      await query('BEGIN')
+      const result = await work(query)
+      await query('COMMIT')
       isBroken = false
       return result
     } finally {
+      connection.off('error', ignored)
       // The server rolls back what a closed connection has begun.
       connection.release(isBroken)
     }
   }
 
-  private async explained(client: PostgresClient, text: string, values: unknown[]): Promise<readonly PostgresRow[]> {
+  async #explained<Result>(act: () => Promise<Result>): Promise<Result> {
     try {
-      return (await client.query(text, values)).rows
+      return await act()
     } catch (cause) {
       const fault = FAULTS[codeOf(cause)]
-      throw fault === undefined ? cause : new DurableSetUpError(`schema "${this.schema}": ${fault}`, { cause })
+      if (fault === undefined) throw new DurableStoreError(codeOf(cause), { cause })
+      throw new DurableSetUpError(`schema "${this.schema}": ${fault}`, { cause })
     }
   }
 }
+
+/** The statement at work rejects, too. Without a listener a lost connection would end the process. */
+function ignored(): void {}
 
 export type Query = (text: string, values?: unknown[]) => Promise<readonly PostgresRow[]>
 
@@ -98,7 +118,7 @@ export async function setUpDurable({
 const COLUMNS = {
   runs: 'id, agent, conversation, data, status, error, attempts, stopped_at_attempt, cancel, rerun, sent, read, made_at, ended_at',
   answers: 'id, interrupt, answer',
-  inbox: 'id, seq, body',
+  inbox: 'id, seq, send, body',
   events: 'id, seq, attempt, fleeting, batch',
 }
 
@@ -136,15 +156,17 @@ CREATE TABLE IF NOT EXISTS ${name}.answers (
 CREATE TABLE IF NOT EXISTS ${name}.inbox (
   id text COLLATE "C" NOT NULL REFERENCES ${name}.runs ON DELETE CASCADE,
   seq integer NOT NULL,
+  send uuid NOT NULL, -- another one for each send
   body text NOT NULL, -- JSON: a user message
-  PRIMARY KEY (id, seq)
+  PRIMARY KEY (id, seq),
+  UNIQUE (id, send)
 );
 CREATE TABLE IF NOT EXISTS ${name}.events (
   id text COLLATE "C" NOT NULL REFERENCES ${name}.runs ON DELETE CASCADE,
   seq integer NOT NULL,
   attempt integer NOT NULL, -- of the run, when it told them
   fleeting boolean NOT NULL, -- only deltas: deleted when their step has ended
-  batch text NOT NULL, -- JSON: a list of events
+  batch text NOT NULL, -- JSON: a list of events; an empty one stands for all that were dropped
   PRIMARY KEY (id, seq)
 );`
 }
@@ -170,6 +192,11 @@ const FAULTS: Readonly<Record<string, string>> = {
   '42501': 'the user of the database may not make or use its tables',
   '42703': FOREIGN,
   '42804': FOREIGN,
+}
+
+/** Whether the database, or the store of checkpoints, could not do now what it may do later. */
+export function isFailure(error: unknown): boolean {
+  return error instanceof DurableStoreError || (error instanceof CheckpointStoreError && error.operation !== 'open')
 }
 
 /** The SQLSTATE of PostgreSQL's error; empty if there is none. */

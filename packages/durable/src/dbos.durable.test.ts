@@ -1,8 +1,11 @@
 import { createDatabase } from '@meanwhile/postgres-cluster'
-import { expect, test } from 'vitest'
+import { Pool } from 'pg'
+import { expect, test, vi } from 'vitest'
 import { testDatabase } from '../test/database.ts'
 import { openDbos } from '../test/dbos-driver.ts'
 import { driverTests } from '../test/driver-tests.ts'
+import { pause } from '../test/fleet.ts'
+import type { PostgresPool } from './index.ts'
 import { engineContract } from './testing.ts'
 
 const database = testDatabase()
@@ -18,5 +21,37 @@ for (const { name, run } of contract) {
     await expect(run()).resolves.toBeUndefined()
   })
 }
+
+test('dbos: heartbeats that hang in the database do not pile up, and beat again when that is over', async () => {
+  const url = await createDatabase(database.url)
+  const pool = new Pool({ connectionString: url, max: 4 })
+  pool.on('error', () => {})
+  let isHanging = false
+  let beats = 0
+  const slow: PostgresPool = {
+    connect: () => pool.connect(),
+    query(text, values) {
+      if (!text.includes('dbos_workers AS known')) return pool.query(text, values)
+      beats++
+      return isHanging ? new Promise(() => undefined) : pool.query(text, values)
+    },
+  }
+  const { engine, close } = await openDbos(url, 'beating', { pool: slow, heartbeat: 20, deadAfter: 1_000 })
+  await engine.setUp?.()
+  const worker = await engine.work(async () => undefined, { concurrency: 1 })
+  try {
+    isHanging = true
+    await pause(200)
+    const before = beats
+    await pause(700)
+    expect(beats).toBe(before)
+    isHanging = false
+    await vi.waitFor(() => expect(beats).toBeGreaterThan(before + 2), 5_000)
+  } finally {
+    await worker.stop()
+    await close()
+    await pool.end()
+  }
+})
 
 driverTests('dbos', database)

@@ -175,8 +175,15 @@ function workingEngine(
         workers.delete(worker)
         throw error
       }
-      // What fails is done by the next beat, or by another worker.
-      const heart = setInterval(() => void beat().catch(() => undefined), heartbeat)
+      let isBeating = false
+      const heart = setInterval(() => {
+        if (isBeating) return
+        isBeating = true
+        // What fails, or hangs in the database, is done by a later beat, or by another worker.
+        void within(deadAfter, beat()).finally(() => {
+          isBeating = false
+        })
+      }, heartbeat)
       return {
         async stop() {
           workers.delete(worker)
@@ -186,6 +193,16 @@ function workingEngine(
       }
     },
   }
+}
+
+/** Resolves when it has settled, or that takes too long. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const tooLong = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([work.catch(() => undefined), tooLong])
+  clearTimeout(timer)
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,6 +1,8 @@
 import {
   type Agent,
   type AgentOptions,
+  AnswerError,
+  CheckpointMissingError,
   contextOf,
   createAgent,
   interrupt,
@@ -11,16 +13,13 @@ import {
   UnknownInterruptError,
 } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
-import type { Pool } from 'pg'
-import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { call, respond, type ScriptResponse, say, wait } from '@meanwhile/core/testing'
+import { Pool } from 'pg'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { testDatabase } from '../test/database.ts'
+import { all, scripted, status, testRuns } from '../test/runs.ts'
 import {
-  type DurableOptions,
-  type DurableRuns,
   DurableSetUpError,
-  type DurableWorker,
   durableRuns,
   type Engine,
   NothingToRetryError,
@@ -32,26 +31,9 @@ import {
   UnknownAgentError,
   UnknownRunError,
 } from './index.ts'
-import { memoryEngine } from './testing.ts'
 
-const database = testDatabase()
-let pool: Pool
-let schema: string
-let engine: Engine
-const workers: DurableWorker[] = []
-
-beforeAll(() => {
-  pool = database.pool()
-})
-
-beforeEach(async () => {
-  schema = await database.schema()
-  engine = memoryEngine()
-})
-
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.stop({ grace: 2_000 })))
-})
+const here = testRuns()
+const { runsOf, work } = here
 
 const executed: string[] = []
 beforeEach(() => {
@@ -121,30 +103,8 @@ function gate(name: string): { readonly tool: Tool; open(): void; readonly enter
   }
 }
 
-/** Says the response that fits the number of answers in the history. */
-function scripted(...responses: readonly ScriptResponse[]) {
-  const reply = ({ messages }: { readonly messages: readonly Message[] }) =>
-    responses[messages.filter(({ role }) => role === 'assistant').length] ?? respond(say('As you say.'))
-  return scriptedModel(Array.from({ length: 60 }, () => reply))
-}
-
 function agentOf(responses: readonly ScriptResponse[], options: Partial<AgentOptions> = {}): Agent {
   return createAgent({ name: 'clerk', model: scripted(...responses), tools: [look, post, ask], ...options })
-}
-
-/** As one process has them. */
-function runsOf(agent: Agent, options: Partial<DurableOptions> = {}): DurableRuns {
-  return durableRuns({ agents: [agent], store: postgresStore({ pool, schema }), pool, engine, schema, ...options })
-}
-
-async function work(runs: DurableRuns): Promise<DurableWorker> {
-  const worker = await runs.work()
-  workers.push(worker)
-  return worker
-}
-
-async function status(runs: DurableRuns, id: string, wanted: string): Promise<void> {
-  await vi.waitFor(async () => expect((await runs.get(id))?.status).toBe(wanted), { timeout: 10_000, interval: 10 })
 }
 
 const TWO_STEPS = [respond(call('look'), call('post')), respond(say('Done.'))]
@@ -181,10 +141,10 @@ test('a start that is repeated leaves the first input and wakes the run, of whic
 })
 
 test('a start whose process died before the engine heard of it is made good by another start (DU1)', async () => {
-  const deaf: Engine = { ...engine, wake: () => Promise.reject(new Error('died')) }
+  const deaf: Engine = { ...here.engine, wake: () => Promise.reject(new Error('died')) }
   await expect(runsOf(agentOf(TWO_STEPS), { engine: deaf }).start('clerk', 'Go', { id: 'run' })).rejects.toThrow('died')
   // This one had not even come to its row.
-  await agentOf(TWO_STEPS).begin('Go', { id: 'rowless', checkpoints: postgresStore({ pool, schema }) })
+  await agentOf(TWO_STEPS).begin('Go', { id: 'rowless', checkpoints: postgresStore(here) })
   const runs = runsOf(agentOf(TWO_STEPS))
   await work(runs)
   for (const id of ['run', 'rowless']) {
@@ -201,7 +161,7 @@ test('a run whose checkpoint is gone fails, and nothing of it is made again (DU1
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
   await held.entered
-  await pool.query(`TRUNCATE ${schema}.checkpoints`)
+  await here.pool.query(`TRUNCATE ${here.schema}.checkpoints`)
   held.open()
   await expect(runs.result('run')).rejects.toThrow(RunFailedError)
   expect((await runs.get('run'))?.error?.name).toBe('CheckpointMissingError')
@@ -225,19 +185,53 @@ test('of two answers to one question the first stands, and an answer to no quest
   await runs.answer('run', { [id]: 'no' })
 })
 
-test('an answer that the asker does not accept is dropped, and the question takes another one', async () => {
+test('an answer that its question or its asker does not accept is refused before it is stored, and another one is taken (P17)', async () => {
+  const even = tool({ ...ask, answer: z.string().refine((said) => said.length % 2 === 0, 'must be even') })
+  const runs = runsOf(agentOf(QUESTION, { tools: [even] }))
+  const stranger = runsOf(createAgent({ name: 'other', model: scripted() }))
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await status(runs, 'run', 'interrupted')
+  const id = (await runs.get('run'))?.interrupts[0]?.id ?? ''
+  await expect(runs.answer('run', { [id]: 'odd' })).rejects.toThrow(AnswerError)
+  await expect(runs.answer('run', { [id]: 'even', other: 'even' })).rejects.toThrow(UnknownInterruptError)
+  // It does not have the agent, and has only the JSON Schema of the question.
+  await expect(stranger.answer('run', { [id]: 4 })).rejects.toThrow(AnswerError)
+  expect((await here.pool.query(`SELECT * FROM ${here.schema}.answers`)).rows).toEqual([])
+  expect(await runs.get('run')).toMatchObject({ status: 'interrupted', attempts: 1 })
+  await runs.answer('run', { [id]: 'yeah' })
+  expect((await runs.result('run')).text).toBe('Thanks.')
+  expect(executed).toEqual(['ask yeah'])
+})
+
+test('an answer that only the worker refuses is dropped, and the question takes another one (P17)', async () => {
+  const even = tool({ ...ask, answer: z.string().refine((said) => said.length % 2 === 0, 'must be even') })
+  await work(runsOf(agentOf(QUESTION, { tools: [even] })))
+  const runs = runsOf(createAgent({ name: 'other', model: scripted() }), {
+    agents: [agentOf(QUESTION, { tools: [look] })],
+  })
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await status(runs, 'run', 'interrupted')
+  const id = (await runs.get('run'))?.interrupts[0]?.id ?? ''
+  await runs.answer('run', { [id]: 'odd' })
+  await vi.waitFor(async () => expect((await runs.get('run'))?.error?.name).toBe('AnswerError'), { timeout: 5_000 })
+  expect((await runs.get('run'))?.status).toBe('interrupted')
+  await runs.answer('run', { [id]: 'even' })
+  expect((await runs.result('run')).text).toBe('Thanks.')
+  expect((await runs.get('run'))?.error).toBeUndefined()
+  expect(executed).toEqual(['ask even'])
+})
+
+test('an answer to a run whose checkpoint is gone is refused, and the run fails (DU1)', async () => {
   const runs = runsOf(agentOf(QUESTION))
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
   await status(runs, 'run', 'interrupted')
   const id = (await runs.get('run'))?.interrupts[0]?.id ?? ''
-  await runs.answer('run', { [id]: 'perhaps' })
-  await vi.waitFor(async () => expect((await runs.get('run'))?.error?.name).toBe('AnswerError'), { timeout: 5_000 })
-  expect((await runs.get('run'))?.status).toBe('interrupted')
-  await runs.answer('run', { [id]: 'no' })
-  expect((await runs.result('run')).text).toBe('Thanks.')
-  expect((await runs.get('run'))?.error).toBeUndefined()
-  expect(executed).toEqual(['ask no'])
+  await here.pool.query(`TRUNCATE ${here.schema}.checkpoints`)
+  await expect(runs.answer('run', { [id]: 'yes' })).rejects.toThrow(CheckpointMissingError)
+  await expect(runs.result('run')).rejects.toMatchObject({ error: { name: 'CheckpointMissingError' } })
+  expect(executed).toEqual([])
 })
 
 test('a run that waits for its answer holds no worker, and any worker goes on with it', async () => {
@@ -290,6 +284,11 @@ test('a worker that was taken for dead and then fails does not fail the run, whi
   await runs.start('clerk', 'Go', { id: 'run' })
   const dying = taken[0]?.()
   await isAsked
+  // It has saved that it asks.
+  await vi.waitFor(async () => {
+    const { rows } = await here.pool.query(`SELECT revision FROM ${here.schema}.checkpoints`)
+    expect(rows).toEqual([{ revision: '3' }])
+  })
   const going = taken[1]?.()
   await held.entered
   fail()
@@ -312,7 +311,7 @@ test('a message that another process sends comes before the next model call, onc
   expect(await starter.send('run', { role: 'user', content: 'Second' })).toBe(true)
   // What was sent is a part of the run when that has stored it.
   await vi.waitFor(async () => {
-    const { rows } = await pool.query(`SELECT checkpoint FROM ${schema}.checkpoints`)
+    const { rows } = await here.pool.query(`SELECT checkpoint FROM ${here.schema}.checkpoints`)
     expect(JSON.parse(rows[0].checkpoint).sent).toHaveLength(2)
   })
   held.open()
@@ -429,7 +428,7 @@ test('a run that each worker leaves unfinished fails as poisoned, and retry give
   const runs = runsOf(agent, { maxAttempts: 3 })
   await runs.start('clerk', 'Go', { id: 'run' })
   // As by three processes that died.
-  await pool.query(`UPDATE ${schema}.runs SET attempts = 3`)
+  await here.pool.query(`UPDATE ${here.schema}.runs SET attempts = 3`)
   await work(runs)
   await expect(runs.result('run')).rejects.toMatchObject({ error: { name: 'RunPoisonedError' } })
   expect(executed).toEqual([])
@@ -440,10 +439,10 @@ test('a run that each worker leaves unfinished fails as poisoned, and retry give
 test('a worker that lacks an agent or a tool lets others try, and in the end the run fails with what was lacking (DU15)', async () => {
   const ignorant = durableRuns({
     agents: [createAgent({ name: 'other', model: scripted() })],
-    store: postgresStore({ pool, schema }),
-    pool,
-    engine,
-    schema,
+    store: postgresStore(here),
+    pool: here.pool,
+    engine: here.engine,
+    schema: here.schema,
     maxAttempts: 4,
   })
   const knowing = runsOf(agentOf(TWO_STEPS))
@@ -571,7 +570,7 @@ test('what is deleted is gone, with its checkpoint, answers and events, and one 
   held.open()
   expect(await runs.get('run')).toBeUndefined()
   for (const name of ['runs', 'answers', 'inbox', 'events', 'checkpoints'])
-    expect((await pool.query(`SELECT 1 FROM ${schema}.${name}`)).rows).toEqual([])
+    expect((await here.pool.query(`SELECT 1 FROM ${here.schema}.${name}`)).rows).toEqual([])
   await expect(runs.result('run')).rejects.toThrow(UnknownRunError)
   await expect(runs.send('run', 'Hello?')).rejects.toThrow(UnknownRunError)
   await expect(runs.cancel('run')).rejects.toThrow(UnknownRunError)
@@ -591,13 +590,13 @@ test('only runs that have ended are pruned, with their checkpoints', async () =>
   expect(await runs.prune({ olderThan: Date.now() - 60_000 })).toBe(0)
   expect(await runs.prune({ olderThan: Date.now() + 60_000 })).toBe(1)
   expect([(await runs.get('asking'))?.status, await runs.get('cancelled')]).toEqual(['interrupted', undefined])
-  expect((await pool.query(`SELECT key FROM ${schema}.checkpoints`)).rows).toEqual([{ key: 'asking' }])
+  expect((await here.pool.query(`SELECT key FROM ${here.schema}.checkpoints`)).rows).toEqual([{ key: 'asking' }])
 })
 
 test('an id that is no id, or that is taken, is refused (DU16)', async () => {
-  const store = postgresStore({ pool, schema })
+  const store = postgresStore(here)
   const other = createAgent({ name: 'other', model: scripted() })
-  const runs = durableRuns({ agents: [agentOf(TWO_STEPS), other], store, pool, engine, schema })
+  const runs = runsOf(other, { agents: [agentOf(TWO_STEPS), other] })
   for (const id of ['', 'x'.repeat(256), 'a\0b', '\ud800']) {
     await expect(runs.start('clerk', 'Go', { id })).rejects.toThrow(RunIdError)
   }
@@ -637,25 +636,49 @@ test('what cannot be stored as PostgreSQL text is stored: NUL and half surrogate
   expect(messages.map(textOf)).toEqual([odd, '', odd, odd, odd])
 })
 
-test('a database without tables, of another version or that is not there is a clear error', async () => {
-  const runs = runsOf(agentOf(TWO_STEPS), { schema: 'nothing_here' })
-  await expect(runs.get('run')).rejects.toThrow(DurableSetUpError)
-  await expect(runs.get('run')).rejects.toThrow(
+test('a server or database that is not there, tables that are missing or of another version, and a wrong name are a clear error', async () => {
+  const elsewhere = (part: 'port' | 'pathname', value: string) => {
+    const pool = new Pool({ connectionString: Object.assign(new URL(here.database.url), { [part]: value }).href })
+    return { pool, runs: runsOf(agentOf(TWO_STEPS), { pool, store: postgresStore({ pool }) }) }
+  }
+  const unreachable = elsewhere('port', '1')
+  await expect(unreachable.runs.get('run')).rejects.toMatchObject({ name: 'DurableStoreError', code: 'ECONNREFUSED' })
+  await expect(unreachable.runs.start('clerk', 'Go')).rejects.toThrow('the database has failed')
+  await expect(setUpDurable(unreachable)).rejects.toThrow('ECONNREFUSED')
+  const nameless = elsewhere('pathname', '/nobody')
+  for (const ask of [
+    () => nameless.runs.get('run'),
+    () => nameless.runs.start('clerk', 'Go'),
+    () => nameless.runs.send('run', 'Hello?'),
+    () => nameless.runs.result('run'),
+    () => all(nameless.runs.events('run')),
+  ])
+    await expect(ask()).rejects.toThrow(`schema "${here.schema}": the database does not exist`)
+  await Promise.all([unreachable.pool.end(), nameless.pool.end()])
+
+  const bare = runsOf(agentOf(TWO_STEPS), { schema: 'nothing_here' })
+  await expect(bare.get('run')).rejects.toThrow(DurableSetUpError)
+  await expect(bare.get('run')).rejects.toThrow(
     'schema "nothing_here": its tables are missing: call setUpDurable first',
   )
-  await pool.query(
+  await here.pool.query(
     'CREATE SCHEMA IF NOT EXISTS foreign_one; CREATE TABLE IF NOT EXISTS foreign_one.runs (id text PRIMARY KEY)',
   )
-  await expect(setUpDurable({ pool, schema: 'foreign_one' })).rejects.toThrow('made by another version')
+  await expect(setUpDurable({ pool: here.pool, schema: 'foreign_one' })).rejects.toThrow('made by another version')
+  // Tables of an earlier version, and nobody has called setUpDurable.
+  const old = runsOf(agentOf(TWO_STEPS))
+  await here.pool.query(`ALTER TABLE ${here.schema}.runs DROP COLUMN attempts`)
+  for (const ask of [() => old.get('run'), () => old.start('clerk', 'Go', { id: 'run' })])
+    await expect(ask()).rejects.toThrow('its tables were made by another version, or by somebody else')
   expect(() => runsOf(agentOf([]), { schema: 'no name' })).toThrow('schema: must be a name')
 })
 
 test('many processes may set up at once (DU11)', async () => {
-  const pools = Array.from({ length: 8 }, () => database.pool(2))
+  const pools = Array.from({ length: 8 }, () => here.database.pool(2))
   await Promise.all(pools.map((one) => setUpDurable({ pool: one, schema: 'all_at_once' })))
   const runs = runsOf(agentOf(TWO_STEPS), {
     schema: 'all_at_once',
-    store: postgresStore({ pool, schema: 'all_at_once' }),
+    store: postgresStore({ pool: here.pool, schema: 'all_at_once' }),
   })
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
@@ -665,9 +688,9 @@ test('many processes may set up at once (DU11)', async () => {
 test('the result is kept once, in the checkpoint: the engine gets none (DU17)', async () => {
   const outcomes: unknown[] = []
   const telling: Engine = {
-    ...engine,
+    ...here.engine,
     work: (advance, options) =>
-      engine.work(async (id, call) => {
+      here.engine.work(async (id, call) => {
         const outcome: unknown = await advance(id, call)
         outcomes.push(outcome)
       }, options),
@@ -677,7 +700,7 @@ test('the result is kept once, in the checkpoint: the engine gets none (DU17)', 
   await runs.start('clerk', 'Go', { id: 'run' })
   await runs.result('run')
   await vi.waitFor(() => expect(outcomes).toEqual([undefined]))
-  const { rows } = await pool.query(`SELECT * FROM ${schema}.runs`)
+  const { rows } = await here.pool.query(`SELECT * FROM ${here.schema}.runs`)
   expect(JSON.stringify(rows)).not.toContain('told apart')
 })
 

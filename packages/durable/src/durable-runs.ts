@@ -5,9 +5,11 @@ import {
   type Answers,
   type CancelMode,
   CheckpointConflictError,
+  CheckpointMissingError,
   type CheckpointStore,
   type CompletedResult,
   ConfigError,
+  checkAnswers,
   checkOptions,
   type Effect,
   type Json,
@@ -24,9 +26,19 @@ import type { Engine, WakeOptions } from './engine.ts'
 import { NothingToRetryError, RunCancelledError, RunFailedError, RunIdError, RunIdTakenError } from './errors.ts'
 import { EventReader, type ReadEvent, type ReadOptions } from './event-reader.ts'
 import { Inboxes, type LiveRun } from './live-run.ts'
+import { OldEvents } from './old-events.ts'
 import { RunsTable } from './runs-table.ts'
 import { type OnStopped, resultOf } from './stopped-run.ts'
-import { agentOf, type ContextRequest, isCheckpoint, isForAnother, madeContext, type Workshop } from './workshop.ts'
+import {
+  agentOf,
+  type ContextRequest,
+  isCheckpoint,
+  isForAnother,
+  loaded,
+  madeContext,
+  storedCheckpoint,
+  type Workshop,
+} from './workshop.ts'
 
 export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent[]> {
   /** Each has a name of its own, by which `start` and all workers know it. */
@@ -35,14 +47,23 @@ export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent
   readonly store: CheckpointStore
   /** A `Pool` of `pg` with at least three connections: one of them listens for changes. It stays yours: nobody closes it. */
   readonly pool: PostgresPool
+  /**
+   * Where the connection that listens comes from, if `pool` goes through a pooler that gives each transaction another connection, such as
+   * PgBouncer: a `Pool` that goes to PostgreSQL itself. Default: `pool`. Where nothing is heard, readers and workers look every second.
+   */
+  readonly listen?: PostgresPool
   /** Decides which worker advances a run, and when: `pgBossEngine` or `dbosEngine`. */
   readonly engine: Engine
   /** The schema of the tables, which `setUpDurable` makes. Default `meanwhile`. */
   readonly schema?: string
   /** Makes the context of a run in the process that advances it. If it throws, the run fails with a `ContextError`. */
   readonly context?: (run: ContextRequest) => unknown
-  /** Events are written every so many milliseconds, by default 25. `false`: no events are kept. */
-  readonly events?: false | { readonly every?: number }
+  /**
+   * Events are written `every` so many milliseconds, by default 25. Those of a run that ended more than `keepFor` milliseconds ago are dropped by
+   * a worker, which looks once a minute at the most; readers then get its messages. Default: they are deleted with their run. `false`: no
+   * events are kept.
+   */
+  readonly events?: false | { readonly every?: number; readonly keepFor?: number }
   /** So many workers may take a run before it comes to a stop. Then it fails. Default 20. */
   readonly maxAttempts?: number
   /**
@@ -75,10 +96,12 @@ export interface DurableRuns<Output = unknown> {
    */
   start(agent: string, input: RunInput, options?: StartOptions): Promise<{ readonly id: string }>
   /**
-   * Answers by id of the interrupt. Of two answers to one question the first stands. If the asker does not accept an answer, the question
-   * is open again, and `get` says why.
+   * Answers by id of the interrupt. Of two answers to one question the first stands. If one of the answers is refused here, none is
+   * stored. If only the worker finds that the asker does not accept an answer, the question is open again, and `get` says why.
    *
    * @throws {UnknownInterruptError} The run has not asked this.
+   * @throws {AnswerError} An answer does not fit the schema of its question, or of its asker. The question stays open.
+   * @throws {CheckpointMissingError} Somebody has deleted the checkpoint. The run fails.
    */
   answer(id: string, answers: Answers): Promise<void>
   /**
@@ -148,16 +171,19 @@ class Runs<Output> implements DurableRuns<Output> {
   readonly #shop: Workshop
   readonly #engine: Engine
   readonly #reader: EventReader
+  readonly #keepFor: number | undefined
   #setUp: Promise<void> | undefined
 
-  constructor({ agents, store, pool, engine, schema, context, events = {}, maxAttempts = 20, again }: DurableOptions) {
+  constructor(options: DurableOptions) {
+    const { agents, store, pool, listen, engine, schema, context, events = {}, maxAttempts = 20, again } = options
     const database = new Database(pool, schema)
-    const changes = new Changes(database)
+    const changes = new Changes(database, listen)
     const runs = new RunsTable(database)
     const inboxes = new Inboxes()
     this.agents = agents.flatMap(({ name }) => name ?? [])
     this.#engine = engine
-    this.#reader = new EventReader(database, runs, changes)
+    this.#reader = new EventReader({ database, runs, changes, store })
+    this.#keepFor = events === false ? undefined : events.keepFor
     this.#shop = {
       database,
       changes,
@@ -193,13 +219,14 @@ class Runs<Output> implements DurableRuns<Output> {
   }
 
   async answer(id: string, answers: Answers): Promise<void> {
-    const { runs } = this.#shop
-    await runs.known(id)
+    const { runs, agents } = this.#shop
+    const run = await runs.known(id)
     const ids = Object.keys(answers)
     const given = await runs.answers(id, ids)
-    const asked = new Set([...(await this.#interrupts(id)).map((one) => one.id), ...Object.keys(given)])
-    const unknown = ids.filter((one) => !asked.has(one))
+    const open = (await this.#questions(id)).filter((one) => !(one.id in given))
+    const unknown = ids.filter((one) => !(one in given) && open.every(({ id }) => id !== one))
     if (unknown.length > 0) throw new UnknownInterruptError(unknown)
+    await checkAnswers(open, answers, agents.get(run.agent) ?? {})
     await runs.answer(id, answers)
     await this.#wake(id)
   }
@@ -225,7 +252,8 @@ class Runs<Output> implements DurableRuns<Output> {
   async retry(id: string, { rerun }: { readonly rerun?: readonly Effect[] } = {}): Promise<void> {
     const { runs } = this.#shop
     const { status } = await runs.known(id)
-    if (!(await runs.retry(id, rerun))) throw new NothingToRetryError(id, status)
+    if (status !== 'failed' && status !== 'cancelled') throw new NothingToRetryError(id, status)
+    await runs.retry(id, rerun)
     await this.#wake(id)
   }
 
@@ -243,10 +271,15 @@ class Runs<Output> implements DurableRuns<Output> {
   }
 
   async result(id: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<CompletedResult<Output>> {
-    const end = await this.#reader.end(id, signal)
+    const { runs, changes } = this.#shop
+    const ended = async () => {
+      const run = await runs.known(id)
+      return run.endedAt && run
+    }
+    const end = await changes.until(id, ended, signal)
     if (end.status === 'cancelled') throw new RunCancelledError(id)
     if (end.error) throw new RunFailedError(id, end.error)
-    return (await resultOf(this.#shop, await this.#shop.runs.known(id), signal)) as CompletedResult<Output>
+    return (await resultOf(this.#shop, end, signal)) as CompletedResult<Output>
   }
 
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent> {
@@ -279,12 +312,14 @@ class Runs<Output> implements DurableRuns<Output> {
     if (!Number.isInteger(concurrency) || concurrency < 1)
       throw new ConfigError('concurrency', 'must be a positive integer')
     await this.#ready()
-    const { changes } = this.#shop
+    const { changes, database } = this.#shop
     const end = new AbortController()
     const live = new Set<LiveRun>()
     const bench: Bench = { live, isStopping: false, signal: end.signal }
+    const old = this.#keepFor === undefined ? undefined : new OldEvents(database, this.#keepFor)
+    old?.drop()
     // So that it listens between two runs, too.
-    const unwatch = changes.watch('', () => undefined)
+    const unwatch = changes.watch('', () => old?.drop())
     const worker = await this.#engine.work((id, call) => advance(this.#shop, bench, id, call), { concurrency })
     return {
       async stop({ grace = 30_000 } = {}) {
@@ -316,21 +351,31 @@ class Runs<Output> implements DurableRuns<Output> {
   /** There is a checkpoint under the id: that of a start at the same time, or of one that did not get further. */
   async #adopt(run: { readonly id: string; readonly agent: string }): Promise<void> {
     const { runs, store } = this.#shop
-    const checkpoint = await store.load(run.id)
+    const checkpoint = await loaded(store, run.id)
     if (await this.#isThere(run.id, run.agent)) return
     const isFirst = isCheckpoint(checkpoint) && checkpoint.revision === 1 && checkpoint.agent === run.agent
     if (!isFirst) throw new RunIdTakenError(run.id, 'a run that was not started as a durable run')
     await runs.insert(run)
   }
 
+  /** @throws {CheckpointMissingError} The run is woken then, so that it fails. */
+  async #questions(id: string): Promise<readonly PendingInterrupt[]> {
+    try {
+      return (await storedCheckpoint(this.#shop.store, id)).interrupts
+    } catch (error) {
+      if (error instanceof CheckpointMissingError) await this.#wake(id)
+      throw error
+    }
+  }
+
   async #interrupts(id: string): Promise<readonly PendingInterrupt[]> {
-    const checkpoint = await this.#shop.store.load(id)
+    const checkpoint = await loaded(this.#shop.store, id)
     return isCheckpoint(checkpoint) ? checkpoint.interrupts : []
   }
 
   async #wake(id: string, options?: WakeOptions): Promise<void> {
     await this.#ready()
-    await this.#engine.wake(id, options)
+    await this.#shop.database.again(() => this.#engine.wake(id, options))
   }
 
   /** The engine has what it needs. */
@@ -362,6 +407,7 @@ function checked<Options extends DurableOptions>(options: Options): Options {
     agents: 'agent',
     store: 'checkpoints checkpointer',
     pool: 'client database',
+    listen: 'listener',
     engine: 'queue',
     schema: '',
     context: '',
@@ -369,7 +415,7 @@ function checked<Options extends DurableOptions>(options: Options): Options {
     maxAttempts: 'retryLimit',
     again: 'retry',
   })
-  const { agents, store, engine, maxAttempts = 1 } = options
+  const { agents, store, listen, engine, events, maxAttempts = 1 } = options
   if (!Array.isArray(agents) || agents.length === 0) throw new ConfigError('agents', 'must be a list of agents')
   const names = agents.map((agent) => agent.name)
   if (names.some((name) => !name)) throw new ConfigError('agents', 'each must have a name')
@@ -377,9 +423,21 @@ function checked<Options extends DurableOptions>(options: Options): Options {
   if (double) throw new ConfigError('agents', `two have the name ${JSON.stringify(double)}`)
   if (typeof store?.load !== 'function' || typeof store.save !== 'function')
     throw new ConfigError('store', 'must be a store of checkpoints, such as postgresStore returns')
+  if (listen !== undefined && typeof listen?.connect !== 'function')
+    throw new ConfigError('listen', 'must have connect, as a Pool of pg has')
   if (typeof engine?.wake !== 'function' || typeof engine.work !== 'function')
     throw new ConfigError('engine', 'must be an engine, such as pgBossEngine returns')
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
     throw new ConfigError('maxAttempts', 'must be a positive integer')
+  if (events !== false && events !== undefined) {
+    checkOptions<Exclude<DurableOptions['events'], false | undefined>>(
+      'durableRuns',
+      events,
+      { every: '', keepFor: '' },
+      'events.',
+    )
+    for (const [name, value] of Object.entries(events))
+      if (value !== undefined && !(value >= 0)) throw new ConfigError(`events.${name}`, 'must be milliseconds from 0')
+  }
   return options
 }

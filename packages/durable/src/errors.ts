@@ -1,5 +1,7 @@
 /** What goes wrong with durable runs: one small class for each thing that a caller may catch. */
 
+import { messageOf } from '@meanwhile/core'
+
 /** Plain data of an error: no stack, no cause. */
 export interface ErrorInfo {
   readonly name: string
@@ -114,6 +116,22 @@ export class DurableSetUpError extends DurableError {
 
   constructor(problem: string, options: ErrorOptions) {
     super('', problem, options)
+  }
+}
+
+/** The database has failed, or its connection was lost: nobody knows whether what was asked for is done. `cause` is the error of its client. */
+export class DurableStoreError extends DurableError {
+  override readonly name = 'DurableStoreError'
+  /** PostgreSQL's SQLSTATE, or the code of Node.js such as `ECONNREFUSED`; empty if there is none. */
+  readonly code: string
+
+  constructor(code: string, options: { readonly cause: unknown }) {
+    super(
+      '',
+      `the database has failed: ${messageOf(options.cause)}. What was asked for may be done or not: ask again`,
+      options,
+    )
+    this.code = code
   }
 }
 

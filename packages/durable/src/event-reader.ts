@@ -1,11 +1,13 @@
 /** Reads the events of runs. Readers of the same run in this process share what is fetched. */
 
-import type { AgentEvent } from '@meanwhile/core'
+import type { AgentEvent, CheckpointStore } from '@meanwhile/core'
 import type { Changes } from './changes.ts'
-import type { Database } from './database.ts'
+import { type Database, isFailure } from './database.ts'
 import type { RunStopped } from './durable-run.ts'
 import { CursorError } from './errors.ts'
+import { DROPPED } from './old-events.ts'
 import type { RunEnd, RunsTable } from './runs-table.ts'
+import { isCheckpoint, loaded } from './workshop.ts'
 
 export interface ReadEvent {
   /** Give it as `after` to go on behind this event: two numbers with a point between them, which grow from event to event. */
@@ -33,16 +35,21 @@ interface Batch {
   readonly events: readonly (AgentEvent | RunStopped)[]
 }
 
+/** What events are read from. */
+interface Readable {
+  readonly database: Database
+  readonly runs: RunsTable
+  readonly changes: Changes
+  /** For the history of a run whose events were dropped. */
+  readonly store: CheckpointStore
+}
+
 export class EventReader {
-  readonly #database: Database
-  readonly #runs: RunsTable
-  readonly #changes: Changes
+  readonly #source: Readable
   readonly #tails = new Map<string, Tail>()
 
-  constructor(database: Database, runs: RunsTable, changes: Changes) {
-    this.#database = database
-    this.#runs = runs
-    this.#changes = changes
+  constructor(source: Readable) {
+    this.#source = source
   }
 
   async *read(
@@ -56,7 +63,11 @@ export class EventReader {
     try {
       for (;;) {
         const { version = 0, end } = tail ?? {}
-        const batches = await (tail ? tail.after(done) : fetched(this.#database, id, done))
+        const batches = await (tail ? tail.after(done) : fetched(this.#source, id, done))
+        if (!batches) {
+          await tail?.changed(version, signal)
+          continue
+        }
         for (const { seq, events } of batches) {
           isEnd = false
           for (const [index, event] of events.entries()) {
@@ -79,34 +90,9 @@ export class EventReader {
     }
   }
 
-  /** Waits for the end of the run. @throws {UnknownRunError} There is no such run, or it was deleted. */
-  async end(id: string, signal?: AbortSignal): Promise<RunEnd> {
-    signal?.throwIfAborted()
-    return await new Promise<RunEnd>((resolve, reject) => {
-      const over = () => {
-        unwatch()
-        signal?.removeEventListener('abort', aborted)
-      }
-      const fail = (error: unknown) => {
-        over()
-        reject(error)
-      }
-      const aborted = () => fail(signal?.reason)
-      const look = async () => {
-        const end = await this.#runs.end(id)
-        if (!end) return
-        over()
-        resolve(end)
-      }
-      const unwatch = this.#changes.watch(id, () => void look().catch(fail))
-      signal?.addEventListener('abort', aborted)
-      look().catch(fail)
-    })
-  }
-
   #join(id: string, from: number): Tail {
     const known = this.#tails.get(id)
-    const tail = known ?? new Tail(this.#database, this.#runs, this.#changes, id, from)
+    const tail = known ?? new Tail(this.#source, id, from)
     this.#tails.set(id, tail)
     tail.readers++
     return tail
@@ -126,32 +112,39 @@ class Tail {
   version = 0
   /** Known once all events are here. */
   end: RunEnd | undefined
-  readonly #database: Database
-  readonly #runs: RunsTable
+  readonly #source: Readable
   readonly #id: string
   /** It has all batches behind this one. */
   #from: number
   #batches: Batch[] = []
   #isUpdating = false
   #isStale = false
+  /** The database has failed since the last change. */
+  #hasFailed = false
   #waiting = new Set<{ resolve(): void; reject(error: unknown): void }>()
   readonly #unwatch: () => void
 
-  constructor(database: Database, runs: RunsTable, changes: Changes, id: string, from: number) {
-    this.#database = database
-    this.#runs = runs
+  constructor(source: Readable, id: string, from: number) {
+    this.#source = source
     this.#id = id
     this.#from = from
-    this.#unwatch = changes.watch(id, () => this.#refresh())
+    this.#unwatch = source.changes.watch(id, () => this.#refresh())
     this.#refresh()
   }
 
-  async after(seq: number): Promise<readonly Batch[]> {
-    if (seq < this.#from) return await fetched(this.#database, this.#id, seq)
-    return this.#batches.filter((batch) => batch.seq > seq)
+  /** Undefined if the database has failed: there will be a change when it is back. */
+  async after(seq: number): Promise<readonly Batch[] | undefined> {
+    if (seq >= this.#from) return this.#batches.filter((batch) => batch.seq > seq)
+    try {
+      return await fetched(this.#source, this.#id, seq)
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      this.#hasFailed = true
+      return undefined
+    }
   }
 
-  /** Resolves when the version is another one. Rejects if the database fails, or the run is not there. */
+  /** Resolves when the version is another one. Rejects if the run is not there. */
   async changed(version: number, signal?: AbortSignal): Promise<void> {
     if (version !== this.version) return
     await new Promise<void>((resolve, reject) => {
@@ -185,7 +178,8 @@ class Tail {
     this.#isUpdating = true
     this.#update()
       .catch((error: unknown) => {
-        for (const one of this.#waiting) one.reject(error)
+        if (isFailure(error)) this.#hasFailed = true
+        else for (const one of this.#waiting) one.reject(error)
       })
       .finally(() => {
         this.#isUpdating = false
@@ -196,14 +190,14 @@ class Tail {
     while (this.#isStale) {
       this.#isStale = false
       // First the status: whoever ends a run has written its events before.
-      const end = await this.#runs.end(this.#id)
+      const end = await this.#source.runs.end(this.#id)
       let hasMore = true
       while (hasMore) {
-        const batches = await fetched(this.#database, this.#id, this.#batches.at(-1)?.seq ?? this.#from)
+        const batches = await fetched(this.#source, this.#id, this.#batches.at(-1)?.seq ?? this.#from)
         hasMore = batches.length === PAGE
         if (batches.length > 0) this.#add(batches)
       }
-      if (end !== undefined || this.end !== undefined) this.#tell(end)
+      if (end !== undefined || this.end !== undefined || this.#hasFailed) this.#tell(end)
     }
   }
 
@@ -216,18 +210,31 @@ class Tail {
 
   #tell(end: RunEnd | undefined): void {
     this.end = end
+    this.#hasFailed = false
     this.version++
     for (const one of this.#waiting) one.resolve()
   }
 }
 
 /** The next batches behind this number. */
-async function fetched(database: Database, id: string, after: number): Promise<readonly Batch[]> {
+async function fetched(source: Readable, id: string, after: number): Promise<readonly Batch[]> {
+  const { database } = source
   const rows = await database.query(
     `SELECT seq, batch FROM ${database.table('events')} WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT ${PAGE}`,
     [id, after],
   )
-  return rows.map(({ seq, batch }) => ({ seq: Number(seq), events: JSON.parse(String(batch)) }))
+  return await Promise.all(
+    rows.map(async ({ seq, batch }) => ({
+      seq: Number(seq),
+      events: batch === DROPPED ? await history(source, id) : JSON.parse(String(batch)),
+    })),
+  )
+}
+
+/** What stands for events that were dropped. */
+async function history({ store }: Readable, id: string): Promise<readonly AgentEvent[]> {
+  const checkpoint = await loaded(store, id)
+  return isCheckpoint(checkpoint) ? [{ type: 'history-replaced', runId: id, messages: checkpoint.messages }] : []
 }
 
 /** All batches up to `done` are read, and of that with `seq` so many events. */

@@ -3,7 +3,7 @@
  * Once a later attempt of the run has written, an earlier one writes nothing more.
  */
 
-import type { AgentEvent } from '@meanwhile/core'
+import type { AgentEvent, Message } from '@meanwhile/core'
 import { CHANNEL, type Changes } from './changes.ts'
 import { codeOf, type Database, UNSYNCED } from './database.ts'
 import type { RunStopped } from './durable-run.ts'
@@ -25,6 +25,9 @@ const MOST_WAITING = 2_000
 /** Milliseconds for which the end of a run waits for its last events. */
 const LAST = 3_000
 
+/** More batches than a crash of the server can take with it. Who has read them has cursors with their numbers. */
+const LOST_AT_MOST = 1_000
+
 /** The SQLSTATE of a row without its run. */
 const RUN_IS_GONE = '23503'
 
@@ -34,6 +37,7 @@ interface Newest {
 }
 
 interface Waiting {
+  readonly event: AgentEvent | RunStopped
   readonly text: string
   readonly isDelta: boolean
 }
@@ -45,6 +49,8 @@ export class EventWriter {
   readonly #attempt: number
   readonly #every: number
   #waiting: Waiting[] = []
+  /** The history, as the batches that were written tell it. */
+  #told: Message[] | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The number of the newest batch, once it is known. */
   #seq: number | undefined
@@ -79,7 +85,7 @@ export class EventWriter {
       this.#waiting = this.#waiting.filter((one) => !one.isDelta)
       this.#isStepOver = true
     }
-    this.#waiting.push({ text, isDelta })
+    this.#waiting.push({ event, text, isDelta })
     this.#timer ??= setTimeout(() => this.#flush(), this.#every)
   }
 
@@ -135,27 +141,54 @@ export class EventWriter {
     const text = `[${batch.map((one) => one.text).join(',')}]`
     const isFleeting = batch.every((one) => one.isDelta)
     const events = this.#database.table('events')
-    const seq = this.#seq ?? this.#saw(await this.#newest())
+    const isFirst = this.#seq === undefined
+    const seq = this.#seq ?? this.#after(await this.#newest())
     if (this.#isOver) return
     const [written] = await this.#database.query(
       `INSERT INTO ${events} (id, seq, attempt, fleeting, batch)
-      SELECT $1::text, $2::integer, $3::integer, $4::boolean, $5::text FROM ${UNSYNCED}
+      SELECT $1::text, $2::integer + 1, $3::integer, $4::boolean, $5::text FROM ${UNSYNCED}
       WHERE NOT EXISTS (SELECT 1 FROM ${events} WHERE id = $1::text AND seq > $2::integer)
-      ON CONFLICT DO NOTHING RETURNING pg_notify($6::text, $7::text)`,
-      [this.#id, seq + 1, this.#attempt, isFleeting, text, CHANNEL, this.#changes.payload(this.#id)],
+      ON CONFLICT DO NOTHING RETURNING pg_notify($6::text, $7::text), EXISTS (SELECT 1 FROM ${events} WHERE id = $1::text AND seq = $2::integer) AS follows`,
+      [this.#id, seq, this.#attempt, isFleeting, text, CHANNEL, this.#changes.payload(this.#id)],
     )
     if (written) {
       this.#seq = seq + 1
+      this.#tell(batch)
+      if (!isFirst && written.follows === false) this.#mend()
       return
     }
     // It was written by a try whose answer was lost, or another attempt of the run has taken the number.
     const newest = await this.#newest()
-    this.#saw(newest)
-    if (newest.attempt < this.#attempt) await this.#store(batch)
+    if (newest.attempt < this.#attempt) {
+      this.#seq = undefined
+      await this.#store(batch)
+      return
+    }
+    this.#seq = this.#saw(newest)
+    this.#tell(batch)
+  }
+
+  #tell(batch: readonly Waiting[]): void {
+    for (const { event } of batch) {
+      if ('path' in event && event.path) continue
+      if (event.type === 'history-replaced') this.#told = [...event.messages]
+      if (event.type === 'message') this.#told?.push(event.message)
+    }
+  }
+
+  /** The server has crashed, and the batches before this one are lost: the history is told again. */
+  #mend(): void {
+    if (!this.#told) return
+    const event: AgentEvent = { type: 'history-replaced', runId: this.#id, messages: [...this.#told] }
+    this.#waiting.unshift({ event, text: JSON.stringify(event), isDelta: false })
+  }
+
+  /** The number after which this attempt begins to write. */
+  #after(newest: Newest): number {
+    return this.#saw(newest) + (this.#attempt > 1 ? LOST_AT_MOST : 0)
   }
 
   #saw({ seq, attempt }: Newest): number {
-    this.#seq = seq
     if (attempt > this.#attempt) this.#isOver = true
     return seq
   }

@@ -1,40 +1,13 @@
-import { type Agent, type AgentEvent, createAgent, interrupt, type Message, textOf, tool } from '@meanwhile/core'
+import { type Agent, createAgent, interrupt, textOf, tool } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
-import type { Pool } from 'pg'
-import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { call, respond, type ScriptResponse, say, wait } from '@meanwhile/core/testing'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { testDatabase } from '../test/database.ts'
-import {
-  CursorError,
-  type DurableOptions,
-  type DurableRuns,
-  type DurableWorker,
-  durableRuns,
-  type Engine,
-  type ReadEvent,
-  UnknownRunError,
-} from './index.ts'
-import { memoryEngine } from './testing.ts'
+import { all, fold, scripted, testRuns } from '../test/runs.ts'
+import { CursorError, type DurableOptions, type Engine, type ReadEvent, UnknownRunError } from './index.ts'
 
-const database = testDatabase()
-let pool: Pool
-let schema: string
-let engine: Engine
-const workers: DurableWorker[] = []
-
-beforeAll(() => {
-  pool = database.pool(20)
-})
-
-beforeEach(async () => {
-  schema = await database.schema()
-  engine = memoryEngine()
-})
-
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.stop({ grace: 2_000 })))
-})
+const here = testRuns()
+const { runsOf, work } = here
 
 const look = tool({ name: 'look', description: 'Looks.', input: z.object({}), effect: 'read', execute: () => 'seen' })
 
@@ -46,40 +19,7 @@ const ask = tool({
 })
 
 function agentOf(responses: readonly ScriptResponse[]): Agent {
-  const reply = ({ messages }: { readonly messages: readonly Message[] }) =>
-    responses[messages.filter(({ role }) => role === 'assistant').length] ?? respond(say('As you say.'))
-  return createAgent({
-    name: 'clerk',
-    model: scriptedModel(Array.from({ length: 60 }, () => reply)),
-    tools: [look, ask],
-  })
-}
-
-/** With pools of its own, as another process has them. */
-function runsOf(agent: Agent, options: Partial<DurableOptions> = {}): DurableRuns {
-  return durableRuns({ agents: [agent], store: postgresStore({ pool, schema }), pool, engine, schema, ...options })
-}
-
-async function work(runs: DurableRuns): Promise<DurableWorker> {
-  const worker = await runs.work()
-  workers.push(worker)
-  return worker
-}
-
-async function all(reading: AsyncIterable<ReadEvent>): Promise<ReadEvent[]> {
-  const read: ReadEvent[] = []
-  for await (const one of reading) read.push(one)
-  return read
-}
-
-/** The history, as a reader makes it of what it is told. */
-function fold(events: readonly ReadEvent['event'][]): readonly Message[] {
-  let messages: readonly Message[] = []
-  for (const event of events as readonly AgentEvent[]) {
-    if (event.type === 'history-replaced') messages = event.messages
-    if (event.type === 'message' && !event.path) messages = [...messages, event.message]
-  }
-  return messages
+  return createAgent({ name: 'clerk', model: scripted(...responses), tools: [look, ask] })
 }
 
 const story = (step: string) => Array.from({ length: 12 }, (_, word) => [say(`${step}${word} `), wait(8)]).flat()
@@ -87,7 +27,7 @@ const STORY = [respond(...story('a'), call('look')), respond(...story('b'), call
 
 test('a reader in another process sees the events live, and what it has seen adds up to the messages of the result', async () => {
   await work(runsOf(agentOf(STORY)))
-  const elsewhere = runsOf(agentOf(STORY), { pool: database.pool() })
+  const elsewhere = runsOf(agentOf(STORY), { pool: here.database.pool() })
   await elsewhere.start('clerk', 'Go', { id: 'run' })
   let words = 0
   const read: ReadEvent[] = []
@@ -97,7 +37,7 @@ test('a reader in another process sees the events live, and what it has seen add
   }
   const { messages } = await elsewhere.result('run')
   const events = read.map(({ event }) => event)
-  expect(fold(events)).toEqual(messages)
+  expect(fold(read)).toEqual(messages)
   expect(words).toBeGreaterThan(10)
   expect(events[0]).toMatchObject({ type: 'run-start' })
   expect(events.at(-1)).toEqual({ type: 'run-stopped', status: 'completed' })
@@ -106,7 +46,7 @@ test('a reader in another process sees the events live, and what it has seen add
 })
 
 test('a reader that leaves and comes back at any of its cursors reads what is left, and nothing twice', async () => {
-  const runs = runsOf(agentOf(STORY), { pool: database.pool() })
+  const runs = runsOf(agentOf(STORY), { pool: here.database.pool() })
   await work(runsOf(agentOf(STORY)))
   await runs.start('clerk', 'Go', { id: 'run' })
   // It leaves after each few events, while the run is at work.
@@ -123,11 +63,11 @@ test('a reader that leaves and comes back at any of its cursors reads what is le
     }
   }
   const { messages } = await runs.result('run')
-  expect(fold(live.map(({ event }) => event))).toEqual(messages)
+  expect(fold(live)).toEqual(messages)
   expect(new Set(live.map(({ cursor }) => cursor)).size).toBe(live.length)
   // And afterwards, from each cursor there is.
   const late = await all(runs.events('run'))
-  expect(fold(late.map(({ event }) => event))).toEqual(messages)
+  expect(fold(late)).toEqual(messages)
   for (const [index, { cursor }] of late.entries())
     expect(await all(runs.events('run', { after: cursor }))).toEqual(late.slice(index + 1))
 })
@@ -137,7 +77,7 @@ test('the deltas of a step are deleted when it has ended, so that a late reader 
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
   await runs.result('run')
-  const { rows } = await pool.query(`SELECT fleeting, batch FROM ${schema}.events`)
+  const { rows } = await here.pool.query(`SELECT fleeting, batch FROM ${here.schema}.events`)
   expect(rows.filter(({ fleeting }) => fleeting)).toEqual([])
   const types = (await all(runs.events('run'))).map(({ event }) => event.type)
   // What is left came together with something else.
@@ -150,16 +90,18 @@ test('a reader stays while the run waits for an answer, and sees it go on', asyn
   const runs = runsOf(agentOf(script))
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
-  const events: ReadEvent['event'][] = []
-  for await (const { event } of runs.events('run')) {
-    events.push(event)
+  const read: ReadEvent[] = []
+  for await (const one of runs.events('run')) {
+    const { event } = one
+    read.push(one)
     if (event.type === 'run-stopped' && event.status === 'interrupted') {
       const id = (await runs.get('run'))?.interrupts[0]?.id ?? ''
       await runs.answer('run', { [id]: 'yes' })
     }
   }
   const { messages } = await runs.result('run')
-  expect(fold(events)).toEqual(messages)
+  expect(fold(read)).toEqual(messages)
+  const events = read.map(({ event }) => event)
   expect(events.flatMap((event) => (event.type === 'run-stopped' ? event.status : []))).toEqual([
     'interrupted',
     'completed',
@@ -194,7 +136,7 @@ test('after a retry a reader goes on behind the end that it has seen', async () 
   isBroken = false
   await runs.retry('run')
   const second = await all(runs.events('run', { after }))
-  expect(fold([...first, ...second].map(({ event }) => event))).toEqual((await runs.result('run')).messages)
+  expect(fold([...first, ...second])).toEqual((await runs.result('run')).messages)
 })
 
 test('batches of an earlier attempt are refused once a later one has written, and both go on (DU14)', async () => {
@@ -207,7 +149,7 @@ test('batches of an earlier attempt are refused once a later one has written, an
   const sleeps = new Promise<void>((resolve) => {
     asleep = resolve
   })
-  const store = postgresStore({ pool, schema })
+  const store = postgresStore(here)
   let saves = 0
   const sleepy: DurableOptions['store'] = {
     ...store,
@@ -244,15 +186,15 @@ test('batches of an earlier attempt are refused once a later one has written, an
   await expect(dying).rejects.toMatchObject({ name: 'CheckpointConflictError' })
   await healthy
   const { messages } = await second.result('run')
-  expect(fold((await all(second.events('run'))).map(({ event }) => event))).toEqual(messages)
-  const { rows } = await pool.query(`SELECT attempt FROM ${schema}.events ORDER BY seq`)
+  expect(fold(await all(second.events('run')))).toEqual(messages)
+  const { rows } = await here.pool.query(`SELECT attempt FROM ${here.schema}.events ORDER BY seq`)
   const attempts = rows.map(({ attempt }) => attempt)
   expect(attempts).toEqual(attempts.toSorted((a, b) => a - b))
   expect(await second.get('run')).toMatchObject({ status: 'completed', attempts: 2 })
 })
 
 test('events that cannot be written are lost to their readers, and nothing to the run (DU13)', async () => {
-  const failing = database.pool()
+  const failing = here.database.pool()
   const deaf: DurableOptions['pool'] = {
     connect: () => failing.connect(),
     query: (text, values) =>
@@ -279,7 +221,7 @@ test('without events readers see only the end', async () => {
 })
 
 test('a thousand readers of one run share one connection and what is fetched', async () => {
-  const readers = database.pool(4)
+  const readers = here.database.pool(4)
   let queries = 0
   readers.on('acquire', () => queries++)
   const runs = runsOf(agentOf(STORY), { pool: readers })
@@ -287,30 +229,29 @@ test('a thousand readers of one run share one connection and what is fetched', a
   await runs.start('clerk', 'Go', { id: 'run' })
   const read = await Promise.all(Array.from({ length: 1_000 }, () => all(runs.events('run'))))
   const { messages } = await runs.result('run')
-  for (const events of read.filter((_, index) => index % 100 === 0))
-    expect(fold(events.map(({ event }) => event))).toEqual(messages)
+  for (const events of read.filter((_, index) => index % 100 === 0)) expect(fold(events)).toEqual(messages)
   expect(new Set(read.map((events) => events.length)).size).toBe(1)
   expect(queries).toBeLessThan(1_000)
 })
 
 test('a reader goes on when the connection that listens is lost', async () => {
-  const own = database.pool()
+  const own = here.database.pool()
   const runs = runsOf(agentOf(STORY), { pool: own })
   await work(runsOf(agentOf(STORY)))
   await runs.start('clerk', 'Go', { id: 'run' })
   const reading = all(runs.events('run'))
   await vi.waitFor(async () => {
-    const { rows } = await pool.query(
+    const { rows } = await here.pool.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN meanwhile'`,
     )
     expect(rows.length).toBeGreaterThan(0)
   })
   const { messages } = await runs.result('run')
-  expect(fold((await reading).map(({ event }) => event))).toEqual(messages)
+  expect(fold(await reading)).toEqual(messages)
 })
 
 test('where nothing can listen, readers and workers look every second (DU12)', async () => {
-  const pooled = database.pool()
+  const pooled = here.database.pool()
   const deaf: DurableOptions['pool'] = {
     query: (text, values) => pooled.query(text, values),
     async connect() {
@@ -319,6 +260,7 @@ test('where nothing can listen, readers and workers look every second (DU12)', a
         query: (text, values) =>
           text.startsWith('LISTEN') ? Promise.reject(new Error('not here')) : connection.query(text, values),
         on: () => undefined,
+        off: () => undefined,
         release: (destroy) => connection.release(destroy),
       }
     },

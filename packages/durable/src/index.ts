@@ -18,6 +18,7 @@ export {
   CursorError,
   DurableError,
   DurableSetUpError,
+  DurableStoreError,
   type ErrorInfo,
   NothingToRetryError,
   RunCancelledError,

@@ -54,7 +54,8 @@ export class LiveRun {
     await this.#begins
     this.#place = place
     this.#read = place.value
-    if (sent > place.value) await this.#take()
+    // If the database fails, the next look takes them.
+    if (sent > place.value) await this.#take().catch(() => undefined)
   }
 
   /** Looks whether somebody has cancelled the run or has sent it a message. */

@@ -1,8 +1,9 @@
 /** The tables of runs, their answers and their inboxes: each method is one statement, or one transaction. */
 
+import { randomUUID } from 'node:crypto'
 import type { Answers, CancelMode, Effect, Json, UserMessage } from '@meanwhile/core'
 import type { PostgresRow } from '@meanwhile/core/stores/postgres'
-import { type Database, UNSYNCED } from './database.ts'
+import { codeOf, type Database, UNSYNCED } from './database.ts'
 import type { DurableRun, EndStatus, RunStatus } from './durable-run.ts'
 import { type ErrorInfo, UnknownRunError } from './errors.ts'
 
@@ -39,6 +40,9 @@ export interface Orders {
   readonly cancel?: CancelMode
   readonly sent: number
 }
+
+/** The SQLSTATE of a row that breaks a unique index. */
+const IS_THERE = '23505'
 
 const LIVE = `status IN ('running', 'interrupted')`
 
@@ -168,12 +172,22 @@ export class RunsTable {
 
   /** Returns whether the run had not ended. Messages are numbered in the order in which they are committed. */
   async send(id: string, message: UserMessage): Promise<boolean> {
-    const [row] = await this.#database.query(
-      `WITH run AS (UPDATE ${this.#runs} SET sent = sent + 1 WHERE id = $1 AND ${LIVE} RETURNING id, sent)
-      INSERT INTO ${this.#inbox} (id, seq, body) SELECT id, sent, $2 FROM run RETURNING seq`,
-      [id, JSON.stringify(message)],
-    )
-    return row !== undefined
+    const send = randomUUID()
+    try {
+      // Sent again after a lost connection it finds itself.
+      const [row] = await this.#database.query(
+        `WITH known AS (SELECT seq FROM ${this.#inbox} WHERE id = $1 AND send = $2),
+        run AS (UPDATE ${this.#runs} SET sent = sent + 1 WHERE id = $1 AND ${LIVE} AND NOT EXISTS (SELECT 1 FROM known) RETURNING id, sent),
+        added AS (INSERT INTO ${this.#inbox} (id, seq, send, body) SELECT id, sent, $2, $3 FROM run RETURNING seq)
+        SELECT seq FROM known UNION ALL SELECT seq FROM added`,
+        [id, send, JSON.stringify(message)],
+      )
+      return row !== undefined
+    } catch (error) {
+      // The server was still at it when it was sent again.
+      if (codeOf(error) === IS_THERE) return true
+      throw error
+    }
   }
 
   /** Messages behind this number, the oldest first. */
@@ -199,14 +213,13 @@ export class RunsTable {
     )
   }
 
-  /** Returns whether it had failed or was cancelled. */
-  async retry(id: string, rerun: readonly Effect[] | undefined): Promise<boolean> {
-    const [row] = await this.#database.query(
+  /** Does nothing unless the run has failed or was cancelled. */
+  async retry(id: string, rerun: readonly Effect[] | undefined): Promise<void> {
+    await this.#database.query(
       `UPDATE ${this.#runs} SET status = 'running', error = NULL, cancel = NULL, ended_at = NULL, rerun = $2, stopped_at_attempt = attempts
-      WHERE id = $1 AND status IN ('failed', 'cancelled') RETURNING id`,
+      WHERE id = $1 AND status IN ('failed', 'cancelled')`,
       [id, rerun ? JSON.stringify(rerun) : null],
     )
-    return row !== undefined
   }
 
   /** Deletes the run with all that belongs to it. `also`: what is to be gone before that can be committed. */

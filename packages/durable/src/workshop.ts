@@ -4,6 +4,7 @@ import {
   type Agent,
   type Checkpoint,
   CheckpointConflictError,
+  CheckpointError,
   CheckpointMismatchError,
   CheckpointMissingError,
   type CheckpointStore,
@@ -15,7 +16,7 @@ import {
 } from '@meanwhile/core'
 import type { Changes } from './changes.ts'
 import type { Database } from './database.ts'
-import { UnknownAgentError } from './errors.ts'
+import { DurableSetUpError, DurableStoreError, UnknownAgentError } from './errors.ts'
 import type { Inboxes } from './live-run.ts'
 import type { NewRun, RunsTable } from './runs-table.ts'
 import type { OnStopped } from './stopped-run.ts'
@@ -44,18 +45,30 @@ export function agentOf({ agents }: Workshop, { id, agent: name }: Pick<NewRun, 
 
 /** The checkpoint as it is stored: the agent checks it. @throws {CheckpointMissingError} There is none. */
 export async function storedCheckpoint(store: CheckpointStore, id: string): Promise<Checkpoint> {
-  const checkpoint = await store.load(id)
+  const checkpoint = await loaded(store, id)
   if (!isCheckpoint(checkpoint)) throw new CheckpointMissingError(id)
   return checkpoint
+}
+
+/** What is stored. @throws {CheckpointStoreError} The store has failed. */
+export async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
+  try {
+    return await store.load(id)
+  } catch (cause) {
+    if (cause instanceof CheckpointError) throw cause
+    throw new CheckpointStoreError('load', id, 'it could not be loaded', { cause })
+  }
 }
 
 export function isCheckpoint(value: unknown): value is Checkpoint {
   return typeof value === 'object' && value !== null && 'interrupts' in value && Array.isArray(value.interrupts)
 }
 
-/** Another worker has the run, or can do what this one cannot: the run itself has not failed. */
+/** Another worker has the run, or can do what this one cannot, or the database has failed: the run itself has not failed. */
 export function isForAnother(error: unknown): boolean {
   return (
+    error instanceof DurableStoreError ||
+    error instanceof DurableSetUpError ||
     error instanceof CheckpointConflictError ||
     error instanceof CheckpointStoreError ||
     error instanceof CheckpointMismatchError ||

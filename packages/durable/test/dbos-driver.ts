@@ -2,12 +2,12 @@
 
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk'
 import { Pool } from 'pg'
-import { dbosEngine } from '../src/dbos.ts'
+import { type DbosOptions, dbosEngine } from '../src/dbos.ts'
 import type { OpenEngine } from './drivers.ts'
 
 const silent = { info() {}, debug() {}, warn() {}, error() {} }
 
-export async function openDbos(url: string, worker?: string): Promise<OpenEngine> {
+export async function openDbos(url: string, worker?: string, options: Partial<DbosOptions> = {}): Promise<OpenEngine> {
   const pool = new Pool({ connectionString: url, max: 4 })
   pool.on('error', () => {})
   if (worker === undefined) {
@@ -22,7 +22,7 @@ export async function openDbos(url: string, worker?: string): Promise<OpenEngine
     }
   }
   DBOS.setConfig({ name: 'clerk', systemDatabaseUrl: url, executorID: worker, applicationVersion: '1', logger: silent })
-  const engine = dbosEngine({ pool, heartbeat: 500, deadAfter: 3_000 })
+  const engine = dbosEngine({ pool, heartbeat: 500, deadAfter: 3_000, ...options })
   await DBOS.launch()
   return {
     engine,

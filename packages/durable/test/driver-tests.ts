@@ -1,12 +1,13 @@
 /** What must hold on every engine that we have a driver for, tried with processes that are killed, paused and stopped. */
 
-import { type AgentEvent, type Message, textOf } from '@meanwhile/core'
+import { textOf } from '@meanwhile/core'
 import { createDatabase } from '@meanwhile/postgres-cluster'
 import { expect, test } from 'vitest'
 import type { ReadEvent } from '../src/index.ts'
 import type { TestDatabase } from './database.ts'
 import type { DriverName } from './drivers.ts'
 import { Fleet, killAtRandom, pause, until } from './fleet.ts'
+import { fold } from './runs.ts'
 
 /** How many processes are killed in all. */
 const KILLS = Number(process.env.KILLS ?? 10)
@@ -130,14 +131,4 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
         expect(said).toEqual(['Go', ...sent])
       }
     }))
-}
-
-/** The history, as a reader makes it of what it is told. */
-function fold(events: readonly ReadEvent[]): readonly Message[] {
-  let messages: readonly Message[] = []
-  for (const event of events.map((one) => one.event) as readonly AgentEvent[]) {
-    if (event.type === 'history-replaced') messages = event.messages
-    if (event.type === 'message' && !event.path) messages = [...messages, event.message]
-  }
-  return messages
 }
