@@ -11,7 +11,7 @@ const add = tool({
   execute: ({ a, b }) => a + b,
 })
 
-// A model that says what the script says. For a real one see @meanwhile/models.
+// A scripted model, as in a test. Adapters for real models are in @meanwhile/models.
 const model = scriptedModel([
   respond(call('add', { a: 1, b: 2 }), end({ usage: { inputTokens: 40, outputTokens: 12 } })),
   respond(say('Three.'), end({ usage: { inputTokens: 60, outputTokens: 2 } })),

@@ -9,7 +9,7 @@ const search = tool({
   name: 'search',
   description: 'Searches the documentation.',
   input: z.object({ query: z.string() }),
-  effect: 'read', // it changes nothing, so it may start while the model still speaks
+  effect: 'read', // it changes nothing, so it may start while the model is still streaming
   execute: async ({ query }) => {
     await new Promise((resolve) => setTimeout(resolve, 500))
     return `Three pages about ${query}.`

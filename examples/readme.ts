@@ -12,7 +12,7 @@ const weather = tool({
   name: 'weather',
   description: 'The weather in a city.',
   input: z.object({ city: z.string() }),
-  effect: 'read', // it changes nothing, so it may start while the model still speaks
+  effect: 'read', // it changes nothing, so it may start while the model is still streaming
   execute: async ({ city }) => `Sunny in ${city}.`,
 })
 

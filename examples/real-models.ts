@@ -15,8 +15,8 @@ const local = (): Model =>
   openai({
     client: new OpenAI({ baseURL: 'http://localhost:1234/v1', apiKey: 'none' }),
     model: 'qwen3',
-    api: 'chat', // what most hosts speak
-    provider: 'lm-studio', // whose options and metadata are meant
+    api: 'chat', // most compatible hosts have only Chat Completions
+    provider: 'lm-studio', // the name under which you pass provider options
   })
 
 const model = process.env.OPENAI_API_KEY ? gpt() : process.env.ANTHROPIC_API_KEY ? claude() : undefined
