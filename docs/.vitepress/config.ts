@@ -7,6 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type DefaultTheme, defineConfig } from 'vitepress'
 import { apiSidebars } from './api-pages.ts'
+import { diagrams } from './diagrams.ts'
 import { linksToTheApi, linksWithinTheSite } from './links.ts'
 import { slugOf } from './slug.ts'
 
@@ -40,7 +41,7 @@ const sidebar = [
     page('Tools and effects', '/tools'),
     page('Conversations', '/conversations'),
     page('Chat UI', '/chat-ui'),
-    page('Interrupt and resume', '/interrupt-and-resume'),
+    page('Approval and questions', '/approval'),
     page('Agents together', '/agents'),
     page('Structured output', '/structured-output'),
     page('Eager tools', '/eager-tools'),
@@ -53,6 +54,7 @@ const sidebar = [
   ]),
   group('In depth', [
     page('Events of a run', '/events'),
+    page('Interrupt and resume', '/interrupt-and-resume'),
     page('Context of a run', '/context'),
     page('Background tools', '/background-tools'),
     page('Checkpoint stores', '/checkpoint-stores'),
@@ -84,6 +86,7 @@ export default defineConfig({
     config(md) {
       linksWithinTheSite(md)
       linksToTheApi(md)
+      diagrams(md)
     },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
   },

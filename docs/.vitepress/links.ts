@@ -14,7 +14,7 @@ const PLACES: readonly (readonly [file: RegExp, page: string])[] = [
   [/^README\.md(#.*)?$/, '/start'],
   [/^compose\.yaml$/, '/examples/compose'],
   // The list of examples is that of their folder, which the site includes.
-  [/^(?:docs\/)?examples\/(.+)\.ts$/, '/examples/$1'],
+  [/^(?:docs\/)?examples\/(.+)\.tsx?$/, '/examples/$1'],
   [/^(?:docs\/)?examples(\/\w+)?\/?$/, '/examples/'],
   [/^packages\/([^/#]+)(?:\/README\.md)?(#.*)?$/, '/packages/$1$2'],
 ]

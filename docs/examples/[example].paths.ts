@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { defineRoutes } from 'vitepress'
 
 const root = join(import.meta.dirname, '../..')
-const files = [...globSync('examples/**/*.ts', { cwd: root, exclude: ['**/node_modules/**'] }), 'compose.yaml'].sort()
+const files = [...globSync('examples/**/*.{ts,tsx}', { cwd: root, exclude: ['**/node_modules/**'] }), 'compose.yaml'].sort()
 
 export default defineRoutes({
-  watch: ['../../examples/**/*.ts'],
+  watch: ['../../examples/**/*.{ts,tsx}'],
   paths: () =>
     files.map((file) => ({
       params: { example: file.replace(/^examples\//, '').replace(/\.\w+$/, ''), file },
@@ -20,5 +20,5 @@ export default defineRoutes({
 function page(file: string, source: string): string {
   const [top = ''] = source.match(/^(\/\/ .*\n)+/) ?? []
   const about = top.replaceAll(/^\/\/ /gm, '')
-  return `${about}\n\`\`\`${file.endsWith('.ts') ? 'ts' : 'yaml'}\n${source.slice(top.length).trimStart()}\`\`\`\n`
+  return `${about}\n\`\`\`${file.match(/tsx?$/)?.[0] ?? 'yaml'}\n${source.slice(top.length).trimStart()}\`\`\`\n`
 }

@@ -1,0 +1,20 @@
+/** Draws a diagram of a page. Mermaid is only loaded on pages that have one; on GitHub the same code block is drawn by GitHub. */
+
+import { useData } from 'vitepress'
+import { defineComponent, h, onMounted, ref, useId, watch } from 'vue'
+
+export const Mermaid = defineComponent({
+  props: { code: { type: String, required: true } },
+  setup(props) {
+    const { isDark } = useData()
+    const id = `mermaid${useId().replaceAll(/\W/g, '')}`
+    const svg = ref('')
+    async function draw() {
+      const { default: mermaid } = await import('mermaid')
+      mermaid.initialize({ startOnLoad: false, theme: isDark.value ? 'dark' : 'neutral' })
+      svg.value = (await mermaid.render(id, decodeURIComponent(props.code))).svg
+    }
+    onMounted(() => watch(isDark, draw, { immediate: true }))
+    return () => h('div', { class: 'mermaid', innerHTML: svg.value })
+  },
+})
