@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { defineRoutes } from 'vitepress'
 
 const root = join(import.meta.dirname, '../..')
-const files = [...globSync('examples/**/*.{ts,tsx}', { cwd: root, exclude: ['**/node_modules/**'] }), 'compose.yaml'].sort()
+const files = [
+  ...globSync('examples/**/*.{ts,tsx}', { cwd: root, exclude: ['**/node_modules/**'] }),
+  'compose.yaml',
+].sort()
 
 export default defineRoutes({
   watch: ['../../examples/**/*.{ts,tsx}'],
