@@ -1,4 +1,4 @@
-/** Brings a run from where it is to its next stop. It may be called at any time, by any number of workers. */
+/** Advances a run until it stops: it ends, waits for an answer, or the worker stops. Any number of workers may call it, at any time. */
 
 import { AgentError, type AgentResult, AnswerError, messageOf } from '@meanwhile/core'
 import type { EngineCall } from './engine.ts'
@@ -9,11 +9,11 @@ import type { Claim, RunEnd } from './runs-table.ts'
 import { tellStop } from './stopped-run.ts'
 import { agentOf, storedCheckpoint, type Workshop } from './workshop.ts'
 
-/** A worker, as the runs at work in it know it. */
+/** The worker, as its runs see it. */
 export interface Bench {
   readonly live: Set<LiveRun>
   isStopping: boolean
-  /** Aborted when its time to stop is over. */
+  /** Aborted when the grace time of a stopping worker is over. */
   readonly signal: AbortSignal
 }
 
@@ -24,12 +24,12 @@ export async function advance(shop: Workshop, bench: Bench, id: string, call: En
     if (bench.isStopping) throw new RunHandedBackError(id)
     const live = new LiveRun(shop.runs, id)
     bench.live.add(live)
-    // Before it is claimed: what comes later is told.
+    // Before the claim, so that a change after the claim is noticed.
     const unwatch = shop.changes.watch(id, () => live.obey())
     try {
       const claim = await shop.runs.claim(id)
       goesOn = claim !== undefined && (await stretch(shop, live, claim, signal))
-      // Before readers hear of the stop. If a listener fails, the engine calls again.
+      // Before readers see the stop. If a listener throws, the engine calls again.
       if (!goesOn) await tellStop(shop, id, claim && live.outcome && { attempts: claim.attempt, ...live.outcome })
     } finally {
       unwatch()
@@ -39,12 +39,12 @@ export async function advance(shop: Workshop, bench: Bench, id: string, call: En
   }
 }
 
-/** From one stop to the next. Returns whether the run is to go on at once. A rejection is for the engine, which calls again. */
+/** Runs until the next stop. Returns whether the run must continue at once. A rejection goes to the engine, which calls again. */
 async function stretch(shop: Workshop, live: LiveRun, claim: Claim, signal: AbortSignal): Promise<boolean> {
   const { runs } = shop
   if (claim.tries > shop.maxAttempts)
     return await ended(shop, claim, failed(new RunPoisonedError(claim.id, claim.tries - 1)))
-  // No worker was at it.
+  // No worker had the run.
   if (claim.cancel) return await ended(shop, claim, { status: 'cancelled' })
   const events =
     shop.eventsEvery === undefined ? undefined : new EventWriter(shop.database, shop.changes, claim, shop.eventsEvery)
@@ -74,7 +74,7 @@ async function stretch(shop: Workshop, live: LiveRun, claim: Claim, signal: Abor
     await events?.end()
     if (signal.aborted || error instanceof RunHandedBackError) throw error
     if (error instanceof AnswerError) {
-      // Nothing has run: the question takes another answer.
+      // Nothing has run yet, so the question accepts another answer.
       await runs.withdraw(claim.id, error.id)
       return await runs.interrupt(claim, [], infoOf(error))
     }
@@ -83,7 +83,7 @@ async function stretch(shop: Workshop, live: LiveRun, claim: Claim, signal: Abor
   }
 }
 
-/** Resumes the run, and tells its events. `waits`: it waits for an answer, and there is none. */
+/** Resumes the run and writes its events. `waits`: the run waits for an answer and has none. */
 async function play(
   shop: Workshop,
   live: LiveRun,
@@ -113,7 +113,7 @@ async function play(
       for await (const event of run) {
         if (event.type === 'run-end' && !event.path) continue
         events.push(event)
-        // A reader cannot know what of the events of earlier attempts was stored.
+        // A reader cannot know which events of earlier attempts were stored.
         if (event.type === 'run-start' && !event.path)
           events.push({ type: 'history-replaced', runId: id, messages: checkpoint.messages })
       }

@@ -1,10 +1,10 @@
-/** Tells this process that something about a run has changed in the database: by LISTEN on one connection, and by a clock in case that is lost. */
+/** Notifies this process when a run changes in the database: by LISTEN on one connection, and by polling in case a notification is lost. */
 
 import { type Database, isFailure, type PostgresConnection, type PostgresPool } from './database.ts'
 
 export const CHANNEL = 'meanwhile'
 
-/** Milliseconds between two looks without a notification, when there is a connection that hears, and when there is none. */
+/** Milliseconds between two polls: with a connection that receives notifications, and without one. */
 const LOOK = { listening: 10_000, deaf: 1_000 }
 
 export class Changes {
@@ -12,18 +12,18 @@ export class Changes {
   readonly #pool: PostgresPool
   readonly #watchers = new Map<string, Set<() => void>>()
   #connection: PostgresConnection | undefined
-  /** Something was heard on the connection. A pooler may say that it listens, and tell nothing. */
+  /** A notification has arrived on the connection. A pooler may accept LISTEN and deliver nothing. */
   #hears = false
   #isConnecting = false
   #clock: ReturnType<typeof setTimeout> | undefined
 
-  /** `pool`: where the connection that listens comes from. */
+  /** `pool`: the pool of the listening connection. */
   constructor(database: Database, pool: PostgresPool = database.pool) {
     this.#database = database
     this.#pool = pool
   }
 
-  /** Calls `wake` after each change of the run, and now and then without one. The connection is held as long as somebody watches. */
+  /** Calls `wake` after each change of the run, and now and then without one. The connection stays open while there is a watcher. */
   watch(id: string, wake: () => void): () => void {
     const watchers = this.#watchers.get(id) ?? new Set()
     this.#watchers.set(id, watchers.add(wake))
@@ -36,8 +36,8 @@ export class Changes {
   }
 
   /**
-   * Looks now and after each change of the run, until there is something. A database that fails is looked at again.
-   * @throws What `look` throws else, and the reason of the signal.
+   * Calls `look` now and after each change of the run, until it returns a value. Calls it again after a failure of the database.
+   * @throws What else `look` throws, and the reason of the signal.
    */
   async until<Found>(id: string, look: () => Promise<Found | undefined>, signal?: AbortSignal): Promise<Found> {
     signal?.throwIfAborted()
@@ -67,12 +67,12 @@ export class Changes {
     })
   }
 
-  /** Tells all processes that the run has changed. If that fails, they find out by the clock. */
+  /** Notifies all processes that the run has changed. If that fails, they notice it when they poll. */
   tell(id: string): void {
     this.#database.query(`SELECT pg_notify($1, $2)`, [CHANNEL, this.payload(id)]).catch(() => undefined)
   }
 
-  /** What is told over {@link CHANNEL}. */
+  /** The payload of a notification over {@link CHANNEL}. */
   payload(id: string): string {
     return `${this.#database.schema} ${id}`
   }
@@ -109,9 +109,9 @@ export class Changes {
       return
     }
     this.#connection = connection
-    // What was told before it listened.
+    // Changes from before this connection listened.
     this.#wakeAll()
-    // Whether it hears anything.
+    // Tests whether notifications arrive.
     this.tell('')
   }
 
@@ -132,7 +132,7 @@ export class Changes {
     connection?.release(true)
   }
 
-  /** Sets the clock. */
+  /** Starts the polling timer. */
   #wait(): void {
     clearTimeout(this.#clock)
     this.#clock = setTimeout(

@@ -1,4 +1,4 @@
-/** The PostgreSQL database of durable runs: its client, its tables, and what is made of its errors. */
+/** The PostgreSQL database of durable runs: its client, its tables, and the errors made from PostgreSQL's errors. */
 
 import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
 import type { PostgresClient, PostgresRow } from '@meanwhile/core/stores/postgres'
@@ -7,7 +7,7 @@ import { DurableSetUpError, DurableStoreError } from './errors.ts'
 
 /** A `Pool` of `pg`. */
 export interface PostgresPool extends PostgresClient {
-  /** For what needs a connection of its own: transactions and `LISTEN`. */
+  /** For transactions and `LISTEN`, which need their own connection. */
   connect(): Promise<PostgresConnection>
 }
 
@@ -27,10 +27,10 @@ export interface PostgresNotification {
 export class Database {
   readonly pool: PostgresPool
   readonly schema: string
-  /** Does what may lose its connection, and does it again then, at most three times. */
+  /** Runs a function that may lose its connection. Repeats it after a lost connection, at most three times. */
   readonly again: <Result>(act: () => Promise<Result>) => Promise<Result>
 
-  /** @throws {ConfigError} The pool is none, or the schema is no name. */
+  /** @throws {ConfigError} `pool` is not a pool, or `schema` is not a valid name. */
   constructor(pool: PostgresPool, schema = 'meanwhile') {
     if (typeof pool?.query !== 'function' || typeof pool.connect !== 'function')
       throw new ConfigError('pool', 'must have query and connect, as a Pool of pg has')
@@ -39,21 +39,21 @@ export class Database {
     this.again = openPostgres({ pool, schema }, 'setUpDurable').again
   }
 
-  /** The name of a table, for a statement. */
+  /** The quoted name of a table, with its schema. */
   table(name: 'runs' | 'answers' | 'inbox' | 'events'): string {
     return `"${this.schema}".${name}`
   }
 
   /**
-   * A statement that does no harm if it is carried out twice.
-   * @throws {DurableSetUpError} The database or its tables are not as they must be.
+   * Runs a statement that is harmless if it runs twice.
+   * @throws {DurableSetUpError} The database or its tables are missing or wrong.
    * @throws {DurableStoreError} The database has failed.
    */
   async query(text: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
     return await this.again(() => this.#explained(async () => (await this.pool.query(text, values)).rows))
   }
 
-  /** Runs what is given between BEGIN and COMMIT, and again if the connection is lost. If it throws, nothing is changed. */
+  /** Runs `work` in a transaction, and again if the connection is lost. If `work` throws, nothing is changed. */
   async transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     return await this.again(() => this.#once(work))
   }
@@ -71,7 +71,7 @@ export class Database {
       return result
     } finally {
       connection.off('error', ignored)
-      // The server rolls back what a closed connection has begun.
+      // The server rolls back the open transaction of a closed connection.
       connection.release(isBroken)
     }
   }
@@ -87,15 +87,15 @@ export class Database {
   }
 }
 
-/** The statement at work rejects, too. Without a listener a lost connection would end the process. */
+/** The running statement rejects, too. Without an `error` listener a lost connection would end the process. */
 function ignored(): void {}
 
 export type Query = (text: string, values?: unknown[]) => Promise<readonly PostgresRow[]>
 
 /**
- * Makes the tables of durable runs and that of checkpoints where they are missing. Any number of processes may do so at once.
- * @throws {ConfigError} The pool is none, or the schema is no name.
- * @throws {DurableSetUpError} The user of the database may not make tables, or there are tables of another version.
+ * Makes the tables of durable runs and the table of checkpoints, if they are missing. Any number of processes may call it at once.
+ * @throws {ConfigError} `pool` is not a pool, or `schema` is not a valid name.
+ * @throws {DurableSetUpError} The database user may not make tables, or there are tables of another version.
  */
 export async function setUpDurable({
   pool,
@@ -107,7 +107,7 @@ export async function setUpDurable({
   const database = new Database(pool, schema)
   await setUpPostgres({ pool, schema: database.schema })
   await database.transaction(async (query) => {
-    // Two that make a table at once would trip over each other, in spite of IF NOT EXISTS.
+    // Two transactions that make a table at once conflict, in spite of IF NOT EXISTS.
     await query(`SELECT pg_advisory_xact_lock(hashtext('@meanwhile/durable'))`)
     await query(durableSchema(database.schema))
   })
@@ -123,9 +123,9 @@ const COLUMNS = {
 }
 
 /**
- * The statements of {@link setUpDurable} as text, for those who migrate with a tool of their own. Those for the table of checkpoints are
+ * Returns the statements of {@link setUpDurable} as text, for your own migration tool. The statements for the table of checkpoints are
  * `postgresSchema` of `@meanwhile/core/stores/postgres`.
- * @throws {ConfigError} The schema is no name.
+ * @throws {ConfigError} `schema` is not a valid name.
  */
 export function durableSchema(schema = 'meanwhile'): string {
   const name = `"${checkedSchema(schema)}"`
@@ -171,7 +171,7 @@ CREATE TABLE IF NOT EXISTS ${name}.events (
 );`
 }
 
-/** In the list of tables of a statement: its commit does not wait for the disk. For what may be lost if the server crashes. */
+/** Goes into the list of tables of a statement: its commit then does not wait for the disk. Only for data that may be lost if the server crashes. */
 export const UNSYNCED = `(SELECT set_config('synchronous_commit', 'off', true)) AS unsynced`
 
 const NAME = /^[a-z_]\w{0,62}$/i
@@ -183,7 +183,7 @@ function checkedSchema(schema: string): string {
 }
 
 const MISSING = 'its tables are missing: call setUpDurable first'
-const FOREIGN = 'its tables were made by another version, or by somebody else'
+const FOREIGN = 'its tables were made by another version, or by another program'
 
 const FAULTS: Readonly<Record<string, string>> = {
   '3D000': 'the database does not exist',
@@ -194,12 +194,12 @@ const FAULTS: Readonly<Record<string, string>> = {
   '42804': FOREIGN,
 }
 
-/** Whether the database, or the store of checkpoints, could not do now what it may do later. */
+/** Whether the database or the checkpoint store failed for now and may succeed later. */
 export function isFailure(error: unknown): boolean {
   return error instanceof DurableStoreError || (error instanceof CheckpointStoreError && error.operation !== 'open')
 }
 
-/** The SQLSTATE of PostgreSQL's error; empty if there is none. */
+/** The SQLSTATE of PostgreSQL's error; empty without one. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

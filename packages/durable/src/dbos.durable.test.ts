@@ -10,7 +10,7 @@ import { engineContract } from './testing.ts'
 
 const database = testDatabase()
 
-// There is one DBOS in a process, so nothing of it can be elsewhere.
+// DBOS exists once per process, so no second one can be elsewhere.
 const contract = engineContract(async () => ({
   ...(await openDbos(await createDatabase(database.url), 'contract')),
   hasPriorities: false,
@@ -22,7 +22,7 @@ for (const { name, run } of contract) {
   })
 }
 
-test('dbos: heartbeats that hang in the database do not pile up, and beat again when that is over', async () => {
+test('dbos: heartbeats that hang in the database do not pile up, and continue when it responds again', async () => {
   const url = await createDatabase(database.url)
   const pool = new Pool({ connectionString: url, max: 4 })
   pool.on('error', () => {})

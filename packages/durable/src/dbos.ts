@@ -1,6 +1,6 @@
 /**
- * The engine of DBOS 5: a wake is a workflow of one step, and of the workflows of one run one is at work at a time. What DBOS itself leaves to
- * another product is here: workers tell that they live, and whoever finds a dead one wakes its runs.
+ * The engine of DBOS 5: a wake is a workflow of one step, and one workflow of a run is running at a time. DBOS leaves the recovery of
+ * dead workers to another product, so it is here: workers write heartbeats, and any worker that finds a dead one wakes its runs.
  */
 
 import { DBOS, type DBOSClient } from '@dbos-inc/dbos-sdk'
@@ -9,22 +9,22 @@ import { Database, type PostgresPool } from './database.ts'
 import type { Advance, Engine, EngineWorker, WakeOptions } from './engine.ts'
 
 export interface DbosOptions {
-  /** A `Pool` of `pg`, for the table in which workers tell that they live. */
+  /** A `Pool` of `pg`, for the table of heartbeats. */
   readonly pool: PostgresPool
   /** The schema of that table, `dbos_workers`. Default `meanwhile`. */
   readonly schema?: string
   /** Default `meanwhile`. */
   readonly queue?: string
-  /** Milliseconds after which a worker tells again that it lives. Default 2,000. */
+  /** Milliseconds between two heartbeats of a worker. Default 2,000. */
   readonly heartbeat?: number
-  /** Milliseconds of silence after which a worker is dead. Default 10,000. */
+  /** Milliseconds without a heartbeat after which a worker is dead. Default 10,000. */
   readonly deadAfter?: number
-  /** Milliseconds between two looks at the queue. Default 200. */
+  /** Milliseconds between two polls of the queue. Default 200. */
   readonly pollingInterval?: number
 }
 
 export interface DbosClientOptions {
-  /** For a process that only wakes: it need not launch DBOS. */
+  /** For a process that only wakes runs: it need not launch DBOS. */
   readonly client: DBOSClient
   /** Default `meanwhile`. */
   readonly queue?: string
@@ -36,15 +36,15 @@ interface Worker {
   readonly calls: Set<Promise<unknown>>
 }
 
-/** A workflow tries so often, then another one goes on, as each try is a record of DBOS. */
+/** A workflow tries this often, then another one continues, because DBOS records each try. */
 const TRIES = 20
 
 /** DBOS takes smaller numbers first. */
 const MIDDLE = 1_000_000
 
 /**
- * Advances runs as workflows of DBOS. Call it before `DBOS.launch()`, as it registers a workflow. Each process needs an `executorID` of its own.
- * @throws {ConfigError} The pool is none, or the schema is no name.
+ * Advances runs as workflows of DBOS. Call it before `DBOS.launch()`, because it registers a workflow. Each process needs its own `executorID`.
+ * @throws {ConfigError} `pool` is not a pool, or `schema` is not a valid name.
  */
 export function dbosEngine(options: DbosOptions | DbosClientOptions): Engine {
   const { queue = 'meanwhile' } = options
@@ -56,7 +56,7 @@ export function dbosEngine(options: DbosOptions | DbosClientOptions): Engine {
         queueName: queue,
         workflowName,
         workflowID: `${id}/${crypto.randomUUID()}`,
-        // Of one partition one workflow is at work.
+        // One workflow of a partition is running at a time.
         queuePartitionKey: id,
         priority: Math.max(0, MIDDLE - priority),
         ...(delay > 0 && { delaySeconds: delay / 1_000 }),
@@ -67,7 +67,7 @@ export function dbosEngine(options: DbosOptions | DbosClientOptions): Engine {
     const { client } = options
     return {
       wake: wakeBy((request, id) => client.enqueue(request, id)),
-      work: () => Promise.reject(new ConfigError('client', 'can only wake: a worker needs dbosEngine({ pool })')),
+      work: () => Promise.reject(new ConfigError('client', 'can only wake runs: a worker needs dbosEngine({ pool })')),
     }
   }
   return workingEngine(
@@ -88,7 +88,7 @@ function workingEngine(
   const members = `"${database.schema}".dbos_workers`
   const workers = new Set<Worker>()
 
-  /** Returns whether the call is to be made again, which is no error: only a workflow that is still its owner's can record that. */
+  /** Returns whether another call must follow. That is not an error: only the workflow's current owner can record it. */
   async function tryOnce(id: string, tries: number): Promise<boolean> {
     const worker = [...workers].find(({ calls, concurrency }) => calls.size < concurrency)
     if (worker) {
@@ -98,7 +98,7 @@ function workingEngine(
         await call
         return false
       } catch {
-        // The run has not failed: it could not go on here.
+        // The run has not failed: it could not continue in this process.
       } finally {
         worker.calls.delete(call)
       }
@@ -112,13 +112,13 @@ function workingEngine(
       const isAgain = await DBOS.runStep(() => tryOnce(id, tries), { name: 'advance' })
       if (!isAgain) return
     }
-    // This process stops, or it was tried often: another workflow goes on, in whatever process.
+    // This process stops, or there were many tries: another workflow continues, in any process.
     await wake(id, { delay: 1_000 })
   }
 
   DBOS.registerWorkflow(advanceOften, { name: workflowName, maxRecoveryAttempts: 1_000_000 })
 
-  /** Tells that this process lives, and wakes the runs of those that do not. */
+  /** Writes a heartbeat, and wakes the runs of dead workers. */
   async function beat(): Promise<void> {
     await database.query(
       `INSERT INTO ${members} AS known (id, seen_at) VALUES ($1, clock_timestamp())
@@ -126,7 +126,7 @@ function workingEngine(
       [DBOS.executorID],
     )
     await database.transaction(async (query) => {
-      // Its row is locked until its runs are awake: if this process dies meanwhile, another finds it again.
+      // Its row is locked until its runs are awake: if this process dies in between, another one finds the row again.
       const dead = await query(
         `SELECT id FROM ${members} WHERE seen_at < clock_timestamp() - $1 * interval '1 millisecond' FOR UPDATE SKIP LOCKED`,
         [deadAfter],
@@ -142,7 +142,7 @@ function workingEngine(
     const lost = await DBOS.listWorkflows({ executorId, workflowName, status: 'PENDING', loadInput: false })
     for (const { workflowID } of lost) {
       await wake(workflowID.slice(0, workflowID.lastIndexOf('/')))
-      // If that process does live, it is told so.
+      // If that process is still alive, it is notified.
       await DBOS.cancelWorkflow(workflowID)
     }
   }
@@ -160,7 +160,7 @@ function workingEngine(
     },
     async work(advance, { concurrency }): Promise<EngineWorker> {
       if (DBOS.executorID === 'local')
-        throw new ConfigError('executorID', 'each process needs one of its own: DBOS.setConfig({ executorID: … })')
+        throw new ConfigError('executorID', 'each process needs its own executorID: DBOS.setConfig({ executorID: … })')
       const worker: Worker = { advance, concurrency, calls: new Set() }
       workers.add(worker)
       try {
@@ -179,7 +179,7 @@ function workingEngine(
       const heart = setInterval(() => {
         if (isBeating) return
         isBeating = true
-        // What fails, or hangs in the database, is done by a later beat, or by another worker.
+        // If the database fails or hangs, a later heartbeat or another worker does this.
         void within(deadAfter, beat()).finally(() => {
           isBeating = false
         })
@@ -195,7 +195,7 @@ function workingEngine(
   }
 }
 
-/** Resolves when it has settled, or that takes too long. */
+/** Resolves when `work` has settled, or after `ms` milliseconds. */
 async function within(ms: number, work: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const tooLong = new Promise<void>((resolve) => {

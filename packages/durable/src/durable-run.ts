@@ -1,9 +1,9 @@
-/** What is known of a durable run. */
+/** The state of a durable run, as `get` returns it. */
 
 import type { PendingInterrupt, UserMessage } from '@meanwhile/core'
 import type { ErrorInfo } from './errors.ts'
 
-/** `running`: it is at work, or waits for a worker. `interrupted`: it waits for an answer. The others are ends. */
+/** `running`: the run is running, or waits for a worker. `interrupted`: it waits for an answer. The others are ends. */
 export type RunStatus = 'running' | 'interrupted' | EndStatus
 
 export type EndStatus = 'cancelled' | 'completed' | 'failed'
@@ -13,19 +13,19 @@ export interface DurableRun {
   /** The agent's name. */
   readonly agent: string
   readonly status: RunStatus
-  /** What waits for an answer; empty unless the run is interrupted. */
+  /** The questions that wait for an answer; empty unless the run is interrupted. */
   readonly interrupts: readonly PendingInterrupt[]
-  /** What ended the run, or why its last answer was refused. */
+  /** The error that ended the run, or the reason why its last answer was refused. */
   readonly error?: ErrorInfo
-  /** How often a worker has taken it. */
+  /** How many times a worker has taken the run. */
   readonly attempts: number
-  /** Messages that were sent to the run and came too late. Empty until the run has ended. */
+  /** Messages that were sent to the run too late to be read. Empty until the run has ended. */
   readonly unread: readonly UserMessage[]
   readonly startedAt: Date
   readonly endedAt?: Date
 }
 
-/** The run has stopped. If it is interrupted, a reader of its events goes on to wait; else this is the last event. */
+/** The run has stopped. If it is interrupted, a reader of its events keeps waiting; otherwise this is the last event. */
 export interface RunStopped {
   readonly type: 'run-stopped'
   readonly status: Exclude<RunStatus, 'running'>

@@ -73,7 +73,7 @@ const ask = tool({
   },
 })
 
-/** Works until the run is cancelled, or somebody opens the gate. */
+/** Runs until the run is cancelled or the gate is opened. */
 function gate(name: string): { readonly tool: Tool; open(): void; readonly entered: Promise<void> } {
   let open = () => {}
   let enter = () => {}
@@ -110,7 +110,7 @@ function agentOf(responses: readonly ScriptResponse[], options: Partial<AgentOpt
 const TWO_STEPS = [respond(call('look'), call('post')), respond(say('Done.'))]
 const QUESTION = [respond(call('ask')), respond(say('Thanks.'))]
 
-test('a run that one process has started is advanced by another, and whoever asks gets its result', async () => {
+test('a run that one process starts is advanced by another, and any process gets its result', async () => {
   const starter = runsOf(agentOf(TWO_STEPS))
   await work(runsOf(agentOf(TWO_STEPS)))
   expect(await starter.start('clerk', 'Go', { id: 'run' })).toEqual({ id: 'run' })
@@ -128,7 +128,7 @@ test('a run that one process has started is advanced by another, and whoever ask
   })
 })
 
-test('a start that is repeated leaves the first input and wakes the run, of which there is one (DU1, DU4)', async () => {
+test('starting a run twice keeps the first input and wakes the one run (DU1, DU4)', async () => {
   const runs = runsOf(agentOf(TWO_STEPS))
   await Promise.all(['First', 'Second', 'Third'].map((input) => runs.start('clerk', input, { id: 'run' })))
   await work(runs)
@@ -140,10 +140,10 @@ test('a start that is repeated leaves the first input and wakes the run, of whic
   expect(executed).toEqual(['look', 'post'])
 })
 
-test('a start whose process died before the engine heard of it is made good by another start (DU1)', async () => {
+test('when a process dies before the engine is notified of its start, another start completes it (DU1)', async () => {
   const deaf: Engine = { ...here.engine, wake: () => Promise.reject(new Error('died')) }
   await expect(runsOf(agentOf(TWO_STEPS), { engine: deaf }).start('clerk', 'Go', { id: 'run' })).rejects.toThrow('died')
-  // This one had not even come to its row.
+  // This start did not even store its row.
   await agentOf(TWO_STEPS).begin('Go', { id: 'rowless', checkpoints: postgresStore(here) })
   const runs = runsOf(agentOf(TWO_STEPS))
   await work(runs)
@@ -153,7 +153,7 @@ test('a start whose process died before the engine heard of it is made good by a
   }
 })
 
-test('a run whose checkpoint is gone fails, and nothing of it is made again (DU1)', async () => {
+test('a run whose checkpoint is deleted fails, and none of its calls is made again (DU1)', async () => {
   const held = gate('hold')
   const runs = runsOf(
     agentOf([respond(call('hold')), respond(call('post')), respond(say('Done.'))], { tools: [held.tool, post] }),
@@ -168,7 +168,7 @@ test('a run whose checkpoint is gone fails, and nothing of it is made again (DU1
   expect(executed).toEqual(['hold'])
 })
 
-test('of two answers to one question the first stands, and an answer to no question is refused (DU7, DU8)', async () => {
+test('the first of two answers to one question counts, and an answer to an unknown question is refused (DU7, DU8)', async () => {
   const runs = runsOf(agentOf(QUESTION))
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
@@ -181,11 +181,11 @@ test('of two answers to one question the first stands, and an answer to no quest
   await runs.answer('run', { [id]: 'no' })
   expect((await runs.result('run')).text).toBe('Thanks.')
   expect(executed).toEqual(['ask yes'])
-  // After the end it is still no error.
+  // After the end it is still not an error.
   await runs.answer('run', { [id]: 'no' })
 })
 
-test('an answer that its question or its asker does not accept is refused before it is stored, and another one is taken (P17)', async () => {
+test('an answer that does not match the schema of its question or asker is refused before it is stored, and another one is accepted (P17)', async () => {
   const even = tool({ ...ask, answer: z.string().refine((said) => said.length % 2 === 0, 'must be even') })
   const runs = runsOf(agentOf(QUESTION, { tools: [even] }))
   const stranger = runsOf(createAgent({ name: 'other', model: scripted() }))
@@ -195,7 +195,7 @@ test('an answer that its question or its asker does not accept is refused before
   const id = (await runs.get('run'))?.interrupts[0]?.id ?? ''
   await expect(runs.answer('run', { [id]: 'odd' })).rejects.toThrow(AnswerError)
   await expect(runs.answer('run', { [id]: 'even', other: 'even' })).rejects.toThrow(UnknownInterruptError)
-  // It does not have the agent, and has only the JSON Schema of the question.
+  // It does not have the agent, only the JSON Schema of the question.
   await expect(stranger.answer('run', { [id]: 4 })).rejects.toThrow(AnswerError)
   expect((await here.pool.query(`SELECT * FROM ${here.schema}.answers`)).rows).toEqual([])
   expect(await runs.get('run')).toMatchObject({ status: 'interrupted', attempts: 1 })
@@ -204,7 +204,7 @@ test('an answer that its question or its asker does not accept is refused before
   expect(executed).toEqual(['ask yeah'])
 })
 
-test('an answer that only the worker refuses is dropped, and the question takes another one (P17)', async () => {
+test('an answer that only the worker refuses is dropped, and the question accepts another one (P17)', async () => {
   const even = tool({ ...ask, answer: z.string().refine((said) => said.length % 2 === 0, 'must be even') })
   await work(runsOf(agentOf(QUESTION, { tools: [even] })))
   const runs = runsOf(createAgent({ name: 'other', model: scripted() }), {
@@ -222,7 +222,7 @@ test('an answer that only the worker refuses is dropped, and the question takes 
   expect(executed).toEqual(['ask even'])
 })
 
-test('an answer to a run whose checkpoint is gone is refused, and the run fails (DU1)', async () => {
+test('an answer to a run whose checkpoint is deleted is refused, and the run fails (DU1)', async () => {
   const runs = runsOf(agentOf(QUESTION))
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
@@ -234,7 +234,7 @@ test('an answer to a run whose checkpoint is gone is refused, and the run fails 
   expect(executed).toEqual([])
 })
 
-test('a run that waits for its answer holds no worker, and any worker goes on with it', async () => {
+test('a run that waits for its answer occupies no worker, and any worker continues it', async () => {
   const starter = runsOf(agentOf(QUESTION))
   const first = await work(runsOf(agentOf(QUESTION)))
   await starter.start('clerk', 'Go', { id: 'run' })
@@ -249,7 +249,7 @@ test('a run that waits for its answer holds no worker, and any worker goes on wi
   expect(executed).toEqual(['ask yes'])
 })
 
-test('a worker that was taken for dead and then fails does not fail the run, which another one has (DU2)', async () => {
+test('a worker that was considered dead and then fails does not fail the run, which another worker has (DU2)', async () => {
   const taken: (() => Promise<void>)[] = []
   const rash: Engine = {
     wake: async () => {},
@@ -284,7 +284,7 @@ test('a worker that was taken for dead and then fails does not fail the run, whi
   await runs.start('clerk', 'Go', { id: 'run' })
   const dying = taken[0]?.()
   await isAsked
-  // It has saved that it asks.
+  // The question is saved.
   await vi.waitFor(async () => {
     const { rows } = await here.pool.query(`SELECT revision FROM ${here.schema}.checkpoints`)
     expect(rows).toEqual([{ revision: '3' }])
@@ -299,7 +299,7 @@ test('a worker that was taken for dead and then fails does not fail the run, whi
   expect((await runs.result('run')).text).toBe('Done.')
 })
 
-test('a message that another process sends comes before the next model call, once, in the order of the sends', async () => {
+test('a message from another process comes before the next model call, once, in the order of the sends', async () => {
   const held = gate('hold')
   const script = [respond(call('hold')), respond(say('Done.'))]
   const starter = runsOf(agentOf(script, { tools: [held.tool] }))
@@ -309,7 +309,7 @@ test('a message that another process sends comes before the next model call, onc
   await held.entered
   expect(await starter.send('run', 'First')).toBe(true)
   expect(await starter.send('run', { role: 'user', content: 'Second' })).toBe(true)
-  // What was sent is a part of the run when that has stored it.
+  // A sent message is part of the run when the run has stored it.
   await vi.waitFor(async () => {
     const { rows } = await here.pool.query(`SELECT checkpoint FROM ${here.schema}.checkpoints`)
     expect(JSON.parse(rows[0].checkpoint).sent).toHaveLength(2)
@@ -322,7 +322,7 @@ test('a message that another process sends comes before the next model call, onc
   expect((await starter.get('run'))?.unread).toEqual([])
 })
 
-test('a message in the moment of the end is kept as unread', async () => {
+test('a message that arrives just as the run ends is kept as unread', async () => {
   let release = () => {}
   const held = new Promise<void>((resolve) => {
     release = resolve
@@ -356,7 +356,7 @@ test('a message in the moment of the end is kept as unread', async () => {
 })
 
 test.each(['now', 'after-tools', 'after-model'] as const)(
-  'a run at work is cancelled %s from another process, and retry goes on',
+  'a running run is cancelled %s from another process, and retry continues it',
   async (at) => {
     const held = gate('hold')
     const script = [respond(call('hold')), respond(call('post')), respond(say('Done.'))]
@@ -366,7 +366,7 @@ test.each(['now', 'after-tools', 'after-model'] as const)(
     await held.entered
     await starter.cancel('run', { at })
     if (at !== 'now') {
-      // It is told, and waits for its tool.
+      // The run has received the cancel, and waits for its tool.
       await new Promise((resolve) => setTimeout(resolve, 200))
       held.open()
     }
@@ -393,7 +393,7 @@ test('a run that waits for a worker or for an answer is cancelled without a call
   await expect(runs.result('asking')).rejects.toThrow(RunCancelledError)
 })
 
-test('a failed run keeps its error and its checkpoint, and retry goes on from there', async () => {
+test('a failed run keeps its error and its checkpoint, and retry continues from there', async () => {
   let isBroken = true
   const script = [respond(call('post')), respond(call('look')), respond(say('Done.'))]
   const model = scripted(...script)
@@ -423,11 +423,11 @@ test('a failed run keeps its error and its checkpoint, and retry goes on from th
   await expect(runs.retry('run')).rejects.toThrow(NothingToRetryError)
 })
 
-test('a run that each worker leaves unfinished fails as poisoned, and retry gives it another chance (DU9)', async () => {
+test('a run that every worker leaves unfinished fails as poisoned, and retry gives it another chance (DU9)', async () => {
   const agent = agentOf(TWO_STEPS)
   const runs = runsOf(agent, { maxAttempts: 3 })
   await runs.start('clerk', 'Go', { id: 'run' })
-  // As by three processes that died.
+  // As if three processes had died.
   await here.pool.query(`UPDATE ${here.schema}.runs SET attempts = 3`)
   await work(runs)
   await expect(runs.result('run')).rejects.toMatchObject({ error: { name: 'RunPoisonedError' } })
@@ -436,7 +436,7 @@ test('a run that each worker leaves unfinished fails as poisoned, and retry give
   expect((await runs.result('run')).text).toBe('Done.')
 })
 
-test('a worker that lacks an agent or a tool lets others try, and in the end the run fails with what was lacking (DU15)', async () => {
+test('a worker that lacks an agent or a tool lets others try, and in the end the run fails with an error that names what is missing (DU15)', async () => {
   const ignorant = durableRuns({
     agents: [createAgent({ name: 'other', model: scripted() })],
     store: postgresStore(here),
@@ -472,7 +472,7 @@ test('a worker that lacks the tool of an open call leaves the run to one that ha
   expect((await starter.result('run')).text).toBe('Thanks.')
 })
 
-test('a worker that stops hands its runs back at a safe point, and another goes on', async () => {
+test('a worker that stops returns its runs to the engine at a safe point, and another worker continues them', async () => {
   const held = gate('hold')
   const script = [respond(call('hold')), respond(call('post')), respond(say('Done.'))]
   const starter = runsOf(agentOf(script, { tools: [held.tool, post] }))
@@ -511,7 +511,7 @@ test('a worker stops after its grace time, whatever its runs do', async () => {
   expect(Date.now() - begun).toBeLessThan(1_000)
 })
 
-test('the context of a run is made where it is advanced, from what start was given', async () => {
+test('the context of a run is made in the process that advances it, from the options of start', async () => {
   const tenant = contextOf(z.object({ tenant: z.string() }))
   const agent = agentOf(QUESTION, {
     middleware: [
@@ -542,7 +542,7 @@ test('the context of a run is made where it is advanced, from what start was giv
   )
 })
 
-test('a context that cannot be made fails the run as a ContextError', async () => {
+test('a context that cannot be made fails the run with a ContextError', async () => {
   let isDown = false
   const runs = runsOf(agentOf(TWO_STEPS), {
     context() {
@@ -557,7 +557,7 @@ test('a context that cannot be made fails the run as a ContextError', async () =
   })
 })
 
-test('what is deleted is gone, with its checkpoint, answers and events, and one that is at work stops', async () => {
+test('delete removes a run with its checkpoint, answers and events, and a running run stops', async () => {
   const held = gate('hold')
   const runs = runsOf(
     agentOf([respond(call('hold')), respond(call('post')), respond(say('Done.'))], { tools: [held.tool, post] }),
@@ -579,7 +579,7 @@ test('what is deleted is gone, with its checkpoint, answers and events, and one 
   expect(executed).not.toContain('post')
 })
 
-test('only runs that have ended are pruned, with their checkpoints', async () => {
+test('prune deletes only runs that have ended, with their checkpoints', async () => {
   const runs = runsOf(agentOf(QUESTION))
   await work(runs)
   for (const id of ['asking', 'cancelled']) {
@@ -593,7 +593,7 @@ test('only runs that have ended are pruned, with their checkpoints', async () =>
   expect((await here.pool.query(`SELECT key FROM ${here.schema}.checkpoints`)).rows).toEqual([{ key: 'asking' }])
 })
 
-test('an id that is no id, or that is taken, is refused (DU16)', async () => {
+test('an id that is not valid, or is already used, is refused (DU16)', async () => {
   const store = postgresStore(here)
   const other = createAgent({ name: 'other', model: scripted() })
   const runs = runsOf(other, { agents: [agentOf(TWO_STEPS), other] })
@@ -611,7 +611,7 @@ test('an id that is no id, or that is taken, is refused (DU16)', async () => {
   await expect(runs.start('nobody', 'Go')).rejects.toThrow(UnknownAgentError)
 })
 
-test('what cannot be stored as PostgreSQL text is stored: NUL and half surrogate pairs (DU16)', async () => {
+test('text that PostgreSQL cannot store as it is, is stored: NUL and unpaired surrogates (DU16)', async () => {
   const odd = 'a\0b \ud800 \u{1f9ea}'
   const runs = runsOf(
     agentOf([respond(call('ask')), respond(say(odd))], {
@@ -636,7 +636,7 @@ test('what cannot be stored as PostgreSQL text is stored: NUL and half surrogate
   expect(messages.map(textOf)).toEqual([odd, '', odd, odd, odd])
 })
 
-test('a server or database that is not there, tables that are missing or of another version, and a wrong name are a clear error', async () => {
+test('a server or database that does not exist, missing tables, tables of another version, and a wrong name have clear errors', async () => {
   const elsewhere = (part: 'port' | 'pathname', value: string) => {
     const pool = new Pool({ connectionString: Object.assign(new URL(here.database.url), { [part]: value }).href })
     return { pool, runs: runsOf(agentOf(TWO_STEPS), { pool, store: postgresStore({ pool }) }) }
@@ -665,15 +665,15 @@ test('a server or database that is not there, tables that are missing or of anot
     'CREATE SCHEMA IF NOT EXISTS foreign_one; CREATE TABLE IF NOT EXISTS foreign_one.runs (id text PRIMARY KEY)',
   )
   await expect(setUpDurable({ pool: here.pool, schema: 'foreign_one' })).rejects.toThrow('made by another version')
-  // Tables of an earlier version, and nobody has called setUpDurable.
+  // Tables of an earlier version, without a call of setUpDurable.
   const old = runsOf(agentOf(TWO_STEPS))
   await here.pool.query(`ALTER TABLE ${here.schema}.runs DROP COLUMN attempts`)
   for (const ask of [() => old.get('run'), () => old.start('clerk', 'Go', { id: 'run' })])
-    await expect(ask()).rejects.toThrow('its tables were made by another version, or by somebody else')
+    await expect(ask()).rejects.toThrow('its tables were made by another version, or by another program')
   expect(() => runsOf(agentOf([]), { schema: 'no name' })).toThrow('schema: must be a name')
 })
 
-test('many processes may set up at once (DU11)', async () => {
+test('many processes may call setUpDurable at once (DU11)', async () => {
   const pools = Array.from({ length: 8 }, () => here.database.pool(2))
   await Promise.all(pools.map((one) => setUpDurable({ pool: one, schema: 'all_at_once' })))
   const runs = runsOf(agentOf(TWO_STEPS), {
@@ -685,7 +685,7 @@ test('many processes may set up at once (DU11)', async () => {
   expect((await runs.result('run')).text).toBe('Done.')
 })
 
-test('the result is kept once, in the checkpoint: the engine gets none (DU17)', async () => {
+test('the result is stored once, in the checkpoint: the engine does not receive it (DU17)', async () => {
   const outcomes: unknown[] = []
   const telling: Engine = {
     ...here.engine,
@@ -704,7 +704,7 @@ test('the result is kept once, in the checkpoint: the engine gets none (DU17)', 
   expect(JSON.stringify(rows)).not.toContain('told apart')
 })
 
-test('result and events end with the reason of their signal', async () => {
+test('result and events throw the reason of their signal', async () => {
   const runs = runsOf(agentOf([respond(wait(0), say('x'))]))
   await runs.start('clerk', 'Go', { id: 'run' })
   const end = new AbortController()

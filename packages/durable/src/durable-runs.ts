@@ -1,4 +1,4 @@
-/** Runs of agents that go on in another process when theirs ends. */
+/** Durable runs: when the process of a run dies, another process continues the run. */
 
 import {
   type Agent,
@@ -41,34 +41,35 @@ import {
 } from './workshop.ts'
 
 export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent[]> {
-  /** Each has a name of its own, by which `start` and all workers know it. */
+  /** The agents, each with a unique name: `start` and all workers identify an agent by its name. */
   readonly agents: Agents
-  /** Where the checkpoints of all runs are kept: the same for all processes, such as `postgresStore`. */
+  /** Stores the checkpoints of all runs. All processes need the same store, such as `postgresStore`. */
   readonly store: CheckpointStore
-  /** A `Pool` of `pg` with at least three connections: one of them listens for changes. It stays yours: nobody closes it. */
+  /** A `Pool` of `pg` with at least three connections: one of them listens for changes. You close it; durable runs never do. */
   readonly pool: PostgresPool
   /**
-   * Where the connection that listens comes from, if `pool` goes through a pooler that gives each transaction another connection, such as
-   * PgBouncer: a `Pool` that goes to PostgreSQL itself. Default: `pool`. Where nothing is heard, readers and workers look every second.
+   * The pool of the listening connection, if `pool` goes through a pooler that gives each transaction another connection, such as
+   * PgBouncer: a `Pool` that connects to PostgreSQL directly. Default: `pool`. If no notification arrives, readers and workers poll every second.
    */
   readonly listen?: PostgresPool
   /** Decides which worker advances a run, and when: `pgBossEngine` or `dbosEngine`. */
   readonly engine: Engine
-  /** The schema of the tables, which `setUpDurable` makes. Default `meanwhile`. */
+  /** The schema of the tables that `setUpDurable` makes. Default `meanwhile`. */
   readonly schema?: string
   /** Makes the context of a run in the process that advances it. If it throws, the run fails with a `ContextError`. */
   readonly context?: (run: ContextRequest) => unknown
   /**
-   * Events are written `every` so many milliseconds, by default 25. Those of a run that ended more than `keepFor` milliseconds ago are dropped by
-   * a worker, which looks once a minute at the most; readers then get its messages. Default: they are deleted with their run. `false`: no
-   * events are kept.
+   * `every`: events are written in batches, after this many milliseconds; default 25. `keepFor`: a worker deletes the events of runs that
+   * ended more than this many milliseconds ago, and checks at most once a minute; readers then get the run's messages. Default: events are deleted
+   * with
+   * their run. `false`: no events are stored.
    */
   readonly events?: false | { readonly every?: number; readonly keepFor?: number }
-  /** So many workers may take a run before it comes to a stop. Then it fails. Default 20. */
+  /** This many workers may take a run before it stops. Then it fails. Default 20. */
   readonly maxAttempts?: number
   /**
-   * Whether another attempt is made after an error that would end the run. Default: no. After a conflict, a failure of the store, and a
-   * checkpoint or agent that this worker does not know, another attempt is always made.
+   * Decides whether the run is tried again after an error that would end it. Default: no. After a conflict, a failure of the store, or a
+   * checkpoint or agent that this worker does not know, the run is always tried again.
    */
   readonly again?: (error: unknown, attempt: number) => boolean
 }
@@ -76,80 +77,83 @@ export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent
 export interface StartOptions extends WakeOptions {
   /** The id of the run: 1 to 255 characters. Default: a random one. */
   readonly id?: string
-  /** For spans and for the context: the conversation that the run belongs to. */
+  /** The conversation that the run belongs to, for spans and for the context. */
   readonly conversationId?: string
-  /** For the `context` of the run. */
+  /** Passed to the `context` function of the run. */
   readonly data?: Json
 }
 
 /** `Output`: what the `output` schemas of the agents return. */
 export interface DurableRuns<Output = unknown> {
-  /** The names of its agents. */
+  /** The names of the agents. */
   readonly agents: readonly string[]
   /**
-   * Resolves when the run is stored and the engine knows of it. If there is a run of the agent under the id, its input stands, and it is
-   * woken: so whoever does not know whether a start has succeeded may start again.
+   * Resolves when the run is stored and the engine has been notified. If the agent already has a run with this id, that run keeps its input and is
+   * woken: so a caller that does not know whether a start succeeded may start again.
    *
    * @throws {UnknownAgentError} No agent has this name.
-   * @throws {RunIdError} The id cannot be one.
-   * @throws {RunIdTakenError} The id is taken by a run of another agent, or by one that is not durable.
+   * @throws {RunIdError} The id is not valid.
+   * @throws {RunIdTakenError} A run of another agent, or a run that is not durable, has this id.
    */
   start(agent: string, input: RunInput, options?: StartOptions): Promise<{ readonly id: string }>
   /**
-   * Answers by id of the interrupt. Of two answers to one question the first stands. If one of the answers is refused here, none is
-   * stored. If only the worker finds that the asker does not accept an answer, the question is open again, and `get` says why.
+   * Answers questions, by the id of the interrupt. The first answer to a question counts. If one of the answers is refused here, none is
+   * stored. If the tool or middleware that asked refuses an answer later, in the worker, the question opens again, and `error` of `get` has the
+   * reason.
    *
-   * @throws {UnknownInterruptError} The run has not asked this.
-   * @throws {AnswerError} An answer does not fit the schema of its question, or of its asker. The question stays open.
-   * @throws {CheckpointMissingError} Somebody has deleted the checkpoint. The run fails.
+   * @throws {UnknownInterruptError} The run has no such question.
+   * @throws {AnswerError} An answer does not match the schema of its question, or of the tool or middleware that asked. The question stays open.
+   * @throws {CheckpointMissingError} The checkpoint was deleted. The run fails.
    */
   answer(id: string, answers: Answers): Promise<void>
   /**
-   * Puts a user message into the history before the next model call, in whatever process the run is. The run takes each message once. Returns
-   * false if the run has ended. A message that comes in the moment of the end is in `unread` of the run.
+   * Adds a user message to the history before the next model call, in whichever process the run is. The run reads each message once. Returns
+   * false if the run has ended. A message that arrives just as the run ends is in the run's `unread`.
    */
   send(id: string, message: string | UserMessage): Promise<boolean>
-  /** Stops the run, as `AgentRun.cancel` does; by default `now`. Resolves when that is stored, not when the run has stopped. */
+  /** Stops the run, like `AgentRun.cancel`; default `now`. Resolves when the request is stored, not when the run has stopped. */
   cancel(id: string, options?: { readonly at?: CancelMode }): Promise<void>
   /**
-   * Lets a failed or cancelled run go on from its checkpoint. `rerun` is as in `agent.resume`.
-   * @throws {NothingToRetryError} It has neither failed nor been cancelled.
+   * Continues a failed or cancelled run from its checkpoint. `rerun` works as in `agent.resume`.
+   * @throws {NothingToRetryError} The run has neither failed nor been cancelled.
    */
   retry(id: string, options?: { readonly rerun?: readonly Effect[] }): Promise<void>
-  /** Undefined if there is no such run. */
+  /** Returns undefined if the run does not exist. */
   get(id: string): Promise<DurableRun | undefined>
   /**
-   * Waits for the end of the run.
-   * @throws {RunFailedError} It has failed. Its `error` has the name and message of what ended it.
-   * @throws {RunCancelledError} It was cancelled.
+   * Waits for the end of the run and returns its result.
+   * @throws {RunFailedError} The run failed. `error` has the name and message of the error that ended it.
+   * @throws {RunCancelledError} The run was cancelled.
    */
   result(id: string, options?: { readonly signal?: AbortSignal }): Promise<CompletedResult<Output>>
   /**
-   * The events of the run behind a cursor, as long as the run lives: any number of readers in any process. After the end of the run the last
-   * event is `run-stopped`. A reader that leaves does nothing to the run.
+   * Streams the events of the run after a cursor, until the run ends. Any number of readers in any process may read. The last event after the end of
+   * the
+   * run is `run-stopped`. A reader that stops reading does not affect the run.
    *
-   * Events are for showing. After the end of a process some are told again: a `history-replaced` then has the messages that count.
-   * @throws {CursorError} `after` is no cursor.
+   * Events are for display. After a process has died some events are repeated: a `history-replaced` event then has the messages that count.
+   * @throws {CursorError} `after` is not a cursor.
    */
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent>
-  /** Deletes the run and its checkpoint. If it is at work, it stops. Deleting nothing is no error. */
+  /** Deletes the run and its checkpoint. A running run stops. Deleting a run that does not exist is not an error. */
   delete(id: string): Promise<void>
-  /** Deletes runs that ended before a time (epoch milliseconds, or a `Date`), with their checkpoints. Returns how many there were. */
+  /** Deletes runs that ended before a time (epoch milliseconds, or a `Date`), with their checkpoints. Returns how many were deleted. */
   prune(options: { readonly olderThan: Date | number }): Promise<number>
   /**
-   * Calls `listener` in the worker each time a run has stopped: it has ended, or it waits for an answer. The engine keeps a stop until all listeners of the
-   * worker have resolved, also if the process dies meanwhile, so a listener may hear of a stop more than once. Each worker needs the same
+   * Calls `listener` in the worker each time a run stops: it has ended, or waits for an answer. The engine repeats the call until all listeners of
+   * the
+   * worker have resolved, also if the process dies in between, so a listener may receive the same stop more than once. Each worker needs the same
    * listeners. Returns a function that removes the listener.
    */
   onStopped(listener: OnStopped): () => void
-  /** Begins to advance runs in this process, at most `concurrency` at a time; default 10. */
+  /** Starts a worker in this process. It advances at most `concurrency` runs at a time; default 10. */
   work(options?: { readonly concurrency?: number }): Promise<DurableWorker>
 }
 
 export interface DurableWorker {
   /**
-   * Takes nothing more, lets each run stop when its tools have ended, and hands it back to the engine. Resolves after `grace` milliseconds at
-   * the latest, by default 30,000. For `SIGTERM`.
+   * Takes no more runs, lets each run stop when its running tools have ended, and returns it to the engine. Resolves after at most `grace`
+   * milliseconds; default 30,000. For `SIGTERM`.
    */
   stop(options?: { readonly grace?: number }): Promise<void>
 }
@@ -157,8 +161,8 @@ export interface DurableWorker {
 type OutputOf<One> = One extends Agent<infer Output> ? Output : never
 
 /**
- * Durable runs over the tables that `setUpDurable` makes. Processes that only start runs and read them need not call `work`.
- * @throws {ConfigError} An option cannot work.
+ * Creates durable runs over the tables that `setUpDurable` makes. Processes that only start runs and read them need not call `work`.
+ * @throws {ConfigError} An option is not valid.
  */
 export function durableRuns<const Agents extends readonly Agent[]>(
   options: DurableOptions<Agents>,
@@ -245,7 +249,7 @@ class Runs<Output> implements DurableRuns<Output> {
     const { status } = await runs.known(id)
     await runs.cancel(id, at)
     changes.tell(id)
-    // No worker has it: those who listen for stops hear of this one by a worker, too.
+    // No worker has the run: a worker is woken so that listeners receive this stop, too.
     if (status !== 'running') await this.#wake(id)
   }
 
@@ -318,7 +322,7 @@ class Runs<Output> implements DurableRuns<Output> {
     const bench: Bench = { live, isStopping: false, signal: end.signal }
     const old = this.#keepFor === undefined ? undefined : new OldEvents(database, this.#keepFor)
     old?.drop()
-    // So that it listens between two runs, too.
+    // So that it also listens between two runs.
     const unwatch = changes.watch('', () => old?.drop())
     const worker = await this.#engine.work((id, call) => advance(this.#shop, bench, id, call), { concurrency })
     return {
@@ -341,14 +345,14 @@ class Runs<Output> implements DurableRuns<Output> {
     }
   }
 
-  /** @throws {RunIdTakenError} */
+  /** Whether the run exists. @throws {RunIdTakenError} */
   async #isThere(id: string, agent: string): Promise<boolean> {
     const run = await this.#shop.runs.find(id)
     if (run && run.agent !== agent) throw new RunIdTakenError(id, `a run of the agent ${JSON.stringify(run.agent)}`)
     return run !== undefined
   }
 
-  /** There is a checkpoint under the id: that of a start at the same time, or of one that did not get further. */
+  /** A checkpoint with this id exists: from a concurrent start, or from one that failed half-way. */
   async #adopt(run: { readonly id: string; readonly agent: string }): Promise<void> {
     const { runs, store } = this.#shop
     const checkpoint = await loaded(store, run.id)
@@ -378,7 +382,7 @@ class Runs<Output> implements DurableRuns<Output> {
     await this.#shop.database.again(() => this.#engine.wake(id, options))
   }
 
-  /** The engine has what it needs. */
+  /** Resolves when the engine has been set up. */
   async #ready(): Promise<void> {
     this.#setUp ??= (async () => await this.#engine.setUp?.())()
     try {
@@ -416,15 +420,15 @@ function checked<Options extends DurableOptions>(options: Options): Options {
     again: 'retry',
   })
   const { agents, store, listen, engine, events, maxAttempts = 1 } = options
-  if (!Array.isArray(agents) || agents.length === 0) throw new ConfigError('agents', 'must be a list of agents')
+  if (!Array.isArray(agents) || agents.length === 0) throw new ConfigError('agents', 'must be an array of agents')
   const names = agents.map((agent) => agent.name)
-  if (names.some((name) => !name)) throw new ConfigError('agents', 'each must have a name')
+  if (names.some((name) => !name)) throw new ConfigError('agents', 'each agent must have a name')
   const double = names.find((name, index) => names.indexOf(name) !== index)
-  if (double) throw new ConfigError('agents', `two have the name ${JSON.stringify(double)}`)
+  if (double) throw new ConfigError('agents', `two agents have the name ${JSON.stringify(double)}`)
   if (typeof store?.load !== 'function' || typeof store.save !== 'function')
-    throw new ConfigError('store', 'must be a store of checkpoints, such as postgresStore returns')
+    throw new ConfigError('store', 'must be a checkpoint store, such as postgresStore returns')
   if (listen !== undefined && typeof listen?.connect !== 'function')
-    throw new ConfigError('listen', 'must have connect, as a Pool of pg has')
+    throw new ConfigError('listen', 'must have connect, like a Pool of pg')
   if (typeof engine?.wake !== 'function' || typeof engine.work !== 'function')
     throw new ConfigError('engine', 'must be an engine, such as pgBossEngine returns')
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
@@ -437,7 +441,8 @@ function checked<Options extends DurableOptions>(options: Options): Options {
       'events.',
     )
     for (const [name, value] of Object.entries(events))
-      if (value !== undefined && !(value >= 0)) throw new ConfigError(`events.${name}`, 'must be milliseconds from 0')
+      if (value !== undefined && !(value >= 0))
+        throw new ConfigError(`events.${name}`, 'must be a number of milliseconds, 0 or more')
   }
   return options
 }

@@ -1,36 +1,37 @@
-/** What an engine does: it decides which worker advances a run, and when. Of runs it knows nothing but their ids. */
+/** Decides which worker advances a run, and when. An engine knows only the ids of runs. */
 
 export interface Engine {
   /**
-   * After this has resolved, some worker is called with the id at least once. Several wakes that no worker has taken yet may become one
-   * call. A wake is never taken to be done by a call that was at work before.
+   * After this has resolved, a worker is called with the id at least once. Several wakes that no worker has taken yet may become one
+   * call. A call that was already running does not count for the wake.
    */
   wake(id: string, options?: WakeOptions): Promise<void>
   /**
-   * Begins to take wakes in this process, at most `concurrency` at a time. As a rule calls of one id come one after another; if two overlap,
-   * no harm is done. If a call rejects, or its process ends, the engine makes it again, in any worker.
+   * Starts to take wakes in this process, at most `concurrency` at a time. Calls with the same id normally run one after another; two calls that
+   * overlap
+   * are harmless. If a call rejects, or its process dies, the engine makes the call again, in any worker.
    */
   work(advance: Advance, options: { readonly concurrency: number }): Promise<EngineWorker>
-  /** Makes what the engine needs where it is missing. It is called before the first wake and before work begins. */
+  /** Creates what the engine needs and does not exist yet. Called before the first wake and before a worker starts. */
   setUp?(): Promise<void>
 }
 
 export interface WakeOptions {
-  /** A greater one is taken first. Default 0. */
+  /** Wakes with a greater priority are taken first. Default 0. */
   readonly priority?: number
   /** Milliseconds before a worker may take it. Default 0. */
   readonly delay?: number
 }
 
-/** Brings the run to its next stop. Its result is nothing: what became of the run is in its checkpoint. */
+/** Advances the run to its next stop. Returns nothing: the outcome is in the run's checkpoint. */
 export type Advance = (id: string, call: EngineCall) => Promise<void>
 
 export interface EngineCall {
-  /** Aborted when the engine gives the call to another worker, if it can tell. */
+  /** Aborted when the engine gives the call to another worker, if it notices that. */
   readonly signal: AbortSignal
 }
 
 export interface EngineWorker {
-  /** Takes nothing more, and resolves when the calls at work have settled. */
+  /** Takes no more wakes, and resolves when the running calls have settled. */
   stop(): Promise<void>
 }

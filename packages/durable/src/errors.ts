@@ -1,8 +1,8 @@
-/** What goes wrong with durable runs: one small class for each thing that a caller may catch. */
+/** The errors of durable runs: one class for each failure that a caller may catch. */
 
 import { messageOf } from '@meanwhile/core'
 
-/** Plain data of an error: no stack, no cause. */
+/** An error as plain data: no stack, no cause. */
 export interface ErrorInfo {
   readonly name: string
   readonly message: string
@@ -11,7 +11,7 @@ export interface ErrorInfo {
 /** The base of all errors of durable runs. */
 export class DurableError extends Error {
   override readonly name: string = 'DurableError'
-  /** The id of the run; empty if it is about no single run. */
+  /** The id of the run; empty if the error does not concern one run. */
   readonly id: string
 
   constructor(id: string, problem: string, options?: ErrorOptions) {
@@ -20,43 +20,43 @@ export class DurableError extends Error {
   }
 }
 
-/** The id cannot be the id of a run: it is a string of 1 to 255 characters, without NUL and without halves of surrogate pairs. */
+/** The id is not valid for a run: it must be a string of 1 to 255 characters, without NUL and without unpaired surrogates. */
 export class RunIdError extends DurableError {
   override readonly name = 'RunIdError'
 
   constructor(id: unknown) {
     super(
       typeof id === 'string' ? id : '',
-      'the id of a run must be a string of 1 to 255 characters, without NUL and half surrogate pairs',
+      'the id of a run must be a string of 1 to 255 characters, without NUL and unpaired surrogates',
     )
   }
 }
 
-/** There is another run under the id: of another agent, or one that was not started as a durable run. */
+/** Another run has this id: a run of another agent, or one that was not started as a durable run. */
 export class RunIdTakenError extends DurableError {
   override readonly name = 'RunIdTakenError'
 
   constructor(id: string, owner: string) {
-    super(id, `its id is taken by ${owner}`)
+    super(id, `its id belongs to ${owner}`)
   }
 }
 
-/** There is no run under the id: it was never started, or it was deleted. */
+/** No run has this id: it was never started, or it was deleted. */
 export class UnknownRunError extends DurableError {
   override readonly name = 'UnknownRunError'
 
   constructor(id: string) {
-    super(id, 'there is no such run')
+    super(id, 'this run does not exist')
   }
 }
 
-/** No agent has this name in this process. */
+/** No agent in this process has this name. */
 export class UnknownAgentError extends DurableError {
   override readonly name = 'UnknownAgentError'
   readonly agent: string
 
   constructor(id: string, agent: string, known: readonly string[]) {
-    super(id, `there is no agent ${JSON.stringify(agent.slice(0, 64))} here; there are ${known.join(', ')}`)
+    super(id, `no agent here has the name ${JSON.stringify(agent.slice(0, 64))}; the agents are ${known.join(', ')}`)
     this.agent = agent
   }
 }
@@ -70,7 +70,7 @@ export class NothingToRetryError extends DurableError {
   }
 }
 
-/** The run has failed. `error` is what ended it. */
+/** The run failed. `error` is the error that ended it. */
 export class RunFailedError extends DurableError {
   override readonly name = 'RunFailedError'
   readonly error: ErrorInfo
@@ -90,27 +90,27 @@ export class RunCancelledError extends DurableError {
   }
 }
 
-/** Each worker that took the run has ended before the run came to a stop. */
+/** Every worker that took the run died before the run stopped. */
 export class RunPoisonedError extends DurableError {
   override readonly name = 'RunPoisonedError'
   readonly attempts: number
 
   constructor(id: string, attempts: number) {
-    super(id, `${attempts} workers have taken it, and each has ended before the run came to a stop`)
+    super(id, `${attempts} workers have taken it, and each ended before the run stopped`)
     this.attempts = attempts
   }
 }
 
-/** The cursor is none that a reader of events was given. */
+/** The cursor does not come from a reader of this run's events. */
 export class CursorError extends DurableError {
   override readonly name = 'CursorError'
 
   constructor(id: string) {
-    super(id, 'this is no cursor of its events')
+    super(id, 'this is not a cursor of its events')
   }
 }
 
-/** The database or its tables are not as they must be. `cause` is PostgreSQL's error. */
+/** The database or its tables are missing or wrong. `cause` is PostgreSQL's error. */
 export class DurableSetUpError extends DurableError {
   override readonly name = 'DurableSetUpError'
 
@@ -119,27 +119,27 @@ export class DurableSetUpError extends DurableError {
   }
 }
 
-/** The database has failed, or its connection was lost: nobody knows whether what was asked for is done. `cause` is the error of its client. */
+/** The database has failed, or its connection was lost: it is unknown whether the statement took effect. `cause` is the error of the client. */
 export class DurableStoreError extends DurableError {
   override readonly name = 'DurableStoreError'
-  /** PostgreSQL's SQLSTATE, or the code of Node.js such as `ECONNREFUSED`; empty if there is none. */
+  /** PostgreSQL's SQLSTATE, or a code of Node.js such as `ECONNREFUSED`; empty without one. */
   readonly code: string
 
   constructor(code: string, options: { readonly cause: unknown }) {
     super(
       '',
-      `the database has failed: ${messageOf(options.cause)}. What was asked for may be done or not: ask again`,
+      `the database has failed: ${messageOf(options.cause)}. The statement may or may not have taken effect: try again`,
       options,
     )
     this.code = code
   }
 }
 
-/** The worker stops, and another one is to go on. Only engines see it. */
+/** The worker is stopping, and another one must continue. Only engines see it. */
 export class RunHandedBackError extends DurableError {
   override readonly name = 'RunHandedBackError'
 
   constructor(id: string) {
-    super(id, 'this worker stops: another one is to go on')
+    super(id, 'this worker is stopping: another one must continue')
   }
 }

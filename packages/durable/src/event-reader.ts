@@ -1,4 +1,4 @@
-/** Reads the events of runs. Readers of the same run in this process share what is fetched. */
+/** Reads the events of runs. Readers of the same run in this process share fetched events. */
 
 import type { AgentEvent, CheckpointStore } from '@meanwhile/core'
 import type { Changes } from './changes.ts'
@@ -10,24 +10,24 @@ import type { RunEnd, RunsTable } from './runs-table.ts'
 import { isCheckpoint, loaded } from './workshop.ts'
 
 export interface ReadEvent {
-  /** Give it as `after` to go on behind this event: two numbers with a point between them, which grow from event to event. */
+  /** Pass it as `after` to continue after this event. It is two numbers joined by a point, and grows from event to event. */
   readonly cursor: string
   readonly event: AgentEvent | RunStopped
 }
 
 export interface ReadOptions {
-  /** A cursor: reads what comes behind it. Default: from the beginning. */
+  /** A cursor: reads the events after it. Default: from the beginning. */
   readonly after?: string
-  /** `false`: ends behind the events that are stored by now. Default `true`: waits for more, as long as the run lives. */
+  /** `false`: ends after the events that are stored now. Default `true`: waits for more, until the run ends. */
   readonly follow?: boolean
-  /** Aborted: the reader ends with its reason. The run goes on. */
+  /** Aborts the reader, which throws the signal's reason. The run continues. */
   readonly signal?: AbortSignal
 }
 
-/** Batches that are fetched at once. */
+/** How many batches are fetched at once. */
 const PAGE = 100
 
-/** Batches that are kept for other readers of the same run. */
+/** How many batches are kept for other readers of the same run. */
 const KEPT = 256
 
 interface Batch {
@@ -35,12 +35,12 @@ interface Batch {
   readonly events: readonly (AgentEvent | RunStopped)[]
 }
 
-/** What events are read from. */
+/** The sources of events. */
 interface Readable {
   readonly database: Database
   readonly runs: RunsTable
   readonly changes: Changes
-  /** For the history of a run whose events were dropped. */
+  /** For the history of a run whose events were deleted. */
   readonly store: CheckpointStore
 }
 
@@ -110,16 +110,16 @@ class Tail {
   readers = 0
   /** Grows with each change. */
   version = 0
-  /** Known once all events are here. */
+  /** Set when all events are here. */
   end: RunEnd | undefined
   readonly #source: Readable
   readonly #id: string
-  /** It has all batches behind this one. */
+  /** All batches after this one are here. */
   #from: number
   #batches: Batch[] = []
   #isUpdating = false
   #isStale = false
-  /** The database has failed since the last change. */
+  /** Whether the database has failed since the last change. */
   #hasFailed = false
   #waiting = new Set<{ resolve(): void; reject(error: unknown): void }>()
   readonly #unwatch: () => void
@@ -132,7 +132,7 @@ class Tail {
     this.#refresh()
   }
 
-  /** Undefined if the database has failed: there will be a change when it is back. */
+  /** Returns undefined if the database has failed: a change follows when it is back. */
   async after(seq: number): Promise<readonly Batch[] | undefined> {
     if (seq >= this.#from) return this.#batches.filter((batch) => batch.seq > seq)
     try {
@@ -144,7 +144,7 @@ class Tail {
     }
   }
 
-  /** Resolves when the version is another one. Rejects if the run is not there. */
+  /** Resolves when the version has changed. Rejects if the run does not exist. */
   async changed(version: number, signal?: AbortSignal): Promise<void> {
     if (version !== this.version) return
     await new Promise<void>((resolve, reject) => {
@@ -189,7 +189,7 @@ class Tail {
   async #update(): Promise<void> {
     while (this.#isStale) {
       this.#isStale = false
-      // First the status: whoever ends a run has written its events before.
+      // The status first: the worker that ends a run has written its events before.
       const end = await this.#source.runs.end(this.#id)
       let hasMore = true
       while (hasMore) {
@@ -216,7 +216,7 @@ class Tail {
   }
 }
 
-/** The next batches behind this number. */
+/** The next batches after this number. */
 async function fetched(source: Readable, id: string, after: number): Promise<readonly Batch[]> {
   const { database } = source
   const rows = await database.query(
@@ -231,18 +231,18 @@ async function fetched(source: Readable, id: string, after: number): Promise<rea
   )
 }
 
-/** What stands for events that were dropped. */
+/** The events that replace deleted ones. */
 async function history({ store }: Readable, id: string): Promise<readonly AgentEvent[]> {
   const checkpoint = await loaded(store, id)
   return isCheckpoint(checkpoint) ? [{ type: 'history-replaced', runId: id, messages: checkpoint.messages }] : []
 }
 
-/** All batches up to `done` are read, and of that with `seq` so many events. */
+/** All batches up to `done` are read, and this many events of the batch `seq`. */
 interface Place {
   readonly done: number
   readonly seq: number
   readonly index: number
-  /** The end was read, too. */
+  /** The end was also read. */
   readonly isEnd: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * Writes the events of a run for its readers, in batches. The run never waits for it, and whatever goes wrong here is nothing to the run.
- * Once a later attempt of the run has written, an earlier one writes nothing more.
+ * Writes the events of a run for its readers, in batches. The run never waits for it, and a failure here does not affect the run.
+ * Once a later attempt of the run has written events, an earlier attempt writes nothing more.
  */
 
 import type { AgentEvent, Message } from '@meanwhile/core'
@@ -8,7 +8,7 @@ import { CHANNEL, type Changes } from './changes.ts'
 import { codeOf, type Database, UNSYNCED } from './database.ts'
 import type { RunStopped } from './durable-run.ts'
 
-/** Told again by what ends their step. */
+/** Events whose content the end of their step repeats. */
 const DELTAS: ReadonlySet<string> = new Set([
   'text-delta',
   'reasoning-delta',
@@ -19,16 +19,16 @@ const DELTAS: ReadonlySet<string> = new Set([
   'tool-progress',
 ])
 
-/** If the database cannot keep up, no more than so many events wait; then deltas are dropped. */
+/** If the database cannot keep up, at most this many events wait; then deltas are dropped. */
 const MOST_WAITING = 2_000
 
-/** Milliseconds for which the end of a run waits for its last events. */
+/** How long the end of a run waits for its last events, in milliseconds. */
 const LAST = 3_000
 
-/** More batches than a crash of the server can take with it. Who has read them has cursors with their numbers. */
+/** More batches than a crash of the server can lose. Readers of lost batches have cursors with their numbers. */
 const LOST_AT_MOST = 1_000
 
-/** The SQLSTATE of a row without its run. */
+/** The SQLSTATE of a row whose run does not exist. */
 const RUN_IS_GONE = '23503'
 
 interface Newest {
@@ -49,19 +49,19 @@ export class EventWriter {
   readonly #attempt: number
   readonly #every: number
   #waiting: Waiting[] = []
-  /** The history, as the batches that were written tell it. */
+  /** The history according to the written batches. */
   #told: Message[] | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The number of the newest batch, once it is known. */
   #seq: number | undefined
-  /** Batches up to this one have no deltas any more. */
+  /** Batches up to this one have no deltas left. */
   #cleaned = 0
   #isStepOver = false
   #isOver = false
   #isLast = false
   #writing: Promise<void> | undefined
 
-  /** `every`: milliseconds that an event may wait for others. */
+  /** `every`: how long an event may wait for others, in milliseconds. */
   constructor(
     database: Database,
     changes: Changes,
@@ -81,7 +81,7 @@ export class EventWriter {
     const text = textOf(event)
     if (text === undefined) return
     if (event.type === 'step-end' && !event.path) {
-      // Nobody needs them any more.
+      // No reader needs them any more.
       this.#waiting = this.#waiting.filter((one) => !one.isDelta)
       this.#isStepOver = true
     }
@@ -89,7 +89,7 @@ export class EventWriter {
     this.#timer ??= setTimeout(() => this.#flush(), this.#every)
   }
 
-  /** Resolves when all is written, or when that takes too long. */
+  /** Resolves when everything is written, or after a few seconds. */
   async end(): Promise<void> {
     this.#isLast = true
     this.#flush()
@@ -111,7 +111,7 @@ export class EventWriter {
     })
   }
 
-  /** Writes until nothing waits. */
+  /** Writes until no event waits. */
   async #write(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isOver) {
       const batch = this.#waiting
@@ -124,7 +124,7 @@ export class EventWriter {
     }
   }
 
-  /** Again and again until it is done. */
+  /** Repeats `work` until it succeeds. */
   async #surely(work: () => Promise<void>): Promise<void> {
     for (let failures = 0; !this.#isOver; failures++) {
       try {
@@ -157,7 +157,7 @@ export class EventWriter {
       if (!isFirst && written.follows === false) this.#mend()
       return
     }
-    // It was written by a try whose answer was lost, or another attempt of the run has taken the number.
+    // An earlier try wrote it and its response was lost, or another attempt of the run has taken the number.
     const newest = await this.#newest()
     if (newest.attempt < this.#attempt) {
       this.#seq = undefined
@@ -176,7 +176,7 @@ export class EventWriter {
     }
   }
 
-  /** The server has crashed, and the batches before this one are lost: the history is told again. */
+  /** The server has crashed, and the batches before this one are lost: the history is written again. */
   #mend(): void {
     if (!this.#told) return
     const event: AgentEvent = { type: 'history-replaced', runId: this.#id, messages: [...this.#told] }
@@ -201,7 +201,7 @@ export class EventWriter {
     return { seq: Number(row?.seq ?? 0), attempt: Number(row?.attempt ?? 0) }
   }
 
-  /** Deletes the deltas of the steps that have ended: who reads them later gets their messages. */
+  /** Deletes the deltas of steps that have ended: late readers get the steps' messages. */
   async #clean(): Promise<void> {
     const newest = this.#seq ?? 0
     await this.#database.query(

@@ -25,7 +25,7 @@ function agentOf(responses: readonly ScriptResponse[]): Agent {
 const story = (step: string) => Array.from({ length: 12 }, (_, word) => [say(`${step}${word} `), wait(8)]).flat()
 const STORY = [respond(...story('a'), call('look')), respond(...story('b'), call('look')), respond(...story('c'))]
 
-test('a reader in another process sees the events live, and what it has seen adds up to the messages of the result', async () => {
+test('a reader in another process sees the events live, and they add up to the messages of the result', async () => {
   await work(runsOf(agentOf(STORY)))
   const elsewhere = runsOf(agentOf(STORY), { pool: here.database.pool() })
   await elsewhere.start('clerk', 'Go', { id: 'run' })
@@ -45,11 +45,11 @@ test('a reader in another process sees the events live, and what it has seen add
   expect(new Set(read.map(({ cursor }) => cursor)).size).toBe(read.length)
 })
 
-test('a reader that leaves and comes back at any of its cursors reads what is left, and nothing twice', async () => {
+test('a reader that stops and continues at any of its cursors reads the rest, and nothing twice', async () => {
   const runs = runsOf(agentOf(STORY), { pool: here.database.pool() })
   await work(runsOf(agentOf(STORY)))
   await runs.start('clerk', 'Go', { id: 'run' })
-  // It leaves after each few events, while the run is at work.
+  // It stops after every few events, while the run is running.
   const live: ReadEvent[] = []
   for (let left = false; !left; ) {
     left = true
@@ -65,14 +65,14 @@ test('a reader that leaves and comes back at any of its cursors reads what is le
   const { messages } = await runs.result('run')
   expect(fold(live)).toEqual(messages)
   expect(new Set(live.map(({ cursor }) => cursor)).size).toBe(live.length)
-  // And afterwards, from each cursor there is.
+  // And afterwards, from every cursor.
   const late = await all(runs.events('run'))
   expect(fold(late)).toEqual(messages)
   for (const [index, { cursor }] of late.entries())
     expect(await all(runs.events('run', { after: cursor }))).toEqual(late.slice(index + 1))
 })
 
-test('the deltas of a step are deleted when it has ended, so that a late reader gets its messages', async () => {
+test("the deltas of a step are deleted when it has ended, so a late reader gets the step's messages", async () => {
   const runs = runsOf(agentOf(STORY))
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
@@ -80,12 +80,12 @@ test('the deltas of a step are deleted when it has ended, so that a late reader 
   const { rows } = await here.pool.query(`SELECT fleeting, batch FROM ${here.schema}.events`)
   expect(rows.filter(({ fleeting }) => fleeting)).toEqual([])
   const types = (await all(runs.events('run'))).map(({ event }) => event.type)
-  // What is left came together with something else.
+  // The remaining deltas came in one batch with other events.
   expect(types.filter((type) => type === 'text-delta').length).toBeLessThan(36)
   expect(types.filter((type) => type === 'step-end')).toHaveLength(3)
 })
 
-test('a reader stays while the run waits for an answer, and sees it go on', async () => {
+test('a reader waits while the run waits for an answer, and sees it continue', async () => {
   const script = [respond(say('Let me ask.'), call('ask')), respond(say('Thanks.'))]
   const runs = runsOf(agentOf(script))
   await work(runs)
@@ -109,7 +109,7 @@ test('a reader stays while the run waits for an answer, and sees it go on', asyn
   expect(events.filter(({ type }) => type === 'run-start')).toHaveLength(2)
 })
 
-test('after a retry a reader goes on behind the end that it has seen', async () => {
+test('after a retry a reader continues after the end that it has read', async () => {
   let isBroken = true
   const model = agentOf(STORY)
   const agent = model.with({
@@ -139,8 +139,8 @@ test('after a retry a reader goes on behind the end that it has seen', async () 
   expect(fold([...first, ...second])).toEqual((await runs.result('run')).messages)
 })
 
-test('batches of an earlier attempt are refused once a later one has written, and both go on (DU14)', async () => {
-  // Of the first worker all saves are held, as if it slept, until the other has taken over.
+test('batches of an earlier attempt are refused once a later one has written, and both continue (DU14)', async () => {
+  // All saves of the first worker are held, as if it slept, until the other one has taken over.
   let wake = () => {}
   const awake = new Promise<void>((resolve) => {
     wake = resolve
@@ -162,7 +162,7 @@ test('batches of an earlier attempt are refused once a later one has written, an
     },
   }
   const taken: ((id: string) => Promise<void>)[] = []
-  // An engine that believes the first worker dead at once.
+  // An engine that considers the first worker dead at once.
   const rash: Engine = {
     wake: async () => {},
     async work(advance) {
@@ -180,7 +180,7 @@ test('batches of an earlier attempt are refused once a later one has written, an
   const dying = taken[0]?.('run')
   await sleeps
   const healthy = taken[1]?.('run')
-  // In the middle of the events of the second.
+  // In the middle of the second worker's events.
   await new Promise((resolve) => setTimeout(resolve, 150))
   wake()
   await expect(dying).rejects.toMatchObject({ name: 'CheckpointConflictError' })
@@ -193,7 +193,7 @@ test('batches of an earlier attempt are refused once a later one has written, an
   expect(await second.get('run')).toMatchObject({ status: 'completed', attempts: 2 })
 })
 
-test('events that cannot be written are lost to their readers, and nothing to the run (DU13)', async () => {
+test('events that cannot be written are lost to readers, and do not affect the run (DU13)', async () => {
   const failing = here.database.pool()
   const deaf: DurableOptions['pool'] = {
     connect: () => failing.connect(),
@@ -211,7 +211,7 @@ test('events that cannot be written are lost to their readers, and nothing to th
   ])
 })
 
-test('without events readers see only the end', async () => {
+test('with `events: false` readers see only the end', async () => {
   const runs = runsOf(agentOf(STORY), { events: false })
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
@@ -220,7 +220,7 @@ test('without events readers see only the end', async () => {
   ])
 })
 
-test('a thousand readers of one run share one connection and what is fetched', async () => {
+test('a thousand readers of one run share one connection and all fetched batches', async () => {
   const readers = here.database.pool(4)
   let queries = 0
   readers.on('acquire', () => queries++)
@@ -234,7 +234,7 @@ test('a thousand readers of one run share one connection and what is fetched', a
   expect(queries).toBeLessThan(1_000)
 })
 
-test('a reader goes on when the connection that listens is lost', async () => {
+test('a reader continues when the listening connection is lost', async () => {
   const own = here.database.pool()
   const runs = runsOf(agentOf(STORY), { pool: own })
   await work(runsOf(agentOf(STORY)))
@@ -250,7 +250,7 @@ test('a reader goes on when the connection that listens is lost', async () => {
   expect(fold(await reading)).toEqual(messages)
 })
 
-test('where nothing can listen, readers and workers look every second (DU12)', async () => {
+test('when no connection can listen, readers and workers poll every second (DU12)', async () => {
   const pooled = here.database.pool()
   const deaf: DurableOptions['pool'] = {
     query: (text, values) => pooled.query(text, values),
@@ -280,7 +280,7 @@ test('where nothing can listen, readers and workers look every second (DU12)', a
   expect(events.at(-1)).toEqual({ type: 'run-stopped', status: 'cancelled' })
 })
 
-test('a cursor that is none, and a run that is none, are refused', async () => {
+test('an invalid cursor and an unknown run are refused', async () => {
   const runs = runsOf(agentOf(STORY))
   await runs.start('clerk', 'Go', { id: 'run' })
   for (const after of ['', 'x', '1', '1.2.3', '-1.2', '1.end.2', '99999999999999.1'])

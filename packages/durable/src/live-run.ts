@@ -1,18 +1,18 @@
-/** A run at work in this process: it does what others ask of it in the database. */
+/** A run that is running in this process: it follows cancellations and messages that other processes store in the database. */
 
 import { type Agent, type AgentRun, type CancelMode, type Cell, type Middleware, runLocal } from '@meanwhile/core'
 import type { Claim, Orders, RunsTable } from './runs-table.ts'
 import type { KnownOutcome } from './stopped-run.ts'
 
 export class LiveRun {
-  /** What it has come to, once it has stopped. */
+  /** The outcome, once the run has stopped. */
   outcome: KnownOutcome | undefined
   readonly #runs: RunsTable
   readonly #id: string
   #run: AgentRun | undefined
   #begun: (() => void) | undefined
   readonly #begins: Promise<void>
-  /** The number of the last message of the inbox that the run has taken: a part of its checkpoint. */
+  /** The number of the last inbox message that the run has read. It is part of the checkpoint. */
   #place: Cell<number> | undefined
   #read: number | undefined
   #isLooking = false
@@ -28,12 +28,12 @@ export class LiveRun {
     })
   }
 
-  /** How many messages of the inbox it has taken; undefined as long as that is not known. */
+  /** How many inbox messages the run has read; undefined until that is known. */
   get read(): number | undefined {
     return this.#read
   }
 
-  /** Somebody has cancelled it. */
+  /** Whether the run was cancelled from outside. */
   get isCancelled(): boolean {
     return this.#isCancelled
   }
@@ -49,16 +49,16 @@ export class LiveRun {
     if (this.#isStale) this.obey()
   }
 
-  /** Before its first model call: takes the messages that wait. */
+  /** Before the first model call: reads the waiting messages. */
   async enter(place: Cell<number>, { sent }: Pick<Claim, 'sent'>): Promise<void> {
     await this.#begins
     this.#place = place
     this.#read = place.value
-    // If the database fails, the next look takes them.
+    // If the database fails, the next poll reads them.
     if (sent > place.value) await this.#take().catch(() => undefined)
   }
 
-  /** Looks whether somebody has cancelled the run or has sent it a message. */
+  /** Checks whether the run was cancelled or has new messages. */
   obey(): void {
     this.#isStale = true
     if (!this.#run || this.#isLooking) return
@@ -68,7 +68,7 @@ export class LiveRun {
     })
   }
 
-  /** The worker stops: the run is to stop when its tools have ended, or after `grace` milliseconds. */
+  /** The worker is stopping: the run stops when its running tools have ended, or after `grace` milliseconds. */
   handBack(grace: number): void {
     this.#isHandedBack = true
     this.#run?.cancel({ at: 'after-tools', escalateAfter: grace }).catch(() => undefined)
@@ -77,9 +77,9 @@ export class LiveRun {
   async #look(): Promise<void> {
     while (this.#isStale) {
       this.#isStale = false
-      // If the database fails, the next change or the clock asks again.
+      // If the database fails, the next change or the timer repeats this.
       const orders = await this.#runs.orders(this.#id).catch(() => NONE)
-      // A run that was deleted stops, too.
+      // A deleted run stops, too.
       if (!orders || orders.cancel) {
         this.#isCancelled = true
         this.#cancel(orders?.cancel ?? 'now')
@@ -110,7 +110,7 @@ export class LiveRun {
 
 const NONE: Orders = { sent: 0 }
 
-/** Lets the runs of agents find what is sent to them: `place` of a run is a cell that only middleware can reach. */
+/** Connects the runs of agents with their inboxes. The `place` of a run is a cell that only middleware can reach. */
 export class Inboxes {
   readonly #live = new Map<string, { readonly run: LiveRun; readonly claim: Claim }>()
   readonly #middleware: Middleware
@@ -126,7 +126,7 @@ export class Inboxes {
     }
   }
 
-  /** The agent, with runs that read their inbox. */
+  /** Returns the agent, with runs that read their inbox. */
   readerOf<Output>(agent: Agent<Output>): Agent<Output> {
     return agent.with({ middleware: [...agent.middleware, this.#middleware] })
   }
@@ -148,6 +148,6 @@ const COUNT = {
     validate: (value: unknown) =>
       typeof value === 'number' && Number.isInteger(value) && value >= 0
         ? { value }
-        : { issues: [{ message: 'must be a whole number from 0' }] },
+        : { issues: [{ message: 'must be an integer, 0 or more' }] },
   },
 } as const

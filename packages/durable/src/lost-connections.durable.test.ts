@@ -35,7 +35,7 @@ const clerk = createAgent({
 })
 
 let proxy: CuttingProxy
-/** Its connections go through the proxy; those of the checkpoints do not. */
+/** Its connections go through the proxy; the connections of the checkpoints do not. */
 let cut: DurableRuns
 let pool: Pool
 
@@ -76,7 +76,7 @@ test.each(
       'ended_at = clock_timestamp() WHERE',
     ].map((statement) => [when, statement] as const),
   ),
-)('a run ends as if nothing were, where a connection is lost %s the statement %s (DU5)', async (when, statement) => {
+)('a run ends as usual when a connection is lost %s the statement %s (DU5)', async (when, statement) => {
   const lost = proxy.cut(when, statement.replace('SCHEMA', here.schema))
   await work(cut)
   await cut.start('clerk', 'Go', { id: 'run' })
@@ -87,22 +87,19 @@ test.each(
   expect(fold(await all(cut.events('run')))).toEqual(messages)
 })
 
-test.each(WHEN)(
-  'a message is in the history once where its connection is lost %s it was stored (DU5)',
-  async (when) => {
-    await cut.start('clerk', 'Go', { id: 'run' })
-    const lost = proxy.cut(when, `INSERT INTO "${here.schema}".inbox`)
-    expect(await cut.send('run', 'And this.')).toBe(true)
-    await lost
-    await work(cut)
-    const messages = await answered(cut, 'run')
-    expect(messages.filter(({ role }) => role === 'user').map(textOf)).toEqual(['Go', 'And this.'])
-  },
-)
-
-test('a message that the server stores while it is sent again is in the history once (DU5)', async () => {
+test.each(WHEN)('a message is in the history once when its connection is lost %s it was stored (DU5)', async (when) => {
   await cut.start('clerk', 'Go', { id: 'run' })
-  // The first one waits for the row, and the second one behind it.
+  const lost = proxy.cut(when, `INSERT INTO "${here.schema}".inbox`)
+  expect(await cut.send('run', 'And this.')).toBe(true)
+  await lost
+  await work(cut)
+  const messages = await answered(cut, 'run')
+  expect(messages.filter(({ role }) => role === 'user').map(textOf)).toEqual(['Go', 'And this.'])
+})
+
+test('a message that is sent again while the server stores it is in the history once (DU5)', async () => {
+  await cut.start('clerk', 'Go', { id: 'run' })
+  // The first one waits for the row, and the second one waits for the first.
   const other = await here.pool.connect()
   await other.query('BEGIN')
   await other.query(`SELECT 1 FROM ${here.schema}.runs FOR UPDATE`)
@@ -125,7 +122,7 @@ test('a message that the server stores while it is sent again is in the history 
   expect(rows).toEqual([{ seq: 1 }])
 })
 
-test.each(WHEN)('a retry goes on once where its connection is lost %s it was stored (DU5)', async (when) => {
+test.each(WHEN)('a retry continues the run once when its connection is lost %s it was stored (DU5)', async (when) => {
   await cut.start('clerk', 'Go', { id: 'run' })
   await cut.cancel('run')
   await work(cut)
@@ -137,7 +134,7 @@ test.each(WHEN)('a retry goes on once where its connection is lost %s it was sto
   expect(executed).toEqual(['post'])
 })
 
-test.each(['inbox', 'pg_notify'])('a run whose worker cannot ask for %s goes on', async (asked) => {
+test.each(['inbox', 'pg_notify'])('a run continues when its worker cannot query %s', async (asked) => {
   let failures = 0
   const failing: DurableOptions['pool'] = {
     connect: () => here.pool.connect(),
@@ -157,7 +154,7 @@ test.each(['inbox', 'pg_notify'])('a run whose worker cannot ask for %s goes on'
   expect(failures).toBeGreaterThan(0)
 })
 
-test('a checkpoint that cannot be loaded does not fail the run, which goes on when it can (DU2)', async () => {
+test('a checkpoint that cannot be loaded does not fail the run, which continues when it can be loaded (DU2)', async () => {
   const store = postgresStore(here)
   let failures = 0
   const failing: DurableOptions['store'] = {
@@ -174,7 +171,7 @@ test('a checkpoint that cannot be loaded does not fail the run, which goes on wh
   expect(failures).toBeGreaterThan(4)
 })
 
-test('a worker whose events were lost with the server tells the history again, so that readers have all of it', async () => {
+test('a worker whose events were lost in a crash of the server writes the history again, so that readers have all of it', async () => {
   const steps = Array.from({ length: 6 }, (_, step) => respond(say(`Step ${step}.`), wait(60), call('post')))
   const agent = createAgent({
     name: 'clerk',
@@ -184,7 +181,7 @@ test('a worker whose events were lost with the server tells the history again, s
   const runs = runsOf(agent)
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
-  // A crash takes the last commits that did not wait for the disk.
+  // A crash loses the last commits that did not wait for the disk.
   let lost = 0
   for await (const { event } of runs.events('run')) {
     if (event.type !== 'message' || event.message.role !== 'tool' || lost >= 3) continue
@@ -199,7 +196,7 @@ test('a worker whose events were lost with the server tells the history again, s
   expect(lost).toBe(3)
 })
 
-test('another attempt does not give numbers to events that a reader has for others that were lost', async () => {
+test('a later attempt does not reuse the numbers of lost events that a reader has seen', async () => {
   const steps = [respond(say('One.'), call('post')), respond(say('Two.'), call('ask')), respond(say('Done.'))]
   const agent = createAgent({ name: 'clerk', model: scripted(...steps), tools: [post, ask] })
   const runs = runsOf(agent)

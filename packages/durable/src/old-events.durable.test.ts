@@ -30,10 +30,10 @@ async function batches(id: string): Promise<readonly string[]> {
   return rows.map(({ batch }) => batch)
 }
 
-/** The number of the newest batch that was read. */
+/** The number of the newest batch that the reader has read. */
 const batchOf = (read: readonly ReadEvent[]) => Number.parseInt(read.at(-1)?.cursor ?? '', 10)
 
-/** As if it had ended so many minutes ago. */
+/** Makes the run look as if it had ended this many minutes ago. */
 async function age(id: string, minutes: number): Promise<void> {
   await here.pool.query(`UPDATE ${here.schema}.runs SET ended_at = ended_at - $2 * interval '1 minute' WHERE id = $1`, [
     id,
@@ -41,7 +41,7 @@ async function age(id: string, minutes: number): Promise<void> {
   ])
 }
 
-/** Runs of a worker that has dropped what is old. */
+/** The runs of a worker that has deleted old events. */
 async function dropped(keepFor: number, isDone: () => Promise<void>): Promise<DurableRuns> {
   const runs = runsOf(clerk, { events: { keepFor } })
   await work(runs)
@@ -49,7 +49,7 @@ async function dropped(keepFor: number, isDone: () => Promise<void>): Promise<Du
   return runs
 }
 
-test('a worker drops the events of runs that ended longer ago than keepFor, and of no others', async () => {
+test('a worker deletes the events of runs that ended longer ago than keepFor, and of no others', async () => {
   const ids = [...Array.from({ length: 120 }, (_, run) => `old-${run}`), 'new', 'waiting']
   const runs = runsOf(clerk)
   await work(runs)
@@ -69,7 +69,7 @@ test('a worker drops the events of runs that ended longer ago than keepFor, and 
   expect(await batches('waiting')).toEqual(['[1]'])
 })
 
-test('a reader of dropped events gets the messages of the run and its end, from whatever cursor', async () => {
+test('a reader of deleted events gets the messages of the run and its end, from any cursor', async () => {
   const runs = runsOf(clerk)
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
@@ -92,7 +92,7 @@ test('a reader of dropped events gets the messages of the run and its end, from 
     expect(await all(after.events('run', { after: cursor }))).toEqual(late.slice(index + 1))
 })
 
-test('a run that goes on after its events were dropped is read on by those who had read its end', async () => {
+test('a run that continues after its events were deleted can be read on by readers that had read its end', async () => {
   isBroken = true
   const runs = runsOf(clerk)
   await work(runs)
@@ -110,7 +110,7 @@ test('a run that goes on after its events were dropped is read on by those who h
   expect(second.slice(0, 2).map(({ event }) => event.type)).toEqual(['history-replaced', 'run-start'])
 })
 
-test('of a run whose checkpoint is gone, too, a late reader gets the end', async () => {
+test('a late reader gets the end, also of a run whose checkpoint is deleted', async () => {
   const runs = runsOf(clerk)
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
@@ -123,10 +123,10 @@ test('of a run whose checkpoint is gone, too, a late reader gets the end', async
   ])
 })
 
-test('a worker goes on to look for old events while it has nothing to do, and no longer when it has stopped', async () => {
+test('a worker keeps checking for old events while it is idle, and not after it has stopped', async () => {
   let looks = 0
   const pooled = here.database.pool()
-  // Nothing can listen, so it looks every second.
+  // No connection can listen, so it polls every second.
   const deaf: DurableOptions['pool'] = {
     connect: () => Promise.reject(new Error('not here')),
     query(text, values) {
@@ -141,7 +141,7 @@ test('a worker goes on to look for old events while it has nothing to do, and no
   expect(looks).toBe(3)
 })
 
-test.each([{ every: -1 }, { keepFor: Number.NaN }, { keep: 1 }])('%j is no option for events', (events) => {
+test.each([{ every: -1 }, { keepFor: Number.NaN }, { keep: 1 }])('%j is not a valid events option', (events) => {
   const options = { agents: [clerk], store: here, pool: here.pool, engine: here.engine, events }
   expect(() => durableRuns(Object.assign(options, { store: { load() {}, save() {} } }) as never)).toThrow('events.')
 })

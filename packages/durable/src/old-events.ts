@@ -1,17 +1,17 @@
-/** Events of runs that have ended long ago are dropped. */
+/** Deletes the stored events of runs that ended long ago. */
 
 import { type Database, UNSYNCED } from './database.ts'
 
-/** A batch that stands for all that were dropped. */
+/** The batch that replaces all deleted events of a run. */
 export const DROPPED = '[]'
 
-/** Runs whose events are dropped by one statement. */
+/** How many runs one statement clears of their events. */
 const PAGE = 100
 
-/** Milliseconds between two looks, at the least. */
+/** The shortest time between two searches for old events, in milliseconds. */
 const SELDOM = 60_000
 
-/** The run that was looked at last. */
+/** The last run that was checked. */
 interface Place {
   readonly at: string
   readonly id: string
@@ -20,18 +20,18 @@ interface Place {
 export class OldEvents {
   readonly #database: Database
   readonly #keepFor: number
-  /** Runs that ended before it are done. */
+  /** Runs that ended before this one have no old events left. */
   #done: Place = { at: '-infinity', id: '' }
   #lookedAt = Number.NEGATIVE_INFINITY
   #isAtWork = false
 
-  /** `keepFor`: milliseconds from the end of a run, by the clock of the database. */
+  /** `keepFor`: milliseconds since the end of a run, by the clock of the database. */
   constructor(database: Database, keepFor: number) {
     this.#database = database
     this.#keepFor = keepFor
   }
 
-  /** Drops what is old, unless it was done a short time ago. If that fails it is done the next time, or by another worker. */
+  /** Deletes old events, unless that was done a short time ago. After a failure, the next call or another worker does it. */
   drop(): void {
     const isSoon = performance.now() - this.#lookedAt < Math.min(SELDOM, this.#keepFor)
     if (this.#isAtWork || isSoon) return
@@ -48,7 +48,7 @@ export class OldEvents {
     for (let hasMore = true; hasMore; ) hasMore = (await this.#dropPage()) === PAGE
   }
 
-  /** Of each run one row stays, with the number that comes next: all cursors are below it, and a retry goes on behind it. */
+  /** Each run keeps one row with the next number: all cursors are below it, and a retry continues after it. */
   async #dropPage(): Promise<number> {
     const [runs, events] = [this.#database.table('runs'), this.#database.table('events')]
     const rows = await this.#database.query(

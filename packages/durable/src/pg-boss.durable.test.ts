@@ -36,7 +36,7 @@ for (const { name, run } of contract) {
   })
 }
 
-/** Returns when calls came, in milliseconds after the wakes. */
+/** Returns when the calls came, in milliseconds after the wakes. */
 async function timesOfCalls(
   options: PgBossOptions,
   wakes: (engine: Engine) => Promise<void>,
@@ -53,7 +53,7 @@ async function timesOfCalls(
       },
       { concurrency: 2 },
     )
-    // Its first look finds nothing.
+    // Its first poll finds nothing.
     await new Promise((resolve) => setTimeout(resolve, 500))
     const begun = Date.now()
     await wakes(engine)
@@ -65,12 +65,12 @@ async function timesOfCalls(
   }
 }
 
-test('a pg-boss that listens takes a run at once, however seldom it looks at its queue (DU7)', async () => {
+test('a pg-boss that listens takes a run at once, however rarely it polls its queue (DU7)', async () => {
   const [first] = await timesOfCalls({ pollingIntervalSeconds: 20 }, (engine) => engine.wake('run'))
   expect(first).toBeLessThan(10_000)
 })
 
-test('a pg-boss that listens looks at its queue as often as one that does not, so a delay ends in time (DU7)', async () => {
+test('a pg-boss that listens polls its queue as often as one that does not, so a delay ends in time (DU7)', async () => {
   const [first] = await timesOfCalls({}, (engine) => engine.wake('run', { delay: 1_000 }))
   expect(first).toBeGreaterThan(900)
   expect(first).toBeLessThan(10_000)

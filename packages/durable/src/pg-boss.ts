@@ -7,29 +7,30 @@ import type { Engine } from './engine.ts'
 export interface PgBossOptions {
   /** Default `meanwhile`. */
   readonly queue?: string
-  /** A worker that says nothing for so long is dead. Default 10, which is the least. */
+  /** Seconds without a heartbeat after which a worker is dead. Default 10, which is the minimum. */
   readonly heartbeatSeconds?: number
-  /** Seconds between two looks at the queue, in case no notification comes. Default 0.5, which is the least. */
+  /** Seconds between two polls of the queue, in case no notification arrives. Default 0.5, which is the minimum. */
   readonly pollingIntervalSeconds?: number
   /**
-   * How often a job is tried again after its process died or its run could not go on. Then pg-boss gives up, and `retry` of the run has to wake it.
+   * How many times a job is repeated after its process died or its run could not continue. Then pg-boss gives up, and only `retry` wakes the run.
    * Default 1,000: `maxAttempts` of `durableRuns` ends a poisoned run long before.
    */
   readonly retryLimit?: number
 }
 
-/** A run that takes longer than a day is given to another worker in between. */
+/** A run that takes longer than a day moves to another worker in between. */
 const DAY = 86_000
 
-/** What a job says. */
+/** The data of a job. */
 interface Job {
   readonly id: string
 }
 
 /**
- * Advances runs as jobs of pg-boss. It starts the given `boss`, which stays yours: call its `stop` at the end. In one process at least, pg-boss must
- * supervise, as it does by default: that process notices who has died. Make the `boss` of a worker with `useListenNotify: true`: then PostgreSQL notifies
- * the worker of a run at once.
+ * Advances runs as jobs of pg-boss. It starts the given `boss`; you call its `stop` at the end. In at least one process pg-boss must
+ * supervise, as it does by default: that process notices dead workers. Create the `boss` of a worker with `useListenNotify: true`: PostgreSQL then
+ * notifies
+ * the worker at once.
  */
 export function pgBossEngine(
   boss: PgBoss,
@@ -41,7 +42,7 @@ export function pgBossEngine(
     async setUp() {
       await boss.start()
       await boss.createQueue(queue, {
-        // For each run one job waits and one is at work, at the most.
+        // At most one waiting and one running job per run.
         policy: 'stately',
         heartbeatSeconds,
         retryLimit,
@@ -55,7 +56,7 @@ export function pgBossEngine(
     async wake(id, { priority = 0, delay = 0 } = {}) {
       // Seconds by the clock of the database.
       const startAfter = Math.ceil(delay / 1_000)
-      // If a job of the run waits already, it is that one which is taken.
+      // If the run already has a waiting job, that job serves this wake.
       await boss.send(queue, { id } satisfies Job, { singletonKey: id, priority, ...(delay > 0 && { startAfter }) })
     },
     async work(advance, { concurrency }) {
@@ -64,7 +65,7 @@ export function pgBossEngine(
         {
           localConcurrency: concurrency,
           pollingIntervalSeconds,
-          // No notification comes when a delay is over.
+          // No notification arrives when a delay is over.
           notifyPollingIntervalSeconds: pollingIntervalSeconds,
           heartbeatRefreshSeconds: heartbeatSeconds / 3,
         },

@@ -1,4 +1,4 @@
-/** The tables of runs, their answers and their inboxes: each method is one statement, or one transaction. */
+/** The tables of runs, their answers and their inboxes: each method is one statement or one transaction. */
 
 import { randomUUID } from 'node:crypto'
 import type { Answers, CancelMode, Effect, Json, UserMessage } from '@meanwhile/core'
@@ -7,7 +7,7 @@ import { codeOf, type Database, UNSYNCED } from './database.ts'
 import type { DurableRun, EndStatus, RunStatus } from './durable-run.ts'
 import { type ErrorInfo, UnknownRunError } from './errors.ts'
 
-/** What is said of a run once, when it is started. */
+/** The properties of a run that are set once, when it starts. */
 export interface NewRun {
   readonly id: string
   readonly agent: string
@@ -17,9 +17,9 @@ export interface NewRun {
 
 /** A run that a worker has taken. */
 export interface Claim extends NewRun {
-  /** Counts how often the run was taken. Whoever has the greatest may write. */
+  /** Counts how many times the run was taken. Only the worker with the greatest attempt may write. */
   readonly attempt: number
-  /** How often it was taken since it last came to a stop. */
+  /** How many times it was taken since it last stopped. */
   readonly tries: number
   readonly cancel?: CancelMode
   /** Messages in its inbox. */
@@ -35,7 +35,7 @@ export interface RunEnd {
 export type KnownRun = Omit<DurableRun, 'interrupts' | 'unread'> &
   NewRun & { readonly read: number; readonly sent: number }
 
-/** What others want of a run at work. */
+/** Requests to a running run from outside. */
 export interface Orders {
   readonly cancel?: CancelMode
   readonly sent: number
@@ -59,7 +59,7 @@ export class RunsTable {
     this.#inbox = database.table('inbox')
   }
 
-  /** If there is a run under the id, it stays as it is. */
+  /** An existing run with this id stays unchanged. */
   async insert({ id, agent, conversationId, data }: NewRun): Promise<void> {
     await this.#database.query(
       `INSERT INTO ${this.#runs} (id, agent, conversation, data) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
@@ -82,7 +82,7 @@ export class RunsTable {
     return run
   }
 
-  /** Undefined as long as the run has not ended. @throws {UnknownRunError} */
+  /** Undefined until the run has ended. @throws {UnknownRunError} */
   async end(id: string): Promise<RunEnd | undefined> {
     const [row] = await this.#database.query(`SELECT status, error FROM ${this.#runs} WHERE id = $1`, [id])
     if (!row) throw new UnknownRunError(id)
@@ -91,7 +91,7 @@ export class RunsTable {
     return { status, ...errorOf(row) }
   }
 
-  /** Takes the run for a worker: from now on no earlier one writes. Undefined if it has ended or is not there. */
+  /** Takes the run for a worker: from now on no earlier worker can write. Undefined if the run has ended or does not exist. */
   async claim(id: string): Promise<Claim | undefined> {
     const [row] = await this.#database.query(
       `UPDATE ${this.#runs} SET attempts = attempts + 1, status = 'running' WHERE id = $1 AND ${LIVE}
@@ -111,7 +111,7 @@ export class RunsTable {
     }
   }
 
-  /** What became of the run that was claimed. Does nothing if another worker has taken it since. */
+  /** Stores the end of the claimed run. Does nothing if another worker has taken the run since. */
   async settle({ id, attempt }: Claim, end: RunEnd, read?: number): Promise<void> {
     await this.#database.query(
       `UPDATE ${this.#runs} SET status = $3, error = $4, read = coalesce($5, read), rerun = NULL, stopped_at_attempt = attempts,
@@ -120,7 +120,7 @@ export class RunsTable {
     )
   }
 
-  /** The run waits for answers to these questions. Returns whether there is one already: then it is to go on. */
+  /** The run waits for answers to these questions. Returns whether there already is an answer: then the run must continue. */
   async interrupt({ id, attempt }: Claim, open: readonly string[], error?: ErrorInfo): Promise<boolean> {
     const [row] = await this.#database.query(
       `UPDATE ${this.#runs} SET rerun = NULL, stopped_at_attempt = attempts, error = $4, status = CASE
@@ -131,7 +131,7 @@ export class RunsTable {
     return row?.status === 'running'
   }
 
-  /** The worker stops: that it took the run does not count. */
+  /** The worker is stopping: its attempt does not count. */
   async handBack({ id, attempt }: Claim): Promise<void> {
     await this.#database.query(
       `UPDATE ${this.#runs} SET stopped_at_attempt = attempts FROM ${UNSYNCED} WHERE id = $1 AND attempts = $2`,
@@ -139,7 +139,7 @@ export class RunsTable {
     )
   }
 
-  /** Of two answers to one question the first stands. */
+  /** Stores answers. The first answer to a question counts. */
   async answer(id: string, answers: Answers): Promise<void> {
     await this.#database.transaction(async (query) => {
       for (const [interrupt, answer] of Object.entries(answers))
@@ -155,7 +155,7 @@ export class RunsTable {
     })
   }
 
-  /** The answers that were given to these questions. */
+  /** The stored answers to these questions. */
   async answers(id: string, interrupts: readonly string[]): Promise<Answers> {
     if (interrupts.length === 0) return {}
     const rows = await this.#database.query(
@@ -165,16 +165,16 @@ export class RunsTable {
     return Object.fromEntries(rows.map(({ interrupt, answer }) => [String(interrupt), JSON.parse(String(answer))]))
   }
 
-  /** The question takes another answer. */
+  /** Deletes an answer, so that the question accepts another one. */
   async withdraw(id: string, interrupt: string): Promise<void> {
     await this.#database.query(`DELETE FROM ${this.#answers} WHERE id = $1 AND interrupt = $2`, [id, interrupt])
   }
 
-  /** Returns whether the run had not ended. Messages are numbered in the order in which they are committed. */
+  /** Returns false if the run had ended. Messages are numbered in the order of their commits. */
   async send(id: string, message: UserMessage): Promise<boolean> {
     const send = randomUUID()
     try {
-      // Sent again after a lost connection it finds itself.
+      // A message that is sent again after a lost connection finds its own row.
       const [row] = await this.#database.query(
         `WITH known AS (SELECT seq FROM ${this.#inbox} WHERE id = $1 AND send = $2),
         run AS (UPDATE ${this.#runs} SET sent = sent + 1 WHERE id = $1 AND ${LIVE} AND NOT EXISTS (SELECT 1 FROM known) RETURNING id, sent),
@@ -184,13 +184,13 @@ export class RunsTable {
       )
       return row !== undefined
     } catch (error) {
-      // The server was still at it when it was sent again.
+      // The server was still storing it when it was sent again.
       if (codeOf(error) === IS_THERE) return true
       throw error
     }
   }
 
-  /** Messages behind this number, the oldest first. */
+  /** The messages after this number, the oldest first. */
   async inbox(id: string, after: number): Promise<readonly { readonly seq: number; readonly message: UserMessage }[]> {
     const rows = await this.#database.query(
       `SELECT seq, body FROM ${this.#inbox} WHERE id = $1 AND seq > $2 ORDER BY seq`,
@@ -204,7 +204,7 @@ export class RunsTable {
     return row && { sent: Number(row.sent), ...cancelOf(row) }
   }
 
-  /** Of a run that waits for an answer it is the end. */
+  /** Cancels the run. A run that waits for an answer ends at once. */
   async cancel(id: string, at: CancelMode): Promise<void> {
     await this.#database.query(
       `UPDATE ${this.#runs} SET cancel = $2, ended_at = CASE status WHEN 'interrupted' THEN clock_timestamp() END,
@@ -222,7 +222,7 @@ export class RunsTable {
     )
   }
 
-  /** Deletes the run with all that belongs to it. `also`: what is to be gone before that can be committed. */
+  /** Deletes the run and everything that belongs to it. `also` deletes what must be gone before the commit. */
   async delete(id: string, also: (id: string) => Promise<void>): Promise<void> {
     await this.#database.transaction(async (query) => {
       await query(`DELETE FROM ${this.#runs} WHERE id = $1`, [id])
@@ -230,7 +230,7 @@ export class RunsTable {
     })
   }
 
-  /** The same for at most 100 runs that ended before a time. Returns how many there were. */
+  /** Does the same for at most 100 runs that ended before a time. Returns how many there were. */
   async prune(olderThan: number, also: (id: string) => Promise<void>): Promise<number> {
     return await this.#database.transaction(async (query) => {
       const rows = await query(

@@ -42,7 +42,7 @@ const look = tool({
   execute: () => 'seen',
 })
 
-/** Works until its run is cancelled. */
+/** Runs until its run is cancelled. */
 const hold = tool({
   name: 'hold',
   description: 'Holds.',
@@ -67,7 +67,7 @@ async function runsOf(agent: Agent, listener: (run: StoppedRun) => Promise<void>
   return runs
 }
 
-/** What a stop has come to, in short. */
+/** A short form of the stop's outcome. */
 async function brief(run: StoppedRun, reason?: string) {
   const { messages = [], text, interrupts = [], settled = [] } = await run.outcome(reason)
   const said = messages.map((message) => `${message.role}: ${textOf(message)}`)
@@ -80,7 +80,7 @@ async function brief(run: StoppedRun, reason?: string) {
   }
 }
 
-test('whoever listens in the worker hears each stop with what it has come to, before readers of the run hear of it (TH6)', async () => {
+test('a listener in the worker receives each stop of a run with its outcome, before readers of the run see the stop (TH6)', async () => {
   const heard: unknown[] = []
   const runs = await runsOf(agentOf(...QUESTION), async (run) => {
     heard.push([run.attempts, run.data, await brief(run)])
@@ -98,7 +98,7 @@ test('whoever listens in the worker hears each stop with what it has come to, be
   ])
 })
 
-test('a stop is told again until its listener has taken it, with what is stored of it then (TH6)', async () => {
+test('a stop is delivered again until its listener succeeds, each time with the stored outcome (TH6)', async () => {
   const heard: unknown[] = []
   let fails = 2
   const runs = await runsOf(agentOf(...QUESTION), async (run) => {
@@ -119,7 +119,7 @@ test('a stop is told again until its listener has taken it, with what is stored 
   ])
 })
 
-test('a run that is cancelled while it waits is told as a stop, and its calls are answered with the reason (TH3)', async () => {
+test('cancelling a run that waits for an answer is a stop, and its open calls get the reason as their result (TH3)', async () => {
   const heard: unknown[] = []
   const runs = await runsOf(agentOf(...QUESTION), async (run) => {
     heard.push(await brief(run, 'Nobody answered.'))
@@ -130,13 +130,13 @@ test('a run that is cancelled while it waits is told as a stop, and its calls ar
   await vi.waitFor(() => expect(heard).toHaveLength(2), { timeout: 10_000 })
   const said = ['user: Go', 'assistant: ', 'tool: seen', 'tool: Nobody answered.']
   expect(heard[1]).toEqual({ status: 'cancelled', said, asks: 0, settled: [] })
-  // It was closed for those who listen only.
+  // Its calls were closed only for the listener.
   await runs.retry('run')
   await vi.waitFor(() => expect(heard).toHaveLength(3), { timeout: 10_000 })
   expect(heard[2]).toMatchObject({ status: 'interrupted', asks: 1 })
 })
 
-test('a run that is deleted while a tool is at work stops, and nobody hears of it', async () => {
+test('a run that is deleted while a tool is running stops, and no listener is called', async () => {
   const heard: unknown[] = []
   const runs = await runsOf(agentOf(respond(call('hold'))), async (run) => {
     heard.push(run.status)
@@ -150,7 +150,7 @@ test('a run that is deleted while a tool is at work stops, and nobody hears of i
   expect([heard, await runs.get('run')]).toEqual([[], undefined])
 })
 
-test('a reader that does not follow gets the events that there are, and ends', async () => {
+test('a reader that does not follow gets the stored events, and ends', async () => {
   const runs = await runsOf(agentOf(respond(call('hold'))), async () => {})
   await runs.start('clerk', 'Go', { id: 'run' })
   for await (const { event } of runs.events('run')) if (event.type === 'tool-entered') break

@@ -1,4 +1,4 @@
-/** A run that has stopped, for those who keep what it has come to. */
+/** A stop of a run, as listeners of a worker receive it, and the outcome of the run. */
 
 import {
   CheckpointMissingError,
@@ -20,39 +20,41 @@ export interface StoppedRun {
   /** The agent's name. */
   readonly agent: string
   readonly conversationId?: string
-  /** What `start` was given. */
+  /** The `data` that was passed to `start`. */
   readonly data?: Json
   readonly status: Exclude<RunStatus, 'running'>
-  /** What ended the run, or why its last answer was refused. */
+  /** The error that ended the run, or the reason why its last answer was refused. */
   readonly error?: ErrorInfo
-  /** How often a worker has taken it: greater at each stop, except that a run which waits for an answer may be cancelled. */
+  /** How many times a worker has taken the run. It grows from stop to stop, except when a run is cancelled while it waits for an answer. */
   readonly attempts: number
   /**
-   * What the run has come to. `reason`: what calls without a result are answered with, if the run has failed or was cancelled.
-   * @throws {CheckpointMissingError} It has completed, or waits, and its checkpoint is lost.
+   * Returns the outcome of the run. `reason`: the result of calls that have none, if the run failed or was cancelled.
+   * @throws {CheckpointMissingError} The run has completed or is interrupted, and its checkpoint is lost.
    */
   outcome(reason?: string): Promise<RunOutcome>
 }
 
 export interface RunOutcome {
-  /** The whole history. Only that of an interrupted run has calls without a result. Undefined if the run has failed or was cancelled, and its checkpoint is lost. */
+  /**
+   * The whole history. Only an interrupted run has calls without a result. Undefined if the run failed or was cancelled, and its checkpoint is lost.
+   */
   readonly messages?: readonly Message[] | undefined
   readonly usage?: Usage | undefined
   /** The text of the answer. */
   readonly text?: string
   readonly output?: unknown
-  /** What waits for an answer. */
+  /** The questions that wait for an answer. */
   readonly interrupts?: readonly PendingInterrupt[] | undefined
-  /** Results of calls beside those that ask. */
+  /** Results of calls in the interrupted step that do not wait for an answer. */
   readonly settled?: readonly ToolMessage[] | undefined
 }
 
 export type OnStopped = (run: StoppedRun) => Promise<void>
 
-/** What the process knows in which the run has stopped. */
+/** The outcome, as the process in which the run stopped knows it. */
 export type KnownOutcome = RunOutcome & { readonly status: StoppedRun['status'] }
 
-/** Tells those who listen, unless the run goes on by now: then whoever has it tells of its next stop. */
+/** Calls the listeners for a stop. If the run is running again, the worker that has it reports the next stop instead. */
 export async function tellStop(
   shop: Workshop,
   id: string,
@@ -76,7 +78,7 @@ export async function tellStop(
   for (const listener of shop.listeners) await listener(stopped)
 }
 
-/** What the run has come to, from its checkpoint. */
+/** The outcome of the run, from its checkpoint. */
 async function storedOutcome(shop: Workshop, run: KnownRun, reason: string | undefined): Promise<RunOutcome> {
   if (run.status === 'completed') return await resultOf(shop, run)
   if (run.status === 'interrupted') return await storedQuestions(shop, run)
@@ -100,7 +102,7 @@ async function storedQuestions({ store }: Workshop, { id }: KnownRun): Promise<R
   return { messages, interrupts, usage, settled: open.flatMap((call) => results.get(call) ?? []) }
 }
 
-/** The result of a run that has completed. */
+/** The result of a completed run. */
 export async function resultOf(shop: Workshop, run: KnownRun, signal?: AbortSignal): Promise<CompletedResult> {
   const context = await shop.contextOf(run)
   const checkpoint = await storedCheckpoint(shop.store, run.id)
@@ -111,7 +113,7 @@ export async function resultOf(shop: Workshop, run: KnownRun, signal?: AbortSign
   return result
 }
 
-/** A run that may be retried is closed for those who read it only. */
+/** A store that saves nothing. A run that may be retried is closed only for its readers. */
 const NOWHERE: CheckpointStore = {
   load: async () => undefined,
   save: async () => undefined,

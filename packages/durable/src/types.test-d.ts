@@ -8,7 +8,7 @@ import { memoryEngine } from './testing.ts'
 declare const plain: Agent
 declare const options: Omit<Parameters<typeof durableRuns>[0], 'agents'>
 
-test('the result of durable runs is typed by the outputs of their agents', () => {
+test("the result of durable runs has the type of its agents' outputs", () => {
   const adder = createAgent({ name: 'adder', model: {} as never, output: z.object({ sum: z.number() }) })
   const namer = createAgent({ name: 'namer', model: {} as never, output: z.object({ name: z.string() }) })
   const runs = durableRuns({ ...options, agents: [adder, namer] })

@@ -1,4 +1,4 @@
-/** What all work on runs in a process shares. */
+/** The state that all code of durable runs in a process shares. */
 
 import {
   type Agent,
@@ -36,21 +36,21 @@ export interface Workshop {
   isAgain(error: unknown, attempt: number): boolean
 }
 
-/** @throws {UnknownAgentError} This process does not have it. */
+/** @throws {UnknownAgentError} This process does not have the agent. */
 export function agentOf({ agents }: Workshop, { id, agent: name }: Pick<NewRun, 'id' | 'agent'>): Agent {
   const agent = agents.get(name)
   if (!agent) throw new UnknownAgentError(id, name, [...agents.keys()])
   return agent
 }
 
-/** The checkpoint as it is stored: the agent checks it. @throws {CheckpointMissingError} There is none. */
+/** The checkpoint as it is stored; the agent validates it. @throws {CheckpointMissingError} There is no checkpoint. */
 export async function storedCheckpoint(store: CheckpointStore, id: string): Promise<Checkpoint> {
   const checkpoint = await loaded(store, id)
   if (!isCheckpoint(checkpoint)) throw new CheckpointMissingError(id)
   return checkpoint
 }
 
-/** What is stored. @throws {CheckpointStoreError} The store has failed. */
+/** The stored value. @throws {CheckpointStoreError} The store has failed. */
 export async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
   try {
     return await store.load(id)
@@ -64,7 +64,7 @@ export function isCheckpoint(value: unknown): value is Checkpoint {
   return typeof value === 'object' && value !== null && 'interrupts' in value && Array.isArray(value.interrupts)
 }
 
-/** Another worker has the run, or can do what this one cannot, or the database has failed: the run itself has not failed. */
+/** Whether another worker has the run, or may succeed where this one cannot, or the database has failed: the run itself has not failed. */
 export function isForAnother(error: unknown): boolean {
   return (
     error instanceof DurableStoreError ||
@@ -77,7 +77,7 @@ export function isForAnother(error: unknown): boolean {
   )
 }
 
-/** @throws {ContextError} It cannot be made. */
+/** @throws {ContextError} The context cannot be made. */
 export async function madeContext(
   make: ((run: ContextRequest) => unknown) | undefined,
   { id, agent, conversationId, data }: NewRun,
@@ -94,12 +94,12 @@ export async function madeContext(
   }
 }
 
-/** What a context is made from. */
+/** The input from which a context is made. */
 export interface ContextRequest {
   readonly id: string
   /** The agent's name. */
   readonly agent: string
   readonly conversationId?: string
-  /** What `start` was given. */
+  /** The `data` that was passed to `start`. */
   readonly data?: Json
 }

@@ -7,9 +7,9 @@ import { setUpDurable } from '../src/index.ts'
 
 export interface TestDatabase {
   readonly url: string
-  /** A pool of its own, as another process has it. Closed after all tests. */
+  /** A separate pool, as another process has it. Closed after all tests. */
   pool(max?: number): Pool
-  /** The tables of a schema, empty. */
+  /** A schema with empty tables. */
   schema(): Promise<string>
 }
 

@@ -1,4 +1,4 @@
-/** DBOS, as a process opens it: with a name as a worker, else only to wake. */
+/** Opens DBOS as a process does: as a worker if it has a name, otherwise only to wake runs. */
 
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk'
 import { Pool } from 'pg'

@@ -1,4 +1,4 @@
-/** The engines that runs are killed on, as a process opens them. */
+/** The engines of the tests that kill workers, opened as a process opens them. */
 
 import { PgBoss } from 'pg-boss'
 import type { Engine } from '../src/index.ts'
@@ -11,7 +11,7 @@ export interface OpenEngine {
   close(): Promise<void>
 }
 
-/** `worker`: the name of the process, if it is one that works. */
+/** `worker`: the name of the process, if it is a worker. */
 export async function openEngine(driver: DriverName, url: string, worker?: string): Promise<OpenEngine> {
   if (driver === 'dbos') return await (await import('./dbos-driver.ts')).openDbos(url, worker)
   const boss = new PgBoss({ connectionString: url, max: 6, monitorIntervalSeconds: 1, superviseIntervalSeconds: 1 })
@@ -19,7 +19,7 @@ export async function openEngine(driver: DriverName, url: string, worker?: strin
   return { engine: pgBossEngine(boss), close: () => boss.stop({ graceful: false }) }
 }
 
-/** Statements after which the engine takes whoever works on these runs for dead: what else would take it 10 s to notice. */
+/** Statements that make the engine believe the worker of these runs is dead. Without them it would take 10 s to notice. */
 export function death(driver: DriverName): string {
   return driver === 'dbos'
     ? `UPDATE meanwhile.dbos_workers SET seen_at = now() - interval '1 hour' WHERE id = $2 AND $1::text[] IS NOT NULL`

@@ -1,4 +1,4 @@
-/** Durable runs of a test, in tables of its own. */
+/** Sets up durable runs for a test, each test in its own tables. */
 
 import type { Agent, AgentEvent, Message, Model } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
@@ -23,9 +23,9 @@ export interface TestRuns {
   /** Another one for each test. */
   readonly schema: string
   readonly engine: Engine
-  /** As one process has them. */
+  /** The runs as one process has them. */
   runsOf(agent: Agent, options?: Partial<DurableOptions>): DurableRuns
-  /** Begins to work. It ends with the test. */
+  /** Starts a worker, which stops when the test ends. */
   work(runs: DurableRuns): Promise<DurableWorker>
 }
 
@@ -44,7 +44,7 @@ export function testRuns(): TestRuns {
     await Promise.all(workers.splice(0).map((worker) => worker.stop({ grace: 2_000 })))
   })
   const shared = (): Pool => {
-    if (!pool) throw new Error('the test has not begun')
+    if (!pool) throw new Error('the test has not started')
     return pool
   }
   return {
@@ -75,7 +75,7 @@ export function testRuns(): TestRuns {
   }
 }
 
-/** Says the response that fits the number of answers in the history. */
+/** A model that returns the response at the index that is the number of its answers in the history. */
 export function scripted(...responses: readonly ScriptResponse[]): Model {
   return {
     provider: 'scripted',
@@ -97,7 +97,7 @@ export async function all(reading: AsyncIterable<ReadEvent>): Promise<ReadEvent[
   return read
 }
 
-/** The history, as a reader makes it of what it is told. */
+/** Builds the history from the events that a reader receives. */
 export function fold(read: readonly ReadEvent[]): readonly Message[] {
   let messages: readonly Message[] = []
   for (const event of read.map((one) => one.event) as readonly AgentEvent[]) {

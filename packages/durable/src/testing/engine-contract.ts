@@ -1,4 +1,4 @@
-/** What an engine must do, as test cases. */
+/** The requirements on an engine, as test cases. */
 
 import type { Engine, EngineCall, EngineWorker } from '../engine.ts'
 
@@ -6,23 +6,23 @@ export interface EngineUnderTest {
   readonly engine: Engine
   /** The same engine, as another process has it. Default: `engine`. */
   readonly elsewhere?: Engine
-  /** Lets the engine believe that the process of `engine` has died, so that it gives its calls to others. Without it that is not tried. */
+  /** Makes the engine believe that the process of `engine` has died, so that it gives its calls to others. Without it this case is skipped. */
   readonly lose?: () => Promise<void>
-  /** `false`: the engine takes wakes in any order, whatever their priorities. */
+  /** `false`: the engine ignores priorities. */
   readonly hasPriorities?: boolean
   readonly close?: () => Promise<void> | void
 }
 
 export interface EngineCase {
-  /** A sentence. */
+  /** The title of the case, a sentence. */
   readonly name: string
-  /** Rejects if the engine does not do it. */
+  /** Rejects if the engine does not meet the requirement. */
   run(): Promise<void>
 }
 
 /**
  * The contract of {@link Engine}: `for (const { name, run } of engineContract(open)) test(name, run)`. Each case opens an engine and closes
- * it. A case takes as long as the engine needs to notice things: for those with polls and heartbeats give it a minute.
+ * it. A case takes as long as the engine needs to notice changes: allow a minute for engines with polling and heartbeats.
  */
 export function engineContract(open: () => EngineUnderTest | Promise<EngineUnderTest>): readonly EngineCase[] {
   return cases.map(([name, check]) => ({
@@ -44,12 +44,12 @@ export function engineContract(open: () => EngineUnderTest | Promise<EngineUnder
   }))
 }
 
-/** An engine does not keep its contract. */
+/** An engine does not meet its contract. */
 class EngineContractError extends Error {
   override readonly name = 'EngineContractError'
 }
 
-/** Milliseconds until something that must happen has happened, at the latest. */
+/** How long a case waits for something that must happen, in milliseconds. */
 const LONGEST = 45_000
 
 interface Call extends EngineCall {
@@ -64,7 +64,7 @@ class Trial {
   readonly lose: (() => Promise<void>) | undefined
   readonly hasPriorities: boolean
   readonly calls: Call[] = []
-  /** Ids of calls at work. */
+  /** The ids of running calls. */
   readonly atWork: string[] = []
   readonly #workers: EngineWorker[]
   #isOver = false
@@ -77,7 +77,7 @@ class Trial {
     this.#workers = workers
   }
 
-  /** A worker whose calls last until the test ends them. */
+  /** A worker whose calls run until the test ends them. */
   async holding(engine: Engine, concurrency: number): Promise<EngineWorker> {
     const number = this.#workers.length
     const worker = await engine.work(
@@ -103,18 +103,18 @@ class Trial {
   async until(what: string, holds: () => boolean): Promise<void> {
     const end = Date.now() + LONGEST
     while (!holds()) {
-      if (Date.now() > end) throw new EngineContractError(`in ${LONGEST} ms it did not happen: ${what}`)
+      if (Date.now() > end) throw new EngineContractError(`${what}: this did not happen within ${LONGEST} ms`)
       await pause(5)
     }
   }
 
-  /** Ends all calls, those to come, too. */
+  /** Ends all calls, including later ones. */
   endAll(): void {
     this.#isOver = true
     for (const call of this.calls) call.end()
   }
 
-  /** Ends all calls at work, and those to come, for a while. */
+  /** Ends all running calls and later ones, for a while. */
   async drain(ms: number): Promise<void> {
     for (const end = Date.now() + ms; Date.now() < end; await pause(10)) for (const call of this.calls) call.end()
   }
@@ -126,18 +126,18 @@ class Trial {
 
 const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
   [
-    'a wake becomes a call in some worker, whether the worker is there before or after it',
+    'a wake becomes a call in some worker, whether the worker starts before or after it',
     async (trial) => {
       await trial.elsewhere.wake('early')
       await trial.holding(trial.engine, 2)
-      await trial.until('a call for a wake before there was a worker', () => trial.of('early').length === 1)
+      await trial.until('a call for a wake before a worker started', () => trial.of('early').length === 1)
       await trial.elsewhere.wake('late')
-      await trial.until('a call for a wake when there was one', () => trial.of('late').length === 1)
+      await trial.until('a call for a wake after a worker started', () => trial.of('late').length === 1)
       await trial.drain(50)
     },
   ],
   [
-    'a wake while a call of the same id is at work leads to another call, after that one',
+    'a wake during a call with the same id leads to another call, after that one',
     async (trial) => {
       await trial.holding(trial.engine, 2)
       await trial.holding(trial.elsewhere, 2)
@@ -145,22 +145,22 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
       await trial.until('the first call', () => trial.calls.length === 1)
       await trial.elsewhere.wake('run')
       await pause(1_000)
-      same(trial.atWork, ['run'], 'what is at work')
+      same(trial.atWork, ['run'], 'the running calls')
       trial.calls[0]?.end()
       await trial.until('the second call', () => trial.calls.length === 2)
       await trial.drain(50)
     },
   ],
   [
-    'a run that is woken while it is at work does not hold up others',
+    'waking a run that is running does not block other runs',
     async (trial) => {
       await trial.holding(trial.engine, 3)
       await trial.engine.wake('busy')
-      await trial.until('the call of the busy one', () => trial.of('busy').length === 1)
+      await trial.until('the call of the busy run', () => trial.of('busy').length === 1)
       await trial.engine.wake('busy')
       await trial.engine.wake('other')
-      await trial.until('the call of the other one', () => trial.of('other').length === 1)
-      same(trial.of('busy').length, 1, 'the calls of the busy one')
+      await trial.until('the call of the other run', () => trial.of('other').length === 1)
+      same(trial.of('busy').length, 1, 'the calls of the busy run')
       await trial.drain(300)
     },
   ],
@@ -180,7 +180,7 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
         trial.calls.at(-1)?.end()
       }
       await waking
-      same(most, 1, 'the most calls at once')
+      same(most, 1, 'the largest number of calls at once')
       await trial.drain(500)
     },
   ],
@@ -191,18 +191,18 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
       await trial.engine.wake('run')
       for (const index of [0, 1, 2]) {
         await trial.until(`call ${index}`, () => trial.calls.length === index + 1)
-        trial.calls[index]?.end(index < 2 ? new Error('once more') : undefined)
+        trial.calls[index]?.end(index < 2 ? new Error('another call') : undefined)
       }
     },
   ],
   [
-    'a worker takes no more calls at once than it was told',
+    'a worker never runs more calls at once than its concurrency',
     async (trial) => {
       await trial.holding(trial.engine, 2)
       for (const id of ['a', 'b', 'c', 'd']) await trial.engine.wake(id)
       await trial.until('two calls', () => trial.atWork.length === 2)
       await pause(1_000)
-      same(trial.atWork.length, 2, 'how many are at work')
+      same(trial.atWork.length, 2, 'the number of running calls')
       for (const done of [0, 1, 2, 3]) {
         await trial.until('the next call', () => trial.calls.length > done)
         trial.calls[done]?.end()
@@ -210,19 +210,19 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
     },
   ],
   [
-    'a wake with a delay becomes a call when that is over',
+    'a wake with a delay becomes a call after the delay',
     async (trial) => {
       await trial.holding(trial.engine, 2)
       const begun = Date.now()
       await trial.engine.wake('run', { delay: 2_000 })
       await trial.until('the call', () => trial.calls.length === 1)
-      // A clock may be a little behind another.
+      // Two clocks may differ a little.
       if (Date.now() - begun < 1_500) throw new EngineContractError(`the call came after ${Date.now() - begun} ms`)
       await trial.drain(50)
     },
   ],
   [
-    'of what waits, that with the greatest priority is taken first',
+    'the waiting wake with the greatest priority is taken first',
     async (trial) => {
       if (!trial.hasPriorities) return
       await trial.engine.wake('plain')
@@ -236,7 +236,7 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
     },
   ],
   [
-    'a worker that stops takes nothing more and waits for its calls, and another goes on with what is left',
+    'a worker that stops takes no more wakes and waits for its calls, and another worker takes the rest',
     async (trial) => {
       const worker = await trial.holding(trial.engine, 1)
       await trial.engine.wake('first')
@@ -247,7 +247,7 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
         hasStopped = true
       })
       await pause(1_000)
-      same([trial.calls.length, hasStopped], [1, false], 'the calls, and whether it has stopped')
+      same([trial.calls.length, hasStopped], [1, false], 'the calls, and whether the worker has stopped')
       trial.calls[0]?.end(new Error('the worker stops'))
       await stopping
       await trial.holding(trial.elsewhere, 2)
@@ -257,7 +257,7 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
     },
   ],
   [
-    'a call whose process seems dead is aborted, and made by another',
+    'a call whose process seems dead is aborted and made again by another process',
     async (trial) => {
       if (!trial.lose) return
       await trial.holding(trial.engine, 1)

@@ -1,4 +1,4 @@
-/** An engine within one process, for tests: its wakes are gone with the process. */
+/** An engine within one process, for tests: its wakes are lost when the process ends. */
 
 import type { Advance, Engine, EngineWorker, WakeOptions } from '../engine.ts'
 
@@ -15,12 +15,12 @@ interface Worker {
 }
 
 export interface MemoryEngineOptions {
-  /** Milliseconds before a call that has rejected is made again. Default 10. */
+  /** Milliseconds before a rejected call is made again. Default 10. */
   readonly retryDelay?: number
 }
 
 export function memoryEngine({ retryDelay = 10 }: MemoryEngineOptions = {}): Engine {
-  /** In the order in which they came. One for each run, beside the one at work. */
+  /** In order of arrival. At most one per run, in addition to the running one. */
   const waiting = new Map<string, Wake>()
   const atWork = new Set<string>()
   const workers = new Set<Worker>()
@@ -60,7 +60,7 @@ export function memoryEngine({ retryDelay = 10 }: MemoryEngineOptions = {}): Eng
 
   async function made({ advance }: Worker, wake: Wake): Promise<void> {
     try {
-      // In a turn of its own, whoever has woken it.
+      // In its own turn of the event loop, whichever code woke the run.
       await Promise.resolve()
       await advance(wake.id, { signal: new AbortController().signal })
     } catch {
