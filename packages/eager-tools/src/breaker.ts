@@ -1,22 +1,28 @@
-/** Ends starts on soft evidence where they have gone wrong: for a tool and its model, then for the model. */
+/**
+ * Stops starts before the seal after a model has changed arguments: first for one tool of the model, then for all of
+ * the model's tools.
+ */
 
 import type { Run, ToolCall } from '@meanwhile/core'
 import { sameCall } from '@meanwhile/core/calls'
 import type { NamedModel } from './call-maker.ts'
 import type { Evidence } from './policy.ts'
 
-/** Of one run. */
+/** The state for one run. */
 export class Breaker {
   readonly #divergences: Map<string, number> = new Map()
   readonly #off: Set<string> = new Set()
 
-  /** Whether calls of this tool wait for their seal. */
+  /** Whether calls of this tool must wait for their seal. */
   isOpen(model: NamedModel, tool: string): boolean {
     const name = nameOf(model)
     return this.#off.has(name) || this.#off.has(`${name} ${tool}`)
   }
 
-  /** A call of this tool that had started on soft evidence was sealed with something else. Each step down is reported once. */
+  /**
+   * A call of this tool that had started before its seal was sealed with other arguments. Each escalation is reported
+   * once.
+   */
   diverged(model: NamedModel, tool: string, to: Pick<Run, 'warn'>): void {
     const name = nameOf(model)
     const divergences = (this.#divergences.get(name) ?? 0) + 1
@@ -29,10 +35,10 @@ export class Breaker {
   }
 }
 
-/** Whether the sealed call is another than the one that was started: of a prefix, whether its members are other ones. */
+/** Whether the sealed call differs from the one that was started. For a prefix, only its members are compared. */
 export function diverges(sealed: ToolCall, started: ToolCall, evidence: Evidence): boolean {
   if (evidence === 'closed') return !sameCall(sealed, started)
-  // What is broken off has no members to compare.
+  // Truncated arguments have no members to compare.
   if (sealed.inputError !== undefined) return false
   const whole: Readonly<Record<string, unknown>> = Object(sealed.input)
   const members = Object.keys(Object(started.input)).map((key) => [key, whole[key]])

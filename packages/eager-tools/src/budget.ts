@@ -1,24 +1,24 @@
-/** Stops early starts of tools that waste more than they save, for a while. */
+/** Stops early starts of tools that waste more time than they save, for a while. */
 
 import { ConfigError, checkOptions } from '@meanwhile/core'
 
 export interface EagerBudget {
-  /** How many milliseconds more a tool may have wasted than saved. Default 1,000; from 0 on. */
+  /** How many milliseconds more a tool may have wasted than saved. Default 1,000; at least 0. */
   readonly toleranceMs?: number
-  /** In how many milliseconds what a tool has saved and wasted counts half. Default 300,000 (five minutes). */
+  /** The half-life of what a tool has saved and wasted, in milliseconds. Default 300,000 (five minutes). */
   readonly halfLifeMs?: number
 }
 
-/** Saved less wasted, as it stood then. */
+/** Time saved minus time wasted, at the given time. */
 interface Balance {
   readonly ms: number
   readonly at: number
 }
 
-/** Tools a budget knows of; beyond that it forgets the one that has not been heard of for longest. */
+/** The maximum number of tools. Beyond it, the one that was not updated for the longest time is forgotten. */
 const MOST_TOOLS = 1_000
 
-/** Over all runs, and all agents, with one `eagerTools()`; tools are told apart by their names. */
+/** Shared by all runs and agents that use one `eagerTools()`. Tools are identified by name. */
 export class Budget {
   readonly #tolerance: number
   readonly #halfLife: number
@@ -28,9 +28,9 @@ export class Budget {
     checkOptions('budget', options, { toleranceMs: '', halfLifeMs: '' }, 'budget.')
     const { toleranceMs = 1_000, halfLifeMs = 300_000 } = options
     if (!(Number.isFinite(toleranceMs) && toleranceMs >= 0))
-      throw new ConfigError('budget.toleranceMs', 'must be a number from 0 on')
+      throw new ConfigError('budget.toleranceMs', 'must be a number, at least 0')
     if (!(Number.isFinite(halfLifeMs) && halfLifeMs > 0))
-      throw new ConfigError('budget.halfLifeMs', 'must be a number above 0')
+      throw new ConfigError('budget.halfLifeMs', 'must be a number greater than 0')
     this.#tolerance = toleranceMs
     this.#halfLife = halfLifeMs
   }
@@ -40,7 +40,7 @@ export class Budget {
     return -this.#balanceOf(tool) > this.#tolerance
   }
 
-  /** A call has saved so many milliseconds; a negative number is what it has wasted. */
+  /** Adds the milliseconds that a call has saved; a negative number is wasted time. */
   add(tool: string, ms: number): void {
     const balance = { ms: this.#balanceOf(tool) + ms, at: performance.now() }
     this.#balances.delete(tool)

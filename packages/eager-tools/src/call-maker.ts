@@ -1,4 +1,7 @@
-/** Who makes the calls of a response: the run of an agent, or a step of somebody else's loop. */
+/**
+ * The interface for starting the calls of a response: implemented for an agent's run and for a step of another
+ * library's loop.
+ */
 
 import type { Effect, Model, ResourceKeys, Run, Tool, ToolCall } from '@meanwhile/core'
 import type { Evidence } from './policy.ts'
@@ -7,22 +10,22 @@ export type NamedModel = Pick<Model, 'provider' | 'id'>
 
 export interface CallMaker extends Pick<Run, 'warn'> {
   readonly tools: readonly Tool[]
-  /** The model that is asked. */
+  /** The model that wrote the calls. */
   readonly model: NamedModel
   /** How many calls may run at once. */
   readonly toolConcurrency: number
-  /** After this step no model call may follow. */
+  /** Whether no model call may follow after this step. */
   readonly isLastStep: boolean
-  /** A call of this tool has begun, and nothing of its input is known: the tool may warm up. */
+  /** A call of this tool has begun, and nothing is known of its input: the tool may warm up. */
   warm(callId: string, tool: string): void
-  /** The arguments of a call are complete, or are not after all. */
+  /** The arguments of a call are complete, or turned out not to be. */
   certain(callId: string, isCertain: boolean): void
-  /** What the policy and the effect say against a start on this evidence. */
+  /** Why the policy or the effect does not allow a start on this evidence; `undefined` if they do. */
   deferral(call: ToolCall, start: Pick<EarlyStart, 'tool' | 'effect' | 'evidence'>): string | undefined
   /** Whether calls of this tool have wasted too much to start early. */
   isSpent(tool: string): boolean
   start(call: ToolCall, start: EarlyStart): void
-  /** The stream is over, and the call has not started early, because of this. */
+  /** The stream is over, and the call did not start early for this reason. */
   waited(callId: string, reason: string): void
 }
 
@@ -31,10 +34,10 @@ export interface EarlyStart {
   readonly effect: Effect
   readonly keys: ResourceKeys
   readonly evidence: Evidence
-  /** As the tool's schema gives it back. */
+  /** The input as the tool's schema returned it. */
   readonly input: unknown
-  /** The breaker has kept it from a start on softer evidence. */
+  /** Whether the breaker prevented a start on earlier evidence. */
   readonly isLate?: boolean
-  /** Of a call that starts with the members its tool needs: the whole call, as soon as it is known. */
+  /** For a call that starts with the members its tool needs: the whole call, once it is known. */
   readonly rest?: Promise<ToolCall>
 }

@@ -1,8 +1,8 @@
-/** What an option that names tools must be: for those whom types do not hold. */
+/** Checks options that are lists of tool names, for users without TypeScript. */
 
 import { ConfigError } from '@meanwhile/core'
 
-/** Throws {@link ConfigError} unless it is a list of names, or nothing. */
+/** @throws {ConfigError} It is neither `undefined` nor a list of names. */
 export function checkList(option: string, names: readonly string[] | undefined): void {
   if (names === undefined || names === null) return
   if (!Array.isArray(names) || names.some((name) => typeof name !== 'string'))

@@ -1,4 +1,7 @@
-/** Starts tool calls while the model still streams: as early as their arguments are certain and their effect allows. */
+/**
+ * The middleware `eagerTools()`: starts tool calls while the model is still streaming, as early as their arguments and
+ * their effect allow.
+ */
 
 import { ConfigError, checkOptions, type Middleware, type OptionNames, runLocal } from '@meanwhile/core'
 import { Breaker } from './breaker.ts'
@@ -11,16 +14,17 @@ import { SavingsLedger } from './savings-ledger.ts'
 import { watched } from './watched-flow.ts'
 
 export interface EagerToolsOptions {
-  /** Says of single calls whether they start early; where it says nothing, the call's effect decides. */
+  /** Decides for single calls whether they start early. Where it returns `undefined`, the call's effect decides. */
   readonly policy?: Policy
   /**
-   * Names of tools that are no barrier: later calls of the step may start early past their calls, whatever their effect. It lifts
-   * nothing where calls name the same resource key.
+   * Names of tools that are not a barrier: later calls of the step may start early without waiting for theirs, whatever
+   * their effect. Calls with the same resource key still wait for each other.
    */
   readonly independent?: readonly string[]
   /**
-   * Tools that have wasted more time than they have saved are not started early for a while; both count less as they grow old, so
-   * that a tool comes back. Kept in this middleware, over all its runs, for up to 1,000 tools by name. Default `false`.
+   * Stops early starts of a tool that has wasted more time than it has saved. Both values decay, so the tool gets
+   * another chance later. The counts are shared by all runs of this middleware, for up to 1,000 tools by name. Default
+   * `false`.
    */
   readonly budget?: boolean | EagerBudget
 }
@@ -28,22 +32,29 @@ export interface EagerToolsOptions {
 export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', independent: '', budget: '' }
 
 /**
- * Eager may change when a tool runs, never whether, how often, or with what.
+ * Starts tool calls while the model is still streaming. This may change when a tool runs, never whether, how often, or
+ * with what.
  *
- * A `read` or `calls` starts when its arguments have closed, or the members it needs of them are there: if it needs none, with its
- * name. What a `calls` makes that does more than read waits until the model call has stood. An `idempotent` or `reversible` call
- * starts when it is sealed, an `external` one (the default) after the model call has stood, unless the policy names it. A call whose
- * response does not stand, or that the loop does not ask for in the end, is discarded:
- * aborted alone, its result seen by nobody. Never early: calls whose input fails the schema, unknown tools, and calls of
- * the last permitted step; calls behind one that is not a `read` and names no resource key; and calls that name a key
- * which an earlier one that has not started names, or may yet name.
+ * When a call starts:
+ * - `read` and `calls`: when the arguments are closed, or when the members listed in `needs` are complete; with
+ *   `needs: []`, when the name is known. Calls that a `calls` tool makes and that do more than read wait until the
+ *   model call has succeeded.
+ * - `idempotent` and `reversible`: when the provider has sealed the call.
+ * - `external` (the default): after the model call has succeeded, unless the policy starts it.
  *
- * What that has brought is in `result.savings`, and in all on the run's span. If a model is caught changing arguments
- * that had closed, the calls of that tool wait for their seals for the rest of the run, at the second time those of all
- * tools.
+ * A call is discarded if its response is not accepted or if the loop does not execute it in the end: only this call is
+ * aborted, and its result is dropped.
  *
- * @throws {ConfigError} There is no such option, `policy` is no function, `independent` no list of names, or a member of `budget`
- *   is out of range.
+ * Never early: calls whose input fails the schema; calls of unknown tools; calls of the last permitted step; calls
+ * after one that is not a `read` and names no resource key; and calls with a resource key that an earlier call which
+ * has not started names or may still name.
+ *
+ * Savings are in `result.savings`; the totals are on the run's span. If a model changes arguments that were already
+ * closed, calls of that tool are no longer started before they are sealed for the rest of the run; after the second
+ * time this applies to all tools.
+ *
+ * @throws {ConfigError} An option does not exist, `policy` is not a function, `independent` is not a list of names, or
+ * a member of `budget` is out of range.
  */
 export function eagerTools(options: EagerToolsOptions = {}): Middleware {
   checkOptions('eagerTools', options, EAGER_OPTIONS)

@@ -255,7 +255,7 @@ test('a word that the policy does not have starts nothing early, and is a warnin
     const model = closedThenSealed('look')
     const result = await played(createAgent({ model, tools, middleware: [eagerTools({ policy })] }).run('Go'))
     expect(log).toEqual(['300 look 1'])
-    const message = `the policy gave ${given} for look, not 'start', 'wait' or nothing`
+    const message = `the policy returned ${given} for look, not 'start', 'wait' or undefined`
     const warning = { code: 'policy-failed', message, source: 'eager-tools' }
     expect(result.warnings).toEqual([warning, warning])
   }

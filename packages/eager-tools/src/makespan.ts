@@ -1,12 +1,12 @@
-/** How long calls take that all may start at once: in-order list scheduling, as core's slots do it. */
+/** Computes how long calls take if all may start at once: in-order list scheduling, as in core's slots. */
 
 export interface Work {
   readonly ms: number
-  /** What it takes a place at besides a slot: its tool, if that has a limit. */
+  /** A limit that applies to it in addition to the slots: that of its tool, if it has one. */
   readonly at?: Place | undefined
 }
 
-/** Of one tool. */
+/** The concurrency limit of one tool. */
 export interface Place {
   readonly limit: number
 }
@@ -17,8 +17,8 @@ interface Running {
 }
 
 /**
- * W_k(d). Work starts in order as soon as a slot is free; what waits for its place holds no slot, and does not hold up what
- * follows. With one slot it is the sum.
+ * The total time. Work starts in order as soon as a slot is free. Work that waits for its tool's limit holds no slot
+ * and does not delay what follows. With one slot the result is the sum.
  */
 export function makespan(works: readonly Work[], slots: number): number {
   const waiting = new Map<Place | undefined, { readonly work: Work; readonly order: number }[]>()
@@ -55,7 +55,7 @@ export function makespan(works: readonly Work[], slots: number): number {
   }
 }
 
-/** Into a list that is sorted by `ends`, latest first. */
+/** Inserts into a list sorted by `ends`, latest first. */
 function insert(running: Running[], one: Running): void {
   let low = 0
   let high = running.length

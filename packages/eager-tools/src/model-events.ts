@@ -1,4 +1,4 @@
-/** Core's own model events as a wire: for a loop that has a model of core's, or reads its stream itself. */
+/** Core's own model events as a wire, for loops that use a core model or read the stream themselves. */
 
 import {
   argumentsText,
@@ -12,8 +12,8 @@ import {
 } from '@meanwhile/core'
 
 /**
- * The events do not say how the response ended. Unless whoever pushes them does, it is `tool-calls` or `stop` as long as
- * every call that has begun was sealed by its `tool-call`, and else `other`, after which no call runs.
+ * The events contain no finish reason. Unless `finish` states one, it is `tool-calls` or `stop` if every call was
+ * sealed by a `tool-call` event; otherwise it is `other`, and no call runs.
  */
 export const modelEvents: Wire<ModelEvent, Message> = {
   provider: 'unknown',
@@ -25,7 +25,7 @@ function reader(): ReadChunk<ModelEvent> {
   const open = new Set<string>()
   let usual: FinishReason = 'stop'
   return (event, to) => {
-    // Of a client it may be anything.
+    // From JavaScript it may be any value.
     switch (event?.type) {
       case 'text-delta':
         to.text(event.delta)
@@ -48,14 +48,14 @@ function reader(): ReadChunk<ModelEvent> {
         to.seal(id, argumentsOf(event.call))
         break
       }
-      // The assembler finds by itself what is ready or closed.
+      // The assembler detects these itself.
       case 'tool-input-ready':
       case 'tool-input-closed':
         break
       default:
         throw new ConfigError(
           'wire',
-          "is none, and what is pushed is no event of core's: a client's needs chatWire(), …",
+          'is missing, and the pushed value is not a core model event: events of a client need chatWire(), …',
         )
     }
     to.finish(open.size === 0 ? usual : 'other')
@@ -63,7 +63,7 @@ function reader(): ReadChunk<ModelEvent> {
 }
 
 /**
- * Of a call that must not run the text as it came; if that was not kept, or might be used after all, another one that is no
+ * For a call that must not run: the original text. If it was not kept or could be parsed after all, a text that is not
  * JSON.
  */
 function argumentsOf({ input, inputError }: ToolCall): string {

@@ -1,4 +1,4 @@
-/** Lets a run be one step long: the calls of a response that somebody else asks for are all there is to do. */
+/** A middleware that ends the run after one step, because the response's calls are all that the executor handles. */
 
 import {
   type AssistantMessage,
@@ -10,7 +10,7 @@ import {
 } from '@meanwhile/core'
 import type { PushedModel } from './pushed-model.ts'
 
-/** With as many attempts as are pushed. */
+/** A new attempt begins for each response that is pushed. */
 export function oneResponse(model: Pick<PushedModel<unknown>, 'isRetried' | 'abort'>): Middleware {
   let isAnswer = false
   return {
@@ -25,7 +25,7 @@ export function oneResponse(model: Pick<PushedModel<unknown>, 'isRetried' | 'abo
           const { done, value } = await steps.next()
           if (done) return { ...value, messages }
           yield value
-          // Not that of a run inside a call.
+          // Ignore the steps of runs inside a call.
           if (value.type !== 'step-end' || value.runId !== run.id) continue
           messages = value.messages
           if (!isAnswer) return callsMade(messages, run)
@@ -50,7 +50,7 @@ export function oneResponse(model: Pick<PushedModel<unknown>, 'isRetried' | 'abo
   }
 }
 
-/** What an agent would go on from. */
+/** The state from which an agent would continue with the next step. */
 function callsMade(messages: readonly Message[], { step, usage }: Run): CompletedResult {
   const message = answerOf(messages)
   const { finishReason } = message
@@ -66,7 +66,7 @@ function callsMade(messages: readonly Message[], { step, usage }: Run): Complete
   }
 }
 
-/** The message of a step that has come to its end. */
+/** The assistant message of a completed step. */
 export function answerOf(messages: readonly Message[]): AssistantMessage {
   return messages.find((message) => message.role === 'assistant') as AssistantMessage
 }

@@ -1,11 +1,13 @@
-/** How early a call may start: by what it does to the world, and by what its user says. */
+/** Decides how early a call may start, from its effect and the user's policy. */
 
 import { type Effect, type Model, messageOf, type Run, type Tool, type ToolCall } from '@meanwhile/core'
 
 /**
- * What a start stands on. `prefix`: the members that the tool needs to start are complete, and the call's input is these
- * alone; the policy is asked again before the tool gets the rest. `closed`: the arguments' root object has closed and
- * parses, though the provider might still change its mind. `sealed`: not one byte of the call will change.
+ * What is known of a call's arguments when it starts:
+ * - `prefix`: the members that the tool needs are complete, and the call's input consists of only these. The policy is
+ *   called again before the tool gets the rest.
+ * - `closed`: the root object of the arguments has closed and parses. The provider might still change it.
+ * - `sealed`: the call will not change any more.
  */
 export type Evidence = 'prefix' | 'closed' | 'sealed'
 
@@ -18,12 +20,16 @@ export interface PolicyContext {
 }
 
 /**
- * The user's word on one call: `'start'` (an `external` call only at `sealed`), `'wait'`, or nothing: then its effect decides. A
- * throw counts as `external` with nothing said, and is a warning; so is another word, which starts nothing early.
+ * The user's decision about one call: `'start'` (an `external` call only at `sealed`), `'wait'`, or `undefined` (the
+ * effect decides). If the policy throws, the call counts as `external` and there is a warning. Any other value is a
+ * warning, and the call does not start early.
  */
 export type Policy = (call: ToolCall, context: PolicyContext) => 'start' | 'wait' | undefined
 
-/** The earliest evidence on which a call of this effect may start; `external` may not start early at all. What `calls` makes core holds back. */
+/**
+ * The earliest evidence on which a call with this effect may start; `external` may not start early at all. Core holds
+ * back the calls that a `calls` tool makes.
+ */
 const EARLIEST: Record<Effect, Evidence | undefined> = {
   read: 'closed',
   idempotent: 'sealed',
@@ -32,16 +38,16 @@ const EARLIEST: Record<Effect, Evidence | undefined> = {
   calls: 'closed',
 }
 
-/** Why a call does not start now; `undefined`: it may. `ask`: what the policy says of it. */
+/** Why a call does not start now; `undefined` if it may. `ask` calls the policy. */
 export function deferral(
   { effect, evidence, tool }: Pick<PolicyContext, 'tool' | 'effect' | 'evidence'>,
   ask: () => unknown,
   to: Pick<Run, 'warn'>,
 ): 'effect' | 'policy' | 'background' | undefined {
   if (tool.background) return 'background'
-  // Its caller executes it (M15).
+  // The caller executes it (M15).
   if (!tool.execute) return 'effect'
-  // From JavaScript it may be anything, a promise of a word too.
+  // From JavaScript it may be any value, even a promise.
   let word: unknown
   try {
     word = ask()
@@ -50,14 +56,14 @@ export function deferral(
     return 'policy'
   }
   if (word === 'wait') return 'policy'
-  // What is not understood starts nothing; nothing is whatever counts as false.
+  // An unknown value starts nothing. Every falsy value counts as `undefined`.
   if (word && word !== 'start') {
-    // A promise of a word may be one that rejects.
+    // A promise may reject.
     Promise.resolve(word).catch(() => undefined)
     const given = typeof word === 'string' ? `'${word}'` : `a value of type ${typeof word}`
     to.warn({
       code: 'policy-failed',
-      message: `the policy gave ${given} for ${tool.name}, not 'start', 'wait' or nothing`,
+      message: `the policy returned ${given} for ${tool.name}, not 'start', 'wait' or undefined`,
     })
     return 'policy'
   }

@@ -1,4 +1,4 @@
-/** A model that says what is pushed into it: the responses that somebody else asks for and streams. */
+/** A model whose events are pushed into it: the caller makes the requests and reads the streams itself. */
 
 import {
   type AssistantMessage,
@@ -17,7 +17,7 @@ export class PushedModel<Event> implements Model {
   readonly provider: string
   readonly id: string
   readonly #wire: Wire<Event, unknown>
-  /** Of each attempt, from the first. */
+  /** One per attempt. */
   readonly #responses: PushedResponse<Event>[] = [new PushedResponse()]
   #attempts = 0
   #judged = 0
@@ -32,24 +32,27 @@ export class PushedModel<Event> implements Model {
     this.#responses.at(-1)?.push(event)
   }
 
-  /** The response has ended; `reason`, if given, is the last word on how. */
+  /** The response has ended; `reason`, if given, overrides the finish reason of the events. */
   finish(reason?: FinishReason): void {
     if (reason) this.#responses.at(-1)?.push(new Ending(reason))
     this.#responses.at(-1)?.end('finished')
   }
 
-  /** The response has failed with this, and what is pushed from now on is another one. */
+  /** The response has failed with this error; the events that follow belong to a new one. */
   retry(error: unknown): void {
     this.#responses.at(-1)?.end('failed', error)
     this.#responses.push(new PushedResponse())
   }
 
-  /** Nobody listens any more, whatever is pushed. */
+  /** Nobody reads the events any more. */
   abort(reason: unknown): void {
     this.#responses.at(-1)?.end('aborted', reason)
   }
 
-  /** Whether another response follows the one of the latest attempt, which is told once: when whoever pushes has said so. */
+  /**
+   * Whether another response follows that of the latest attempt. Resolves when this is known; each attempt returns
+   * `true` at most once.
+   */
   async isRetried(): Promise<boolean> {
     const attempt = this.#attempts
     if (attempt === this.#judged) return false
@@ -68,7 +71,7 @@ export class PushedModel<Event> implements Model {
   }
 }
 
-/** How a response ended, where its events do not say it. */
+/** How a response ended, for wires whose events do not contain it. */
 class Ending {
   readonly reason: FinishReason
 
@@ -80,8 +83,8 @@ class Ending {
 type HowEnded = 'finished' | 'failed' | 'aborted'
 
 /**
- * Between who pushes and who reads. It holds what came since the reader last looked: of one that is at work, what came in
- * this turn.
+ * The queue between the pusher and the reader. It holds the events since the last read: for an active reader, those of
+ * the current turn of the event loop.
  */
 class PushedResponse<Event> implements AsyncIterable<Event | Ending> {
   readonly ended: Promise<HowEnded>
@@ -97,7 +100,7 @@ class PushedResponse<Event> implements AsyncIterable<Event | Ending> {
     })
   }
 
-  /** What nobody reads any more is dropped: the response has failed, and its pusher will hear of it. */
+  /** Drops events that nobody reads any more. The response has failed; the pusher learns it from `finish`. */
   push(event: Event | Ending): void {
     if (this.#left) return
     this.#events.push(event)

@@ -1,4 +1,4 @@
-/** The calls of one response while it streams, in the order in which they began: which may start now, and why the others wait. */
+/** The calls of one response while it streams, in call order: which may start now, and why the others wait. */
 
 import type { Tool, ToolCall } from '@meanwhile/core'
 import { findTool, judgeCall, resolveAliases } from '@meanwhile/core/calls'
@@ -9,7 +9,7 @@ import { declared, isBarrier, mayMeet, type StreamedCall, usable } from './strea
 
 export interface ResponseOptions {
   readonly maker: CallMaker
-  /** Names of tools that are no barrier. */
+  /** Names of tools that are not a barrier. */
   readonly independent: ReadonlySet<string>
   readonly breaker: Breaker
 }
@@ -22,20 +22,20 @@ export class StreamedResponse {
     this.#options = options
   }
 
-  /** A call has begun: its tool may warm up, unless nothing could come of it. */
+  /** A call has begun: its tool may warm up, unless it could not run anyway. */
   named(id: string, name: string): void {
     const { tool } = this.#call(id, name)
     const { maker } = this.#options
     if (tool && !maker.isLastStep) maker.warm(id, tool.name)
   }
 
-  /** The members that the tool of a call needs are there: it may start with these. */
+  /** The members that the tool needs are complete: it may start with these. */
   ready(id: string, name: string, input: object): void {
     const streamed = this.#call(id, name)
     if (!streamed.call) this.#heard(streamed, Object.freeze({ type: 'tool-call', id, name, input }), 'prefix')
   }
 
-  /** There is evidence for a call: it starts as soon as its input is checked, or what it waits for is noted. */
+  /** There is evidence for a call: it starts once its input is checked, or the reason for waiting is noted. */
   evidence(call: ToolCall, evidence: Evidence): void {
     const streamed = this.#call(call.id, call.name)
     if (evidence === 'sealed') this.#sealed(streamed, call)
@@ -48,14 +48,16 @@ export class StreamedResponse {
     this.#advance()
   }
 
-  /** The stream is over: what did not start early starts when the loop asks, and its span says why. */
+  /**
+   * The stream is over. Calls that did not start early start when the loop executes them; their spans state the reason.
+   */
   ended(): void {
     for (const { id, state, reason } of this.#calls.values()) {
       if (state !== 'started') this.#options.maker.waited(id, reason)
     }
   }
 
-  /** What has started on less is what it was, or the breaker is told. */
+  /** Reports to the breaker if the sealed call differs from the one that was started. */
   #sealed({ tool, soft }: StreamedCall, call: ToolCall): void {
     const { maker, breaker } = this.#options
     if (!tool || !soft || !diverges(resolveAliases(call, maker.tools), soft.call, soft.evidence)) return
@@ -83,13 +85,13 @@ export class StreamedResponse {
   }
 
   /**
-   * Asks once for each input what the schema, and the tool's effect and keys, say of it. An input that changes meanwhile
-   * has its own check.
+   * Gets the checked input, the effect and the keys, once for each input. If the input changes meanwhile, it gets its
+   * own check.
    */
   async #check(streamed: StreamedCall, call: ToolCall, evidence: Evidence): Promise<void> {
     const { tool, written } = streamed
     Object.assign(streamed, declared(tool))
-    // The rest of a call that has started is checked where it goes.
+    // The rest of a call that has started is checked by the call itself.
     const goesOn = streamed.complete && call.providerResult === undefined
     const checked = goesOn ? call : await usable(tool, call, evidence)
     if (streamed.written !== written) return
@@ -104,7 +106,7 @@ export class StreamedResponse {
     this.#advance()
   }
 
-  /** Starts what may start, in call order. */
+  /** Starts the calls that may start, in call order. */
   #advance(): void {
     const { maker, independent } = this.#options
     const earlier: StreamedCall[] = []
@@ -122,7 +124,7 @@ export class StreamedResponse {
     }
   }
 
-  /** What experience says against a start. */
+  /** Whether the breaker or the budget prevents the start. */
   #restraint({ complete }: StreamedCall, tool: Tool, evidence: Evidence): 'breaker' | 'budget' | undefined {
     const { maker, breaker } = this.#options
     if (complete) return undefined

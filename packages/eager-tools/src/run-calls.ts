@@ -58,7 +58,7 @@ export class RunCalls implements CallMaker {
       } satisfies SemanticAttributes,
       started: (status) => this.#ledger.started(call.id, tool.name, evidence, status),
     }
-    // The loop asks for the call again and gets this very promise, failures included.
+    // The loop requests the call again and gets this promise, including its rejection.
     this.#run.callTool(call, rest ? { ...options, rest } : options).catch(() => undefined)
   }
 

@@ -1,4 +1,7 @@
-/** Notes when the calls of a run were certain, started and settled: what its savings are made of, and its budget. */
+/**
+ * Records when the calls of a run were complete, started and settled. The savings and the budget are computed from
+ * this.
+ */
 
 import type { AgentEvent, Run, SemanticAttributes, Tool, ToolStatus } from '@meanwhile/core'
 import type { Budget } from './budget.ts'
@@ -16,18 +19,18 @@ import {
   workedMs,
 } from './step-savings.ts'
 
-/** Of one run. */
+/** The ledger of one run. */
 export class SavingsLedger {
   readonly #budget: Budget | undefined
   readonly #steps: StepNotes[] = []
-  /** Steps of whose waste the budget does not know yet. */
+  /** Steps whose waste is not in the budget yet. */
   #uncharged: StepNotes[] = []
 
   constructor(budget: Budget | undefined) {
     this.#budget = budget
   }
 
-  /** The model is asked, for the first time in a step or again. */
+  /** The model is called, for the first time in a step or again. */
   asked({ step, setup }: Run): void {
     const last = this.#steps.at(-1)
     if (last?.step === step) {
@@ -57,7 +60,7 @@ export class SavingsLedger {
     if (step) step.streamEnded = performance.now()
   }
 
-  /** The arguments of a call are complete, or are not after all. */
+  /** The arguments of a call are complete, or turned out not to be. */
   certain(callId: string, isCertain: boolean): void {
     const certain = this.#steps.at(-1)?.certain
     if (isCertain) certain?.set(callId, performance.now())
@@ -73,7 +76,7 @@ export class SavingsLedger {
     step.open.set(callId, [...(step.open.get(callId) ?? []), made])
   }
 
-  /** What is told of the run's own calls. */
+  /** Reads the events of the run's own calls. */
   saw(event: AgentEvent, run: Run): void {
     const step = this.#steps.at(-1)
     if (!step || event.path || event.step !== step.step) return
@@ -87,7 +90,7 @@ export class SavingsLedger {
         break
       }
       case 'tool-committed':
-        // Of several with one id all but the last were discarded.
+        // If several calls have one id, all except the last were discarded.
         stands(step, event.callId, step.open.get(event.startedAs ?? event.callId)?.pop())
         break
       case 'tool-discarded': {
@@ -96,7 +99,7 @@ export class SavingsLedger {
         break
       }
       case 'tool-end': {
-        // The run will forget it.
+        // Copied, because the run will drop its record.
         const made = step.committed.get(event.callId)
         const status = made?.status()
         if (made) made.status = () => status
@@ -112,7 +115,7 @@ export class SavingsLedger {
     }
   }
 
-  /** Whether a tool has wasted too much to start early: as far as it is known by now, and so by when it would start. */
+  /** Whether a tool has wasted too much to start early, by what is known so far. */
   isSpent(tool: string, run: Run): boolean {
     if (!this.#budget) return false
     const current = this.#steps.at(-1)
@@ -120,7 +123,7 @@ export class SavingsLedger {
     return this.#budget.isSpent(tool)
   }
 
-  /** The steps of the run are out: what it has come to goes on its span. */
+  /** The run is over: puts the totals on its span. */
   over(run: Run): void {
     const { savedMs, wastedMs } = this.savings
     const figures = { 'meanwhile.time_saved': savedMs / 1000, 'meanwhile.time_wasted': wastedMs / 1000 }
@@ -128,14 +131,14 @@ export class SavingsLedger {
     this.#charge(run, () => true)
   }
 
-  /** As far as it is known by now. */
+  /** By what is known so far. */
   get savings(): Savings {
     const steps = this.#steps.map(savingsOf)
     const sum = (of: (step: StepSavings) => number) => micro(steps.reduce((total, step) => total + of(step), 0))
     return { savedMs: sum(({ savedMs }) => savedMs), wastedMs: sum(({ wastedMs }) => wastedMs), steps }
   }
 
-  /** The saving of a step is shared out over its early calls by how long each ran while the model streamed. */
+  /** Distributes the saving of a step over its early calls, by how long each ran while the model streamed. */
   #credit(step: StepNotes): void {
     if (!this.#budget) return
     const early = step.made.filter(({ evidence, isCommitted }) => evidence && isCommitted)
@@ -146,7 +149,10 @@ export class SavingsLedger {
     for (const [index, { tool }] of early.entries()) this.#budget.add(tool, (savedMs * (hidden[index] ?? 0)) / total)
   }
 
-  /** What the discarded calls of these steps have wasted. What the user aborted says nothing about its tool. */
+  /**
+   * Counts what the discarded calls of these steps have wasted. Calls aborted by the user do not count against their
+   * tool.
+   */
   #charge(run: Run, isKnown: (step: StepNotes) => boolean): void {
     const known = this.#uncharged.filter(isKnown)
     this.#uncharged = this.#uncharged.filter((step) => !known.includes(step))
@@ -162,12 +168,12 @@ function limitOf({ name, concurrency }: Tool): [string, Place][] {
   return [[name, { limit: typeof concurrency === 'number' ? concurrency : concurrency.limit }]]
 }
 
-/** What is discarded may go on for a while. */
+/** A discarded call may still run for a while. */
 function isSettled({ isCommitted, status }: Made): boolean {
   return isCommitted || status()?.endedAt !== undefined
 }
 
-/** The loop asks for a call. What others start while the model streams says nothing of that. */
+/** The loop executes a call. Calls that others start while the model streams do not change `stood`. */
 function stands(step: StepNotes, callId: string, made: Made | undefined): void {
   if (step.streamEnded !== undefined) step.stood ??= performance.now()
   if (!made) return

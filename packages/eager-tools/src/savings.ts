@@ -1,75 +1,77 @@
-/** What starting early has brought: `result.savings`. Plain JSON, in milliseconds. */
+/** What starting early has saved: `result.savings`. Plain JSON, in milliseconds. */
 
 import type { DiscardCause } from '@meanwhile/core'
 import type { Evidence } from './policy.ts'
 
 declare module '@meanwhile/core' {
   interface ResultBase {
-    /** Of a run with `eagerTools()`, resumed ones from the resume on. */
+    /** Set by `eagerTools()`. A resumed run counts from the resume on. */
     readonly savings?: Savings
   }
 }
 
-/** Savings add up over steps. Head starts of calls do not add up to a saving. */
+/** The savings of a run: the sums over its steps. (Head starts of single calls do not add up to a saving.) */
 export interface Savings {
   readonly savedMs: number
   readonly wastedMs: number
-  /** Every step whose model was asked. */
+  /** Every step in which the model was called. */
   readonly steps: readonly StepSavings[]
 }
 
 /**
- * One step, its times from its model call's start, against the same calls after its stream: with the durations measured
- * here, in call order, on as many slots as the run has, and within the limits of the tools as far as this step's own calls
- * fill them.
+ * The savings of one step. Times are relative to the start of its model call. The actual times are compared with the
+ * same calls made after the stream: with the measured durations, in call order, with the run's number of slots, and
+ * within the tools' limits as far as this step's own calls reach them.
  *
- * Left out: what a warm-up saves, and waits for calls of other runs. Where resource keys keep calls apart, the
- * counterfactual lets them overlap: the saving is then at least what is shown. With `statusFor: 0` only early calls are
- * measured.
+ * Not included: what a warm-up saves, and waits for calls of other runs. The comparison lets calls overlap even if
+ * resource keys would keep them apart, so the true saving is at least this one. With `statusFor: 0` only early calls
+ * are measured.
  */
 export interface StepSavings {
   readonly step: number
   /** How many calls may run at once; absent without a limit. */
   readonly slots?: number
-  /** S: the model's stream had ended. */
+  /** When the model's stream had ended. */
   readonly streamMs: number
-  /** The loop asked for the calls: S, and what hooks did then. */
+  /** When the loop started the remaining calls: the end of the stream plus the time of hooks. */
   readonly stoodMs: number
-  /** When the last call had settled, and the stream had ended. */
+  /** When the stream had ended and the last call had settled. */
   readonly actualMs: number
-  /** All calls after the stream, one by one. */
+  /** The step's duration if all calls ran after the stream, one by one. */
   readonly sequentialMs: number
-  /** All calls after the stream, on the slots there are. */
+  /** The step's duration if all calls ran after the stream, on the run's slots. */
   readonly parallelMs: number
-  /** `parallelMs - actualMs`, negative if starting early made the step longer; 0 if nothing started early. */
+  /** `parallelMs - actualMs`; negative if starting early made the step longer, 0 if nothing started early. */
   readonly savedMs: number
   /**
-   * How long calls worked that were discarded, without what they waited for the rest of their input. One that still ran when the
-   * answer stood counts until then.
+   * How long discarded calls ran, without waits for the rest of their input. A call still running at the end of the run
+   * counts until then.
    */
   readonly wastedMs: number
-  /** Those the loop asked for, in call order, then the discarded ones. */
+  /** The calls that the loop executed, in call order, then the discarded ones. */
   readonly calls: readonly CallSavings[]
 }
 
 export interface CallSavings {
   readonly callId: string
   readonly tool: string
-  /** a: its arguments were complete. Absent if the stream never said so. */
+  /** When its arguments were complete. Absent if they never were. */
   readonly certainMs?: number
-  /** Its function was entered. Absent if it never was. */
+  /** When its function was called. Absent if it never was. */
   readonly startedMs?: number
-  /** d: from then until the call had settled, all its wraps out; 0 if its function was never entered. */
+  /**
+   * From the start of its function until the call had settled, including its wraps; 0 if its function was never called.
+   */
   readonly durationMs: number
   /**
-   * Of that, how long its function waited for members of its input that were still being written, from its first `await` of `rest` on:
-   * no work, and no time of d after the stream. What it did before that `await` is work.
+   * The part of `durationMs` in which the function waited for members of its input that were still being written, from
+   * its first `await` of `rest` on. This is not work, and would take no time after the stream.
    */
   readonly waitedMs?: number
-  /** What an early start stood on; absent if the loop started it. */
+  /** The evidence on which it started early; absent if the loop started it. */
   readonly evidence?: Evidence
   /** `failed`: its result is an error. */
   readonly outcome: 'committed' | 'failed' | 'discarded'
-  /** Why it was discarded, if the reader was told. */
+  /** Why it was discarded, if there was a `tool-discarded` event. */
   readonly cause?: DiscardCause
 }

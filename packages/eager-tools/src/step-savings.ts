@@ -1,11 +1,11 @@
-/** Works out what starting early has brought in one step, from what was noted of its calls. */
+/** Computes what starting early has saved in one step, from the times recorded for its calls. */
 
 import type { DiscardCause, ToolMessage, ToolStatus } from '@meanwhile/core'
 import { makespan, type Place, type Work } from './makespan.ts'
 import type { Evidence } from './policy.ts'
 import type { CallSavings, StepSavings } from './savings.ts'
 
-/** What is known of a step. Times: `performance.now()`. */
+/** The measurements of one step. Times are in `performance.now()`. */
 export interface StepNotes {
   readonly step: number
   readonly slots: number
@@ -16,27 +16,27 @@ export interface StepNotes {
   /** By call id. */
   readonly certain: Map<string, number>
   readonly made: Made[]
-  /** The early ones whose fate is open, by the id they started under. */
+  /** Early calls that are neither committed nor discarded, by the id they started with. */
   readonly open: Map<string, Made[]>
   /** By the id in the history. */
   readonly committed: Map<string, Made>
-  /** Of the calls the loop asked for, in call order; not what they say, which may be long. */
+  /** The results of the calls that the loop executed, in call order; without their content, which may be long. */
   readonly results: Result[]
 }
 
 /** A call that was made. */
 export interface Made {
-  /** Under which it started. */
+  /** The id it started with. */
   readonly callId: string
   readonly tool: string
-  /** Of an early one. */
+  /** Only for early calls. */
   readonly evidence?: Evidence
   status: () => ToolStatus | undefined
   isCommitted: boolean
   cause?: DiscardCause
 }
 
-/** Of a call the loop asked for. */
+/** The result of a call that the loop executed. */
 type Result = Required<Pick<ToolMessage, 'callId' | 'name' | 'isError'>>
 
 export function savingsOf(step: StepNotes): StepSavings {
@@ -70,7 +70,7 @@ export function isDiscarded({ isCommitted }: Made): boolean {
   return !isCommitted
 }
 
-/** A call the loop asked for, with its result, or one that was discarded. */
+/** A call that the loop executed, with its result, or a discarded call. */
 function callOf(step: StepNotes, made: Made | undefined, result?: Result): CallSavings {
   const callId = result?.callId ?? made?.callId ?? ''
   const certain = step.certain.get(callId)
@@ -85,12 +85,12 @@ function callOf(step: StepNotes, made: Made | undefined, result?: Result): CallS
   }
 }
 
-/** After the stream, with its whole input there. */
+/** The work of a call that starts after the stream, with its whole input. */
 function workOf({ limits }: StepNotes, call: CallSavings): Work {
   return { ms: workedMs(call), at: limits.get(call.tool) }
 }
 
-/** What a call waited for the rest of its input is no work; what it did until it awaited that is. */
+/** Time spent waiting for the rest of the input is not work; time before that is. */
 export function workedMs({ durationMs, waitedMs = 0 }: Pick<CallSavings, 'durationMs' | 'waitedMs'>): number {
   return durationMs - waitedMs
 }
@@ -101,7 +101,7 @@ export function hiddenMs({ began, streamEnded = 0 }: StepNotes, made: Made): num
   return Math.max(0, Math.min(startedMs + durationMs, streamEnded - began) - startedMs - waitedMs)
 }
 
-/** From the step's beginning. A call that goes on counts until now. */
+/** Relative to the step's start. A running call counts until now. */
 export function timesOf(
   made: Made | undefined,
   began: number,
@@ -116,7 +116,7 @@ export function timesOf(
   }
 }
 
-/** To microseconds: what epoch times cannot tell apart is no difference. */
+/** Rounds to microseconds, the precision of epoch times. */
 export function micro(ms: number): number {
   return Math.round(ms * 1000) / 1000 + 0
 }

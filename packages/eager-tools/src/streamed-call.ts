@@ -1,4 +1,4 @@
-/** A call while its response streams: what is known of it by now, and what that keeps later calls from. */
+/** A call while its response streams: what is known of it so far, and whether later calls must wait for it. */
 
 import type { Effect, ResourceKeys, Tool, ToolCall } from '@meanwhile/core'
 import { checkedInput, checkedNeeds, keysMeet, NO_KEYS, namesNone } from '@meanwhile/core/calls'
@@ -7,31 +7,31 @@ import type { Evidence } from './policy.ts'
 export interface StreamedCall {
   readonly id: string
   readonly tool: Tool | undefined
-  /** The input as it was last heard of. */
+  /** The latest input received. */
   written?: unknown
   /**
-   * As it was last heard of, in its tool's own words, and on what evidence; at first with the members its tool needs, if it
-   * needs only some.
+   * The latest version of the call, with aliases resolved, and its evidence. At first it has only the members its tool
+   * needs, if the tool declares them.
    */
   call?: ToolCall
   evidence?: Evidence
-  /** As its tool's schema gives it back. */
+  /** The input as the tool's schema returned it. */
   input?: unknown
-  /** Known at once if the tool declares it, else when its input is checked. */
+  /** Known at once if the tool declares it, otherwise once the input is checked. */
   effect: Effect | undefined
-  /** Known at once if its tool names none, else when its input is checked. */
+  /** Known at once if the tool declares no keys, otherwise once the input is checked. */
   keys: ResourceKeys | undefined
-  /** `due`: it starts when its turn comes; `deferred`: not on this evidence. */
+  /** `due`: it starts when its turn comes; `deferred`: it does not start on this evidence. */
   state: 'streaming' | 'due' | 'deferred' | 'started'
-  /** What it has started with, before it was sealed. */
+  /** What it started with before it was sealed. */
   soft?: { readonly call: ToolCall; readonly evidence: Evidence } | undefined
   /** Why it has not started. */
   reason: string
-  /** It has started with the members its tool needs, which gets the rest by this. */
+  /** For a call that started with the members its tool needs: passes the rest to it. */
   complete?: ((call: ToolCall) => void) | undefined
 }
 
-/** What is known of a tool's call before its input is. */
+/** What is known of a call before its input is complete. */
 export function declared(tool: Tool | undefined): Pick<StreamedCall, 'effect' | 'keys'> {
   return {
     effect: typeof tool?.effect === 'function' ? undefined : (tool?.effect ?? 'external'),
@@ -39,19 +39,19 @@ export function declared(tool: Tool | undefined): Pick<StreamedCall, 'effect' | 
   }
 }
 
-/** What is not known to be a `read`, or to name its keys, may change anything. */
+/** A call may change anything unless it is known to be a `read` or to name its keys. */
 export function isBarrier({ effect, keys }: StreamedCall): boolean {
   return effect !== 'read' && (!keys || namesNone(keys))
 }
 
 /**
- * Whether a later call may have to come after an earlier one that core does not hold it behind: that has not started, or is not
- * sealed and so may yet name other keys.
+ * Whether a later call may have to wait for an earlier one in a case that core does not handle: the earlier one has not
+ * started, or is not sealed and may still name other keys.
  */
 export function mayMeet({ tool, state, evidence, keys }: StreamedCall, later: StreamedCall): boolean {
   if (!later.keys) return false
   if (namesNone(later.keys)) {
-    // What a tool of the effect `calls` calls may read what is written in front of it, and core holds that behind calls at work only.
+    // Calls made by a `calls` tool may read what an earlier call writes. Core makes them wait only for running calls.
     const mayWrite = evidence === 'sealed' && keys ? keys.writes.length > 0 : tool?.writes !== undefined
     return later.effect === 'calls' && state !== 'started' && mayWrite
   }
@@ -60,8 +60,8 @@ export function mayMeet({ tool, state, evidence, keys }: StreamedCall, later: St
 }
 
 /**
- * The checked input of a call that is ours to make. The loop makes any other, too, and its error result says what is wrong
- * with it.
+ * The checked input of a call that Meanwhile executes. `undefined` for every other call: the loop handles it, and its
+ * error result states what is wrong.
  */
 export async function usable(
   tool: Tool | undefined,

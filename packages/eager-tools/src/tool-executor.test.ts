@@ -164,7 +164,7 @@ test('the policy and the other options are those of eagerTools and createAgent (
   expect(new Set(models)).toEqual(new Set(['m-1']))
   expect(() => createToolExecutor({ tools, toolConcurrency: 0 })).toThrow(ConfigError)
   const wire = Object(() => undefined)
-  expect(() => createToolExecutor({ tools, wire })).toThrow('wire: is none; did you mean to call it, chatWire()?')
+  expect(() => createToolExecutor({ tools, wire })).toThrow('wire: is not a wire; did you mean to call it, chatWire()?')
 })
 
 test('a result over outputLimits is not shown, and a pushed call of any depth is an error result (P10, P11)', async () => {

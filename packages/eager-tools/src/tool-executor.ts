@@ -1,4 +1,6 @@
-/** The calls of one response, for those with a loop of their own: its stream goes in, its tool messages come out. */
+/**
+ * Runs the tool calls of one response for users who have their own loop: stream events go in, tool messages come out.
+ */
 
 import {
   type AgentEvent,
@@ -38,77 +40,77 @@ type FromAgent =
   | 'telemetry'
 
 /**
- * Those of an agent hold as they do there. Its `middleware` is for what stands round tool calls: the model is not asked
- * from here, so that what would repeat or redirect a model call has nothing to do.
+ * The options of agents work as for an agent. `middleware` applies to tool calls: the executor does not call the model,
+ * so middleware that repeats or redirects model calls does nothing.
  */
 export interface ToolExecutorOptions
   extends EagerToolsOptions,
     Pick<AgentOptions, FromAgent>,
     Pick<RunOptions, 'signal' | 'conversationId'> {
-  /** The model that is asked, for spans and the policy. Default `unknown`. */
+  /** The model's name, for spans and the policy. Default `unknown`. */
   readonly model?: string
 }
 
-/** One response and its calls. To be made before the request, as its spans begin then. */
+/** One response and its calls. Create it before the request, because its spans begin then. */
 export interface ToolExecutor<Event, Item> extends AsyncDisposable {
-  /** What happens, as in a run of an agent; can be read once. Need not be read; a reader that leaves before the end aborts. */
+  /** The events of a run; can be read once. Reading is optional. A reader that stops before the end aborts. */
   readonly events: AsyncIterable<AgentEvent>
   /**
-   * An event of the response's stream. Never waits. Throws `TypeError` once the response is finished, and `RunAbortedError` once
-   * {@link abort} or the signal has ended it. What comes after a reader of the events has left is dropped; `finish` says so.
+   * Pushes an event of the response's stream. Never waits. Throws `TypeError` once the response is finished, and
+   * `RunAbortedError` once {@link abort} or the signal has ended it. Events pushed after a reader of `events` has
+   * stopped are dropped; then `finish` rejects.
    */
   push(event: Event): void
   /**
-   * The response has ended: what started early is committed or discarded, what did not is run. Called again it gives the
+   * Ends the response: early calls are committed or discarded, and the other calls are run. A second call returns the
    * same promise, which need not be awaited. It rejects with
-   *
-   * - {@link ModelError}: the response failed or was cut off, all its calls are discarded, and there is nothing to send back;
+   * - {@link ModelError}: the response failed or was truncated, all its calls are discarded, and there is nothing to
+   *   send back;
    * - `RunAbortedError`: it was aborted;
-   * - {@link ConfigError}: a call wants an answer (`interrupt`), which needs an agent;
-   * - what else ends a run: an `AgentError` of a tool or middleware.
+   * - {@link ConfigError}: a call interrupts to get an answer (`interrupt`), which needs an agent;
+   * - an `AgentError` of a tool or middleware that ends the run.
    *
-   * `reason`: how it ended, if you know better than its events. Core's model events do not say it; see
+   * `reason`: the finish reason, if the events do not contain it. Core's model events do not contain it; see
    * {@link createToolExecutor}.
    */
   finish(reason?: FinishReason): Promise<FinishedResponse<Item>>
   /**
-   * This response failed, or is not wanted, and what is pushed from now on is another one: its calls join those that ask
-   * for the same, and are held until then. `error`: what failed. Throws like {@link push}.
+   * This response failed or is not wanted; the events that follow belong to a new one. Calls that have started are kept
+   * until then, and equal calls of the new response join them. `error`: the cause. Throws like {@link push}.
    */
   retry(error?: unknown): void
-  /** Discards everything. Resolves when nothing is at work any more, at the latest after the grace time. */
+  /** Discards everything. Resolves when no call is running any more, at the latest after the grace time. */
   abort(reason?: unknown): Promise<void>
-  /** Aborts what is not over. */
+  /** Aborts the response unless it is over. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What came of a response. */
+/** The result of a response. */
 export interface FinishedResponse<Item> {
-  /** Whether an agent would go no further: there are no calls, or none that may run, or a `returnDirect` tool has answered. */
+  /** Whether an agent would stop here: there are no calls to run, or a `returnDirect` tool has returned the answer. */
   readonly isAnswer: boolean
   readonly message: AssistantMessage
-  /** One of each call, in call order. */
+  /** One per call, in call order. */
   readonly toolMessages: readonly ToolMessage[]
   /**
-   * The message for the next request, in the wire's form: its calls have ids of their own, also where those of the provider
-   * were none.
+   * The model's message for the next request, in the wire's format. Calls without a usable provider id get a new one.
    */
   readonly response: readonly Item[]
-  /** The tool messages for the next request, in the wire's form: they go behind {@link response}. */
+  /** The tool messages for the next request, in the wire's format. They follow {@link response}. */
   readonly results: readonly Item[]
-  /** Usage, warnings and whatever else a run comes to; its messages are those of this response. */
+  /** Usage, warnings and everything else in the result of a run. Its messages are those of this response. */
   readonly result: AgentResult
 }
 
 /**
- * Starts the tool calls of one response while its stream is pushed, by the rules of `eagerTools`, and runs the others
- * when it is finished. Each response has an executor of its own; what is tried again is the same response.
+ * Starts the tool calls of one response while its stream is pushed, by the rules of `eagerTools`, and runs the other
+ * calls when the response is finished. Use one executor per response; a retry is part of the same response.
  *
- * `wire` says what is pushed and what goes back: `chatWire()`, `responsesWire()`, `messagesWire()` of `@meanwhile/models`.
- * Without one that is core's {@link ModelEvent}s and messages; unless `finish` says how such a response ended, its calls
- * may run if each was sealed.
+ * `wire` defines the events that are pushed and the messages that are sent back: `chatWire()`, `responsesWire()` or
+ * `messagesWire()` of `@meanwhile/models`. Without a wire these are core's {@link ModelEvent}s and messages; then the
+ * calls may run if all of them were sealed, unless `finish` gives another finish reason.
  *
- * Throws {@link ConfigError} for an option that cannot work.
+ * @throws {ConfigError} An option is invalid.
  */
 export function createToolExecutor<Event, Item>(
   options: ToolExecutorOptions & { readonly wire: Wire<Event, Item> },
@@ -120,7 +122,8 @@ export function createToolExecutor<Event, Item>(
   checkExecutor(given)
   const { wire, ...options } = given
   if (!wire) return executorOn(modelEvents, options)
-  if (typeof wire.reader !== 'function') throw new ConfigError('wire', 'is none; did you mean to call it, chatWire()?')
+  if (typeof wire.reader !== 'function')
+    throw new ConfigError('wire', 'is not a wire; did you mean to call it, chatWire()?')
   return executorOn(wire, options)
 }
 
@@ -207,8 +210,8 @@ function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorO
       return finished
     },
     retry(error) {
-      stillOpen('a retry was announced')
-      model.retry(error ?? new ModelError('another response was asked for', { code: 'unknown', retryable: true }))
+      stillOpen('retry was called')
+      model.retry(error ?? new ModelError('another response was requested', { code: 'unknown', retryable: true }))
     },
     async abort(reason = new Error('the response is not wanted')) {
       stop(reason)
@@ -219,15 +222,12 @@ function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorO
   return executor
 }
 
-/** A run needs an input, and whoever streams has asked already. */
+/** A run requires an input, but here the caller has already sent the request. */
 const NOTHING: readonly Message[] = [{ role: 'user', content: [] }]
 
 function finishedResponse<Item>(wire: Wire<never, Item>, result: AgentResult): FinishedResponse<Item> {
   if (result.status !== 'completed') {
-    throw new ConfigError(
-      'tools',
-      'a call has asked for an answer (interrupt), and only the run of an agent can be resumed',
-    )
+    throw new ConfigError('tools', 'a call interrupts to get an answer, and only the run of an agent can be resumed')
   }
   const message = answerOf(result.messages)
   const toolMessages = result.messages.filter((message) => message.role === 'tool')

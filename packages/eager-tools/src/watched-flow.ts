@@ -1,17 +1,19 @@
-/** A flow that is looked at as it goes by: a wrap which changes no event need not be a generator that passes each on. */
+/** Observes a flow of events without a generator, for wraps that change no event. */
 
 import { close, type Flow } from '@meanwhile/core'
 
 export interface Watch<Event, Result> {
-  /** Each event, before it goes up. A throw here counts as the flow's own. */
+  /** Called with each event before it is passed on. An error thrown here counts as the flow's own. */
   event(event: Event): void
-  /** The flow returned: what this gives is the outcome. */
+  /** Called when the flow has returned; its return value becomes the result. */
   result?(result: Result): Result
-  /** The flow is out, closed by its reader included. Called once. */
+  /** Called once when the flow has ended, also if its reader closed it. */
   out(): void
 }
 
-/** The same flow. An iterator made by hand: most events say nothing of a call, and in a generator each would cost as much as one that does. */
+/**
+ * Returns the same flow, observed. It is a hand-written iterator because a generator would cost time for each event.
+ */
 export function watched<Event, Result>(flow: Flow<Event, Result>, watch: Watch<Event, Result>): Flow<Event, Result> {
   type Step = IteratorResult<Event, Result>
   let isOut = false

@@ -1,4 +1,4 @@
-/** What the options of an adapter must be: for those whom types do not hold. */
+/** Checks the options of an adapter, for users without TypeScript. */
 
 import { ConfigError } from '@meanwhile/core'
 import { isRecord } from './is-record.ts'
@@ -9,7 +9,7 @@ interface AdapterOptions {
   readonly idleTimeout?: number
 }
 
-/** The options that the adapters of all wires have. */
+/** The options shared by the adapters of all wires. */
 export const ADAPTER_OPTIONS = {
   client: '',
   model: '',
@@ -18,7 +18,11 @@ export const ADAPTER_OPTIONS = {
   structuredOutput: '',
 } as const
 
-/** Throws {@link ConfigError} naming what cannot work. `path`: to what is asked of the client; `example`: how one is made. */
+/**
+ * `path`: the path of the client's method that makes the request. `example`: how a client is made, for the message.
+ *
+ * @throws {ConfigError} An option is invalid; the error names it.
+ */
 export function checkAdapter(options: AdapterOptions, path: string, example: string): void {
   const { client, model, idleTimeout }: Partial<AdapterOptions> = isRecord(options) ? options : {}
   if (typeof client?.baseURL !== 'string' || typeof memberAt(client, path) !== 'function')
@@ -27,10 +31,10 @@ export function checkAdapter(options: AdapterOptions, path: string, example: str
   checkIdleTimeout(idleTimeout)
 }
 
-/** Throws {@link ConfigError} unless it is a time, or nothing. */
+/** @throws {ConfigError} It is neither `undefined` nor a positive number. */
 export function checkIdleTimeout(idleTimeout: number | undefined): void {
   if (idleTimeout !== undefined && !(typeof idleTimeout === 'number' && idleTimeout > 0))
-    throw new ConfigError('idleTimeout', `must be milliseconds above 0, or Infinity, not ${String(idleTimeout)}`)
+    throw new ConfigError('idleTimeout', `must be milliseconds greater than 0, or Infinity, not ${String(idleTimeout)}`)
 }
 
 function memberAt(value: unknown, path: string): unknown {

@@ -1,4 +1,7 @@
-/** The calls of a Chat Completions response through the AI SDK, read from the raw chunks that its provider received. */
+/**
+ * Reads the tool calls of a Chat Completions response through the AI SDK, from the raw chunks that its provider
+ * received.
+ */
 
 import type { Assembler, Label, ModelRequest, ReadChunk } from '@meanwhile/core'
 import type { CallPart, InputPiece, InputStart, StreamPart } from './ai-sdk-model.ts'
@@ -8,9 +11,10 @@ import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
 
 /**
- * The same reader, except for calls: these are read from the chunks, if they come as `raw` parts. The AI SDK's providers may make other
- * calls of them: two of a name in two pieces, or one with the first piece (qC47); one of two calls with one index and one id (qC48); two
- * of arguments that come again (qC18). So only the metadata of their parts is taken.
+ * Returns the same reader, except that calls are read from the chunks if these arrive as `raw` parts. The AI SDK's
+ * providers may turn them into wrong calls: two calls from a name in two pieces, or one with only the first piece
+ * (qC47); one call from two with the same index and id (qC48); two calls from arguments that are sent again (qC18).
+ * From their call parts only the metadata is used.
  */
 export function withChatCalls(
   read: ReadChunk<StreamPart>,
@@ -18,14 +22,14 @@ export function withChatCalls(
 ): ReadChunk<StreamPart> {
   const readChunk = readSafely(chatReader('', request))
   const labels = new Set<Label>()
-  // The same, in the order in which the calls began.
+  // The same labels, in the order in which the calls began.
   const order: Label[] = []
   const byId = new Map<string, Label>()
-  // Calls that the provider runs itself are in no chunk (G16).
+  // No chunk contains calls that the provider runs itself (G16).
   const executed = new Set<string>()
   let started = 0
   let only: Assembler | undefined
-  // The latest chunk. Its calls come after its text, so they are read when its other parts have been.
+  // The latest chunk. Its calls follow its text, so they are read after its other parts.
   let held: ChatChunk | undefined
   let finished = false
   let over = false
@@ -38,7 +42,8 @@ export function withChatCalls(
     try {
       readChunk(chunk, only)
     } catch (thrown) {
-      // A finish reason came first: the second response begins after the end of the protocol, which no part shows (qT16).
+      // A finish reason came first: the second response begins after the end of the protocol, which no part shows
+      // (qT16).
       if (!(thrown instanceof RestartedError && finished)) throw thrown
       over = true
     }
@@ -58,7 +63,10 @@ export function withChatCalls(
     }
   }
 
-  /** A part is of the call with its id. If the provider has made up the id, its n-th start is of the n-th call. */
+  /**
+   * Adds a part's metadata to the call with its id. If the provider generated the id, its n-th start belongs to the
+   * n-th call.
+   */
   function mark(
     id: string,
     { type, providerMetadata: metadata }: InputStart | InputPiece | CallPart,
@@ -95,10 +103,10 @@ export function withChatCalls(
   }
 }
 
-/** What the provider's parts say, and so the chunks need not. */
+/** The provider's parts contain this, so the chunks are not needed for it. */
 const NOTHING = { text() {}, reasoning() {}, seal() {}, usage() {}, response() {} }
 
-/** Whether it has choices; the reader finds out whether anything else is missing. */
+/** Whether it has choices. The reader detects anything else that is missing. */
 function isChatChunk(value: unknown): value is ChatChunk {
   return isRecord(value) && Array.isArray(value.choices)
 }

@@ -1,4 +1,7 @@
-/** What each version of the AI SDK's specification writes differently: files, and parts that only a provider understands. */
+/**
+ * Converts the content that differs between versions of the AI SDK's specification: files, and parts that only their
+ * provider understands.
+ */
 
 import type { FilePart, ProviderMetadata } from '@meanwhile/core'
 import { optionsOf } from './ai-sdk-kept.ts'

@@ -1,4 +1,4 @@
-/** What the errors of the AI SDK mean, by their form: `instanceof` would ask for one copy of one version. */
+/** Explains the errors of the AI SDK by their shape; `instanceof` would require one copy of one version. */
 
 import type { Explain } from '@meanwhile/core'
 import { ConfigError } from '@meanwhile/core'
@@ -6,8 +6,9 @@ import { explain, StreamedError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 
 /**
- * An error of the provider's HTTP answer, or of its stream, is classed by its own status, code and headers, as with the
- * official clients; where it has no status, by what the AI SDK says of it. After a chunk that nobody could read a retry may do.
+ * An HTTP error of the provider, or an error in its stream, is explained by its status, code and headers, as with the
+ * official clients. If it has no status, the AI SDK's own classification applies. A chunk that cannot be read is
+ * retryable.
  */
 export const explainAiSdk: Explain = (thrown) => {
   const said = thrown instanceof StreamedError ? thrown.error : thrown
@@ -21,7 +22,10 @@ export const explainAiSdk: Explain = (thrown) => {
   return typeof said === 'string' && explained ? { ...explained, message: said } : explained
 }
 
-/** What a provider refuses before it asks, as an error of our own: a part of the messages that it cannot carry. */
+/**
+ * Turns the AI SDK's error for content that a provider does not support into a `ConfigError`; `undefined` for other
+ * errors.
+ */
 export function refused(thrown: unknown): ConfigError | undefined {
   return isNamed(thrown, UNSUPPORTED) ? new ConfigError('messages', thrown.message) : undefined
 }
@@ -30,12 +34,12 @@ const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData)Error$/
 
 const UNSUPPORTED = /^AI_(UnsupportedFunctionality|InvalidPrompt)Error$/
 
-/** What nobody could read is the `text`, the `value` or the `data` of such an error. */
+/** The unreadable content is the error's `text`, `value` or `data`. */
 function isNamed(thrown: unknown, name: RegExp): thrown is Error & Partial<Record<'text' | 'value' | 'data', unknown>> {
   return thrown instanceof Error && name.test(thrown.name)
 }
 
-/** `APICallError`, or what newer providers put into an `error` part. */
+/** An `APICallError`, or the error that newer providers put into an `error` part. */
 interface CallError {
   readonly message: string
   readonly code?: unknown
@@ -51,7 +55,7 @@ function isCallError(thrown: unknown): thrown is CallError {
   return isRecord(thrown) && 'isRetryable' in thrown && typeof thrown.message === 'string'
 }
 
-/** In the form that the official clients give to the same error. */
+/** Converts it to the shape in which the official clients report the same error. */
 function ofCall(said: CallError): NonNullable<ReturnType<Explain>> {
   const { message, statusCode: status, responseHeaders: headers } = said
   const error = bodyOf(said)
@@ -61,7 +65,7 @@ function ofCall(said: CallError): NonNullable<ReturnType<Explain>> {
   return { code: 'unknown', ...explained, message, retryable: retryable ?? false, data: wholeBodyOf(said) }
 }
 
-/** Not the error itself: it holds the request as well. */
+/** Not the error itself, because it also contains the request. */
 function wholeBodyOf({ code, type, message, data, responseBody }: CallError): unknown {
   const body = parsed(responseBody) ?? responseBody ?? data
   return body ?? (code === undefined && type === undefined ? undefined : { code, type, message })
@@ -78,7 +82,7 @@ function parsed(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text)
   } catch {
-    // A page for people.
+    // For example an HTML page.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** Files that a model made, as parts of a message have them. */
+/** Converts a file that a model created to a part of a message. */
 
 import type { FilePart } from '@meanwhile/core'
 import type { FilePiece } from './ai-sdk-model.ts'

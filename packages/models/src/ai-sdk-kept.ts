@@ -1,31 +1,34 @@
-/** What a message has no word for: kept as opaque data of a part, and sent back to the provider that said it alone. */
+/**
+ * Keeps provider data that messages have no field for: stored in the metadata of a part, and sent back only to the same
+ * provider.
+ */
 
 import type { FilePart, ProviderMetadata } from '@meanwhile/core'
 import type { JsonValue } from './ai-sdk-model.ts'
 import { isRecord } from './is-record.ts'
 
 export interface Kept {
-  /** The part is a file that the model made. */
+  /** The part is a file created by the model. */
   readonly file?: FilePart
-  /** The part is one that only its provider understands, of this kind. */
+  /** The part is of this kind, which only its provider understands. */
   readonly custom?: `${string}.${string}`
-  /** The call was made by the provider. */
+  /** The provider executed the call. */
   readonly executed?: true
   /** Its result is an error. */
   readonly isError?: boolean
   readonly resultMetadata?: ProviderMetadata
-  /** The part is the result alone, of a call that stands in an earlier message, under this id. */
+  /** The part is only the result of a call in an earlier message; this is the call's id. */
   readonly resultOf?: string
 }
 
 export interface Keeper {
-  /** The metadata to give to a part. */
+  /** Returns the metadata for a part. */
   keep(kept: Kept): ProviderMetadata
-  /** What was kept in a part; `undefined` if that was for another provider. */
+  /** Returns what was kept in a part; `undefined` if it belongs to another provider. */
   of(part: { readonly providerMetadata?: ProviderMetadata }): Kept | undefined
 }
 
-/** The part where another model goes on, because the one before it declined (qA11). */
+/** Marks where another model continued because the previous one declined (qA11). */
 export const FALLBACK = 'anthropic.fallback'
 
 const PREFIX = 'ai-sdk.'
@@ -42,13 +45,13 @@ export function keeper(provider: string): Keeper {
   }
 }
 
-/** The metadata of a part as the options the AI SDK wants back: its providers pick out what is theirs. */
+/** Returns the metadata of a part as provider options of the AI SDK; each of its providers reads its own. */
 export function optionsOf(metadata: ProviderMetadata | undefined): {
   providerOptions?: Record<string, Record<string, JsonValue>>
 } {
   const own = Object.entries(metadata ?? {}).filter(([name, data]) => isRecord(data) && !isMark(name))
   if (own.length === 0) return {}
-  // A message is JSON, and these are its objects.
+  // A message is JSON, so these objects are too.
   return { providerOptions: Object.fromEntries(own) as Record<string, Record<string, JsonValue>> }
 }
 

@@ -1,8 +1,11 @@
-/** The AI SDK's language model specification, versions 2 to 4, as far as it is used: by shape, no package of it is needed. */
+/**
+ * The types of the AI SDK's language model specification, versions 2 to 4, as far as they are used. Models are matched
+ * by shape; no package of the AI SDK is imported.
+ */
 
 import type { ProviderMetadata } from '@meanwhile/core'
 
-/** A language model of the AI SDK 5, 6 or 7, of any of its providers, wrapped by its middleware or not. */
+/** A language model of the AI SDK 5, 6 or 7, of any provider, with or without the AI SDK's middleware. */
 export type AiSdkModel = Specified<V2> | Specified<V3> | Specified<V4>
 
 /** A model that implements one version. */
@@ -14,10 +17,10 @@ export interface Specified<V extends Version> {
   doStream(options: CallOptions<V>): PromiseLike<{ readonly stream: ReadableStream<StreamPart> }>
 }
 
-/** The URLs a model's provider reads itself: patterns by media type, where `*` stands for any. */
+/** The URLs that a model's provider can read itself: patterns by media type; `*` matches any type. */
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>
 
-/** In what the versions differ, of what is sent. */
+/** The types of the request that differ between versions. */
 export interface Version {
   readonly name: 'v2' | 'v3' | 'v4'
   readonly file: object
@@ -110,7 +113,7 @@ interface Optioned {
 
 export type JsonValue = null | string | number | boolean | JsonValue[] | { [key: string]: JsonValue }
 
-/** What is read of a stream. Some providers send what their version does not have, or leave out what it demands. */
+/** The parts that are read from a stream. Some providers send parts of another version, or omit required members. */
 export type StreamPart =
   | SpokenPart
   | InputStart

@@ -1,13 +1,12 @@
-/** The parts of an answer, within the time its provider may be silent. */
+/** Streams the parts of a response, with a limit on how long the provider may be silent. */
 
 import type { ModelRequest } from '@meanwhile/core'
 import type { StreamPart } from './ai-sdk-model.ts'
 import { IdleLimit, readsWithin } from './idle-limit.ts'
 
 /**
- * Asks when the first part is asked for, under a signal of the request's own, and closes the stream when its reader leaves, or
- * waited for longer than `idleTimeout` ms while nothing was said. What comes after the `finish` part is dropped, and
- * waited for only half a second (qT13, qT16).
+ * Sends the request when the first part is read. Closes the stream when its reader stops, or when nothing was received
+ * for `idleTimeout` ms. Parts after the `finish` part are dropped; the stream gets half a second to end (qT13, qT16).
  */
 export async function* parts(
   request: ModelRequest,
@@ -25,7 +24,7 @@ export async function* parts(
     const stream = await ask({ ...request, signal: aborter.signal })
     const read = readsWithin(idle, stream, aborter.signal)
     for (let part = await read(); !part.done; part = await read()) {
-      // After the end an empty one is given: the reader lets the event loop turn now and then, this loop does not.
+      // After the end, yield an empty part: the reader lets other work run from time to time, but this loop does not.
       if (idle.isOver) {
         yield NOTHING
         continue
@@ -43,14 +42,14 @@ export async function* parts(
   } finally {
     signal.removeEventListener('abort', abort)
     idle.stop()
-    // What ended by itself was not aborted: models may be wrapped by what tells the two apart.
+    // A stream that ended normally is not aborted, because wrappers of the model may treat an abort differently.
     if (!ended) aborter.abort()
   }
 }
 
 const NOTHING: StreamPart = { type: 'ping' }
 
-/** The part shows only that the connection is still there. */
+/** Whether the part only shows that the connection is still open. */
 function isSilent(part: StreamPart): boolean {
   switch (part.type) {
     case 'stream-start':

@@ -1,4 +1,7 @@
-/** Where `gen_ai.provider.name` is not the AI SDK's name; of names that begin alike the longer stands first. */
+/**
+ * The providers whose `gen_ai.provider.name` differs from the AI SDK's name. If one name is the beginning of another,
+ * the longer one is first.
+ */
 const NAMES: readonly (readonly [sdk: string, name: string])[] = [
   ['google.vertex', 'gcp.vertex_ai'],
   ['vertex', 'gcp.vertex_ai'],
@@ -10,7 +13,7 @@ const NAMES: readonly (readonly [sdk: string, name: string])[] = [
   ['xai', 'x_ai'],
 ]
 
-/** `openai` of `openai.responses`, `aws.bedrock` of `amazon-bedrock`: the AI SDK adds the wire and has its own names. */
+/** Maps the AI SDK's names, for example `openai.responses` to `openai`, and `amazon-bedrock` to `aws.bedrock`. */
 export function providerName(provider: string): string {
   const known = NAMES.find(([sdk]) => provider.startsWith(sdk))
   return known?.[1] ?? (provider.split('.')[0] || 'unknown')

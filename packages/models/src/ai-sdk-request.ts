@@ -1,4 +1,4 @@
-/** What is asked, as the AI SDK's specification has it. */
+/** Converts a model request to the call options of the AI SDK's specification. */
 
 import type {
   AssistantMessage,
@@ -28,7 +28,7 @@ import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
 
-/** All settings have their place, but `parallelToolCalls` is each provider's own: known here of OpenAI and Anthropic. */
+/** The specification has all settings except `parallelToolCalls`, which is set for OpenAI and Anthropic only. */
 export function callOptions<V extends Version>(
   request: ModelRequest,
   provider: string,
@@ -106,7 +106,7 @@ function promptMessage<V extends Version>(message: Message, kept: Keeper, dialec
   }
 }
 
-/** Where another model went on, no thoughts and open calls of the one before it are taken back (qA11). */
+/** If another model continued, the reasoning and the open calls of the previous one must not be sent back (qA11). */
 function standing({ content }: AssistantMessage, kept: Keeper): readonly AssistantPart[] {
   const last = content.findLastIndex((part) => kept.of(part)?.custom === FALLBACK)
   return content.filter((part, i) => {
@@ -137,11 +137,11 @@ function assistantContent<V extends Version>(
   const { file, custom } = own
   if (file) return [{ ...dialect.file(file), ...options }]
   if (custom) return dialect.custom ? [dialect.custom(custom, part.providerMetadata)] : []
-  // Providers refuse empty text, but may have hung something on it.
+  // Providers reject empty text, but may have attached metadata to it.
   return part.text === '' && !options.providerOptions ? [] : [textContent(part)]
 }
 
-/** A call that the provider ran goes back, with its result, to where it came from alone. */
+/** A call that a provider executed is sent back, with its result, only to that provider. */
 function callContent(call: ToolCall, kept: Kept): AssistantContent<never>[] {
   const content: AssistantContent<never> = {
     type: 'tool-call',
@@ -167,7 +167,9 @@ function callContent(call: ToolCall, kept: Kept): AssistantContent<never>[] {
   ]
 }
 
-/** Some wires want an object: what is none, arguments that were not JSON among it, goes back as `{ arguments: … }`. */
+/**
+ * Some wires require an object: any other value, such as arguments that are not JSON, is sent as `{ arguments: … }`.
+ */
 function inputOf({ input }: ToolCall): object {
   return isRecord(input) && !Array.isArray(input) ? input : { arguments: input }
 }
@@ -181,7 +183,7 @@ function resultContent<V extends Version>(message: ToolMessage, dialect: Dialect
   }
 }
 
-/** Text unless there is more: some providers write everything else as JSON. Only text says that it is an error. */
+/** Text if possible: some providers send everything else as JSON. Only text can be marked as an error. */
 function outputOf<V extends Version>(
   { content, isError }: ToolMessage,
   dialect: Dialect<V>,

@@ -1,4 +1,4 @@
-/** What is answered, as the AI SDK's specification streams it. */
+/** Converts a stream of the AI SDK's specification to model events. */
 
 import type { Assembler, FinishReason, Label, PartOptions, ReadChunk } from '@meanwhile/core'
 import { argumentsText, ConfigError } from '@meanwhile/core'
@@ -23,15 +23,15 @@ import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError, StreamedError } from './explain.ts'
 import { type Bounds, singleResponse } from './single-response.ts'
 
-/** What the parts of a provider state, because its wire does. */
+/** What certain parts guarantee, depending on the provider's wire. */
 export interface Stated {
-  /** That a call is finished: its `tool-call` part. */
+  /** A `tool-call` part means that the call is finished. */
   readonly seals: boolean
-  /** That a response begins: a `response-metadata` part. */
+  /** A `response-metadata` part means that a response begins. */
   readonly begins: boolean
 }
 
-/** A call whose input streams. */
+/** A call whose input is streaming. */
 interface OpenCall {
   readonly label: Label
   readonly name: string
@@ -41,29 +41,30 @@ interface OpenCall {
   isEnded: boolean
 }
 
-/** The calls of one id. */
+/** The calls with one id. */
 interface OpenCalls {
   readonly latest: OpenCall
-  /** Those whose `tool-call` part has not come, in the order of their starts. */
+  /** Those whose `tool-call` part has not arrived, in the order of their starts. */
   readonly unstated: Set<OpenCall>
 }
 
 /**
- * A call is sealed by its `tool-call` part, which repeats the whole input, if that part `seals`; the end of its input states
- * nothing. Where the wire states no seal the part does not either: AI SDK 5, 6 for a while, and OpenRouter's provider send it as soon
- * as the input parses. Nor does an input that is empty and came in no pieces: the answer may have been cut off before it (qA10).
- * There the end of the response seals.
+ * A call is sealed by its `tool-call` part, which repeats the whole input, if `seals` is set; `tool-input-end` seals
+ * nothing. If the wire does not mark the end of a call, the part does not mean it either: AI SDK 5, some versions of 6,
+ * and OpenRouter's provider send it as soon as the input parses. An empty input that did not arrive in pieces is not
+ * sealed either, because the response may have been truncated before it (qA10). Such calls are sealed by the end of the
+ * response.
  */
 export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<StreamPart> {
-  // Ids come again, for the text after a call say, so a start always begins something new.
+  // Ids may be repeated, for example for the text after a call, so a start always begins something new.
   let begun = 0
   const texts = new Map<string, PartOptions>()
   const thoughts = new Map<string, PartOptions>()
-  // By id: two calls of one id stay two (G9).
+  // By id: two calls with one id stay two calls (G9).
   const open = new Map<string, OpenCalls>()
   const sealed = new Map<string, Label>()
   const ours: Label[] = []
-  // Waited for by a call that the provider is to run.
+  // The type of an approval that a call of the provider waits for.
   let approval: string | undefined
 
   function options(parts: Map<string, PartOptions>, { type, id, providerMetadata: metadata }: SpokenPart): PartOptions {
@@ -79,7 +80,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
     const isText = part.inputEncoding === 'text'
     const call: OpenCall = { label: begun++, name: part.toolName, isText, isFed: false, isEnded: false }
     const { latest, unstated } = open.get(part.id) ?? { latest: undefined, unstated: new Set<OpenCall>() }
-    // Nobody can tell whether it is the same call (qA15).
+    // It cannot be decided whether it is the same call (qA15).
     if (latest && unstated.has(latest) && !latest.isFed && !latest.isEnded && latest.name !== call.name) {
       throw new ContradictionError(
         `the call that started as ${latest.name} started again as ${call.name} before it ended`,
@@ -91,7 +92,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
 
   function add({ type, id, delta, providerMetadata: metadata }: InputPiece, to: Assembler): void {
     const call = open.get(id)?.latest
-    // The `tool-call` part will say what a piece without a start was of.
+    // The `tool-call` part will identify the call of a piece without a start.
     if (!call) return
     to.call(call.label, { delta: call.isText ? undefined : delta, ...(metadata && { metadata }) })
     if (delta) call.isFed = true
@@ -106,7 +107,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
       unstated.delete(call)
       return call
     }
-    // A part that came because the input parsed comes again when it does so again.
+    // A part that is sent when the input parses is sent again when it parses again.
     return !seals && latest.isFed && latest.name === name ? latest : undefined
   }
 
@@ -118,7 +119,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
     announce(label, part.toolCallId, part, to)
     const isEmpty = isEmptyInput(text)
     if (call?.isFed) {
-      // What came in pieces stands against nothing (qR11).
+      // An empty input does not override the pieces (qR11).
       if (seals) to.seal(label, isEmpty ? undefined : text)
     } else if (!isEmpty) {
       if (seals) to.seal(label, text)
@@ -128,7 +129,8 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
 
   function announce(label: Label, id: string, part: InputStart | CallPart, to: Assembler): void {
     const { toolName: name, providerMetadata: metadata } = part
-    // Not ours to run, even if its result comes late or in another response (G16). Known before the name, with which a call may start.
+    // The provider runs it, even if its result comes late or in another response (G16). This must be known before the
+    // name, because a call may start with its name.
     if (part.providerExecuted) to.call(label, { providerResult: null, metadata: kept.keep({ executed: true }) })
     else ours.push(label)
     to.call(label, { id, name, ...(metadata && { metadata }) })
@@ -137,7 +139,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
   function result(part: ResultPart, to: Assembler): void {
     const { toolCallId: id, result, isError, providerMetadata: resultMetadata } = part
     const known = sealed.get(id) ?? open.get(id)?.latest.label
-    // Of a call in an earlier response, it stands alone.
+    // The call is in an earlier response, so the result is a separate part.
     const resultOf = known === undefined ? id : undefined
     const label = known ?? begun++
     const metadata = kept.keep({ executed: true, ...defined({ isError, resultMetadata, resultOf }) })
@@ -150,9 +152,9 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
   }
 
   function custom({ kind, providerMetadata }: CustomPart, to: Assembler): void {
-    // A report on the response, in every one of them: nothing to send back.
+    // Every response contains this report; it is not sent back.
     if (kind === 'anthropic.message_start') return
-    // What the model that declined wanted to call is not to be called, sealed or not (qA11).
+    // The calls of the model that declined must not run, sealed or not (qA11).
     if (kind === FALLBACK) for (const label of ours) to.call(label, { providerResult: null })
     to.text('', { label: begun++, metadata: { ...providerMetadata, ...kept.keep({ custom: kind }) } })
   }
@@ -162,7 +164,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
     if (approval) throw new ClientCallError(approval)
     const { unified, raw } =
       typeof finishReason === 'string' ? { unified: finishReason, raw: finishReason } : finishReason
-    // The provider ended without a word: version 4 says `interrupted`, 3 `other` of nothing, 2 `unknown`.
+    // No finish reason arrived: `interrupted` in version 4, `other` without a raw reason in 3, `unknown` in 2.
     if (unified === 'interrupted' || unified === 'unknown' || (unified === 'other' && raw === undefined)) return
     to.response(defined({ finishReason: raw }))
     to.finish(FINISH_REASONS.get(unified) ?? 'other')
@@ -211,7 +213,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
   })
 }
 
-/** Providers leave out parts of a tool's result that they cannot carry, and say so beside much that matters less. */
+/** Providers omit parts of a tool's result that they do not support, and only send a warning among many others. */
 function refuseDropped({ warnings }: StreamStart): void {
   for (const { message } of warnings) {
     if (message && /^unsupported\b.*\btool content part\b/.test(message)) throw new ConfigError('messages', message)

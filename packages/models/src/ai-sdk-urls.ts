@@ -1,10 +1,13 @@
-/** Files given as a URL. What a provider cannot read the AI SDK's own loop downloads; nothing here does. */
+/**
+ * Checks files that are given as a URL. The AI SDK's own loop downloads those that a provider cannot read; this adapter
+ * does not.
+ */
 
 import type { FilePart, Message } from '@meanwhile/core'
 import type { SupportedUrls } from './ai-sdk-model.ts'
 import { refuseFile } from './content.ts'
 
-/** @throws {ConfigError} A user message has a file at a URL that the model's provider does not read. */
+/** @throws {ConfigError} A user message contains a URL that the model's provider cannot read. */
 export function checkUrls(messages: readonly Message[], supported: SupportedUrls): void {
   for (const { role, content } of messages) {
     if (role !== 'user' || typeof content === 'string') continue
@@ -15,7 +18,7 @@ export function checkUrls(messages: readonly Message[], supported: SupportedUrls
 function isReadable({ mediaType, data }: FilePart, supported: SupportedUrls): boolean {
   if (typeof data === 'string') return true
   return Object.entries(supported).some(
-    // Not `test`: a pattern with the flag `g` would remember where it was.
+    // Not `test`, because a pattern with the flag `g` keeps its position.
     ([type, patterns]) => matches(type, mediaType) && patterns.some((pattern) => data.url.search(pattern) >= 0),
   )
 }

@@ -1,4 +1,4 @@
-/** Tokens, as the versions of the AI SDK's specification count them. */
+/** Converts token counts of all versions of the AI SDK's specification. */
 
 import type { Usage } from '@meanwhile/core'
 import type { DetailedUsage, TotalUsage } from './ai-sdk-model.ts'

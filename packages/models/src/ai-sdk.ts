@@ -1,4 +1,4 @@
-/** The models of the AI SDK, and with them all of its providers. */
+/** The adapter for language models of the AI SDK, and so for all of its providers. */
 
 import type { Model, ModelRequest } from '@meanwhile/core'
 import { assemble, ConfigError, checkOptions } from '@meanwhile/core'
@@ -23,39 +23,48 @@ export type { AiSdkModel } from './ai-sdk-model.ts'
 
 export interface AiSdkOptions {
   /**
-   * How long a stream that has begun may say nothing, in ms, before it is ended with the retryable `ModelError` `idle_timeout`:
-   * parts that bring nothing are nothing. Default 300,000, because models may reason unseen for minutes; `Infinity` for none.
+   * How long a stream that has begun may be silent, in milliseconds, before it ends with the retryable `ModelError`
+   * `idle_timeout`. Parts without content do not count. Default 300,000, because models may reason for minutes without
+   * output; `Infinity` for no limit.
    */
   readonly idleTimeout?: number
   /**
-   * Whether the model takes a JSON Schema as its response format beside tools. The AI SDK does not tell, so by default OpenAI's are
-   * asked so, for schemas that they can be held to. Where it is not, an agent's `output` comes through a call.
+   * Whether the model accepts tools together with a JSON Schema as response format. The AI SDK does not provide this
+   * information, so the default is `true` only for OpenAI's models with a schema that can be enforced. Otherwise an
+   * agent's `output` is returned through a call.
    */
   readonly structuredOutput?: boolean
 }
 
-/** The providers that send `response-metadata` only when a response begins. Others may send it for any chunk (qC40). */
+/**
+ * The providers that send `response-metadata` only when a response begins. Others may send it with any chunk (qC40).
+ */
 const BEGINNING = /\.(responses|messages)$/
 
 /**
- * A model that is asked through the AI SDK: `aiSdk(mistral('mistral-large-latest'))`. Any provider of AI SDK 5, 6 or 7 will
- * do; no package of the AI SDK is imported here.
+ * Returns a model that is called through the AI SDK: `aiSdk(mistral('mistral-large-latest'))`. Works with any provider
+ * of AI SDK 5, 6 or 7; no package of the AI SDK is imported.
  *
- * `provider` is the name `gen_ai.provider.name` has for it. `providerOptions` of the settings go to the AI SDK's provider as
- * they are: their names and members are the AI SDK's. `clientRetries` has no meaning: below its own loop the AI SDK tries once.
+ * `provider` of the model is its `gen_ai.provider.name`. `providerOptions` of the settings are passed to the AI SDK's
+ * provider unchanged, so they use the AI SDK's names. `clientRetries` has no effect, because the AI SDK retries only in
+ * its own loop.
  *
- * @throws {ConfigError} It is no model of these versions: a name alone, as the AI SDK's gateway takes it, is none.
+ * @throws {ConfigError} It is not a model of these versions. A model name, as the AI SDK's gateway accepts it, is not
+ * enough.
  */
 export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   checkOptions('aiSdk', options, { idleTimeout: 'timeout', structuredOutput: '' })
   const { idleTimeout = IDLE_TIMEOUT, structuredOutput } = options
   checkIdleTimeout(idleTimeout)
   if (!isRecord(model) || typeof model.doStream !== 'function' || typeof model.provider !== 'string')
-    throw new ConfigError('model', 'must be a language model of the AI SDK 5, 6 or 7, as its providers make them')
+    throw new ConfigError(
+      'model',
+      'must be a language model object of the AI SDK 5, 6 or 7, as its providers create it',
+    )
   const kept = keeper(model.provider)
-  // The names of that wire's providers end so. Files in results they would write as JSON text.
+  // Names of providers on the Chat wire end in this. They would send files in results as JSON text.
   const onChat = model.provider.endsWith('.chat')
-  // A wrapper makes a plain object, and may change the calls: then the chunks do not count.
+  // A wrapped model is a plain object and may change the calls, so the chunks cannot be used.
   const hasChunks = onChat && Object.getPrototypeOf(model) !== Object.prototype
   const stated = { seals: sealsCalls(model.provider), begins: BEGINNING.test(model.provider) }
   return {

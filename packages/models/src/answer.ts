@@ -1,4 +1,4 @@
-/** The way of an answer: from a request through an official client to events and a message. */
+/** Streams a response of an official client as model events and a message. */
 
 import type { AssistantMessage, Flow, ModelEvent, ModelRequest, ReadChunk } from '@meanwhile/core'
 import { assemble } from '@meanwhile/core'
@@ -9,14 +9,14 @@ import { IDLE_TIMEOUT } from './idle-limit.ts'
 export interface AnswerOptions<Chunk> {
   readonly open: (options: RequestOptions) => Asked<Chunk>
   readonly read: ReadChunk<Chunk>
-  /** Whether the chunk shows only that the connection is still there. */
+  /** Whether the chunk only shows that the connection is still open. */
   readonly isSilent: (chunk: Chunk) => boolean
   /** Whether the protocol ends with this chunk. */
   readonly isLast?: (chunk: Chunk) => boolean
   readonly idleTimeout: number | undefined
 }
 
-/** Asks when the first event is; whatever goes wrong on the way is a `ModelError`, with what had come. */
+/** Sends the request when the first event is read. Every failure is a `ModelError` with the partial message. */
 export function answer<Chunk extends object>(
   request: ModelRequest,
   { open, read, isSilent, isLast, idleTimeout = IDLE_TIMEOUT }: AnswerOptions<Chunk>,
@@ -26,7 +26,7 @@ export function answer<Chunk extends object>(
     for (const chunk of brought) {
       if (!isSilent(chunk)) chunks.said()
       read(chunk, to)
-      // What the same read brought after it may not even be an event.
+      // Anything after it in the same read may not even be an event.
       if (isLast?.(chunk)) return chunks.over()
     }
   })

@@ -1,4 +1,4 @@
-/** Anthropic's models, through the Messages API. */
+/** The adapter for Anthropic's models, through the Messages API. */
 
 import type Anthropic from '@anthropic-ai/sdk'
 import { ConfigError, checkOptions, type Model } from '@meanwhile/core'
@@ -13,36 +13,38 @@ import { serverOf } from './server.ts'
 export { messagesWire } from './messages-wire.ts'
 
 export interface AnthropicOptions {
-  /** Made by you with the official library: it has the key, the base URL, headers and time limits. */
+  /** The client of the official library, created by you: it has the key, the base URL, headers and timeouts. */
   readonly client: AnthropicClient
   readonly model: string
-  /** The wire demands a limit: this one holds where `settings.maxTokens` says nothing. Default 16,384. */
+  /** The wire requires a limit. This one applies if `settings.maxTokens` is not set. Default 16,384. */
   readonly maxTokens?: number
   /**
-   * Who answers, as `gen_ai.provider.name` has it: `anthropic` by default, `aws.bedrock` … It is also the key under which
-   * `providerOptions` and provider metadata belong to this model.
+   * The provider, by its `gen_ai.provider.name`: `anthropic` by default, `aws.bedrock` … Also the key of this model's
+   * `providerOptions` and provider metadata.
    */
   readonly provider?: string
   /**
-   * How long a stream that has begun may say nothing, in ms, before it is ended with the retryable `ModelError` `idle_timeout`:
-   * comments, pings and empty deltas are nothing. Until it begins the client's own time limit holds. Default 300,000, because models
-   * may reason unseen for minutes; `Infinity` for none.
+   * How long a stream that has begun may be silent, in milliseconds, before it ends with the retryable `ModelError`
+   * `idle_timeout`. Comments, pings and empty deltas do not count. Until the stream begins, the client's own timeout
+   * applies. Default 300,000, because models may reason for minutes without output; `Infinity` for no limit.
    */
   readonly idleTimeout?: number
   /**
-   * Whether the model takes structured output. Default: what is known of Claude, and `false` with any other `provider`. Where it does
-   * not, or cannot take the schema, an agent's `output` comes through a call.
+   * Whether the model supports structured output. Default: known values for Claude, and `false` with any other
+   * `provider`. If it does not, or if it cannot enforce the schema, an agent's `output` is returned through a call.
    */
   readonly structuredOutput?: boolean
 }
 
-/** Models that have no structured output: those before 4.5. */
+/** Models without structured output: those before 4.5. */
 const NO_SCHEMA = /claude-(instant|[23]|(opus|sonnet)-4(-[01]|-20|$))/
 
-/** What the API takes of a schema, beyond its keywords. */
+/** The maximum number of optional members that the API accepts in a schema. */
 const MOST_OPTIONAL = 24
 
-/** The part of the official client that is used: an `Anthropic`, or its sisters for Bedrock, Vertex and Foundry. */
+/**
+ * The part of the official client that is used: an `Anthropic`, or one of the clients for Bedrock, Vertex and Foundry.
+ */
 export interface AnthropicClient {
   readonly baseURL: string
   readonly messages: {
@@ -54,9 +56,9 @@ export interface AnthropicClient {
 }
 
 /**
- * A model that is asked through Anthropic's official client.
+ * Returns a model that is called through Anthropic's official client.
  *
- * @throws {ConfigError} An option is missing, or cannot work.
+ * @throws {ConfigError} An option is missing or invalid.
  */
 export function anthropic(options: AnthropicOptions): Model {
   checkAdapter(options, 'messages.create', 'new Anthropic()')

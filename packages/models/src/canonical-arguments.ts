@@ -1,6 +1,8 @@
-/** When the arguments of two calls are the same, whatever their white space and the order of their keys. */
+/** Compares the arguments of calls regardless of white space and the order of keys. */
 
-/** What the arguments mean, as text; what cannot be read, and what is too deep to be run, stays as it is. */
+/**
+ * The arguments in canonical form. Text that cannot be parsed, or is nested too deeply to run, is returned unchanged.
+ */
 export function canonicalArguments(text: string): string {
   try {
     return JSON.stringify(sorted(unwrapped(text), MAX_LEVELS))
@@ -9,10 +11,10 @@ export function canonicalArguments(text: string): string {
   }
 }
 
-/** More levels than a tool takes by default. */
+/** More levels than tools accept by default. */
 const MAX_LEVELS = 1_000
 
-/** The value, also of a text that was encoded once more (qC18). */
+/** The parsed value; also of JSON that was encoded twice (qC18). */
 function unwrapped(text: string): unknown {
   const value: unknown = text.trim() === '' ? {} : JSON.parse(text)
   return typeof value === 'string' ? JSON.parse(value) : value

@@ -1,20 +1,20 @@
-/** Which call of a Chat Completions stream a piece belongs to, and what that call is named. */
+/** Decides which call of a Chat Completions stream a piece belongs to, and collects the call's name. */
 
 import type { Assembler } from '@meanwhile/core'
 import type { ToolNames } from './tool-names.ts'
 
-/** What is read of a piece of a call. */
+/** The members that are read from a piece of a call. */
 export interface CallDelta {
   readonly index?: number | null
   readonly id?: string | null
-  /** `function`, if any; `custom` is a call of another kind, whose members stand in another place (qC45). */
+  /** `function` or missing. `custom` is another kind of call with other members (qC45). */
   readonly type?: string | null
   readonly function?: { readonly name?: string | null; readonly arguments?: string | object | null } | null
-  /** Opaque, and wanted back: Gemini's thought signatures (qC38). */
+  /** Opaque data that must be sent back: Gemini's thought signatures (qC38). */
   readonly extra_content?: unknown
 }
 
-/** The call that a piece is of: its name as far as it has come, and whether it may be the beginning of a longer one. */
+/** The call that a piece belongs to: its name so far, and whether more of the name may follow. */
 export interface CallOfPiece {
   readonly label: string
   readonly name: string
@@ -25,13 +25,13 @@ interface Call {
   readonly label: string
   id: string | undefined
   name: string
-  /** Arguments have come. */
+  /** Whether arguments have arrived. */
   begun: boolean
-  /** Arguments have come since it had a name, or with it: the name is whole. */
+  /** Whether arguments have arrived with or after the name: then the name is complete. */
   isNamed: boolean
 }
 
-/** What a piece says, if it says it. */
+/** The content of a piece; `undefined` for what it does not contain. */
 interface Said {
   readonly index: number | undefined
   readonly id: string | undefined
@@ -40,9 +40,10 @@ interface Said {
 }
 
 /**
- * A piece is of the call with its index (qC1, qC5), or if it has none with its id (qC2), or else of the latest one (qC3), unless its
- * id or its name begins another call. Empty ids and names say nothing (qC8), a repeated id or name nothing new (qC6, qC9). A name may
- * come in several pieces, until the arguments begin (qC47); a placeholder `{}` is no beginning (qC13).
+ * A piece belongs to the call with its index (qC1, qC5). Without an index it belongs to the call with its id (qC2), and
+ * without an id to the latest call (qC3), unless its id or name begins another call. Empty ids and names are ignored
+ * (qC8), and a repeated id or name changes nothing (qC6, qC9). A name may come in several pieces until the arguments
+ * begin (qC47); a placeholder `{}` does not begin them (qC13).
  */
 export class ChatCalls {
   readonly #names: ToolNames
@@ -54,7 +55,7 @@ export class ChatCalls {
     this.#names = names
   }
 
-  /** @param text The arguments of the piece. */
+  /** @param text The arguments in the piece. */
   of({ index, id, function: called }: CallDelta, text: string | null | undefined, to: Assembler): CallOfPiece {
     const said: Said = {
       index: index ?? undefined,
@@ -82,7 +83,10 @@ export class ChatCalls {
     return call
   }
 
-  /** Whether a piece begins another call, although its index, id or place is that of this one. Only a piece with a name can. */
+  /**
+   * Whether a piece begins another call, although its index, id or place is that of this one. Only a piece with a name
+   * can.
+   */
   #isOfAnother(call: Call, { index, id, name, text }: Said, to: Assembler): boolean {
     if (name === undefined) return false
     if (id !== undefined && call.id !== undefined && id !== call.id) return !this.#isNextPiece(call, name)
@@ -92,22 +96,25 @@ export class ChatCalls {
     // Two calls of one tool, where no call has an id (qG1).
     if (call.name === name) return isWhole && !isPlaced && call.id === undefined && text !== undefined
     const areTools = this.#names.has(call.name) && this.#names.has(name)
-    // Two calls may have one index and one id (qC48).
+    // Two calls may have the same index and id (qC48).
     if (isWhole && areTools) return true
     if (!call.isNamed && this.#names.grown(call.name, name) !== undefined) return false
     if (isWhole) return true
     if (!call.begun) return areTools
-    // No id tells them apart (qC44).
+    // No id distinguishes them (qC44).
     return id === undefined && (call.id === undefined || !isPlaced)
   }
 
-  /** Whether this is the next piece of the call's name, and no tool's name: some hosts give each piece an id of its own (qC49). */
+  /**
+   * Whether this is the next piece of the call's name, and not the name of a tool: some hosts give each piece its own
+   * id (qC49).
+   */
   #isNextPiece(call: Call, name: string): boolean {
     if (call.name === '' || call.isNamed || this.#names.has(name)) return false
     return this.#names.grown(call.name, name) !== undefined
   }
 
-  /** What a piece says of a call whose name is not whole yet. */
+  /** Applies a piece to a call whose name is not complete yet. */
   #tell(call: Call, { name, text }: Said): void {
     if (name !== undefined) call.name = this.#named(call.name, name)
     if (text === undefined || !/[^\s{}]/.test(text)) return

@@ -1,4 +1,4 @@
-/** What is asked, as OpenAI's Chat Completions have it. */
+/** Converts a model request to a request of OpenAI's Chat Completions API. */
 
 import type { AssistantMessage, FilePart, Message, ModelRequest, ToolCall, UserMessage } from '@meanwhile/core'
 import type OpenAI from 'openai'
@@ -13,8 +13,8 @@ type Part = OpenAI.ChatCompletionContentPart
 type TextParam = OpenAI.ChatCompletionContentPartText
 
 /**
- * Sampling by `topK` is not on this wire. `maxTokens` is `max_completion_tokens` where OpenAI's own models answer and the older
- * `max_tokens` where others do. `providerOptions` of the provider are put into the body last.
+ * The wire has no `topK`. `maxTokens` is `max_completion_tokens` for OpenAI's own models and the older `max_tokens` for
+ * others. `providerOptions` of the provider are added to the body last.
  */
 export function chatRequest(model: string, provider: string, request: ModelRequest): Body {
   const { settings, output } = request
@@ -50,7 +50,7 @@ function toolsOf({ tools, toolChoice, settings }: ModelRequest): Partial<Body> {
       type: 'function' as const,
       function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
     })),
-    // `auto` is what the wire does by itself, and not every host knows the word.
+    // `auto` is the wire's default, and not every host accepts it.
     tool_choice: toolChoice === 'auto' ? undefined : choiceOf(toolChoice),
     parallel_tool_calls: settings.parallelToolCalls,
   })
@@ -82,7 +82,7 @@ function userParam({ content }: UserMessage, provider: string): Param {
   }
 }
 
-/** The order of text and calls is lost here: a message has one text and one list of calls. */
+/** The order of text and calls is lost here, because a message has one text and one list of calls. */
 function assistantParam({ content }: AssistantMessage, provider: string): Param {
   let text = ''
   let thought = ''
@@ -97,7 +97,7 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
     } else if (part.type === 'tool-call') {
       if (part.providerResult === undefined) calls.push(callParam(part, provider))
     } else {
-      // Under the name it came with: hosts that think between calls want their thoughts back.
+      // In the field it came in: hosts whose models reason between calls require their reasoning back.
       const { field, reasoning_details } = metadataFor(provider, part)
       if (reasoning_details !== undefined) extra.reasoning_details = reasoning_details
       if (field === 'content') thought += part.text
@@ -109,7 +109,10 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
   return calls.length === 0 ? { ...param, content: spoken } : { ...param, content: spoken || null, tool_calls: calls }
 }
 
-/** Mistral's, which takes its thoughts back in no other form (qC26); OpenAI's client does not know it. */
+/**
+ * Mistral's format, the only one in which it accepts its reasoning (qC26). It is missing in the types of OpenAI's
+ * client.
+ */
 function thinkingPart(text: string): TextParam {
   return { type: 'thinking', thinking: textParts(text) } as object as TextParam
 }

@@ -1,6 +1,6 @@
-/** Whether a second response has begun in a Chat Completions stream; no event of this wire says so. */
+/** Detects a second response in a Chat Completions stream. No event of this wire marks it. */
 
-/** What is read of a chunk. */
+/** The members that are read from a chunk. */
 interface Chunk {
   readonly id?: string | null
   readonly choices?: readonly Choice[] | null
@@ -17,10 +17,10 @@ interface Choice {
 }
 
 /**
- * Returns a function that says of each chunk whether it belongs to a second response. All chunks of a response should have one id, and
- * only the first of them the role. But some hosts give every chunk a new id (qC40), some give every chunk the role, and some gateways
- * let another host go on with a text. So it takes three signs together: the id had stayed the same from chunk to chunk; a chunk has
- * another id and the role; and a call or a finish reason came before.
+ * Returns a function that decides for each chunk whether it belongs to a second response. Normally all chunks of a
+ * response have one id, and only the first has the role. But some hosts give every chunk a new id (qC40), some give
+ * every chunk the role, and some gateways let another host continue a text. So three signs are required: the id had
+ * stayed the same from chunk to chunk; a chunk has another id and the role; and a call or a finish reason came before.
  */
 export function secondResponses(): (chunk: Chunk) => boolean {
   let latest: string | undefined

@@ -1,4 +1,4 @@
-/** What is answered, as OpenAI's Chat Completions and the many hosts compatible with them stream it. */
+/** Converts the stream of OpenAI's Chat Completions API, and of the many compatible hosts, to model events. */
 
 import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
 import { allowsCalls, argumentsText } from '@meanwhile/core'
@@ -12,7 +12,7 @@ import { ReasoningDetails } from './reasoning-details.ts'
 import { RestartedError } from './single-response.ts'
 import { ToolNames } from './tool-names.ts'
 
-/** What is read of a chunk. Hosts leave out, set to null and add what they like, so nothing is taken for granted. */
+/** The members that are read from a chunk. Hosts omit members, set them to null and add others, so none is required. */
 export interface ChatChunk {
   readonly id?: string | null
   readonly model?: string | null
@@ -45,7 +45,10 @@ interface ChatUsage {
   readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null
 }
 
-/** No call of this wire is sealed by itself: the end of the stream after an allowed finish reason seals them all. */
+/**
+ * On this wire calls are not sealed one by one: the end of the stream after a finish reason that allows calls seals
+ * them all.
+ */
 export function chatReader(provider: string, request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<ChatChunk> {
   const calls = new ChatCalls(new ToolNames(request))
   const expand = parallelCalls(request.tools)
@@ -54,13 +57,13 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
   let refused = false
   let identified = false
   let ended: FinishReason | undefined
-  // The field the reasoning comes in, while the latest part is reasoning, and that part.
+  // If the latest part is reasoning: the field in which it comes, and that part.
   let thinkingIn: string | undefined
   let thoughts = 0
   let thinking: PartOptions = {}
 
   function readDelta(delta: ChatDelta, to: Assembler): void {
-    // Some hosts send the same thought in both fields.
+    // Some hosts send the same reasoning in both fields.
     if (!think('reasoning_content', delta.reasoning_content, to)) think('reasoning', delta.reasoning, to)
     details.add(delta.reasoning_details)
     say(delta.content, to)
@@ -68,7 +71,7 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
     say(delta.refusal, to)
     if (delta.tool_calls) for (const piece of delta.tool_calls) call(piece, to)
     if (delta.function_call) call({ index: 0, function: delta.function_call }, to)
-    // Gemini signs what has no call as well (qC38).
+    // Gemini also signs responses without calls (qC38).
     if (delta.extra_content) to.text('', { metadata: { [provider]: { extra_content: delta.extra_content } } })
   }
 
@@ -77,7 +80,7 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
     if (thinkingIn === field) to.reasoning(thought, thinking)
     else {
       thinking = { label: thoughts++ }
-      // The request puts it back into the field it came in.
+      // The request puts it back into the same field.
       to.reasoning(thought, { ...thinking, metadata: { [provider]: { field } } })
       thinkingIn = field
     }
@@ -91,7 +94,7 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
     to.text(content)
   }
 
-  // Mistral's parts (qC26): text, and thinking that is itself a list of text.
+  // Mistral's parts (qC26): text, and reasoning that is itself a list of text.
   function sayPart(part: unknown, to: Assembler): void {
     if (!isRecord(part)) return
     if (part.type === 'text') say(part.text, to)
@@ -100,11 +103,11 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
   }
 
   function call(piece: CallDelta, to: Assembler): void {
-    // At once: nothing of the response is to be used, and its usage would come only after its end.
+    // Thrown at once: no part of the response can be used, and its usage would come only after its end.
     if (piece.type === 'custom' && !piece.function) throw new ClientCallError('custom')
     thinkingIn = undefined
     const text = piece.function?.arguments
-    // An object where its text belongs (qC16).
+    // An object in place of its JSON text (qC16).
     const delta = typeof text === 'object' && text !== null ? argumentsText(text) : text
     const { label, name, nameMayGrow } = calls.of(piece, delta, to)
     const { extra_content } = piece
@@ -119,7 +122,7 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
   }
 
   function finish(word: string, to: Assembler): void {
-    // Hosts may give two reasons, the first of them the true one (qC42).
+    // Hosts may send two finish reasons; the first one is correct (qC42).
     if (ended && CUT_OFF.has(ended)) return
     ended = finishReasonOf(word, refused)
     if (details.all.length > 0) {
@@ -138,7 +141,7 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
     if (chunk.usage) to.usage(usageOf(chunk.usage))
     if (!chunk.choices) return
     for (const { index, delta, finish_reason: reason } of chunk.choices) {
-      // Further choices (`n` above 1) are answers of their own, which one message cannot hold (qC29).
+      // Further choices (`n` above 1) are separate responses, which one message cannot hold (qC29).
       if (index) continue
       if (delta) readDelta(delta, to)
       if (reason) finish(reason, to)
@@ -155,7 +158,7 @@ function saysSomething({ choices }: ChatChunk): boolean {
   return !!choices?.some(({ delta }) => delta && hasMore(delta))
 }
 
-/** Than its role. */
+/** Whether it has content besides its role. */
 function hasMore(delta: ChatDelta): boolean {
   return Object.entries(delta).some(([name, value]) => name !== 'role' && isFilled(value))
 }
@@ -164,14 +167,14 @@ function isFilled(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== '' && value !== null
 }
 
-/** Gemini's compatible form has its own reason as part of the word (qG4). */
+/** Gemini's compatible API puts its own reason into the word (qG4). */
 function finishReasonOf(word: string, refused: boolean): FinishReason {
   if (word.includes('MALFORMED_FUNCTION_CALL')) return 'error'
   const reason = FINISH_REASONS.get(word) ?? 'other'
   return refused && allowsCalls(reason) ? 'content-filter' : reason
 }
 
-/** The words of the wire, and those of hosts that put another one behind it (qC19, qC43). */
+/** The wire's finish reasons, and those of hosts that use other words (qC19, qC43). */
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],
   ['end_turn', 'stop'],
@@ -194,7 +197,7 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['network_error', 'error'],
 ])
 
-/** After these nothing can have come right. */
+/** After these, no later finish reason counts. */
 const CUT_OFF: ReadonlySet<FinishReason> = new Set(['length', 'content-filter', 'error'])
 
 function usageOf(usage: ChatUsage): Usage {

@@ -1,4 +1,4 @@
-/** OpenAI's Chat Completions, for a loop that asks with its own client. */
+/** The wire of OpenAI's Chat Completions, for a loop that uses its own client. */
 
 import type { Wire } from '@meanwhile/core'
 import type OpenAI from 'openai'
@@ -7,7 +7,7 @@ import { chatReader } from './chat-stream.ts'
 import { explain, readSafely } from './explain.ts'
 import { providerOf, type WireOptions } from './wire-options.ts'
 
-/** Reads the chunks of `client.chat.completions.create({ stream: true })`. `provider`: as that of `openai`. */
+/** Reads the chunks of `client.chat.completions.create({ stream: true })`. `provider`: as in `openai`. */
 export function chatWire(
   options: WireOptions = {},
 ): Wire<OpenAI.ChatCompletionChunk, OpenAI.ChatCompletionMessageParam> {

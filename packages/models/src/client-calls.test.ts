@@ -38,7 +38,7 @@ test.each([
     expect(failure).toMatchObject({
       code: 'unsupported_call',
       retryable: false,
-      message: `the response has a "${item.type}" for its client, and core cannot run that: do not ask for such tools through providerOptions, or run them yourself, without core`,
+      message: `the response contains a "${item.type}", which its client must run, and core cannot: do not request such tools through providerOptions, or run them yourself, without core`,
       partial: { content: [{ type: 'tool-call', name: 'f', input: { x: 1 } }], usage: counted },
     })
   },

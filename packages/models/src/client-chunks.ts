@@ -1,4 +1,4 @@
-/** The chunks of a response that an official client was asked for. */
+/** Streams the chunks of a response that was requested through an official client. */
 
 import type { ModelRequest } from '@meanwhile/core'
 import type { EventSourceMessage } from 'eventsource-parser'
@@ -6,43 +6,43 @@ import { defined } from './defined.ts'
 import { IdleLimit, readsWithin } from './idle-limit.ts'
 import { eventDecoder, isDone, isHeartbeat, parseEvent } from './server-sent-events.ts'
 
-/** The options the official clients take beside a request's body. */
+/** The options that the official clients accept in addition to a request's body. */
 export interface RequestOptions {
   readonly signal: AbortSignal
   readonly maxRetries?: number
 }
 
-/** What the official clients give for a request: its chunks, or the response as it is. */
+/** What the official clients return for a request: its chunks, or the raw response. */
 export interface Asked<Chunk> extends PromiseLike<AsyncIterable<Chunk>> {
   asResponse?(): Promise<Response>
 }
 
 /**
- * What each read brought, in its order: handed over together, because a hand-over costs more than the reading of a delta. A chunk is
- * parsed when it is asked for, so that one that cannot be leaves those before it.
+ * The chunks of each read, in order. They are passed on together, because passing them one by one costs more than
+ * reading a delta. A chunk is parsed when it is read, so that a broken one does not affect those before it.
  */
 export interface ClientChunks<Chunk> extends AsyncIterable<Iterable<Chunk>> {
-  /** Something was said: the time the provider may be silent begins again. */
+  /** Something was received: the idle time starts again. */
   said(): void
-  /** The protocol has ended: the body is read for half a second more, and nothing more is given of it. */
+  /** The protocol has ended: the body is read for at most half a second more, and the rest is dropped. */
   over(): void
 }
 
 /**
- * Makes the request when the first chunk is asked for, and ends it when its reader leaves, or waited for longer than `idleTimeout`
- * ms while nothing was said.
+ * Sends the request when the first chunk is read. Ends it when its reader stops, or when nothing was received for
+ * `idleTimeout` ms.
  *
- * The client makes the request: its keys, base URL, headers, retries and time limits hold. Its response is read here, because of
- * what the clients lose of it: Anthropic's, and older ones of OpenAI's, a last event without a blank line (qT5); and none of them
- * says how long nothing came (qT4, qT7). The client's own stream is taken, without a limit, where the events are no Server-Sent Events
- * (Bedrock's), and where a wrapped client does not give its response.
+ * The client sends the request, so its keys, base URL, headers, retries and timeouts apply. The response is read here,
+ * because the clients lose parts of it: Anthropic's and older ones of OpenAI's lose a last event without a blank line
+ * (qT5), and none reports how long nothing arrived (qT4, qT7). The client's own stream is used, without an idle limit,
+ * if the events are not Server-Sent Events (Bedrock's), or if a wrapped client does not expose its response.
  */
 export function clientChunks<Chunk extends object>(
   { signal, clientRetries }: ModelRequest,
   open: (options: RequestOptions) => Asked<Chunk>,
   idleTimeout: number,
 ): ClientChunks<Chunk> {
-  // A signal of the request's own: clients leave their listeners on it.
+  // The request gets its own signal, because clients do not remove their listeners.
   const request = new AbortController()
   const idle = new IdleLimit(idleTimeout, (error) => request.abort(error))
   return { [Symbol.asyncIterator]: chunks, said: () => idle.said(), over: () => idle.over() }
@@ -57,7 +57,7 @@ export function clientChunks<Chunk extends object>(
       if (!body) {
         for await (const chunk of await asked) {
           yield idle.isOver ? [] : [chunk]
-          // Not every stream heeds it.
+          // Not every stream reacts to the signal.
           request.signal.throwIfAborted()
         }
         return
@@ -70,7 +70,8 @@ export function clientChunks<Chunk extends object>(
         for (const bytes of pieces(value)) {
           const brought = idle.isOver ? [] : events(bytes)
           const end = brought.findIndex(isDone)
-          // After the end an empty one is given: the reader lets the event loop turn now and then, this loop does not.
+          // After the end, yield an empty list: the reader lets other work run from time to time, but this loop does
+          // not.
           yield parsed<Chunk>(end < 0 ? brought : brought.slice(0, end), done)
           if (end >= 0) idle.over()
         }
@@ -88,7 +89,7 @@ export function clientChunks<Chunk extends object>(
   }
 }
 
-/** The most bytes that are parsed at once. The network brings no more in one read, but a body from memory comes in one piece. */
+/** The maximum number of bytes parsed at once. A network read is never larger, but a body in memory is one piece. */
 const PIECE = 64 * 1024
 
 function* pieces(bytes: Uint8Array | undefined): Generator<Uint8Array | undefined, void, undefined> {
@@ -98,12 +99,12 @@ function* pieces(bytes: Uint8Array | undefined): Generator<Uint8Array | undefine
 
 function* parsed<Chunk>(events: readonly EventSourceMessage[], last: boolean): Generator<Chunk, void, undefined> {
   for (const event of events) {
-    // What a client says of its chunks is what it expects of the events.
+    // The chunk type is the one the client declares for its events.
     if (!isHeartbeat(event)) yield parseEvent(event, last) as Chunk
   }
 }
 
-/** The body, if it holds Server-Sent Events that can be read. */
+/** The body, if it contains Server-Sent Events that can be read. */
 function bodyOf(response: Response | undefined): ReadableStream<Uint8Array> | undefined {
   if (response?.headers.get('content-type')?.startsWith('application/vnd.amazon.eventstream')) return undefined
   return response?.body instanceof ReadableStream ? response.body : undefined

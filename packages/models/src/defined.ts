@@ -1,6 +1,6 @@
 type Given<Members> = { [Name in keyof Members]?: NonNullable<Members[Name]> }
 
-/** The members that have a value: what is `undefined` or `null` is left out. */
+/** Removes members that are `undefined` or `null`. */
 export function defined<Members extends object>(members: Members): Given<Members> {
   const given: Given<Members> = {}
   for (const name in members) {

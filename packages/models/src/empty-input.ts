@@ -1,4 +1,4 @@
-/** Whether these arguments are none: nothing, or an object with nothing in it, which may stand for what is still to come (qC13). */
+/** Whether the arguments are empty or an empty object, which may be a placeholder for arguments that follow (qC13). */
 export function isEmptyInput(text: string): boolean {
   return /^\s*(\{\s*\})?\s*$/.test(text)
 }

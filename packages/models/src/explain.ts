@@ -1,4 +1,6 @@
-/** What the errors of the official clients mean, whichever copy of them is installed. */
+/**
+ * Turns the errors of the official clients into the data of a `ModelError`, whichever copy of a client is installed.
+ */
 
 import type { Explain, ModelErrorData, ReadChunk } from '@meanwhile/core'
 import { AgentError, messageOf } from '@meanwhile/core'
@@ -10,7 +12,7 @@ import { RestartedError } from './single-response.ts'
 
 type Explanation = ModelErrorData & { readonly message: string }
 
-/** An error the provider sent as an ordinary event of its stream, in the form the official clients give to theirs. */
+/** An error that the provider sent as a normal event of its stream, in the shape of the official clients' errors. */
 export class StreamedError extends Error {
   override readonly name = 'StreamedError'
   readonly status: undefined
@@ -23,27 +25,27 @@ export class StreamedError extends Error {
   }
 }
 
-/** An event of a stream that is not what its wire has there; or, if the stream ended in the middle of it, is not whole. */
+/** An event of a stream that does not match its wire; or, if the stream ended inside it, an incomplete event. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
   readonly cut: boolean
-  /** What came instead, where that is known. */
+  /** The text received instead, if it is known. */
   readonly said: string | undefined
 
   constructor({ cut = false, said, cause }: Partial<Pick<UnreadableError, 'cut' | 'said' | 'cause'>> = {}) {
-    const message = cut ? 'the response was cut off: its stream ended inside an event' : 'an event could not be read'
+    const message = cut ? 'the response was truncated: its stream ended inside an event' : 'an event could not be read'
     super(message, cause === undefined ? undefined : { cause })
     this.cut = cut
     this.said = said
   }
 }
 
-/** What a stream says of a call is not what it said before: nobody can tell which of the two is meant. */
+/** Events of one stream contradict each other about a call, and it cannot be decided which is right. */
 export class ContradictionError extends Error {
   override readonly name = 'ContradictionError'
 }
 
-/** The same reader; what is not where the wire has it is an {@link UnreadableError}. */
+/** Returns the same reader, which throws {@link UnreadableError} if a chunk lacks a member that its wire requires. */
 export function readSafely<Chunk>(read: ReadChunk<Chunk>): ReadChunk<Chunk> {
   return (chunk, to) => {
     try {
@@ -55,9 +57,13 @@ export function readSafely<Chunk>(read: ReadChunk<Chunk>): ReadChunk<Chunk> {
 }
 
 /**
- * An HTTP error is retryable by its status (408, 409, 429, 5xx) unless `x-should-retry` says otherwise, an error inside a stream
- * by the status its own code stands for (qT8, qT9, qT10), and a connection that broke, fell silent (qT7), said what nobody can read,
- * contradicted itself or began a second response (qT14) always. Errors of core pass as they are.
+ * Which errors are retryable:
+ * - HTTP errors by their status (408, 409, 429, 5xx), unless `x-should-retry` decides otherwise;
+ * - errors inside a stream by the status that their code stands for (qT8, qT9, qT10);
+ * - always: a connection that failed or was silent too long (qT7), an unreadable event, a contradiction, a second
+ *   response (qT14).
+ *
+ * Core's own errors are passed on unchanged.
  */
 export const explain: Explain = (thrown) => {
   if (thrown instanceof AgentError) return undefined
@@ -75,7 +81,7 @@ export const explain: Explain = (thrown) => {
   return explanation(thrown, 'unknown', false)
 }
 
-/** The clients' error classes, by their form: `instanceof` would ask for one copy of one version. */
+/** The clients' error classes are recognized by their shape; `instanceof` would require one copy of one version. */
 interface ApiError extends Error {
   readonly status: number | undefined
   readonly error: unknown
@@ -99,14 +105,14 @@ function ofStatus(thrown: ApiError, status: number): Explanation {
   }
 }
 
-/** A body that is no JSON stands in the message of the clients, behind its status. */
+/** If the body is not JSON, the clients put it into the message, after the status. */
 function textOf({ message }: ApiError, status: number): string | undefined {
   const text = message.startsWith(`${status} `) ? message.slice(`${status} `.length) : ''
   return text === '' || text === 'status code (no body)' ? undefined : text
 }
 
 function ofStream(thrown: ApiError): Explanation {
-  // A connection that failed has no body; one that timed out, or that the client gave up, neither.
+  // Without a body, the connection failed, timed out, or was given up by the client.
   if (thrown.error === undefined) return ofConnection(thrown)
   const { code, type, message } = bodyOf(thrown)
   const status = statusOf(code) ?? statusOf(type)
@@ -115,7 +121,7 @@ function ofStream(thrown: ApiError): Explanation {
   return { ...told, ...defined({ message, status }), data: thrown.error }
 }
 
-/** The clients say `Connection error.` and `fetch` says `fetch failed`: what failed is in their causes. */
+/** The clients' message is `Connection error.` and that of `fetch` is `fetch failed`; the reason is in their causes. */
 function ofConnection(thrown: unknown): Explanation {
   const told = explanation(thrown, 'connection', true)
   const root = rootOf(thrown)
@@ -123,7 +129,7 @@ function ofConnection(thrown: unknown): Explanation {
   return { ...told, message: `${told.message.replace(/\.$/, '')}: ${root}` }
 }
 
-/** What the innermost cause says that says more than its name. */
+/** The message of the innermost cause that is more than its name. */
 function rootOf(thrown: unknown): string {
   let root = ''
   let cause = thrown
@@ -145,10 +151,10 @@ interface ErrorBody {
   readonly message?: string
 }
 
-/** OpenAI's client has unwrapped the body's `error`, Anthropic's has not. */
+/** OpenAI's client unwraps the body's `error`, Anthropic's does not. */
 function bodyOf({ error }: ApiError): ErrorBody {
   const body = isRecord(error) && isRecord(error.error) ? error.error : error
-  // A sentence, and no more (qT11).
+  // The error is only a sentence (qT11).
   if (!isRecord(body)) return defined({ message: wordOf(body) })
   return defined({
     code: codeOf(body.code),
@@ -157,7 +163,7 @@ function bodyOf({ error }: ApiError): ErrorBody {
   })
 }
 
-/** Cut, because no real code is longer; the data has all of it. */
+/** Cut, because real codes are shorter. `data` contains everything. */
 function codeOf(value: unknown): string | undefined {
   return wordOf(value)?.slice(0, LONGEST_CODE)
 }
@@ -168,10 +174,10 @@ function wordOf(value: unknown): string | undefined {
   return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined
 }
 
-/** Causes may go round in a circle. */
+/** Causes may be circular. */
 const MAX_CAUSES = 5
 
-/** What the codes of errors inside a stream would have been as a status. */
+/** The HTTP status for each error code that occurs inside a stream. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   invalid_prompt: 400,
@@ -195,13 +201,13 @@ function statusOf(code: string | undefined): number | undefined {
   return Object.hasOwn(STATUS_OF_CODE, code) ? STATUS_OF_CODE[code] : undefined
 }
 
-/** An account without credit answers 429 as well, but waiting does not fill it. */
+/** An account without credit also gets 429, but waiting does not help. */
 function isRetryable(status: number, code: string | undefined): boolean {
   if (code === 'insufficient_quota') return false
   return status === 408 || status === 409 || status === 429 || status >= 500
 }
 
-/** In ms, from `retry-after-ms` or from `retry-after` in seconds or as a date. */
+/** In milliseconds; from `retry-after-ms`, or from `retry-after` in seconds or as a date. */
 function retryAfter(headers: ApiError['headers']): number | undefined {
   const ms = Number.parseFloat(headers?.get('retry-after-ms') ?? '')
   if (!Number.isNaN(ms)) return Math.max(0, ms)
@@ -210,12 +216,12 @@ function retryAfter(headers: ApiError['headers']): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, Math.round(wait))
 }
 
-/** System and undici codes: `ECONNRESET`, `EPIPE`, `UND_ERR_SOCKET` … */
+/** Codes of the system and of undici: `ECONNRESET`, `EPIPE`, `UND_ERR_SOCKET` … */
 const TRANSPORT_CODE = /^(E[A-Z]+|UND_ERR_[A-Z_]+|HPE_[A-Z_]+)$/
-/** What fetch throws where it gives no cause, in Node and in browsers. */
+/** Messages of fetch errors without a cause, in Node and in browsers. */
 const TRANSPORT_MESSAGE = /^(fetch failed|terminated|failed to fetch|network error|load failed)$/i
 
-/** A socket that broke while the body was read: undici puts its code on the cause, other runtimes on the error. */
+/** A socket that failed while the body was read: undici puts its code on the cause, other runtimes on the error. */
 function isTransportError(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
   if (thrown instanceof TypeError && (thrown.cause instanceof Error || TRANSPORT_MESSAGE.test(thrown.message)))

@@ -9,15 +9,15 @@ import { chat, claude, responses, type TestWire } from '../test/wires.ts'
 import { aiSdk } from './ai-sdk.ts'
 
 const refused: readonly [TestWire, Pick<FilePart, 'mediaType' | 'data'>, string][] = [
-  [chat, { mediaType: 'video/mp4', data: 'AAAA' }, 'OpenAI Chat takes no file of type video/mp4'],
+  [chat, { mediaType: 'video/mp4', data: 'AAAA' }, 'OpenAI Chat does not support files of type video/mp4'],
   [
     chat,
     { mediaType: 'application/pdf', data: { url: 'https://example.com/a.pdf' } },
-    'OpenAI Chat takes no file of type application/pdf given as a URL',
+    'OpenAI Chat does not support files of type application/pdf given as a URL',
   ],
-  [responses, { mediaType: 'audio/wav', data: 'AAAA' }, 'OpenAI Responses takes no file of type audio/wav'],
-  [claude, { mediaType: 'image/bmp', data: 'AAAA' }, 'Anthropic Messages takes no file of type image/bmp'],
-  [claude, { mediaType: 'audio/wav', data: 'AAAA' }, 'Anthropic Messages takes no file of type audio/wav'],
+  [responses, { mediaType: 'audio/wav', data: 'AAAA' }, 'OpenAI Responses does not support files of type audio/wav'],
+  [claude, { mediaType: 'image/bmp', data: 'AAAA' }, 'Anthropic Messages does not support files of type image/bmp'],
+  [claude, { mediaType: 'audio/wav', data: 'AAAA' }, 'Anthropic Messages does not support files of type audio/wav'],
 ]
 
 test.each(refused)('a file the wire cannot carry is refused, never dropped: %#', async (wire, file, message) => {

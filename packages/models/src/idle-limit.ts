@@ -1,37 +1,37 @@
-/** How long a provider may say nothing. */
+/** Limits how long a provider may be silent. */
 
 export class IdleError extends Error {
   override readonly name = 'IdleError'
 
   constructor(limit: number) {
-    super(`the provider said nothing for ${limit} ms`)
+    super(`the provider sent nothing for ${limit} ms`)
   }
 }
 
-/** Five minutes: models that reason out of sight may well say nothing for two. */
+/** Five minutes, because models may reason for two minutes without output. */
 export const IDLE_TIMEOUT = 300_000
 
 /**
- * How long a stream may outlast its protocol, in ms. It is read to its end, so that its connection can be used again; but some hosts
- * leave it open (qT13).
+ * How long a stream may continue after its protocol has ended, in milliseconds. It is read to its end, so that its
+ * connection can be reused; but some hosts leave it open (qT13).
  */
 const LINGER = 500
 
-/** The longest time a timer takes. */
+/** The longest delay of a timer. */
 const LONGEST = 2 ** 31 - 1
 
 /**
- * Calls `end` when so many ms, `Infinity` for none, were spent waiting and nothing was {@link said}. The time between one wait and
- * the next is the reader's own.
+ * Calls `end` when the reader has waited this many milliseconds in total since the last {@link said}; `Infinity` for no
+ * limit. Time between two waits does not count.
  */
 export class IdleLimit {
   readonly #limit: number
   readonly #end: (error: IdleError) => void
-  /** Whether the protocol has ended: what still happens to the stream does not matter. */
+  /** Whether the protocol has ended: errors of the stream no longer matter. */
   isOver = false
   #left: number
   #since: number | undefined
-  // One that stays, and looks when it is due: setting one for each read would cost more than the reading.
+  // One timer that checks again when it fires: setting one for each read would cost more than the reading.
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(limit: number, end: (error: IdleError) => void) {
@@ -43,7 +43,7 @@ export class IdleLimit {
     this.#left = this.#limit
   }
 
-  /** The protocol has ended: the stream gets half a second more, whatever still comes. */
+  /** The protocol has ended: the stream gets at most half a second more. */
   over(): void {
     this.isOver = true
     clearTimeout(this.#timer)
@@ -51,7 +51,7 @@ export class IdleLimit {
     this.#timer = setTimeout(() => this.#end(new IdleError(limit)), limit)
   }
 
-  /** Somebody waits, until {@link came}. */
+  /** The reader waits until {@link came} is called. */
   waits(): void {
     this.#since = performance.now()
     this.#timer ??= setTimeout(this.#look, Math.max(0, this.#left))
@@ -78,7 +78,10 @@ export class IdleLimit {
 
 type Read<T> = { readonly done: false; readonly value: T } | { readonly done: true; readonly value?: T | undefined }
 
-/** Reads the stream, each time within the limit. Of itself not every stream heeds the signal it was asked for with. */
+/**
+ * Returns a function that reads the stream within the limit. It also reacts to the signal, which not every stream does
+ * itself.
+ */
 export function readsWithin<T>(
   idle: IdleLimit,
   stream: ReadableStream<T>,

@@ -1,4 +1,4 @@
-/** Whether members can be read of this: of what comes from outside nothing is known. */
+/** Whether members can be read from this value; for values from outside. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }

@@ -1,4 +1,4 @@
-/** What the blocks of an answer may be and bring, as Anthropic's Messages API has it, that of its beta included. */
+/** The content blocks and deltas of Anthropic's Messages API, including those of its beta. */
 
 import type Anthropic from '@anthropic-ai/sdk'
 
@@ -8,7 +8,10 @@ export type OwnCall = Anthropic.ToolUseBlock
 export type ProviderCall = Anthropic.ServerToolUseBlock
 export type ProviderResult = Extract<Content, { tool_use_id: string }>
 
-/** Blocks that say nothing to us and go back as they came; most are the beta's. `fallback`: a further model goes on from here. */
+/**
+ * Blocks that are not interpreted and are sent back unchanged; most belong to the beta. `fallback`: another model
+ * continues from here.
+ */
 export interface OpaqueContent {
   readonly type: 'compaction' | 'container_upload' | 'fallback' | 'mcp_tool_listing'
   readonly to?: { readonly model?: string }

@@ -1,4 +1,4 @@
-/** What is asked, as Anthropic's Messages API has it. */
+/** Converts a model request to a request of Anthropic's Messages API. */
 
 import type Anthropic from '@anthropic-ai/sdk'
 import type {
@@ -20,8 +20,8 @@ type Block = Anthropic.ContentBlockParam
 type ContentBlock = Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.DocumentBlockParam
 
 /**
- * The wire has `maxTokens`, `temperature`, `topP`, `topK`, `stopSequences` and `parallelToolCalls` of the settings;
- * `providerOptions` of the provider are put into the body last.
+ * The wire supports the settings `maxTokens`, `temperature`, `topP`, `topK`, `stopSequences` and `parallelToolCalls`;
+ * `providerOptions` of the provider are added to the body last.
  */
 export function messagesRequest(model: string, provider: string, maxTokens: number, request: ModelRequest): Body {
   const { settings, instructions } = request
@@ -43,7 +43,7 @@ export function messagesRequest(model: string, provider: string, maxTokens: numb
   }
 }
 
-/** Neighbours of one role are one message: the results of a step belong together, and before what the user adds. */
+/** Consecutive messages of one role become one: the results of a step belong together, before the user's message. */
 export function messageParams(messages: readonly Message[], provider: string): Anthropic.MessageParam[] {
   const params: { role: 'user' | 'assistant'; content: Block[] }[] = []
   for (const message of messages) {
@@ -56,7 +56,7 @@ export function messageParams(messages: readonly Message[], provider: string): A
   return params
 }
 
-/** Beside what else the user puts there. */
+/** Keeps the user's other members of `output_config`. */
 function formatOf({ output, settings }: ModelRequest, provider: string): Partial<Body> {
   const schema = output && strictSchema(output.schema)?.schema
   if (!schema) return {}
@@ -82,7 +82,7 @@ function choiceOf({ toolChoice, settings }: ModelRequest): Anthropic.ToolChoice 
     settings.parallelToolCalls === undefined ? {} : { disable_parallel_tool_use: !settings.parallelToolCalls }
   if (toolChoice === 'required') return { type: 'any', ...single }
   if (toolChoice !== 'auto') return { type: 'tool', name: toolChoice.tool, ...single }
-  // `auto` is what the wire does by itself.
+  // `auto` is the wire's default.
   return settings.parallelToolCalls === undefined ? undefined : { type: 'auto', ...single }
 }
 
@@ -95,7 +95,7 @@ function blocksOf(message: Message, provider: string): Block[] {
   return contentBlocks(typeof content === 'string' ? [{ type: 'text', text: content }] : content, provider)
 }
 
-/** Where a further model went on, the API takes back no thoughts and open calls of the one before it: qA11. */
+/** If another model continued, the API rejects the reasoning and the open calls of the previous one (qA11). */
 function standing(content: readonly AssistantPart[], provider: string): readonly AssistantPart[] {
   const last = content.findLastIndex((part) => blockOf(part, provider)?.type === 'fallback')
   return content.filter((part, i) => {
@@ -116,27 +116,27 @@ function assistantBlock(part: AssistantPart, provider: string): Block[] {
     if (part.providerResult !== undefined) return providerBlocks(part, own)
     return [{ ...own, type: 'tool_use', id: part.id, name: nameOf(part), input: inputOf(part) }]
   }
-  // Of no meaning here, or a result whose call stands in an earlier message.
+  // A block that is not interpreted, or a result whose call is in an earlier message.
   if (isRecord(own.block)) return [opaque(own.block)]
   if (typeof own.data === 'string') return [{ type: 'redacted_thinking', data: own.data }]
-  // Unsigned reasoning is not Anthropic's, or was cut off: the API takes none of it back.
+  // Reasoning without a signature is not Anthropic's, or was truncated: the API rejects it.
   if (typeof own.signature !== 'string') return []
   return [{ type: 'thinking', thinking: part.text, signature: own.signature }]
 }
 
-/** A call that this provider ran itself, and its result if there was one: as they came. */
+/** A call that this provider ran itself, and its result if it has one, unchanged. */
 function providerBlocks(call: ToolCall, own: Readonly<Record<string, unknown>>): Block[] {
   if (typeof own.type !== 'string') return []
   const block = { ...own, id: call.id, name: call.name, input: inputOf(call) }
   return isRecord(call.providerResult) ? [opaque(block), opaque(call.providerResult)] : [opaque(block)]
 }
 
-/** What came from this wire may go to it. */
+/** A block that came from this wire is valid for it. */
 function opaque(block: object): Block {
   return block as Block
 }
 
-/** The wire wants an object: what is none, arguments that were not JSON among it, goes back as `{ arguments: … }`. */
+/** The wire requires an object: any other value, such as arguments that are not JSON, is sent as `{ arguments: … }`. */
 function inputOf({ input }: ToolCall): object {
   return isRecord(input) && !Array.isArray(input) ? input : { arguments: input }
 }
@@ -151,7 +151,7 @@ function resultBlock(message: ToolMessage, provider: string): Anthropic.ToolResu
   }
 }
 
-/** Empty text is left out: the API refuses it. */
+/** Empty text is omitted, because the API rejects it. */
 function contentBlocks(content: readonly ContentPart[], provider: string): ContentBlock[] {
   return content.flatMap((part): ContentBlock[] => {
     const own = metadataFor(provider, part)

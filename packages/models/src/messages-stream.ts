@@ -1,4 +1,4 @@
-/** What is answered, as Anthropic's Messages API streams it. */
+/** Converts the stream of Anthropic's Messages API to model events. */
 
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Assembler, FinishReason, Label, ReadChunk } from '@meanwhile/core'
@@ -18,35 +18,37 @@ import {
 import { type Counts, usageOf } from './messages-usage.ts'
 import { singleResponse } from './single-response.ts'
 
-/** A block of the answer. What has its label is one part, or one call. */
+/** A block of the response. Events with its label belong to one part or one call. */
 interface Block {
   readonly label: number
   readonly id: string | undefined
-  /** Of a call. */
+  /** Only for a call. */
   readonly name: string | undefined
   isOver?: boolean
-  /** Of a call: the input its start brought, a placeholder if a piece of it follows (qA2, qA3). */
+  /** Only for a call: the input in its start event, which is a placeholder if deltas follow (qA2, qA3). */
   input?: unknown
-  /** Whether anything was said of the input. */
+  /** Whether any input has arrived. */
   told?: boolean
   citations?: object[]
   opaque?: object
 }
 
 /**
- * A call is sealed by its block's stop, unless nothing was said of its input: an answer that is cut off stops its last block as well,
- * and gateways stop blocks too soon (qA10). The response ends with `message_stop` and nothing before it (qA7).
+ * A call is sealed by its block's stop event, unless no input arrived: a truncated response also stops its last block,
+ * and gateways stop blocks too soon (qA10). Only `message_stop` ends the response (qA7).
  */
 export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessageStreamEvent> {
   let begun = 0
   const blocks = new Map<number, Block>()
   const ours: Label[] = []
-  // The calls that the provider runs, by their ids; they are sealed with their results, which are blocks of their own (G16).
+  // The calls that the provider runs, by id. They are sealed with their results, which are separate blocks (G16).
   const running = new Map<string, Label>()
   let counts: Counts = {}
   let stopReason: string | undefined
 
-  /** A start begins a new block, also at an index that another had (qA9), unless the same call starts again (qA14). */
+  /**
+   * A start event begins a new block, even at an index that is in use (qA9), unless the same call starts again (qA14).
+   */
   function begin(index: number, id?: string, name?: string): Block {
     const known = blocks.get(index)
     if (id && known?.id === id && known.name === name) return known
@@ -55,7 +57,10 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     return block
   }
 
-  /** Of a call that starts under another name at the place of one that is open, nobody can tell whether it is the same (qA15). */
+  /**
+   * Throws if a call starts with another name in place of an open one, because it cannot be decided whether it is the
+   * same call (qA15).
+   */
   function checkStart(index: number, { name }: OwnCall, to: Assembler): void {
     const open = blocks.get(index)
     if (!open || open.isOver || !('input' in open) || open.name === name) return
@@ -95,7 +100,7 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
 
   function end(block: Block, result: ProviderResult, to: Assembler): void {
     const call = running.get(result.tool_use_id)
-    // The call stands in an earlier message (`pause_turn`): the block goes back as it is.
+    // The call is in an earlier message (`pause_turn`): the block is sent back unchanged.
     if (call === undefined) keep(block, result, to)
     else {
       to.call(call, { providerResult: result })
@@ -103,7 +108,7 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     }
   }
 
-  /** What the model that declined wanted to call is not to be called, sealed or not (qA11). */
+  /** The calls of the model that declined must not run, sealed or not (qA11). */
   function takeOver({ to: next }: OpaqueContent, to: Assembler): void {
     for (const label of ours) to.call(label, { providerResult: null })
     to.response(defined({ model: next?.model }))
@@ -187,7 +192,7 @@ export function isLastEvent({ type }: Anthropic.RawMessageStreamEvent): boolean 
   return type === 'message_stop'
 }
 
-/** `ping` is in no list of the client's events. */
+/** `ping` is missing in the client's list of events. */
 export function isSilentEvent(event: Anthropic.RawMessageStreamEvent | { readonly type: 'ping' }): boolean {
   if (event.type !== 'content_block_delta') return event.type === 'ping'
   return event.delta.type === 'text_delta' && event.delta.text === ''

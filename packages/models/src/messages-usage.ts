@@ -1,21 +1,21 @@
-/** Tokens, as Anthropic's Messages API counts them. */
+/** Converts the token counts of Anthropic's Messages API. */
 
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Usage } from '@meanwhile/core'
 import { defined } from './defined.ts'
 
-/** What is read of a usage; `iterations` are the beta's. */
+/** The members that are read from a usage; `iterations` belong to the beta. */
 export type Counts = Partial<Anthropic.MessageDeltaUsage> & { readonly iterations?: readonly Iteration[] | null }
 
 type Tokens = Pick<Counts, 'input_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens' | 'output_tokens'>
 
-/** One sampling of those that made the answer. */
+/** One of the samplings that produced the response. */
 interface Iteration extends Tokens {
   readonly type: string
   readonly model?: string | null
 }
 
-/** All that the answer took. The wire counts cached input apart; the vocabulary counts it in. */
+/** All tokens that the response took. The wire counts cached input separately; core's usage includes it. */
 export function usageOf(counts: Counts): Usage {
   const all = [counts, ...leftOut(counts.iterations ?? [])]
   const input = sum(all, 'input_tokens')
@@ -31,8 +31,9 @@ export function usageOf(counts: Counts): Usage {
 }
 
 /**
- * What the figures of the response do not hold: they are those of the model that answered, all its iterations together, without
- * compactions, advisors, and models that declined before it. These have a name of their own, once another one has answered.
+ * The iterations that the response's own counts do not include: compactions, advisors, and models that declined. (The
+ * counts are the sum over the model that answered.) Models that declined can be recognized by their names once another
+ * model has answered.
  */
 function leftOut(iterations: readonly Iteration[]): readonly Iteration[] {
   const answered = iterations.find(({ type }) => type === 'fallback_message')?.model
@@ -42,7 +43,7 @@ function leftOut(iterations: readonly Iteration[]): readonly Iteration[] {
   })
 }
 
-/** Of figures that nobody reported there is none. */
+/** `undefined` if no count was reported. */
 function sum(all: readonly Tokens[], name: keyof Tokens): number | undefined {
   const figures = all.map((tokens) => tokens[name]).filter((figure) => typeof figure === 'number')
   return figures.length > 0 ? figures.reduce((total, figure) => total + figure, 0) : undefined

@@ -1,4 +1,4 @@
-/** Anthropic's Messages API, for a loop that asks with its own client. */
+/** The wire of Anthropic's Messages API, for a loop that uses its own client. */
 
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Wire } from '@meanwhile/core'
@@ -7,7 +7,7 @@ import { messageParams } from './messages-request.ts'
 import { messagesReader } from './messages-stream.ts'
 import { providerOf, type WireOptions } from './wire-options.ts'
 
-/** Reads the events of `client.messages.create({ stream: true })`. `provider`: as that of `anthropic`. */
+/** Reads the events of `client.messages.create({ stream: true })`. `provider`: as in `anthropic`. */
 export function messagesWire(options: WireOptions = {}): Wire<Anthropic.RawMessageStreamEvent, Anthropic.MessageParam> {
   const provider = providerOf('messagesWire', options, 'anthropic')
   return {

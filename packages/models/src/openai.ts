@@ -1,4 +1,4 @@
-/** OpenAI's models, and those of every host that speaks one of OpenAI's two wires. */
+/** The adapter for OpenAI's models, and for all hosts that are compatible with one of OpenAI's two wires. */
 
 import {
   type AssistantMessage,
@@ -23,33 +23,33 @@ export { chatWire } from './chat-wire.ts'
 export { responsesWire } from './responses-wire.ts'
 
 export interface OpenAIOptions {
-  /** Made by you with the official library: it has the keys, the base URL, headers and time limits. */
+  /** The client of the official library, created by you: it has the key, the base URL, headers and timeouts. */
   readonly client: OpenAIClient
   readonly model: string
-  /** Responses by default; most other hosts speak Chat Completions alone. */
+  /** Default `responses`. Most other hosts support only Chat Completions (`chat`). */
   readonly api?: 'responses' | 'chat'
   /**
-   * Who answers, as `gen_ai.provider.name` has it: `openai` by default, `azure.ai.openai`, `deepseek` … It is also the key under
-   * which `providerOptions` and provider metadata belong to this model.
+   * The provider, by its `gen_ai.provider.name`: `openai` by default, `azure.ai.openai`, `deepseek` … Also the key of
+   * this model's `providerOptions` and provider metadata.
    */
   readonly provider?: string
   /**
-   * How long a stream that has begun may say nothing, in ms, before it is ended with the retryable `ModelError` `idle_timeout`:
-   * comments, pings and empty deltas are nothing. Until it begins the client's own time limit holds. Default 300,000, because models
-   * may reason unseen for minutes; `Infinity` for none.
+   * How long a stream that has begun may be silent, in milliseconds, before it ends with the retryable `ModelError`
+   * `idle_timeout`. Comments, pings and empty deltas do not count. Until the stream begins, the client's own timeout
+   * applies. Default 300,000, because models may reason for minutes without output; `Infinity` for no limit.
    */
   readonly idleTimeout?: number
   /**
-   * Whether the model takes a JSON Schema as its response format. Default: what is known of OpenAI's own models, and `false` with any
-   * other `provider`. Where it does not, an agent's `output` comes through a call.
+   * Whether the model accepts a JSON Schema as its response format. Default: known values for OpenAI's own models, and
+   * `false` with any other `provider`. If it does not, an agent's `output` is returned through a call.
    */
   readonly structuredOutput?: boolean
 }
 
-/** OpenAI's models that take no JSON Schema as their response format. */
+/** OpenAI's models that accept no JSON Schema as their response format. */
 const NO_SCHEMA = /^(gpt-3|gpt-4(-|$)|gpt-4o-2024-05-13|chatgpt|o1-(mini|preview))/
 
-/** The part of the official client that is used: an `OpenAI`, an `AzureOpenAI`, of any 6.x or 7.x. */
+/** The part of the official client that is used: an `OpenAI` or `AzureOpenAI` of any version 6 or 7. */
 export interface OpenAIClient {
   readonly baseURL: string
   readonly chat: {
@@ -69,9 +69,9 @@ export interface OpenAIClient {
 }
 
 /**
- * A model that is asked through OpenAI's official client.
+ * Returns a model that is called through OpenAI's official client.
  *
- * @throws {ConfigError} An option is missing, or cannot work.
+ * @throws {ConfigError} An option is missing or invalid.
  */
 export function openai(options: OpenAIOptions): Model {
   const api = options?.api ?? 'responses'

@@ -1,4 +1,4 @@
-/** The schema of an output as wires take it that hold the model to it token by token: less of JSON Schema than there is. */
+/** Converts the schema of an output to the subset of JSON Schema that wires can enforce token by token. */
 
 import type { OutputFormat } from '@meanwhile/core'
 import { isRecord } from './is-record.ts'
@@ -7,15 +7,15 @@ export type JsonSchema = OutputFormat['schema']
 
 interface StrictSchema {
   readonly schema: { [key: string]: unknown }
-  /** Properties that need not be there. */
+  /** The number of optional properties. */
   readonly optional: number
-  /** Whether it refers to parts of itself, which may be recursion. */
+  /** Whether it contains references to its own parts, which may be recursive. */
   readonly refers: boolean
 }
 
 /**
- * Every object closed; bounds of values said in descriptions, as core checks them anyway. Nothing for a schema that wants what
- * cannot be said so: objects with any keys, values of any kind.
+ * Closes every object and moves bounds of values into descriptions; core checks them anyway. `undefined` for a schema
+ * that cannot be converted: objects with arbitrary keys, values of any type.
  */
 export function strictSchema(schema: JsonSchema): StrictSchema | undefined {
   const found = { optional: 0, refers: false }
@@ -23,7 +23,10 @@ export function strictSchema(schema: JsonSchema): StrictSchema | undefined {
   return strict && { schema: strict, ...found }
 }
 
-/** As OpenAI has it. Where it cannot be strict the schema is sent as it is, and the model does what it can. */
+/**
+ * The format of OpenAI's wires. A schema that cannot be strict is sent unchanged, and the model is not forced to match
+ * it.
+ */
 export function jsonSchemaFormat({ name, schema }: OutputFormat): JsonSchemaFormat {
   const found = strictSchema(schema)
   return found?.optional === 0 ? { name, schema: found.schema, strict: true } : { name, schema, strict: false }
@@ -44,7 +47,7 @@ type Strict = { [key: string]: unknown }
 
 const SHAPES = ['type', 'enum', 'const', 'anyOf']
 
-/** What bounds a value without changing its shape. */
+/** Keywords that limit a value without changing its shape. */
 const BOUNDS =
   /^(minimum|maximum|exclusiveM(in|ax)imum|multipleOf|(min|max)(Length|Items)|uniqueItems|pattern|format|default|examples|content(Encoding|MediaType))$/
 
@@ -72,7 +75,7 @@ function strictly(schema: unknown, found: Found): Strict | undefined {
   return [strict.type].flat().includes('object') ? closed(strict, found) : strict
 }
 
-/** One keyword; nothing for what these wires do not know. */
+/** Converts one keyword; `undefined` for those that the wires do not support. */
 function strictMember(key: string, value: unknown, found: Found): Strict | undefined {
   switch (key) {
     case 'type':

@@ -1,11 +1,13 @@
-/** Calls that come wrapped into one named `parallel`, a tool that OpenAI's models know of and nobody has declared (qC37). */
+/**
+ * Unwraps calls inside a call of `parallel`, a tool that OpenAI's models use although nobody has declared it (qC37).
+ */
 
 import type { CallPiece, NestedCall, ToolDefinition } from '@meanwhile/core'
 import { isRecord } from './is-record.ts'
 
 /**
- * What a call of this name may stand for. A call `parallel` stands for those it wraps if no tool of that name is declared and all
- * of theirs are; otherwise it is a call like any other.
+ * Returns how calls of a name are unwrapped. A call of `parallel` is unwrapped if no tool of that name is declared and
+ * the tools of all inner calls are; otherwise it is an ordinary call.
  */
 export function parallelCalls(
   tools: readonly ToolDefinition[],

@@ -1,11 +1,13 @@
-/** The reasoning as OpenRouter, and hosts like it, tell of it in detail: signed or encrypted, and wanted back whole (qC41). */
+/**
+ * Collects reasoning in OpenRouter's detailed format, signed or encrypted, which must be sent back completely (qC41).
+ */
 
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
 
 type Detail = Readonly<Record<string, unknown>>
 
-/** The details of a response. They come in pieces. */
+/** The details of a response. They arrive in pieces. */
 export class ReasoningDetails {
   readonly #details: Detail[] = []
 
@@ -25,7 +27,7 @@ export class ReasoningDetails {
   }
 }
 
-/** What is encrypted comes whole. */
+/** Encrypted details arrive as a whole. */
 function goesOn(last: Detail, { type, index }: Detail): boolean {
   return last.type === type && last.index === index && (type === 'reasoning.text' || type === 'reasoning.summary')
 }

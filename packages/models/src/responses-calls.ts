@@ -1,4 +1,7 @@
-/** The function calls of a Responses stream: of what its items say of them, repeat and contradict, each call is told once. */
+/**
+ * Reads the function calls of a Responses stream. Its events may repeat or contradict each other; each call is reported
+ * once.
+ */
 
 import { type Assembler, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
 import { canonicalArguments } from './canonical-arguments.ts'
@@ -8,20 +11,20 @@ import type { FunctionCall, OutputItem } from './responses-content.ts'
 import { type Item, isOver, type OutputItems } from './responses-items.ts'
 import type { ToolNames } from './tool-names.ts'
 
-/** Calls with one call_id, of which none had ended when the next one began (qR16). */
+/** Calls with one call_id of which none had ended when the next one began (qR16). */
 interface Group {
-  /** Those of which nothing is shown yet, and what their items say. */
+  /** Calls that are not reported yet, and their items. */
   readonly waiting: Map<Item, FunctionCall>
-  /** The contents of those that are shown. */
+  /** The contents of the calls that were reported. */
   shown?: Set<string>
 }
 
-/** Tells of a call its name, its id, and what else its item says except its arguments. */
+/** Reports a call's name, id and everything else in its item except the arguments. */
 type Tell = (item: Item, carried: FunctionCall, to: Assembler) => void
 
 /**
- * A call is sealed by its own `done` or by its item's with status `completed`, whichever comes first (qR1, qR4), unless nothing was
- * said of its arguments: what was cut off may be over, too (qR8).
+ * A call is sealed by its own `done` event, or by that of its item with status `completed`, whichever comes first (qR1,
+ * qR4), unless no arguments arrived: a truncated call may have ended, too (qR8).
  */
 export class OutputCalls {
   readonly #items: OutputItems
@@ -44,7 +47,7 @@ export class OutputCalls {
   add(item: Item, delta: string, to: Assembler): void {
     if (!delta || item.isRepeated) return
     item.told = true
-    // What is longer need not be compared with anything; what comes after the end says nothing.
+    // Longer arguments need no comparison; what arrives after the end is ignored.
     if (!item.ended && item.text.length <= DEFAULT_INPUT_LIMITS.characters) item.text += delta
     if (!item.rival) to.call(item.label, { delta })
   }
@@ -54,7 +57,7 @@ export class OutputCalls {
     const isFirst = !item.ended || !item.told
     item.ended = true
     if (!text && !item.told) return
-    // What came in pieces stands against nothing (qR11).
+    // An empty input does not override the pieces (qR11).
     const whole = item.told && isEmptyInput(text) ? undefined : text
     item.told = true
     if (whole && isFirst) item.text = whole
@@ -62,7 +65,10 @@ export class OutputCalls {
     this.#settle(item, to)
   }
 
-  /** The item has come whole. Not every host says of a call that it is completed (qR9): then the end of the response seals it. */
+  /**
+   * The whole item has arrived. Not every host sets the status `completed` (qR9); then the end of the response seals
+   * the call.
+   */
   done(item: Item, carried: FunctionCall, to: Assembler): void {
     if (!this.#hasName(item, carried)) {
       throw new ContradictionError(`the call announced as ${item.name} ended as ${carried.name}`)
@@ -75,9 +81,9 @@ export class OutputCalls {
   }
 
   /**
-   * The end of the response repeats its calls. Those of which no event told are taken from there (qR10).
+   * The end of the response repeats its calls. Calls that no event contained are taken from there (qR10).
    *
-   * @throws {ContradictionError} It has another call where it should have one of these (qR17).
+   * @throws {ContradictionError} It contains another call in place of one of these (qR17).
    */
   complete(output: readonly OutputItem[], to: Assembler): void {
     const left = new Set(this.#items.calls.filter(({ isRepeated }) => !isRepeated))
@@ -95,7 +101,7 @@ export class OutputCalls {
     if (others.length > 0) this.#take(others, left, to)
   }
 
-  /** The response has ended: what waited is shown, or was the same call again. */
+  /** The response has ended: calls that waited are reported, or dropped as repetitions. */
   end(to: Assembler): void {
     for (const { item, given } of this.#items.untold) this.add(item, given, to)
     for (const [first, { waiting }] of this.#groups) {
@@ -109,7 +115,10 @@ export class OutputCalls {
     }
   }
 
-  /** Whether the finished item may be of this call. A name that is no tool's is another form of the first: gateways change them. */
+  /**
+   * Whether the finished item may be this call. A name that is not a tool's is a variant of the first: gateways change
+   * names.
+   */
   #hasName({ name = '' }: Item, carried: FunctionCall): boolean {
     return name === carried.name || !this.#names.has(name) || !this.#names.has(carried.name)
   }
@@ -120,7 +129,9 @@ export class OutputCalls {
     return canonicalArguments(known.text) === canonicalArguments(carried.arguments)
   }
 
-  /** Calls that the end has and that are not known by their ids: the same under other ids, again, or such as no event told of. */
+  /**
+   * Calls at the end of the response with unknown ids: repetitions under other ids, or calls that no event contained.
+   */
   #take(others: readonly FunctionCall[], left: Set<Item>, to: Assembler): void {
     const known = new Set(this.#items.calls.map(contentOf))
     const unrepeated = new Map<string, Item[]>()
@@ -148,7 +159,7 @@ export class OutputCalls {
     }
   }
 
-  /** Shows what waited for this call's end, or this call if it waited for its own. */
+  /** Reports the calls that waited for this call's end, or this call if it waited for its own. */
   #settle(item: Item, to: Assembler): void {
     const first = item.rival ?? item
     const group = this.#groups.get(first)
@@ -186,7 +197,7 @@ export class OutputCalls {
   }
 }
 
-/** Equal for calls that ask for the same. */
+/** Equal for calls with the same name and arguments. */
 function contentOf({ name = '', text }: Pick<Item, 'name' | 'text'>): string {
   return `${name}\n${canonicalArguments(text)}`
 }

@@ -1,4 +1,4 @@
-/** The items of an output that the client is to run, as OpenAI's Responses API has it. Core runs none of them. */
+/** The items of an output that the client must run, in OpenAI's Responses API. Core cannot run them. */
 
 import { ClientCallError } from './client-call-error.ts'
 import type { OutputItem } from './responses-content.ts'
@@ -13,22 +13,26 @@ const CLIENT_CALLS: ReadonlySet<string> = new Set<OutputItem['type']>([
   'tool_search_call',
 ])
 
-/** What xAI calls its own search of X, which has run when the call comes (qR14). */
+/** xAI's names for its own search of X, which has already run when the call arrives (qR14). */
 const X_SEARCH = /^x_((keyword|semantic|user)_search|thread_fetch)$/
 
 export class ClientCalls {
-  /** Types by ids: an item comes when it begins, when it is done, and with the end of the response. */
+  /** Types by id: an item arrives when it begins, when it is done, and with the end of the response. */
   readonly #calls = new Map<string, string>()
   readonly #ran = new Set<string>()
 
   add(item: OutputItem): void {
     const callId = 'call_id' in item ? item.call_id : undefined
     if (isClientCall(item)) this.#calls.set(callId || item.id || item.type, item.type)
-    // What else is of the same call is its result.
+    // Any other item with the same call id is its result.
     else if (callId) this.#ran.add(callId)
   }
 
-  /** @throws {ClientCallError} There was one. Those whose results the response has as well ran with the provider (qR14). */
+  /**
+   * Calls whose results are in the response as well were run by the provider (qR14).
+   *
+   * @throws {ClientCallError} The client must run a call.
+   */
   refuse(): void {
     for (const [id, type] of this.#calls) if (!this.#ran.has(id)) throw new ClientCallError(type)
   }

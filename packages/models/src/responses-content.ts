@@ -1,4 +1,4 @@
-/** What the items of an output may be, as OpenAI's Responses API has it, and what is read of them. */
+/** The output items of OpenAI's Responses API, and the members that are read. */
 
 import type OpenAI from 'openai'
 
@@ -6,7 +6,10 @@ export type OutputItem = OpenAI.Responses.ResponseOutputItem
 export type FunctionCall = OpenAI.Responses.ResponseFunctionToolCall
 export type ProviderCall = Extract<OutputItem, { type: keyof typeof PROVIDER_CALLS }>
 
-/** The items that are calls of the provider's own tools, and the names of these. Those that its client is to run are not here: see `ClientCalls`. */
+/**
+ * The items that are calls of the provider's own tools, with the names of these tools. For calls that the client must
+ * run, see `ClientCalls`.
+ */
 export const PROVIDER_CALLS = {
   web_search_call: 'web_search',
   file_search_call: 'file_search',
@@ -19,7 +22,7 @@ export function isProviderCall(item: OutputItem): item is ProviderCall {
   return Object.hasOwn(PROVIDER_CALLS, item.type)
 }
 
-/** What the item tells of the arguments. */
+/** The arguments in the item. */
 export function inputOf(item: ProviderCall): string {
   if (item.type === 'mcp_call') return item.arguments
   if (item.type === 'web_search_call') return JSON.stringify(item.action ?? {})
@@ -42,7 +45,10 @@ const OPAQUE: ReadonlySet<string> = new Set<OutputItem['type']>([
   'tool_search_output',
 ])
 
-/** Whether the item says nothing to us and goes back as it came. A search for tools that the client is to make is none of these. */
+/**
+ * Whether the item is not interpreted and is sent back unchanged. A tool search that the client must make is not one of
+ * these.
+ */
 export function isOpaque(item: { readonly type?: unknown; readonly execution?: unknown }): boolean {
   return typeof item.type === 'string' && OPAQUE.has(item.type) && item.execution !== 'client'
 }

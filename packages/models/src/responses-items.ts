@@ -1,9 +1,9 @@
-/** Which item of the output an event of a Responses stream is of. */
+/** Decides which output item an event of a Responses stream belongs to. */
 
 import type { Label } from '@meanwhile/core'
 import { canonicalArguments } from './canonical-arguments.ts'
 
-/** What is read of an item that an event carries, to know it by. */
+/** The members that identify an item in an event. */
 interface Carried {
   readonly type: string
   readonly id?: string | null | undefined
@@ -12,7 +12,7 @@ interface Carried {
   readonly arguments?: unknown
 }
 
-/** What an event says of the item it is of. */
+/** The members with which an event refers to its item. */
 interface Reference {
   readonly item_id?: string | null
   readonly output_index?: Place
@@ -21,44 +21,48 @@ interface Reference {
 type Place = number | null | undefined
 
 export interface Item {
-  /** What tells its part, or its call, from the others. */
+  /** Identifies its part or its call. */
   readonly label: Label
-  /** None if it was not announced. */
+  /** Missing if it was not announced. */
   type?: string
   callId?: string
   name?: string
-  /** Whether any of its text, or of its arguments, has come. */
+  /** Whether any of its text or arguments has arrived. */
   told: boolean
   /** Whether its arguments have ended. */
   ended: boolean
-  /** Whether it has come whole. */
+  /** Whether the whole item has arrived. */
   done: boolean
-  /** Of a call: its arguments, as far as they have come. */
+  /** Only for a call: its arguments so far. */
   text: string
-  /** The arguments it began with: nothing as a rule, and all of them where no others come (qR10). */
+  /** The arguments it began with: usually empty, but all of them if no others follow (qR10). */
   given?: string
-  /** A call that had not ended when this one, with the same call_id, began. Nothing of this one is shown until both have ended. */
+  /**
+   * A call with the same call_id that had not ended when this one began. This call is not reported until both have
+   * ended.
+   */
   rival?: Item | undefined
-  /** It was the same call as one that is shown. */
+  /** Whether it repeats a call that was reported. */
   isRepeated?: boolean
 }
 
 /**
- * An item is known by its own id or its call's, or else by its place in the output. Hosts send items without an id, ids that
- * change from event to event (qR3), one place for several items, or none at all (qR7), and one id for several calls (qR15).
+ * An item is identified by its own id or its call's id, or otherwise by its place in the output. Hosts send items
+ * without an id, ids that change from event to event (qR3), one place for several items or none at all (qR7), and one
+ * id for several calls (qR15).
  */
 export class OutputItems {
   readonly #all: Item[] = []
   readonly #byId = new Map<string, Item>()
   readonly #byPlace = new Map<number, Item>()
-  /** Calls that may not have ended, in their order. */
+  /** Calls that may not have ended, in order. */
   readonly #open = new Set<Item>()
 
   get none(): boolean {
     return this.#all.length === 0
   }
 
-  /** What began with arguments, and told none since. */
+  /** Calls that began with arguments and received none since. */
   get untold(): readonly { readonly item: Item; readonly given: string }[] {
     return this.#all.flatMap((item) => (!item.told && item.given ? [{ item, given: item.given }] : []))
   }
@@ -75,7 +79,7 @@ export class OutputItems {
     return this.#announce(known?.ended && this.#isAnother(known, place, carried) ? undefined : known, place, carried)
   }
 
-  /** The item that is carried whole, begun or not. */
+  /** The item that an event contains as a whole, begun or not. */
   whole(place: Place, carried: Carried): Item {
     const here = this.#at(place)
     const known = this.#named(carried, here) ?? (here && fits(here, carried) ? here : undefined)
@@ -84,28 +88,28 @@ export class OutputItems {
     return this.#announce(isOver && this.#isAnother(known, place, carried) ? undefined : known, place, carried)
   }
 
-  /** A call that no event before the end of the response has told of. */
+  /** A call that no event before the end of the response contained. */
   late(carried: Carried): Item {
     return this.#announce(undefined, undefined, carried)
   }
 
-  /** The item of this type that something is said of: the latest, if nothing is said of which. */
+  /** The item of this type that an event refers to; the latest one if the event has no reference. */
   of(type: string, { item_id: id, output_index: place }: Reference): Item {
     const here = this.#at(place)
     const known = this.#named({ type, id }) ?? this.#fitting(here, type)
-    // Two calls may share their item id as well (qR15).
+    // Two calls may also share their item id (qR15).
     if (known) return here && here.callId !== undefined && here.callId === known.callId ? here : known
     const latest = id || isPlace(place) ? undefined : this.#fitting(this.#all.at(-1), type)
     return latest ?? this.#add(place, id)
   }
 
-  /** The call whose arguments end: the first that is open, if nothing is said of which (qR7). */
+  /** The call whose arguments end; the first open one if the event has no reference (qR7). */
   ending(reference: Reference): Item {
     const isNamed = reference.item_id || isPlace(reference.output_index)
     return (isNamed ? undefined : this.#firstOpen()) ?? this.of('function_call', reference)
   }
 
-  /** The item that the end of the response carries once more, if an event has told of it. */
+  /** The item that the end of the response repeats, if an event contained it. */
   known(place: Place, carried: Carried): Item | undefined {
     return this.#named(carried, this.#at(place))
   }
@@ -118,7 +122,7 @@ export class OutputItems {
     return undefined
   }
 
-  /** If two calls share an id: the one that stands `here`, or else has the same item id, or else came last. */
+  /** If two calls share an id: the one at this place, otherwise the one with the same item id, otherwise the latest. */
   #named(carried: Carried, here?: Item): Item | undefined {
     if (here && carried.call_id && here.callId === carried.call_id) return here
     for (const id of [carried.id, carried.call_id]) {
@@ -128,13 +132,13 @@ export class OutputItems {
     return undefined
   }
 
-  /** Whether an event carries a new call, although a call with the same id is known and has ended (qR15). */
+  /** Whether an event contains a new call, although a call with the same id is known and has ended (qR15). */
   #isAnother({ callId, name }: Item, place: Place, carried: Carried): boolean {
     if (callId === undefined) return false
     return this.#isNew(place) || (!!name && !!carried.name && name !== carried.name)
   }
 
-  /** Whether only the call_id says that this is the known item: it has a place of its own, and not the same item id. */
+  /** Whether only the call_id matches the known item: it has a different place and a different item id. */
   #isElsewhere({ callId }: Item, place: Place, { type, id, call_id }: Carried): boolean {
     if (type !== 'function_call' || callId === undefined || callId !== call_id) return false
     return this.#isNew(place) && !(id && this.#byId.has(id))
@@ -152,7 +156,7 @@ export class OutputItems {
     return isPlace(place) ? this.#byPlace.get(place) : undefined
   }
 
-  /** An item that may be another call than the known one, or the same once more: their arguments tell (qR16). */
+  /** A new item that may be another call than the known one or a repetition: their arguments decide (qR16). */
   #beside(known: Item, place: Place, { call_id, ...carried }: Carried): Item {
     const item = this.#announce(undefined, place, carried)
     item.rival = known.rival ?? known
@@ -183,12 +187,12 @@ export class OutputItems {
   }
 }
 
-/** Whether nothing more will come of this call. */
+/** Whether this call is complete. */
 export function isOver({ told, ended, done }: Item): boolean {
   return done || (told && ended)
 }
 
-/** Whether the carried call has other arguments than the known one, and none of its names. */
+/** Whether the call in the event has other arguments than the known one, and also another name. */
 function saysOther(known: Item, { name, arguments: text }: Carried): boolean {
   if (typeof text !== 'string' || !text || !known.told || !name || name === known.name) return false
   return canonicalArguments(text) !== canonicalArguments(known.text)

@@ -1,4 +1,4 @@
-/** What is asked, as OpenAI's Responses API has it. */
+/** Converts a model request to a request of OpenAI's Responses API. */
 
 import type { AssistantMessage, ContentPart, Message, ModelRequest, ToolCall, ToolMessage } from '@meanwhile/core'
 import type OpenAI from 'openai'
@@ -11,13 +11,13 @@ import { isOpaque } from './responses-content.ts'
 type Body = OpenAI.Responses.ResponseCreateParamsStreaming
 type Item = OpenAI.Responses.ResponseInputItem
 
-/** OpenAI's models that do not reason; they refuse a request that asks for encrypted reasoning. */
+/** OpenAI's models that do not reason. They reject a request for encrypted reasoning. */
 const DOES_NOT_REASON = /(^|\/)(gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/
 
 /**
- * Every request carries the whole history, so nothing is stored with the provider (`store: false`) and the model's reasoning comes
- * and goes encrypted. The wire has `maxTokens`, `temperature`, `topP` and `parallelToolCalls` of the settings;
- * `providerOptions` of the provider are put into the body last.
+ * Every request contains the whole history, so nothing is stored at the provider (`store: false`), and the model's
+ * reasoning is sent encrypted in both directions. The wire supports the settings `maxTokens`, `temperature`, `topP` and
+ * `parallelToolCalls`; `providerOptions` of the provider are added to the body last.
  */
 export function responsesRequest(model: string, provider: string, request: ModelRequest): Body {
   const { settings, instructions } = request
@@ -48,7 +48,7 @@ export function inputItems(messages: readonly Message[], provider: string): Item
   })
 }
 
-/** Beside what else the user puts there. */
+/** Keeps the user's other members of `text`. */
 function formatOf({ output, settings }: ModelRequest, provider: string): Partial<Body> {
   if (!output) return {}
   const own = settings.providerOptions?.[provider]?.text
@@ -63,7 +63,7 @@ function toolsOf({ tools, toolChoice, settings }: ModelRequest): Partial<Body> {
       name: tool.name,
       description: tool.description,
       parameters: tool.inputSchema,
-      // The wire's own default is strict, which not every schema can be.
+      // The wire's own default is strict, which not every schema supports.
       strict: false,
     })),
     tool_choice: toolChoice === 'auto' ? undefined : choiceOf(toolChoice),
@@ -91,14 +91,17 @@ function assistantItems({ content }: AssistantMessage, provider: string): Item[]
   })
 }
 
-/** The item of a call that this provider ran itself, as it came. */
+/** The item of a call that this provider ran itself, unchanged. */
 function ownItem(call: ToolCall, provider: string): Item[] {
   const { type } = metadataFor(provider, call)
   const item = call.providerResult
   return type !== undefined && isRecord(item) && item.type === type ? [item as object as Item] : []
 }
 
-/** As it came; a reasoning item if it holds more than an id, which nobody knows where nothing is stored. */
+/**
+ * Whether an item is sent back unchanged. A reasoning item is, if it contains more than an id, which is unknown when
+ * nothing is stored.
+ */
 function goesBack(item: object): item is Item {
   if (isOpaque(item)) return true
   if (!('type' in item && item.type === 'reasoning')) return false

@@ -1,4 +1,4 @@
-/** What is answered, as OpenAI's Responses API streams it. */
+/** Converts the stream of OpenAI's Responses API to model events. */
 
 import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk } from '@meanwhile/core'
 import type OpenAI from 'openai'
@@ -25,15 +25,15 @@ import { ToolNames } from './tool-names.ts'
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent | Done
 type Response = OpenAI.Responses.Response
 
-/** In no list of the wire's events: the end of the response, however it ended (qR12). */
+/** Missing in the wire's list of events: the end of the response, however it ended (qR12). */
 interface Done {
   readonly type: 'response.done'
   readonly response: Response
 }
 
 /**
- * Items are told apart by {@link OutputItems}, and calls among them are told of by {@link OutputCalls}. A call that the client is to
- * run is an error, once all is said and its usage known (qR13).
+ * {@link OutputItems} identifies the items, and {@link OutputCalls} reports the calls among them. A call that the
+ * client must run is an error, thrown at the end when the usage is known (qR13).
  */
 export function responsesReader(
   provider: string,
@@ -58,12 +58,12 @@ export function responsesReader(
     to.text(text, item)
   }
 
-  // Hosts that have all of it at once may leave the deltas out (qR10).
+  // Hosts that send everything at once may omit the deltas (qR10).
   function said(item: Item, text: string | undefined, to: Assembler): void {
     if (text && !item.told) say(item, text, to)
   }
 
-  // Whole from the start: that it is over is all its stream says of it (G16).
+  // The call is announced as the provider's from the start; its stream only reports that it is done (G16).
   function run({ label }: Item, item: ProviderCall, to: Assembler): void {
     const name = item.type === 'mcp_call' ? item.name : PROVIDER_CALLS[item.type]
     to.call(label, { id: item.id, name, providerResult: null, metadata: { [provider]: { type: item.type } } })
@@ -97,7 +97,7 @@ export function responsesReader(
     functionCalls.end(to)
     for (const item of response.output ?? []) clientCalls.add(item)
     clientCalls.refuse()
-    // The wire's `completed` is no finish reason: the items say whether it called tools.
+    // The wire's `completed` is not a finish reason: the items show whether it called tools.
     if (status === 'completed') to.finish(completed())
     else {
       const word = status === 'incomplete' ? (response.incomplete_details?.reason ?? status) : status
@@ -110,7 +110,7 @@ export function responsesReader(
     return refused ? 'content-filter' : calls ? 'tool-calls' : 'stop'
   }
 
-  // What no event of its own told (qR10).
+  // Output that no event of its own contained (qR10).
   function recover(output: readonly OutputItem[], to: Assembler): void {
     if (items.none) for (const [place, carried] of output.entries()) done(items.whole(place, carried), carried, to)
     else functionCalls.complete(output, to)
@@ -169,7 +169,7 @@ function begins(event: StreamEvent): Response | undefined {
   return event.type === 'response.created' ? event.response : undefined
 }
 
-/** A response that failed says why: that counts, whatever its id. */
+/** A failed response contains the reason; that counts, whatever its id. */
 function idOf(event: StreamEvent): string | undefined {
   return 'response' in event && event.type !== 'response.failed' ? event.response?.id : undefined
 }
@@ -179,7 +179,7 @@ export function isLastEvent({ type }: StreamEvent): boolean {
   return type === 'response.completed' || type === 'response.incomplete' || type === 'response.done'
 }
 
-/** `keepalive` is in no list of the wire's events. */
+/** `keepalive` is missing in the wire's list of events. */
 export function isSilentEvent(event: StreamEvent | { readonly type: 'keepalive' }): boolean {
   return event.type === 'keepalive' || ('delta' in event && event.delta === '')
 }

@@ -1,4 +1,4 @@
-/** Tokens, as OpenAI's Responses API counts them. */
+/** Converts the token counts of OpenAI's Responses API. */
 
 import type { Usage } from '@meanwhile/core'
 import type OpenAI from 'openai'

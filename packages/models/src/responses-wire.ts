@@ -1,4 +1,4 @@
-/** OpenAI's Responses API, for a loop that asks with its own client. */
+/** The wire of OpenAI's Responses API, for a loop that uses its own client. */
 
 import type { Wire } from '@meanwhile/core'
 import type OpenAI from 'openai'
@@ -8,8 +8,9 @@ import { responsesReader } from './responses-stream.ts'
 import { providerOf, type WireOptions } from './wire-options.ts'
 
 /**
- * Reads the events of `client.responses.create({ stream: true })`. Its items carry the whole response, so that nothing need be stored:
- * `store: false`, and with models that reason `include: ['reasoning.encrypted_content']`. `provider`: as that of `openai`.
+ * Reads the events of `client.responses.create({ stream: true })`. The items contain the whole response, so nothing has
+ * to be stored: use `store: false`, and with models that reason `include: ['reasoning.encrypted_content']`. `provider`:
+ * as in `openai`.
  */
 export function responsesWire(
   options: WireOptions = {},

@@ -1,8 +1,11 @@
-/** Files that tools returned, on wires that have no place for them in a result. */
+/** Moves files that tools returned, for wires whose tool results cannot contain files. */
 
 import type { ContentPart, FilePart, Message, TextPart, ToolMessage } from '@meanwhile/core'
 
-/** The history with a note in the place of each such file: they follow in a user message after the step's last result. */
+/**
+ * Returns the history with a note in place of each such file. The files follow in a user message after the step's last
+ * result.
+ */
 export function filesAfterResults(messages: readonly Message[]): readonly Message[] {
   let files: ContentPart[] = []
   return messages.flatMap((message, index) => {

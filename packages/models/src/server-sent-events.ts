@@ -1,19 +1,20 @@
-/** What a response says, event by event. */
+/** Decodes the Server-Sent Events of a response. */
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { StreamedError, UnreadableError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 
-/** Characters of one event. One that repeats a whole response, pictures included, has fewer; who sends more may send without end. */
+/** The maximum characters of one event. An event that repeats a whole response, images included, is shorter. */
 const LONGEST_EVENT = 64 * 1024 * 1024
 
-/** Characters of a body that holds no event: an error has fewer. */
+/** The maximum characters kept of a body that contains no event. An error is shorter. */
 const LONGEST_ERROR = 64 * 1024
 
 /**
- * Gives the events that end in these bytes; `undefined` is the end of the body, and ends its last event too, though the standard
- * has that dropped (qT5). Throws an {@link UnreadableError} for an event of more than 64 Mi characters, and, at its end, what a body
- * without any event says instead: hosts answer with an error as they do where nothing streams (qT12).
+ * Returns a function that decodes bytes and returns the events that end in them. `undefined` marks the end of the body
+ * and also ends its last event, although the standard drops that (qT5). Throws {@link UnreadableError} for an event of
+ * more than 64 Mi characters. At the end of a body without any event it throws its content: some hosts send an error as
+ * an ordinary response (qT12).
  */
 export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly EventSourceMessage[] {
   const decoder = new TextDecoder()
@@ -44,17 +45,20 @@ function noStream(body: string): Error {
   return error ? new StreamedError(error) : new UnreadableError({ said: body })
 }
 
-/** The end of OpenAI's wires; what some hosts hang on it is nothing. */
+/** The end of OpenAI's wires; some hosts append more to it. */
 export function isDone({ data }: EventSourceMessage): boolean {
   return data.startsWith('[DONE]')
 }
 
-/** The event shows only that the connection is still there. */
+/** Whether the event only shows that the connection is still open. */
 export function isHeartbeat({ event, data }: EventSourceMessage): boolean {
   return event === 'ping' || data.trim() === ''
 }
 
-/** The object that an event holds; an error that comes as an event is thrown. `last`: the end of the body ended it. */
+/**
+ * Returns the object in an event; throws an error that was sent as an event. `last`: the end of the body ended the
+ * event.
+ */
 export function parseEvent({ event, data }: EventSourceMessage, last: boolean): object {
   const value = parseJson(data)
   if (event === 'error') throw new StreamedError(errorOf(value) ?? value ?? data)

@@ -1,8 +1,8 @@
-/** Of a stream only one response is read, from its beginning to its end. */
+/** Reads exactly one response from a stream, and detects a second one. */
 
 import type { ReadChunk } from '@meanwhile/core'
 
-/** A second response begins in the stream of the first: a gateway has asked its provider again. */
+/** A second response began in the stream of the first: a gateway has repeated its request. */
 export class RestartedError extends Error {
   override readonly name = 'RestartedError'
 
@@ -14,16 +14,17 @@ export class RestartedError extends Error {
 export interface Bounds<Chunk> {
   /** The response that begins with this chunk, if one does. */
   begins(chunk: Chunk): { readonly id?: string | null | undefined } | undefined
-  /** The id of the response that this chunk is of, if it says one and does not begin it. */
+  /** The id of the response that this chunk belongs to, if it contains one and does not begin the response. */
   idOf?(chunk: Chunk): string | null | undefined
   /** Whether the protocol ends with this chunk. */
   isLast(chunk: Chunk): boolean
 }
 
 /**
- * The same reader, for a single response. A second beginning with the same id is ignored (qT15), and so is all that comes after the
- * end (qT16). A second beginning with another id, or without one, throws a {@link RestartedError} (qT14), and so does any other chunk
- * with another id (qT18), unless the ids differed before the response said anything: some hosts make a new id for each event (qT17).
+ * Returns the same reader, for a single response. Ignored: a second beginning with the same id (qT15), and everything
+ * after the end (qT16). {@link RestartedError} is thrown for a second beginning with another id or without one (qT14),
+ * and for any other chunk with another id (qT18), unless the ids already differed before the response had content: some
+ * hosts make a new id for each event (qT17).
  */
 export function singleResponse<Chunk>(
   { begins, idOf, isLast }: Bounds<Chunk>,

@@ -1,4 +1,4 @@
-/** The names that calls may have. They tell a name that comes in pieces from one that comes again (qC47). */
+/** The names that calls may have. They distinguish a name that comes in pieces from one that is repeated (qC47). */
 
 import type { ModelRequest } from '@meanwhile/core'
 
@@ -15,14 +15,17 @@ export class ToolNames {
     return name.length <= this.#longest && this.#names.has(name)
   }
 
-  /** Whether the name may still become longer: unless it is a tool's name, and no longer name of a tool begins with it. */
+  /** Whether more of the name may follow. `false` if it is a tool's name and no longer tool name begins with it. */
   mayGrow(name: string): boolean {
     return !this.has(name) || this.#begins(name, name.length + 1)
   }
 
-  /** The name with its next `piece`, or `piece` itself if that repeats the name so far; `undefined` if no tool's name begins so. */
+  /**
+   * The name with its next `piece`, or `piece` itself if it repeats the name so far; `undefined` if no tool's name
+   * begins like this.
+   */
   grown(name: string, piece: string): string | undefined {
-    // In this order: what begins a tool's name is short.
+    // In this order, because the beginning of a tool's name is short.
     return [name + piece, piece].find((longer) => this.#begins(longer) && longer.startsWith(name))
   }
 

@@ -1,4 +1,6 @@
-/** Models of the AI SDK for the tests of their adapter: hand-made ones of each version, and those of its own providers. */
+/**
+ * Models of the AI SDK for the tests of their adapter: hand-made ones of each version, and those of its own providers.
+ */
 
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -15,7 +17,7 @@ type VersionName = (typeof VERSIONS)[number]
 type Options = Parameters<AiSdkModel['doStream']>[0]
 type Part = Awaited<ReturnType<AiSdkModel['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never
 
-/** A model that answers with these parts, and what it was asked. */
+/** A model that responds with these parts, and the requests it received. */
 export function handMade(
   specificationVersion: VersionName,
   parts: readonly Part[],
@@ -35,12 +37,12 @@ export function handMade(
   return { model, asked }
 }
 
-/** What comes of these parts. */
+/** The events and the message for these parts. */
 export function readParts(parts: readonly Part[], version: VersionName = 'v4'): Promise<Asked> {
   return ask(aiSdk(handMade(version, parts).model))
 }
 
-/** The real thing on each wire, beside our own adapter for it. */
+/** The AI SDK's provider for each wire, with our own adapter for the same wire. */
 export interface RealModel {
   readonly title: string
   readonly wire: WireName

@@ -1,4 +1,4 @@
-/** A model asked once: for the tests of the adapters. */
+/** Calls a model once, for the tests of the adapters. */
 
 import type { AssistantMessage, ModelEvent, ModelRequest } from '@meanwhile/core'
 import { DEFAULT_INPUT_LIMITS, type Model } from '@meanwhile/core'
@@ -10,7 +10,7 @@ export interface Asked {
   readonly message: AssistantMessage
 }
 
-/** What the model answers to this request, of which only what matters need be given. */
+/** The model's response to this request; missing members have defaults. */
 export async function ask(model: Model, request: Partial<ModelRequest> = {}): Promise<Asked> {
   const events: ModelEvent[] = []
   const flow = model.stream(requestTo(model, request))
@@ -36,7 +36,7 @@ export function requestTo(model: Model, request: Partial<ModelRequest> = {}): Mo
   }
 }
 
-/** What comes of these events of a wire, for this request. */
+/** The response read from these events of a wire. */
 export function read(wire: TestWire, events: readonly object[], request: Partial<ModelRequest> = {}): Promise<Asked> {
   const script = [
     recordedResponse(
@@ -47,7 +47,7 @@ export function read(wire: TestWire, events: readonly object[], request: Partial
   return ask(wire.model(mockModels({ script }).fetch), request)
 }
 
-/** The error that comes of these events. */
+/** The error of a failed call. */
 export function failureOf(asked: Promise<unknown>): Promise<unknown> {
   return asked.then(
     () => undefined,
@@ -55,7 +55,7 @@ export function failureOf(asked: Promise<unknown>): Promise<unknown> {
   )
 }
 
-/** The body this request becomes on a wire. */
+/** The body of this request on a wire. */
 export async function bodyOf(
   wire: TestWire,
   request: Partial<ModelRequest>,

@@ -1,4 +1,4 @@
-/** A history that has everything: for the tests of the requests. */
+/** A history with every kind of message, for the tests of the requests. */
 
 import type { Message, ModelSettings, ToolDefinition } from '@meanwhile/core'
 
@@ -7,7 +7,7 @@ export const tools: readonly ToolDefinition[] = [
     name: 'weather',
     description: 'The weather in a city',
     inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-    // For the assembler: on no wire.
+    // For the assembler; it is not sent.
     needs: ['city'],
   },
 ]
@@ -28,7 +28,7 @@ export const settings: ModelSettings = {
   },
 }
 
-/** A step with text, reasoning and every sort of call, its results with files, and what the user adds. */
+/** A step with text, reasoning and every kind of call, its results with files, and the user's next message. */
 export function history(reasoning: Readonly<Record<string, object>>): readonly Message[] {
   return [
     {

@@ -1,18 +1,18 @@
-/** Streams as they are, as bytes, and what may happen to them on their way. */
+/** Recorded streams as bytes, and random mutations of them. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import type { WireName } from '@meanwhile/harness'
 import { quirks } from '@meanwhile/harness/quirks'
 import fc from 'fast-check'
 
-/** A body in frames, each with its own end. */
+/** A body in frames; each frame contains its own end. */
 export interface Stream {
   readonly name: string
   readonly wire: WireName
   readonly frames: readonly string[]
 }
 
-/** The catalogue's streams and the recorded ones. */
+/** The streams of the quirk catalogue and the recorded ones. */
 export const streams: readonly Stream[] = [
   ...quirks.map(({ id, title, wire, events }) => ({
     name: `q${id}: ${title}`,
@@ -35,11 +35,11 @@ function frame(wire: WireName, json: string): string {
   return `${wire !== 'openai-chat' && type !== undefined ? `event: ${type}\n` : ''}data: ${json}\n\n`
 }
 
-/** A stream whose protocol ends, and says where. */
+/** A stream whose protocol ends, and where. */
 export interface EndingStream extends Stream {
-  /** The frame that begins the response, if its wire has one. */
+  /** The index of the frame that begins the response, or -1 if its wire has none. */
   readonly beginning: number
-  /** The frame with which the protocol ends. */
+  /** The index of the frame with which the protocol ends. */
   readonly end: number
 }
 
@@ -47,7 +47,7 @@ const BEGINNING = /"type":"(message_start|response\.created)"/
 const END = /"type":"(message_stop|response\.(completed|incomplete|done))"|^data: \[DONE\]/
 const DONE = 'data: [DONE]\n\n'
 
-/** Those of the {@link streams} that come to the end of their protocol, each of their frames with an end of its own. */
+/** Those of the {@link streams} that reach the end of their protocol and whose frames each contain their own end. */
 export const endingStreams: readonly EndingStream[] = streams.flatMap((stream) => {
   const isDone = stream.frames.some((text) => END.test(text))
   const frames = isDone || stream.wire !== 'openai-chat' ? stream.frames : [...stream.frames, DONE]
@@ -56,13 +56,13 @@ export const endingStreams: readonly EndingStream[] = streams.flatMap((stream) =
   return [{ ...stream, frames, end, beginning: frames.findIndex((text) => BEGINNING.test(text)) }]
 })
 
-/** The frame that begins the response, or the same for a response of this id. */
+/** The frame that begins the response; optionally with this response id. */
 export function beginningOf({ frames, beginning }: EndingStream, id?: string): string {
   const text = frames[beginning] ?? ''
   return id === undefined ? text : text.replace(/("(?:message|response)":\{.*?"id":)"[^"]*"/, `$1"${id}"`)
 }
 
-/** Something that happens to a body; the numbers say where, as a part of its length. */
+/** A mutation of a body; the numbers are positions, as fractions of its length. */
 type Mutation =
   | { readonly type: 'drop' | 'duplicate' | 'truncate' | 'cut'; readonly at: number }
   | { readonly type: 'swap'; readonly at: number; readonly with: number }
@@ -80,7 +80,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
 
 export const mutations: fc.Arbitrary<readonly Mutation[]> = fc.array(mutation, { maxLength: 4 })
 
-/** First what happens to whole events, then what happens to bytes. */
+/** First the mutations of whole events, then those of bytes. */
 export function mutate({ frames }: Stream, list: readonly Mutation[]): Uint8Array {
   const events = list.reduce((all, change) => withEvents(all, change), frames)
   return list.reduce((bytes, change) => withBytes(bytes, change), new TextEncoder().encode(events.join('')))
@@ -108,23 +108,26 @@ function withBytes(bytes: Uint8Array<ArrayBuffer>, change: Mutation): Uint8Array
   return bytes
 }
 
-/** The names of tools in the catalogue are too short to cut. */
+/** Longer names, because the tools in the catalogue have names too short to cut. */
 const LONGER: Readonly<Record<string, string>> = { f: 'find_all', g: 'get_one' }
 
 export interface Named {
   readonly whole: Stream
-  /** With each name in two pieces where it comes first. */
+  /** With each name in two pieces where it first occurs. */
   readonly cut: Stream
-  /** The names of the calls, and what the first pieces are. */
+  /** The names of the calls, and their first pieces. */
   readonly names: readonly string[]
 }
 
-/** A stream of Chat Completions whose calls have names that can be cut; `at` says where, as parts of their length. */
+/**
+ * A stream of Chat Completions whose calls have names that can be cut; `at` is the position as a fraction of their
+ * length.
+ */
 export function withCutNames({ frames, ...stream }: Stream, at: number): Named {
   const names = new Set<string>()
   const inPieces = (piece: ChatPiece): ChatPiece[] => {
     const { name } = piece.function ?? {}
-    // One that comes again is no beginning.
+    // A repeated name is not a beginning.
     if (!name || name.length < 2 || names.has(name)) return [piece]
     const head = name.slice(0, 1 + Math.floor(at * (name.length - 1)))
     names.add(name).add(head)

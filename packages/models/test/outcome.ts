@@ -1,11 +1,11 @@
-/** What came of a stream, in the words of the quirk catalogue. */
+/** Describes the result of a stream in the terms of the quirk catalogue. */
 
 import type { AssistantMessage, Model } from '@meanwhile/core'
 import { ModelError } from '@meanwhile/core'
 import type { Answered, ExpectedCall, Failed, Outcome } from '@meanwhile/harness/quirks'
 import { ask, failureOf } from './ask.ts'
 
-/** As much of the message as the quirk expects something of. */
+/** The members of the message for which the quirk has an expectation. */
 export function answered(message: AssistantMessage, expected: Answered): Answered {
   const usage = expected.usage && message.usage
   return {
@@ -16,7 +16,7 @@ export function answered(message: AssistantMessage, expected: Answered): Answere
   }
 }
 
-/** As much of the error, and of what came before it, as the quirk expects something of. */
+/** The members of the error and of its partial message for which the quirk has an expectation. */
 export function failed(error: ModelError, expected: Failed): Failed {
   const { code, status, retryable, partial } = error
   const { text, calls } = partial ? said(partial, expected.calls ?? []) : { text: undefined, calls: [] }
@@ -31,7 +31,7 @@ export function failed(error: ModelError, expected: Failed): Failed {
   }
 }
 
-/** What comes of asking the model, with as much detail as is expected. */
+/** The result of calling the model, with as much detail as is expected. */
 export async function outcomeOf(model: Model, expected: Outcome): Promise<Outcome | undefined> {
   if ('error' in expected) {
     const failure = await failureOf(ask(model))
@@ -44,7 +44,7 @@ function said({ content }: AssistantMessage, expected: readonly ExpectedCall[]) 
   const textOf = (type: 'text' | 'reasoning') => content.map((part) => (part.type === type ? part.text : '')).join('')
   const text = textOf('text')
   const reasoning = textOf('reasoning')
-  // Those that are ours to run.
+  // The calls that are not run by the provider.
   const calls = content.filter((part) => part.type === 'tool-call').filter((call) => call.providerResult === undefined)
   return {
     ...(text !== '' && { text }),

@@ -1,4 +1,4 @@
-/** The three wires, each with a model on it and the events of an answer that says "Hello": for tests that all of them pass. */
+/** The three wires, each with a model and the events of a response "Hello", for tests that all wires must pass. */
 
 import Anthropic from '@anthropic-ai/sdk'
 import type { Model } from '@meanwhile/core'
@@ -14,9 +14,9 @@ export interface TestWire {
   readonly hello: readonly object[]
   /** How many events of `hello` come before the response is complete. */
   readonly cut: number
-  /** A call `f` whose arguments are this text, and the end of the response. */
+  /** A call `f` with this text as arguments, and the end of the response. */
   call(text: string): readonly object[]
-  /** What the provider says inside a stream when it is overloaded. */
+  /** The event that the provider sends inside a stream when it is overloaded. */
   readonly overloaded: object
 }
 

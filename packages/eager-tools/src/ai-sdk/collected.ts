@@ -1,4 +1,4 @@
-/** A whole answer, as `doGenerate` gives it, made of what `doStream` says. */
+/** Builds a whole response, as `doGenerate` returns it, from the stream of `doStream`. */
 
 import { providerError } from './provider-error.ts'
 import type { StreamedAnswer, StreamPart } from './sdk.ts'
@@ -9,7 +9,10 @@ interface TextItem {
   providerMetadata?: object
 }
 
-/** @throws What an `error` part says, as `streamText` reports it; an `Error` for a stream that ends without a finish. */
+/**
+ * @throws The error of an `error` part, as `streamText` reports it; an `Error` if the stream ends without a finish
+ * part.
+ */
 export async function collected({ stream, request, response }: StreamedAnswer): Promise<object> {
   const content: object[] = []
   const open = new Map<string, TextItem>()

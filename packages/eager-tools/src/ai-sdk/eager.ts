@@ -1,4 +1,4 @@
-/** Early tools in the loop of the AI SDK, for `streamText`, `generateText` and `ToolLoopAgent`. */
+/** `eager()` for the AI SDK: early tool calls in `streamText`, `generateText` and `ToolLoopAgent`. */
 
 import { ConfigError } from '@meanwhile/core'
 import { sealsCalls } from '@meanwhile/core/calls'
@@ -34,20 +34,22 @@ import type {
 import { type Step, Steps } from './steps.ts'
 import { watchedStream } from './watched-stream.ts'
 
-/** By the name of a tool: what a call of it does to the world. A tool that is not named passes through as it is. */
+/** By tool name: what a call of the tool does to the world. Tools that are not listed stay unchanged. */
 export type Effects<Options extends { readonly tools?: object }> = {
   readonly [Name in keyof NonNullable<Options['tools']>]?: EffectOf<NonNullable<Options['tools']>[Name]>
 }
 
 type EffectOf<One> = [One] extends [Tool] ? DeclaredEffect<InferToolInput<One>, InferToolOutput<One>> : DeclaredEffect
 
-/** The options of `streamText`, as far as `generateText` takes them, too. */
+/** The options of `streamText` that `generateText` also accepts. */
 type TextOptions<Tools extends ToolSet, Context extends AnyContext, Out extends OutputInterface> = Parameters<
   typeof streamText<Tools, Context, Out>
 >[0] &
   Parameters<typeof generateText<Tools, Context, Out>>[0]
 
-/** Options whose tools have no names in the type. All others have to be those of the SDK. */
+/**
+ * Options whose tools have no names in the type. For all other options the overloads with the types of the SDK apply.
+ */
 type IfUnnamed<Options extends { readonly tools?: object }> = string extends keyof NonNullable<Options['tools']>
   ? unknown
   : never
@@ -55,17 +57,17 @@ type IfUnnamed<Options extends { readonly tools?: object }> = string extends key
 type AnyContext = NonNullable<ToolLoopAgentSettings['runtimeContext']>
 
 /**
- * The same options, whose declared tools start while the model is still streaming:
+ * Returns the same options, changed so that declared tools start while the model is still streaming:
  *
  * ```ts
  * const result = streamText(eager({ model, tools: { weather, book }, prompt }, { weather: 'read' }))
  * ```
  *
- * What the caller gets, and how often a tool that is not declared executes, is the same as without. A `read` is executed at most
- * once more, where a response does not stand; its result is then seen by nobody. Never early: tools with an approval, a refinement of
- * their input or `onInputAvailable`, and input that the tool's schema does not accept.
+ * The caller gets the same results, and tools that are not declared execute just as often. A `read` may execute once
+ * more if its response is not accepted; that result is dropped. Never early: tools with an approval, a refinement of
+ * their input or `onInputAvailable`, and calls whose input the tool's schema rejects.
  *
- * @throws {ConfigError} There is no such tool, effect or setting, or the options are an agent.
+ * @throws {ConfigError} A tool, an effect or a setting does not exist, or the options are an agent.
  */
 export function eager<
   Tools extends ToolSet,
@@ -75,7 +77,7 @@ export function eager<
   options: Parameters<typeof streamText<Tools, Context, Out>>[0],
   effects: NoInfer<Effects<{ readonly tools: Tools }>>,
   settings?: EagerSettings,
-  // Without `infer` and `NoInfer`, what surrounds the call would widen the names of tools to `string`.
+  // Without `infer` and `NoInfer`, the type expected from the call would widen the tool names to `string`.
 ): [Tools] extends [infer Known extends ToolSet] ? TextOptions<Known, Context, Out> & { readonly tools: Known } : never
 export function eager<
   Call = never,
@@ -96,7 +98,7 @@ export function eager(options: { readonly tools?: object }, effects: object, set
   if (typeof options !== 'object' || options === null) throw new ConfigError('options', 'must be an object')
   const given = options as SdkOptions
   if (options instanceof ToolLoopAgent)
-    throw new ConfigError('options', 'is an agent; give its options: new ToolLoopAgent(eager({ … }, { … }))')
+    throw new ConfigError('options', 'is an agent; pass its options: new ToolLoopAgent(eager({ … }, { … }))')
   const { tools = {} } = given
   if (Array.isArray(tools))
     throw new ConfigError('tools', 'must be an object with the tools by name, such as { weather }')
@@ -116,12 +118,12 @@ class EagerOptions {
   readonly #loop: EagerLoop
   readonly #steps: Steps
   readonly #restraints: Restraints
-  /** Those given, and those with which the loop joins. */
+  /** The user's tools, and the tools that the loop gets in their place, which join early calls. */
   readonly #given: Readonly<Record<string, SdkTool>>
   readonly #tools: Readonly<Record<string, SdkTool>>
   readonly #models: WeakMap<SdkModel, SdkModel> = new WeakMap()
   readonly #originals: WeakMap<object, SdkModel> = new WeakMap()
-  /** A request with declared tools came that belongs to no step. */
+  /** Whether a request with declared tools belonged to no known step. */
   #hasLost = false
 
   constructor(options: SdkOptions, tools: Readonly<Record<string, SdkTool>>, declared: Declared, loop: EagerLoop) {
@@ -131,7 +133,7 @@ class EagerOptions {
     this.#loop = loop
     this.#steps = new Steps(loop)
     this.#restraints = new Restraints(loop.settings.approval)
-    this.#restraints.heed(options)
+    this.#restraints.add(options)
     this.#tools = Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, this.#joining(name, tool)]))
   }
 
@@ -141,7 +143,7 @@ class EagerOptions {
     const of = this.#options
     return {
       tools: this.#tools,
-      // One that is only named is known when a step is prepared.
+      // If the option is only a model name, the model is wrapped when a step is prepared.
       ...(typeof model === 'object' && { model: this.#watched(model) }),
       onStepStart: both((event) => steps.began(event), of.onStepStart ?? of.experimental_onStepStart),
       onLanguageModelCallStart: both(
@@ -170,7 +172,7 @@ class EagerOptions {
     prepare: NonNullable<SdkOptions['prepareCall']>,
   ): Promise<SdkOptions | undefined> {
     const prepared = await prepare(call)
-    if (prepared) this.#restraints.heed(prepared)
+    if (prepared) this.#restraints.add(prepared)
     return typeof prepared?.model === 'object' ? { ...prepared, model: this.#watched(prepared.model) } : prepared
   }
 
@@ -185,7 +187,7 @@ class EagerOptions {
     })
   }
 
-  /** The tools of a request, as far as they are those of the options: a prepared call may have others. */
+  /** The tools of a request that are those of the options: a prepared call may have others. */
   #hostTools(step: Step, { tools = [] }: ModelRequest): readonly HostTool[] {
     const { timeout } = this.#options
     return tools.map(({ name }) => {
@@ -202,7 +204,7 @@ class EagerOptions {
     return typeof model === 'string' ? model : (this.#originals.get(model) ?? model)
   }
 
-  /** The same model, whose streams are watched. */
+  /** The same model, with its streams observed. */
   #watched(given: SdkModel | string): SdkModel {
     const model = typeof given === 'string' ? modelOf(given) : given
     if (this.#originals.has(model)) return model
@@ -241,7 +243,7 @@ class EagerOptions {
       : model.doGenerate(request)
   }
 
-  /** The calls of the step that makes this request: for the first time, or once more. */
+  /** The calls of the step that makes this request; the step may request its model more than once. */
   #callsFor({ provider, modelId: id }: SdkModel, request: ModelRequest): HostCalls | undefined {
     const step = this.#steps.ofRequest(request.tools)
     if (!step) {
@@ -263,7 +265,7 @@ function modelOf(name: string): SdkModel {
   return (globalThis.AI_SDK_DEFAULT_PROVIDER ?? gateway).languageModel(name) as SdkModel
 }
 
-/** Ours, then theirs. */
+/** Calls our callback, then the user's. */
 function both<Event>(ours: (event: Event) => void, theirs: Callback<Event> | undefined): Callback<Event> {
   return (event) => {
     ours(event)

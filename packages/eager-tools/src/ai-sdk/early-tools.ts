@@ -1,4 +1,4 @@
-/** The tools of the AI SDK: which may start early at all, how they start, and how the loop joins them. */
+/** The tools of the AI SDK: which may start early, how they start, and how the loop joins them. */
 
 import { asSchema } from 'ai'
 import type { Declared } from '../host/declared.ts'
@@ -6,7 +6,7 @@ import type { EarlyTool } from '../host/host-tool.ts'
 import type { Schema, SdkOptions, SdkTool, ToolAsked } from './sdk.ts'
 import type { Step } from './steps.ts'
 
-/** What is known of the options that keeps tools from an early start. A call of an agent may be prepared with others. */
+/** The tools that must not start early because of an approval or a refinement. Each call of an agent may add more. */
 export class Restraints {
   readonly #names: Set<string>
   #isAll = false
@@ -15,8 +15,11 @@ export class Restraints {
     this.#names = new Set(approval)
   }
 
-  /** A function of all tools may be asked only once, with the final call; so may that of one tool. */
-  heed({ toolApproval, experimental_refineToolInput }: SdkOptions): void {
+  /**
+   * Functions for approval and refinement must be called only once, with the final call, so their tools never start
+   * early.
+   */
+  add({ toolApproval, experimental_refineToolInput }: SdkOptions): void {
     if (typeof toolApproval === 'function') this.#isAll = true
     for (const [name, status] of Object.entries(Object(toolApproval)))
       if (status !== undefined && status !== 'not-applicable') this.#names.add(name)
@@ -26,12 +29,12 @@ export class Restraints {
   allow(name: string, tool: SdkTool): boolean {
     const { execute, needsApproval, onInputAvailable, deferLoading } = tool
     if (this.#isAll || this.#names.has(name) || typeof execute !== 'function') return false
-    // `onInputAvailable` comes before the execution.
+    // `onInputAvailable` must be called before the execution.
     return (needsApproval === undefined || needsApproval === false) && !onInputAvailable && !deferLoading
   }
 }
 
-/** How a tool starts in a step, with all that the loop would give it. */
+/** How a tool starts early in a step, with everything that the loop would pass to it. */
 export function earlyTool(
   name: string,
   tool: SdkTool,
@@ -63,7 +66,10 @@ export function earlyTool(
   }
 }
 
-/** The same tool, whose `execute` takes what has started. A proxy: tools may be of a class, and have members that a copy loses. */
+/**
+ * The same tool, with an `execute` that joins an early call. It is a proxy, because tools may be class instances or
+ * have members that a copy would lose.
+ */
 export function joining(
   tool: SdkTool,
   take: (input: unknown, asked: ToolAsked) => { readonly result: unknown } | undefined,
@@ -76,13 +82,13 @@ export function joining(
     get(target, key) {
       if (key === 'execute') return execute
       const value: unknown = Reflect.get(target, key)
-      // A method of a class may use what only its own object has.
+      // A method of a class may need its own object.
       return typeof value === 'function' && !Object.hasOwn(target, key) ? value.bind(target) : value
     },
   })
 }
 
-/** Returns what the schema makes of the value, or a promise of it. The promise rejects if the schema does not accept the value. */
+/** Returns the value as the schema returns it, or a promise of it, which rejects if the schema rejects the value. */
 function valid(schema: Schema | undefined, value: unknown): unknown {
   if (schema === undefined) return value
   const { validate } = asSchema(schema)

@@ -1,10 +1,13 @@
-/** What a provider reports in a stream, as an error. */
+/** Turns an error that a provider reports in a stream into an `Error`. */
 
 import { StreamProviderError } from 'ai'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Errors stay as they are, and so does what has no message. Everything else becomes a `StreamProviderError`, as in `streamText`. */
+/**
+ * Returns errors, and values without a message, unchanged. Everything else becomes a `StreamProviderError`, as in
+ * `streamText`.
+ */
 export function providerError(reported: unknown): unknown {
   if (reported instanceof Error) return reported
   const outer = fieldsOf(reported)

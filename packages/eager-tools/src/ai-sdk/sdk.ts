@@ -1,4 +1,7 @@
-/** What is read here of the AI SDK's options, tools, models and events. Everything else passes through as it is. */
+/**
+ * The parts of the AI SDK's options, tools, models and events that `eager()` reads. Everything else is passed on
+ * unchanged.
+ */
 
 export interface SdkOptions {
   readonly model?: SdkModel | string
@@ -26,17 +29,17 @@ export type Callback<Event> = (event: Event) => unknown
 
 export interface ToolTimeouts {
   readonly toolMs?: number
-  /** By the name of the tool with `Ms` behind it. */
+  /** The key is the tool's name followed by `Ms`. */
   readonly tools?: Readonly<Record<string, number | undefined>>
 }
 
-/** Any of its events: `callId` is that of the call of `streamText`, not of a tool's. */
+/** Any event. `callId` identifies the call of `streamText`, not a tool call. */
 export interface CallEvent {
   readonly callId: string
 }
 
 export interface StepStart extends CallEvent {
-  /** The same array that each tool of the step is executed with. */
+  /** The same array is passed to each tool of the step. */
   readonly messages: object
   readonly tools?: Readonly<Record<string, SdkTool>>
   readonly toolsContext?: Readonly<Record<string, unknown>>
@@ -44,7 +47,7 @@ export interface StepStart extends CallEvent {
 }
 
 export interface ModelCallStart extends CallEvent {
-  /** The same array that the model is asked with. */
+  /** The same array is passed to the model. */
   readonly tools?: object
 }
 
@@ -69,10 +72,10 @@ export interface SdkTool {
   execute?(input: unknown, options: ToolAsked): unknown
 }
 
-/** As `asSchema` takes it. */
+/** A schema that `asSchema` accepts. */
 export type Schema = Parameters<typeof import('ai').asSchema>[0]
 
-/** What a tool is executed with. */
+/** The options passed to `execute`. */
 export interface ToolAsked {
   readonly toolCallId: string | undefined
   readonly messages: object
@@ -104,7 +107,7 @@ export interface StreamedAnswer {
   readonly response?: object
 }
 
-/** A part of a response; which members it has depends on its type. */
+/** A part of a response. Its members depend on its type. */
 export interface StreamPart {
   readonly type: string
   readonly id?: string
@@ -114,7 +117,7 @@ export interface StreamPart {
   readonly input?: unknown
   readonly providerExecuted?: boolean
   readonly error?: unknown
-  /** A word, up to the models of AI SDK 5. */
+  /** A string in models of the AI SDK up to version 5. */
   readonly finishReason?: string | { readonly unified: string }
   readonly usage?: unknown
   readonly warnings?: readonly unknown[]

@@ -1,4 +1,7 @@
-/** Finds the step of the AI SDK's loop that a request, or the execution of a tool, belongs to. No event says it: identities do. */
+/**
+ * Finds the step of the AI SDK's loop that a model request or a tool execution belongs to. No event contains it, so
+ * objects are compared by identity.
+ */
 
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
@@ -18,7 +21,7 @@ interface Run {
   step: Step | undefined
 }
 
-/** Runs of which no end was heard: beyond that the oldest is forgotten. */
+/** The maximum number of runs whose end was not reported. Beyond it the oldest is forgotten. */
 const MOST_RUNS = 1_000
 
 export class Steps {
@@ -33,7 +36,7 @@ export class Steps {
     this.#loop = loop
   }
 
-  /** A step is prepared. Only then it is known which sandbox a single call of an agent was given. */
+  /** A step is prepared. Only now the sandbox for this call of an agent is known. */
   prepared(messages: object, sandbox: unknown): void {
     this.#sandboxes.set(messages, { sandbox })
   }
@@ -44,11 +47,11 @@ export class Steps {
     const run = known ?? { run: this.#loop.run(), step: undefined }
     this.#keep(callId, run)
     const prepared = this.#sandboxes.get(messages)
-    // What is not known to have been prepared may have another sandbox.
+    // A step whose preparation was not seen may have another sandbox.
     run.step = prepared && {
       run: run.run,
       messages,
-      // Without a choice there is no call.
+      // With tool choice `none` there are no calls.
       tools: toolChoice === 'none' ? {} : tools,
       toolsContext,
       sandbox: prepared.sandbox,
@@ -74,7 +77,7 @@ export class Steps {
     this.#runs.delete(callId)
   }
 
-  /** The step whose model is asked with these tools. */
+  /** The step whose model request has these tools. */
   ofRequest(tools: object | undefined): Step | undefined {
     return tools && this.#byRequest.get(tools)
   }

@@ -1,4 +1,4 @@
-/** The stream of a response, as it is. What it says of calls is told to the step on the way. */
+/** Passes a response stream on unchanged, and reports its tool calls to the step. */
 
 import type { CallLabel, HostCalls } from '../host/host-calls.ts'
 import type { StreamPart } from './sdk.ts'
@@ -7,8 +7,8 @@ import type { StreamPart } from './sdk.ts'
 const ALLOWED: ReadonlySet<unknown> = new Set(['stop', 'tool-calls'])
 
 /**
- * Nothing is read ahead and nothing is waited for: a part is asked for when it is asked for here. `seals`: a `tool-call` part says that
- * nothing of the call will change.
+ * Nothing is read ahead and nothing is delayed: each part is read when the reader requests it. `seals`: a `tool-call`
+ * part is final.
  */
 export function watchedStream(
   stream: ReadableStream<StreamPart>,
@@ -20,7 +20,7 @@ export function watchedStream(
   let to: ReadableStreamDefaultController<StreamPart>
   const came = ({ done, value }: { readonly done: boolean; readonly value?: StreamPart | undefined }) => {
     if (done || !value) {
-      // It has ended without a finish, unless it had stood.
+      // Without a finish part the response has failed.
       calls.failed()
       to.close()
       return
@@ -37,10 +37,10 @@ export function watchedStream(
       start(controller) {
         to = controller
       },
-      // No async function: each part would wait for it.
+      // Not an async function, which would delay each part.
       pull: () => reader.read().then(came, failed),
       cancel(reason) {
-        // After a failure it makes room for another attempt; once the response has stood, its calls are at work.
+        // After a failure the SDK cancels before it retries. Once the response is accepted, its calls are running.
         if (calls.stage === 'streaming') void calls.release('run_aborted', reason)
         return reader.cancel(reason)
       },
@@ -52,14 +52,14 @@ export function watchedStream(
 interface OpenCall {
   readonly label: CallLabel
   hasText: boolean
-  /** The part with all of it has not come. */
+  /** The part with the whole call has not arrived yet. */
   isOpen: boolean
 }
 
 class HeardParts {
   readonly #calls: HostCalls
   readonly #seals: boolean
-  /** By id, which may come twice: in the order of their starts. */
+  /** By id. Ids may be repeated, so each has a list in the order of the starts. */
   readonly #open: Map<string | undefined, OpenCall[]> = new Map()
 
   constructor(calls: HostCalls, seals: boolean) {
@@ -105,7 +105,7 @@ class HeardParts {
   #whole({ toolCallId, toolName, input }: StreamPart): void {
     const call = this.#open.get(toolCallId)?.find(({ isOpen }) => isOpen) ?? this.#begin(toolCallId, toolName)
     call.isOpen = false
-    // No arguments mean `{}`.
+    // Empty arguments mean `{}`.
     const text = typeof input === 'string' ? input.trim() || '{}' : JSON.stringify(input ?? {})
     if (this.#seals) this.#calls.seal(call.label, text)
     else if (call.hasText) this.#calls.restate(call.label, text)

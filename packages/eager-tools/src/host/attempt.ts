@@ -1,4 +1,4 @@
-/** One response of the host's model while it streams: what is heard of it goes in, and what is certain of its calls goes to the rules. */
+/** One response of the host's model while it streams. It assembles the calls and passes complete ones to the rules. */
 
 import { argumentsText, DEFAULT_INPUT_LIMITS, type ToolCall } from '@meanwhile/core'
 import { StreamedResponse as StreamedMessage } from '@meanwhile/core/calls'
@@ -6,11 +6,11 @@ import type { StreamedResponse as Rules } from '../response.ts'
 import type { CallLabel } from './host-calls.ts'
 import { sameValue } from './same-value.ts'
 
-/** A call as it was heard of. */
+/** A call as received so far. */
 interface HeardCall {
   readonly hostId: string | undefined
   text: string
-  /** All of it, as the provider has repeated it. */
+  /** The whole arguments, as the provider repeated them. */
   restated?: string
 }
 
@@ -20,7 +20,7 @@ export class Attempt {
   readonly #rules: Rules
   readonly #message = new StreamedMessage({ takenIds: NO_IDS, inputLimits: DEFAULT_INPUT_LIMITS })
   readonly #heard: Map<CallLabel, HeardCall> = new Map()
-  /** By the id that tells calls apart here: the host's may come twice. */
+  /** By the unique id used here: the host's ids may be repeated. */
   readonly #byId: Map<string, HeardCall> = new Map()
   readonly #sealed: ToolCall[] = []
 
@@ -56,7 +56,7 @@ export class Attempt {
     if (heard) heard.restated = text
   }
 
-  /** There is nothing more: what was not sealed is sealed now. */
+  /** The response has ended. Seals all calls that are not sealed yet. */
   end(): void {
     for (const [label, { restated }] of this.#heard) if (restated) this.seal(label, restated)
     this.#message.finish('tool-calls')
@@ -64,7 +64,7 @@ export class Attempt {
     this.#drain()
   }
 
-  /** The id with which the host will ask for a call. */
+  /** The id the host will use for a call. */
   hostIdOf(callId: string): string | undefined {
     return this.#byId.get(callId)?.hostId
   }
@@ -75,14 +75,14 @@ export class Attempt {
     return text !== undefined && means(text, input) ? text : argumentsText(input)
   }
 
-  /** How many calls have this id of the host's. */
+  /** How many calls have this host id. */
   countOf(hostId: string | undefined): number {
     let count = 0
     for (const heard of this.#heard.values()) if (heard.hostId === hostId) count++
     return count
   }
 
-  /** Those that are sealed, in the order of their seals. */
+  /** The sealed calls, in the order in which they were sealed. */
   get calls(): readonly ToolCall[] {
     return this.#sealed
   }

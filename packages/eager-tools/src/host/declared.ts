@@ -1,40 +1,40 @@
-/** What users say of the tools of a loop that is not ours: what a call does to the world, and how it is undone. */
+/** The declarations users make for tools of another library: what a call does to the world, and how it is undone. */
 
 import { ConfigError, checkOptions, type Effect, type OptionNames } from '@meanwhile/core'
 import { nearestName } from '@meanwhile/core/calls'
 
-/** `calls` is for tools that are given a run of ours. */
+/** The effects of a library's tool. `calls` is missing, because it needs a Meanwhile run. */
 export type HostEffect = Exclude<Effect, 'calls'>
 
 /**
  * What a call of a tool does to the world. It decides how early the call may start:
+ * - `read`: when its arguments are complete. An extra execution whose result is dropped must be harmless.
+ * - `idempotent`: when the provider has stated the end of the call. Executing it twice must have the same effect as
+ *   once.
+ * - `reversible`: at the same time as `idempotent`. `compensate` undoes it.
+ * - `external`: never before the library executes it, as if the tool were not declared.
  *
- * - `read`: when its arguments have closed. A second execution that nobody sees must not matter.
- * - `idempotent`: when the provider has stated the end of the call. Making it twice is making it once.
- * - `reversible`: at the same time. `compensate` undoes it.
- * - `external`: never before the host asks for it, as if the tool were not named at all.
- *
- * Declare a tool only if its result depends on nothing but its input, and if it never asks anybody anything.
+ * Declare a tool only if its result depends on nothing but its input, and if it never asks a user anything.
  */
 export type DeclaredEffect<Input = unknown, Output = unknown> =
   | Exclude<HostEffect, 'reversible'>
   | DeclaredCall<Input, Output>
 
-/** `compensate` belongs to `reversible`, or to a function that may return it. */
+/** `compensate` is required with `reversible`, and allowed with a function that may return `reversible`. */
 export type DeclaredCall<Input = unknown, Output = unknown> = DeclaredKeys<Input> & (Undone<Input, Output> | NotUndone)
 
 interface DeclaredKeys<Input> {
-  /** Names of what a call reads. Early calls that name the same key wait for each other if one of them writes it. */
+  /** Resource keys that a call reads. Early calls with the same key wait for each other if one of them writes it. */
   reads?(input: Input): readonly string[]
-  /** Names of what a call writes. */
+  /** Resource keys that a call writes. */
   writes?(input: Input): readonly string[]
 }
 
-/** What {@link DeclaredCall} allows, and more. */
+/** What {@link DeclaredCall} allows, with looser types. */
 export interface DeclaredTool<Input = unknown, Output = unknown> extends DeclaredKeys<Input> {
-  /** A function is called with the checked input of each call; a throw counts as `external`. */
+  /** A function receives the checked input of each call; if it throws, the call counts as `external`. */
   readonly effect: HostEffect | ((input: Input) => HostEffect)
-  /** Undoes a call that has succeeded and that nobody asks for in the end. A throw is a warning. */
+  /** Undoes a call that succeeded but is not used. An error is reported as a warning. */
   compensate?(input: Input, output: Output): void | Promise<void>
 }
 
@@ -43,7 +43,7 @@ interface Reversible<Input, Output> extends Pick<Required<DeclaredTool<Input, Ou
 }
 
 interface Decided<Input, Output> extends Pick<DeclaredTool<Input, Output>, 'compensate'> {
-  /** Called with the checked input of each call; a throw counts as `external`. */
+  /** Receives the checked input of each call; if it throws, the call counts as `external`. */
   readonly effect: (input: Input) => HostEffect
 }
 
@@ -58,10 +58,11 @@ interface NotUndone {
 export type Declared = ReadonlyMap<string, DeclaredTool>
 
 /**
- * The tools that may start early at all.
+ * Returns the declarations of all tools that may start early.
  *
- * @param tools The names there are, if they are known.
- * @throws {ConfigError} There is no such effect or no such tool, a `reversible` tool has no `compensate`, or a `read` or `idempotent` one has it.
+ * @param tools The names of all tools, if they are known.
+ * @throws {ConfigError} An effect or a tool does not exist, a `reversible` tool has no `compensate`, or a `read` or
+ * `idempotent` tool has one.
  */
 export function declaredEffects(effects: object, tools?: readonly string[]): Declared {
   if (!isRecord(effects)) throw new ConfigError('effects', "must be an object, such as { weather: 'read' }")
@@ -75,10 +76,10 @@ export function declaredEffects(effects: object, tools?: readonly string[]): Dec
   return declared
 }
 
-/** Why a name is none. */
+/** The message for a name that is not the name of a tool. */
 export function unknownTool(name: string, tools: readonly string[]): string {
   const nearest = nearestName(name, Object.fromEntries(tools.map((tool) => [tool, ''])))
-  return `is the name of no tool; ${nearest ? `did you mean ${nearest}?` : `there are ${tools.join(', ') || 'none'}`}`
+  return `is not the name of a tool; ${nearest ? `did you mean ${nearest}?` : `the tools are: ${tools.join(', ') || 'none'}`}`
 }
 
 const EFFECTS: readonly unknown[] = ['read', 'idempotent', 'reversible', 'external'] satisfies HostEffect[]
@@ -95,13 +96,13 @@ function declaredCall(name: string, given: unknown): DeclaredTool {
 function check(call: object, option: string): asserts call is DeclaredTool {
   const { effect, reads, writes, compensate }: Readonly<Record<string, unknown>> = { ...call }
   if (typeof effect !== 'function' && !EFFECTS.includes(effect))
-    throw new ConfigError(option, `${String(effect)} is no effect; there are ${EFFECTS.join(', ')}`)
+    throw new ConfigError(option, `${String(effect)} is not an effect; the effects are ${EFFECTS.join(', ')}`)
   for (const [member, value] of Object.entries({ reads, writes, compensate })) {
     if (value !== undefined && typeof value !== 'function')
       throw new ConfigError(`${option}.${member}`, 'must be a function')
   }
   if (effect === 'reversible' && !compensate)
-    throw new ConfigError(option, 'is reversible and has no compensate(input, output), which undoes a call')
+    throw new ConfigError(option, 'is reversible but has no compensate(input, output) to undo a call')
   if (compensate && (effect === 'read' || effect === 'idempotent'))
     throw new ConfigError(
       `${option}.compensate`,

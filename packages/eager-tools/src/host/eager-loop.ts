@@ -1,4 +1,4 @@
-/** What the steps of one `eager()` have in common: its settings, what it has learned, and whether it still does anything. */
+/** The shared state of one `eager()`: its settings, budget and warnings, and whether it is still switched on. */
 
 import { messageOf, type Run } from '@meanwhile/core'
 import { Breaker } from '../breaker.ts'
@@ -9,29 +9,32 @@ import { HostCalls } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
 
-/** So many steps in a row may end with early calls of which the host has asked for none. */
+/** After this many steps in a row in which the host used none of the early calls, `eager()` switches itself off. */
 const MOST_UNASKED = 3
 
-/** What is known of a step before its model is asked. */
+/** What is known of a step before its model request. */
 export interface HostStep {
   /** All tools that the model may call. */
   readonly tools: readonly HostTool[]
   readonly model?: NamedModel
-  /** Ends all that the host does. */
+  /** Aborts everything the host does. */
   readonly signal?: AbortSignal | undefined
   /** How many calls the host executes at once. */
   readonly toolConcurrency?: number | undefined
-  /** Enters the surroundings in which the host would call a tool. Default: those in which a call starts. */
+  /**
+   * Runs `work` in the async context in which the host would call a tool. Default: the context in which the call
+   * starts.
+   */
   enter?<Result>(work: () => Result): Result
 }
 
-/** One run of the host's loop: which of its models have changed arguments, and how many steps there were. */
+/** One run of the host's loop: its step count, and which models have changed arguments. */
 export class HostRun {
   readonly breaker: Breaker = new Breaker()
   steps = 0
 }
 
-/** @throws {ConfigError} A setting cannot work. */
+/** @throws {ConfigError} A setting is invalid. */
 export class EagerLoop {
   readonly settings: EagerSettings
   readonly independent: ReadonlySet<string>
@@ -40,7 +43,7 @@ export class EagerLoop {
   readonly #told = new Set<string>()
   #unasked = 0
 
-  /** `needed`: the library whose loop it is, and the version. */
+  /** `needed`: the name and version of the library whose loop this is. */
   constructor(settings: EagerSettings, needed: string) {
     checkSettings(settings)
     const { independent = [], budget } = settings
@@ -54,19 +57,21 @@ export class EagerLoop {
     return new HostRun()
   }
 
-  /** The calls of one step. `undefined`: none of them can start early. */
+  /** The calls of one step. `undefined` if none of them can start early. */
   step(run: HostRun, step: HostStep): HostCalls | undefined {
     run.steps++
     if (this.isOff || !step.tools.some(({ early }) => early)) return undefined
     return new HostCalls(this, run, step)
   }
 
-  /** Too many early calls were made for nothing. */
+  /** Whether `eager()` has switched itself off, because too many early calls were not used. */
   get isOff(): boolean {
     return this.#unasked >= MOST_UNASKED
   }
 
-  /** A step with early calls is over. `isAsked`: whether the host has asked for any of them; `undefined`: it had no reason to. */
+  /**
+   * A step with early calls is over. `isAsked`: whether the host used any of them; `undefined` if it had no reason to.
+   */
   ended(isAsked: boolean | undefined, savings: () => StepSavings): void {
     if (isAsked) this.#unasked = 0
     else if (isAsked === false && ++this.#unasked === MOST_UNASKED) this.#switchedOff()
@@ -79,11 +84,11 @@ export class EagerLoop {
     }
   }
 
-  /** The host has made a request that could not be linked to its step. */
+  /** A model request of the host could not be linked to its step. */
   unlinked(): void {
     this.warnOnce(
       'host-unknown',
-      `no tool starts early: a request to the model could not be linked to its step. eager() needs ${this.#needed}; is another version installed?`,
+      `no tool starts early: a model request could not be linked to its step. eager() needs ${this.#needed}; is another version installed?`,
     )
   }
 
@@ -96,11 +101,11 @@ export class EagerLoop {
   #switchedOff(): void {
     this.warnOnce(
       'switched-off',
-      `no tool starts early any more: in ${MOST_UNASKED} steps in a row the host asked for none of the calls that had started early. eager() needs ${this.#needed}; is another version installed?`,
+      `no tool starts early any more: in ${MOST_UNASKED} steps in a row the host used none of the calls that had started early. eager() needs ${this.#needed}; is another version installed?`,
     )
   }
 
-  /** However often it is said. */
+  /** Sends each warning only once. */
   warnOnce(code: string, message: string): void {
     const warning = `${code} ${message}`
     if (this.#told.has(warning)) return
@@ -109,7 +114,7 @@ export class EagerLoop {
   }
 }
 
-/** Of these once in a process: an `eager()` may be made for each request. */
+/** Warnings emitted by this process. Each is emitted once, even if every request makes its own `eager()`. */
 const emitted = new Set<string>()
 
 function emitWarning(code: string, message: string): void {
@@ -120,5 +125,5 @@ function emitWarning(code: string, message: string): void {
   else console.warn(`eager: ${message}`)
 }
 
-/** Then no more are written. */
+/** The maximum number of warnings that a process emits. */
 const MOST_WARNINGS = 100

@@ -1,4 +1,4 @@
-/** A call that has started before the host asks for it: at work, joined or discarded, and its span. */
+/** One call of another library's loop that started early: its state, its result and its span. */
 
 import { type DiscardCause, messageOf, type ResourceKeys, type ToolCall } from '@meanwhile/core'
 import { type CallFacts, type ExecutionFacts, follow, type Telemetry } from '@meanwhile/core/calls'
@@ -8,19 +8,19 @@ import { KeptResult } from './kept-result.ts'
 import { copyOf, sameValue } from './same-value.ts'
 import { unref } from './unref.ts'
 
-/** Milliseconds that a function which was aborted is waited for. */
+/** How long to wait for an aborted function to settle, in milliseconds. */
 const GRACE = 1_000
 
-/** What an early call needs of the step that it belongs to. */
+/** What an early call needs from its step. */
 export interface EarlyHost {
   readonly telemetry: Telemetry
-  /** What its span nests under. */
+  /** The parent of the call's span. */
   readonly parent: Parameters<Telemetry['around']>[1]
-  /** Aborts all that the host does. Whoever makes the calls follows it for them. */
+  /** Aborts everything the host does. The owner of the calls follows this signal for all of them. */
   readonly signal: AbortSignal | undefined
-  /** Enters the surroundings in which the host would call the function. */
+  /** Runs `work` in the async context in which the host would call the function. */
   enter<Result>(work: () => Result): Result
-  /** It has given its slot and its keys back. */
+  /** Called when the call has released its slot and its keys. */
   freed(): void
   warn(code: string, message: string): void
 }
@@ -28,12 +28,12 @@ export interface EarlyHost {
 export interface EarlyBeginning extends Pick<EarlyStart, 'effect' | 'keys' | 'evidence'> {
   readonly call: ToolCall
   readonly tool: EarlyTool
-  /** As the host would pass it on. */
+  /** The input that the host would pass to the function. */
   readonly value: unknown
-  /** The id with which the host will ask for it, if the provider gave one. */
+  /** The id the host will use for this call, if the provider sent one. */
   readonly hostId: string | undefined
   readonly step: number
-  /** The attempt at the response that asks for it. */
+  /** The attempt (model request within the step) that requests the call. */
   readonly attempt: number
   readonly text: () => string
 }
@@ -49,21 +49,21 @@ export class EarlyCall implements CallFacts {
   readonly executions: ExecutionFacts[] = []
   readonly keys: ResourceKeys
   readonly evidence: EarlyBeginning['evidence']
-  /** Of the latest attempt that asks for it. */
+  /** The call as the latest attempt requested it. */
   call: ToolCall
   hostId: string | undefined
   attempt: number
   state: CallFacts['state']
   /** When the function was called, in `performance.now()`. */
   started: number | undefined
-  /** When it had settled, in `performance.now()`. */
+  /** When the function settled, in `performance.now()`. */
   ended: number | undefined
   error: unknown
   readonly #beginning: EarlyBeginning
   readonly #host: EarlyHost
   readonly #evidenceAt: number = performance.now()
   readonly #controller = new AbortController()
-  /** A copy, as the function may change its own. */
+  /** A copy, because the function may change the original. */
   readonly #input: unknown
   #result: KeptResult | undefined
   #tellTaken: () => void = () => undefined
@@ -71,7 +71,7 @@ export class EarlyCall implements CallFacts {
     this.#tellTaken = resolve
   })
   #isDeclined = false
-  /** What the function says that it has failed with, though it returns. */
+  /** The failure that the function reported although it returned a value. */
   #failure: Error | undefined
   #isOver = false
   #isEnded = false
@@ -115,7 +115,7 @@ export class EarlyCall implements CallFacts {
     return this.error === undefined ? undefined : { isError: true }
   }
 
-  /** Its function is at work. */
+  /** Whether the function is running. */
   get isRunning(): boolean {
     return this.started !== undefined && !this.#isOver
   }
@@ -124,22 +124,22 @@ export class EarlyCall implements CallFacts {
     return this.state.fate === 'committed'
   }
 
-  /** Its result must not be used. */
+  /** Whether the function declined, so that its result must not be used. */
   get isDeclined(): boolean {
     return this.#isDeclined
   }
 
-  /** Whether the host may get its result, if it asks for the same. */
+  /** Whether the host may join this call if it executes an equal one. */
   get isOpen(): boolean {
     return this.started !== undefined && this.state.fate === 'provisional' && !this.#isDeclined
   }
 
-  /** Whether the host would call the function with the same. */
+  /** Whether the host would call the function with this input. */
   isWith(input: unknown): boolean {
     return sameValue(this.#input, input)
   }
 
-  /** Calls the function. What it throws is kept for the host. */
+  /** Calls the function. An error is kept for the host. */
   begin(): void {
     const { telemetry, parent, enter } = this.#host
     const queued = (performance.now() - this.#evidenceAt) / 1000
@@ -184,11 +184,11 @@ export class EarlyCall implements CallFacts {
       })
   }
 
-  /** The host asks for it. Returns what the host gets. From now on its signal ends the function. */
+  /** The host executes the call and gets this result. From now on, `signal` aborts the function. */
   take(signal?: AbortSignal): Promise<unknown> | AsyncIterable<unknown> {
     this.state = { ...this.state, fate: 'committed' }
     this.#tellTaken()
-    // The host's own signal is followed for the whole step.
+    // The signal of the host's step is already followed for all calls.
     if (signal && signal !== this.#host.signal && !this.settled) {
       const abort = () => this.abort(signal.reason)
       const unfollow = follow(signal, abort)
@@ -196,15 +196,15 @@ export class EarlyCall implements CallFacts {
       void this.#work.then(unfollow)
     }
     if (this.settled) void this.#end()
-    return this.#result?.read() ?? Promise.reject(new Error('the call has not begun'))
+    return this.#result?.read() ?? Promise.reject(new Error('the call has not started'))
   }
 
-  /** Aborts the function, unless it has settled. */
+  /** Aborts the function unless it has settled. */
   abort(reason: unknown): void {
     if (!this.settled) this.#controller.abort(reason)
   }
 
-  /** Nobody will ask for it. */
+  /** The host will not use this call. */
   discard(cause: DiscardCause, reason: unknown): void {
     if (this.state.fate !== 'provisional') return
     this.state = { ...this.state, fate: 'discarded', cause }
@@ -215,12 +215,12 @@ export class EarlyCall implements CallFacts {
     else this.#abandonLater()
   }
 
-  /** The stream of its response has ended, and its calls may run. */
+  /** Its response has ended; the host runs the calls now. */
   modelEnded(at: number): void {
     this.state = { ...this.state, modelEnded: at }
   }
 
-  /** Resolves when it is over, undone if that was due. Never rejects. */
+  /** Resolves when the call is over, including its compensation if it needs one. Never rejects. */
   async over(): Promise<void> {
     await this.#work
   }
@@ -263,7 +263,7 @@ export class EarlyCall implements CallFacts {
     this.state = { ...this.state, executions: this.state.executions.map((one) => ({ ...one, stage })) }
   }
 
-  /** A function that ignores its signal gives its slot back when the grace time is over, and its span ends. */
+  /** If the function ignores its signal, the slot is released and the span ended after the grace time. */
   #abandonLater(): void {
     this.#grace = setTimeout(() => {
       this.#moved('abandoned')
@@ -280,7 +280,7 @@ export class EarlyCall implements CallFacts {
     this.#host.freed()
   }
 
-  /** Its span ends when the function has settled and it is known whether anybody asks for the call. */
+  /** Ends the span once the function has settled and the call is taken or discarded. */
   async #end(): Promise<void> {
     if (this.state.fate === 'provisional' || this.#isEnded) return
     this.#isEnded = true
@@ -288,7 +288,7 @@ export class EarlyCall implements CallFacts {
     this.#host.telemetry.ended(this, compensated)
   }
 
-  /** Returns whether it was undone; `undefined` if there was nothing to undo. */
+  /** Returns whether the call was undone; `undefined` if nothing had to be undone. */
   async #undone(): Promise<boolean | undefined> {
     const { tool, effect, call } = this.#beginning
     if (effect !== 'reversible' || this.error !== undefined || !tool.compensate) return undefined

@@ -1,16 +1,16 @@
-/** The early calls of one step: which have begun, and which wait for a slot or for keys. */
+/** The early calls of one step: those that have started, and those waiting for a slot or for resource keys. */
 
 import { keysMeet } from '@meanwhile/core/calls'
 import type { EarlyCall } from './early-call.ts'
 
 export class EarlyCalls {
-  /** In the order in which they began. */
+  /** In the order in which they started. */
   readonly begun: EarlyCall[] = []
   readonly #waiting: EarlyCall[] = []
   readonly #slots: number
   readonly #mayBegin: () => boolean
 
-  /** No call begins while `mayBegin` returns `false`. */
+  /** No call starts while `mayBegin` returns `false`. */
   constructor(slots: number, mayBegin: () => boolean) {
     this.#slots = slots
     this.#mayBegin = mayBegin
@@ -21,12 +21,12 @@ export class EarlyCalls {
     this.go()
   }
 
-  /** What waits never begins. */
+  /** Drops all waiting calls. */
   clear(): void {
     this.#waiting.length = 0
   }
 
-  /** What a slot and the keys allow begins, in call order. */
+  /** Starts waiting calls in call order, as far as slots and keys allow. */
   go(): void {
     const running = this.begun.filter(({ isRunning }) => isRunning)
     const before = [...running]

@@ -1,10 +1,10 @@
-/** How long a step waits for a host that leaves without a word. One timer, however much is heard. */
+/** Limits how long a step waits for a host that never uses its calls. It uses one timer, however many events arrive. */
 
 import { unref } from './unref.ts'
 
-/** Milliseconds, unless a user says otherwise. */
+/** The default, in milliseconds. */
 const HOLD = 30_000
-/** Beyond so many milliseconds a timer fires at once. */
+/** A timer with a longer delay would fire at once. */
 const LONGEST = 2 ** 31 - 1
 
 export class Hold {
@@ -13,19 +13,19 @@ export class Hold {
   #heard = performance.now()
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** `over` is called `ms` after the last thing that was heard, unless it has ended by then. */
+  /** Calls `over` when no event has arrived for `ms` milliseconds, unless it has ended by then. */
   constructor(ms: number | undefined, over: () => void) {
     this.#ms = ms ?? HOLD
     this.#over = over
   }
 
-  /** Something of the host is heard. Returns when, in `performance.now()`. */
+  /** An event of the host has arrived. Returns the time, in `performance.now()`. */
   heard(): number {
     this.#heard = performance.now()
     return this.#heard
   }
 
-  /** There is something to wait for. */
+  /** Starts the timer. */
   begin(): void {
     if (this.#timer === undefined && this.#ms <= LONGEST) this.#wait(this.#ms)
   }

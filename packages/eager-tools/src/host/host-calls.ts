@@ -1,6 +1,7 @@
 /**
- * The calls of one step of a loop that is not ours. They start while the response streams, are joined when the host asks for
- * them, and are discarded if it does not. Late calls are always the host's own.
+ * The calls of one step of another library's loop (the host). They start while the response streams. The host joins
+ * them when it executes them; calls it does not execute are discarded. Calls that did not start early are made by the
+ * host.
  */
 
 import type { DiscardCause, Tool, ToolCall } from '@meanwhile/core'
@@ -16,20 +17,22 @@ import { Hold } from './hold.ts'
 import { type HostInput, toolFor } from './host-tool.ts'
 import { charge, stepSavings } from './step-account.ts'
 
-/** Names a call of the response. The ids of providers may come twice, or be missing. */
+/** Identifies a call of the response. Provider ids cannot be used: they may be repeated or missing. */
 export type CallLabel = number
 
 /** An early call that the host has joined. */
 export interface TakenCall {
-  /** What its function gave: a promise, or an async iterable. */
+  /** The function's result: a promise or an async iterable. */
   readonly result: Promise<unknown> | AsyncIterable<unknown>
-  /** The function has declined: its result must not be used, and the host makes the call itself. */
+  /** The function declined: its result must not be used, and the host makes the call itself. */
   readonly isDeclined: boolean
 }
 
 /**
- * `streaming`: a response comes. `failed`: it has failed, and the host may ask for another one. `stood`: the host runs the calls
- * of this response. `over`: it will ask for nothing more.
+ * - `streaming`: a response is streaming.
+ * - `failed`: it failed, and the host may request another one.
+ * - `stood`: the response is accepted, and the host runs its calls.
+ * - `over`: the host runs no more calls of this step.
  */
 export type Stage = 'streaming' | 'failed' | 'stood' | 'over'
 
@@ -49,12 +52,12 @@ export class HostCalls {
   #made: EarlyHost | undefined
   #stage: Stage = 'streaming'
   #attempt = 1
-  /** Made with its first call: most responses have none. */
+  /** Created with its first call, because most responses have none. */
   #response: Attempt | undefined
   #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
-  /** Ends what {@link HostCalls.#followHost} has begun. */
+  /** Stops what {@link HostCalls.#followHost} started. */
   #unfollow: (() => void) | undefined
 
   constructor(loop: EagerLoop, run: HostRun, options: HostStep) {
@@ -72,9 +75,9 @@ export class HostCalls {
     return this.#stage
   }
 
-  // What streams. None of these waits or throws.
+  // The stream. None of these methods waits or throws.
 
-  /** A call begins. Returns the label by which its pieces are told. */
+  /** A call begins. Returns the label for its further pieces. */
   begin(id: string | undefined, name: string): CallLabel {
     const label = ++this.#labels
     if (!this.#hears()) return label
@@ -88,17 +91,17 @@ export class HostCalls {
     if (this.#hears()) this.#response?.delta(label, text)
   }
 
-  /** The provider states that not one byte of this call will change. `text`: the whole arguments, if it repeats them. */
+  /** The provider states that the call will not change. `text`: the whole arguments, if the provider repeats them. */
   seal(label: CallLabel, text?: string): void {
     if (this.#hears()) this.#response?.seal(label, text)
   }
 
-  /** The provider repeats the whole arguments, and may yet change them: they count when the response has ended. */
+  /** The provider repeats the whole arguments but may still change them. They count when the response has ended. */
   restate(label: CallLabel, text: string): void {
     if (this.#hears()) this.#response?.restate(label, text)
   }
 
-  /** The response has ended so that the host, by its own rule, runs its calls now. Nothing starts any more. */
+  /** The response has ended, and by its own rules the host runs the calls now. No further call starts early. */
   stood(): void {
     if (this.#stage !== 'streaming') return
     this.#stage = 'stood'
@@ -115,11 +118,11 @@ export class HostCalls {
     for (const early of inOrder) {
       early.modelEnded(this.#stood)
       if (!isAsked(early) && early.attempt < this.#attempt)
-        early.discard('call_withdrawn', new Error('the response that stands does not ask for this call'))
+        early.discard('call_withdrawn', new Error('the accepted response does not request this call'))
     }
   }
 
-  /** The response has failed. Its calls are held, because the host may ask again, until its signal aborts. */
+  /** The response has failed. Its calls are kept, because the host may retry until its signal aborts. */
   failed(): void {
     if (this.#stage !== 'streaming') return
     this.#stage = 'failed'
@@ -129,8 +132,8 @@ export class HostCalls {
   }
 
   /**
-   * The host asks for another response in the same step. Returns whether its calls may join those that have started; `false`: this
-   * step is over, and its early calls are discarded.
+   * The host requests another response in the same step. Returns whether its calls may join those that have started.
+   * With `false` this step is over, and its early calls are discarded.
    */
   again(): boolean {
     if (this.#stage === 'stood') void this.release()
@@ -142,11 +145,11 @@ export class HostCalls {
     return true
   }
 
-  // What the host asks.
+  // The host's requests.
 
   /**
-   * The host executes a call: with this id and with this input, as its own check gave it back. Returns the early call that has begun
-   * with the same, each once. From then on `signal` aborts it. `undefined`: the host is to make the call itself.
+   * The host executes a call. `input` is what the host's own check returned. Returns an early call with the same id and
+   * input; each is returned once. From then on `signal` aborts it. `undefined`: the host must make the call itself.
    */
   take(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): TakenCall | undefined {
     if (this.#stage !== 'stood') return undefined
@@ -154,7 +157,7 @@ export class HostCalls {
     const mine = open.filter((early) => early.attempt === this.#attempt && early.hostId === id)
     const found =
       mine.find((early) => early.isWith(input)) ??
-      // Of an attempt that failed, whose ids were others.
+      // A call of an earlier, failed attempt, which used other ids.
       open.find((early) => early.attempt < this.#attempt && early.isWith(input))
     if (found) {
       const result = found.take(signal)
@@ -165,7 +168,7 @@ export class HostCalls {
         },
       }
     }
-    // Another call of this id may yet ask for it.
+    // Another call with this id may still match it.
     if ((this.#response?.countOf(id) ?? 0) <= 1) {
       for (const early of mine) early.discard('arguments_changed', new Error('the arguments have changed'))
     }
@@ -173,8 +176,8 @@ export class HostCalls {
   }
 
   /**
-   * The host will ask for nothing more in this step: what it has not asked for is discarded. Resolves when nothing is at work any more,
-   * and never rejects.
+   * The host executes nothing more in this step: calls it has not used are discarded. Resolves when no call is running
+   * any more. Never rejects.
    */
   async release(cause?: DiscardCause, reason?: unknown): Promise<void> {
     const stage = this.#stage
@@ -196,8 +199,8 @@ export class HostCalls {
     const early = this.#early.begun
     if (early.length === 0) return
     const left = early.filter((early) => !early.isTaken)
-    // An error takes its time to be made.
-    const reason = given ?? (left.length > 0 ? new Error('nobody asks for this call') : undefined)
+    // Creating an Error is slow, so it is created only if needed.
+    const reason = given ?? (left.length > 0 ? new Error('the host does not use this call') : undefined)
     for (const one of left) one.discard(cause, reason)
     const savings = () =>
       stepSavings({
@@ -214,7 +217,7 @@ export class HostCalls {
     this.#loop.ended(isAsked, savings)
   }
 
-  /** Whether the host has asked for any of the calls that had started for this response; `undefined`: there are none. */
+  /** Whether the host used any of the early calls of this response; `undefined` if there were none. */
   get #isAsked(): boolean | undefined {
     if (this.#early.begun.some(({ isTaken }) => isTaken)) return true
     return this.#early.begun.some((early) => early.attempt === this.#attempt) ? false : undefined
@@ -222,7 +225,7 @@ export class HostCalls {
 
   // How calls start.
 
-  /** Something of the stream has come. Returns whether it counts. */
+  /** An event of the stream has arrived. Returns whether it counts. */
   #hears(): boolean {
     if (this.#stage !== 'streaming') return false
     this.#hold.heard()
@@ -241,10 +244,10 @@ export class HostCalls {
     )
   }
 
-  /** For one attempt. It starts nothing once another attempt has begun. */
+  /** The call maker for one attempt. It starts nothing once another attempt has begun. */
   #maker(attempt: number): CallMaker {
     const { model = UNKNOWN, tools } = this.#options
-    // The rules give back what such a tool gave them.
+    // The rules pass such a tool through unchanged.
     this.#rules ??= tools.map((tool) => toolFor(tool) as Tool)
     return {
       tools: this.#rules,
@@ -312,7 +315,10 @@ export class HostCalls {
     if (this.#early.begun.length > 0) this.#hold.begin()
   }
 
-  /** The host's signal aborts what is at work, and ends a step whose response has failed. One listener for all calls of the step. */
+  /**
+   * Follows the host's signal with one listener for all calls of the step. An abort stops running calls and ends a step
+   * whose response has failed.
+   */
   #followHost(): void {
     const { signal } = this.#options
     if (!signal || this.#unfollow) return

@@ -1,36 +1,44 @@
-/** A tool of a loop that is not ours, and the tool of ours that stands for it. */
+/** A tool of another library's loop (the host), and the Meanwhile tool that represents it. */
 
 import type { Tool } from '@meanwhile/core'
 import type { DeclaredTool } from './declared.ts'
 
 export interface HostTool {
   readonly name: string
-  /** Absent: its calls never start early, and later calls of the step do not start early past them. */
+  /** Without it, calls of the tool never start early, nor do later calls of the step. */
   readonly early?: EarlyTool
 }
 
 export interface EarlyTool extends DeclaredTool {
-  /** The host's own check of the input as the model wrote it. Returns what the host would pass on; throws if the host would refuse it. */
+  /**
+   * The host's own check of the input as the model wrote it. Returns what the host would pass to the function, and
+   * throws if the host would reject the input.
+   */
   check?(written: unknown): unknown
-  /** The host's own function, with all that the host would give it. */
+  /** Calls the host's own function with everything the host would pass to it. */
   start(input: unknown, call: StartedCall): unknown
 }
 
-/** What an early start is told beside its input. */
+/** What the function of an early call receives next to its input. */
 export interface StartedCall {
-  /** As the provider gave it; absent if it gave none. */
+  /** As the provider sent it; `undefined` if it sent none. */
   readonly id: string | undefined
-  /** Aborted with the host's signal, when the call is discarded, and when the host's own call is aborted that has joined it. */
+  /**
+   * Aborts when the host's signal aborts, when the call is discarded, and when the host aborts its own call that has
+   * joined this one.
+   */
   readonly signal: AbortSignal
   /** The input as the model wrote it, parsed. */
   readonly written: unknown
   /** The arguments as the model wrote them. */
   readonly text: string
-  /** Resolves when the host asks for the call. Stays pending if it never does. */
+  /** Resolves when the host uses the call. Stays pending if it never does. */
   readonly taken: Promise<void>
-  /** The function needed what only the host has. Its result is not used, and the host makes the call itself. */
+  /**
+   * The function needs something that only the host has. Its result is not used, and the host makes the call itself.
+   */
   decline(): void
-  /** What the function returns stands for an error. The host gets it, and `compensate` is not called. */
+  /** The returned value stands for an error. The host gets it, and `compensate` is not called. */
   failed(error: Error): void
 }
 
@@ -40,7 +48,7 @@ export interface HostInput {
   readonly value: unknown
 }
 
-/** The rules ask it for effect, keys and input. Nothing executes it. */
+/** The tool for the rules that decide when a call starts: effect, keys and input. It is never executed. */
 export function toolFor({ name, early }: HostTool): Tool<HostInput> {
   if (!early) return { name, description: name, input: passing(undefined) }
   const { effect, reads, writes, compensate, check } = early
@@ -56,7 +64,7 @@ export function toolFor({ name, early }: HostTool): Tool<HostInput> {
   }
 }
 
-/** A schema that lets the host's own check decide. */
+/** A schema that uses the host's own check. */
 function passing(check: EarlyTool['check']): Tool<HostInput>['input'] {
   return {
     '~standard': {

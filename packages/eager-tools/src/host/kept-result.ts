@@ -1,12 +1,12 @@
-/** What the function of a tool gives, kept until the host asks for it: a value, or one after the other. */
+/** Keeps the result of a tool's function until the host reads it: one value, or the values that it yields. */
 
 import { unheard } from '@meanwhile/core/calls'
 
-/** So many values of a function that goes on yielding are kept; then it waits until the host reads them. */
+/** How many yielded values are kept. Then the function waits until the host reads them. */
 const MOST_UNREAD = 1_000
 
 export class KeptResult {
-  /** The value, or the last one that was yielded. Nobody need await it. */
+  /** The value, or the last one that was yielded. A rejection that nobody awaits is handled. */
   readonly done: Promise<unknown>
   readonly #yields: KeptYields | undefined
 
@@ -19,12 +19,12 @@ export class KeptResult {
     }
   }
 
-  /** As the function gave it: a promise, or an async iterable. For one reader. */
+  /** The result as the function returned it: a promise or an async iterable. For one reader. */
   read(): Promise<unknown> | AsyncIterable<unknown> {
     return this.#yields?.read(this.done) ?? this.done
   }
 
-  /** Nobody will read it: a function that waits for a reader goes on, and ends. */
+  /** Nobody will read the result: a function that waits for a reader continues and ends. */
   drop(): void {
     this.#yields?.drop()
   }

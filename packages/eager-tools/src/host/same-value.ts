@@ -1,6 +1,6 @@
-/** Whether a tool would get the same values: what a schema has made of arguments may be no JSON. */
+/** Compares and copies the input of tools, which after the check by a schema may contain more than JSON. */
 
-/** Values of a kind that is not known here are never the same, unless they are one object. */
+/** Whether two values are equal. Objects of unknown classes are equal only if they are the same object. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (!isObject(a) || !isObject(b) || Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false
@@ -14,7 +14,10 @@ export function sameValue(a: unknown, b: unknown): boolean {
   )
 }
 
-/** A copy that a function which changes its input does not reach. Values of a kind that is not known here are not copied. */
+/**
+ * Returns a deep copy, which a function can change without changing the original. Objects of unknown classes are not
+ * copied.
+ */
 export function copyOf(value: unknown): unknown {
   if (!isObject(value)) return value
   if (value instanceof Date) return new Date(value)
@@ -22,7 +25,7 @@ export function copyOf(value: unknown): unknown {
   if (value instanceof Set) return new Set([...value].map(copyOf))
   if (Array.isArray(value)) return value.map(copyOf)
   if (!isPlain(value)) return value
-  // Each member is defined, not assigned: one of them may be called `__proto__`.
+  // Members are defined, not assigned, because one of them may be called `__proto__`.
   const copy: object = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyOf(member)]))
   return Object.getPrototypeOf(value) === null ? Object.setPrototypeOf(copy, null) : copy
 }

@@ -1,4 +1,4 @@
-/** What users of an `eager()` may set, and its checks. */
+/** The settings of `eager()` and their checks. */
 
 import {
   ConfigError,
@@ -16,34 +16,40 @@ import type { Evidence } from '../policy.ts'
 import type { StepSavings } from '../savings.ts'
 import { type HostEffect, unknownTool } from './declared.ts'
 
-/** `'wait'`: this call does not start on this evidence. With nothing said its effect decides. */
+/** Return `'wait'` if this call must not start on this evidence. With `undefined` its effect decides. */
 export type HostPolicy = (call: ToolCall, context: HostPolicyContext) => 'wait' | undefined
 
 export interface HostPolicyContext {
   readonly effect: HostEffect
   readonly evidence: Exclude<Evidence, 'prefix'>
-  /** The model that is asked. */
+  /** The model that wrote the call. */
   readonly model: NamedModel
 }
 
 export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | 'budget'> {
-  /** Keeps single calls from an early start. A throw, or another word than `'wait'`, is a warning, and the call waits. */
+  /**
+   * Keeps single calls from starting early. If it throws or returns anything else, there is a warning and the call
+   * waits.
+   */
   readonly policy?: HostPolicy
-  /** Ask the model for a stream where the host asks for a whole answer, too. Default `false`. */
+  /** Streams from the model even where the library requests a whole response. Default `false`. */
   readonly alwaysStream?: boolean
-  /** Names of tools under an approval that cannot be seen from here: they never start early. */
+  /** Names of tools that need an approval which `eager()` cannot detect. They never start early. */
   readonly approval?: readonly string[]
-  /** How many early calls may execute at once. Default: the host's own limit where it has one, else none. */
+  /** How many early calls may execute at once. Default: the library's own limit, or no limit if it has none. */
   readonly toolConcurrency?: number
-  /** Milliseconds for which an early call that nobody asks for is kept, from the last event on. Default 30,000. */
+  /** How long an unused early call is kept after the last event, in milliseconds. Default 30,000. */
   readonly hold?: number
-  /** Whether the provider's own word for a whole call says that nothing of it will change. Default: for providers known to mean that. */
+  /**
+   * Whether the call is final once the provider has sent it as a whole. Default: `true` for providers known to
+   * guarantee that.
+   */
   readonly seals?: boolean
   /** For the `execute_tool` spans of early calls. */
   readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'meterProvider' | 'captureContent'>
-  /** Is told what each step has brought. A throw is a warning. */
+  /** Receives the savings of each step. An error is reported as a warning. */
   readonly onStep?: (savings: StepSavings) => void
-  /** Is told of each warning. Default: `process.emitWarning`, or `console.warn` where there is no process. */
+  /** Receives each warning. Default: `process.emitWarning`, or `console.warn` where there is no process. */
   readonly onWarning?: (warning: Warning) => void
 }
 
@@ -61,7 +67,7 @@ const NAMES: OptionNames<EagerSettings> = {
   onWarning: '',
 }
 
-/** For each name in `approval` and in `independent` that is the name of none of these tools: the setting, and why. */
+/** For each name in `approval` and `independent` that is not the name of a tool: the setting, and the message. */
 export function unknownNames(
   { approval = [], independent = [] }: EagerSettings,
   tools: readonly string[],
@@ -73,12 +79,12 @@ export function unknownNames(
   )
 }
 
-/** @throws {ConfigError} A name in `approval` or `independent` is the name of none of these tools. */
+/** @throws {ConfigError} A name in `approval` or `independent` is not the name of a tool. */
 export function checkNames(settings: EagerSettings, tools: readonly string[]): void {
   for (const [setting, reason] of unknownNames(settings, tools)) throw new ConfigError(setting, reason)
 }
 
-/** @throws {ConfigError} It names the setting that cannot work. */
+/** @throws {ConfigError} A setting is invalid; the error names it. */
 export function checkSettings(settings: EagerSettings): void {
   checkOptions('eager', settings, NAMES)
   const { policy, onStep, onWarning, alwaysStream, seals, toolConcurrency, hold } = settings

@@ -1,4 +1,4 @@
-/** Works out what starting early has brought in one step of a loop that is not ours. */
+/** Computes what starting early has saved in one step of another library's loop. */
 
 import type { ToolCall } from '@meanwhile/core'
 import type { Budget } from '../budget.ts'
@@ -7,16 +7,16 @@ import type { CallSavings, StepSavings } from '../savings.ts'
 import { micro } from '../step-savings.ts'
 import type { EarlyCall } from './early-call.ts'
 
-/** What is known of a step. Times: `performance.now()`. */
+/** The measurements of one step. Times are in `performance.now()`. */
 export interface StepAccount {
   readonly step: number
   readonly slots: number
   readonly began: number
-  /** The response had ended, and the host ran its calls. */
+  /** When the response had ended and the host ran its calls. */
   readonly stood: number | undefined
-  /** The host asks for nothing more. */
+  /** When the host had finished the step. */
   readonly over: number
-  /** When the arguments of calls were complete, by call id. */
+  /** When the arguments of each call were complete, by call id. */
   readonly certain: ReadonlyMap<string, number>
   readonly early: readonly EarlyCall[]
   /** The calls of the last response, in call order. */
@@ -24,8 +24,8 @@ export interface StepAccount {
 }
 
 /**
- * How long the host took for the calls it made itself is not known here. Together they count as one call from the end of the response to
- * the end of the step, so that no more is said to be saved than was.
+ * The durations of calls that the host made itself are unknown here. Together they count as one call from the end of
+ * the response to the end of the step, so that the saving is never overstated.
  */
 export function stepSavings({ step, slots, began, stood, over, certain, early, asked }: StepAccount): StepSavings {
   const stoodMs = micro((stood ?? over) - began)
@@ -67,7 +67,7 @@ export function stepSavings({ step, slots, began, stood, over, certain, early, a
   }
 }
 
-/** Charges each tool with what it has saved and wasted. What an abort of the run has wasted is no tool's fault. */
+/** Adds to each tool's balance what it has saved and wasted. Calls wasted by an abort of the run do not count. */
 export function charge(budget: Budget, { calls, savedMs, stoodMs }: StepSavings, isAborted: boolean): void {
   const hidden = ({ startedMs, durationMs }: CallSavings) =>
     startedMs === undefined ? 0 : Math.max(0, Math.min(startedMs + durationMs, stoodMs) - startedMs)

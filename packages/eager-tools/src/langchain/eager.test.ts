@@ -31,12 +31,12 @@ const model = new Scripted([answer])
 const guard = humanInTheLoopMiddleware({ interruptOn: { send: true } } as never)
 
 const refused: readonly (readonly [option: string, effects: object, settings: unknown, message: string])[] = [
-  ['effects.lok', { lok: 'read' }, {}, 'is the name of no tool; did you mean look?'],
+  ['effects.lok', { lok: 'read' }, {}, 'is not the name of a tool; did you mean look?'],
   ['effects.look', { look: 'write' }, {}, 'write is no effect'],
   ['effects.look', { look: 'reversible' }, {}, 'has no compensate'],
-  ['approval', { look: 'read' }, { approval: ['sned'] }, 'sned is the name of no tool; there are look, send'],
+  ['approval', { look: 'read' }, { approval: ['sned'] }, 'sned is not the name of a tool; the tools are: look, send'],
   ['independent', { look: 'read' }, { independent: 'send' }, ''],
-  ['independent', { look: 'read' }, { independent: ['sned'] }, 'sned is the name of no tool; there are look, send'],
+  ['independent', { look: 'read' }, { independent: ['sned'] }, 'sned is not the name of a tool; the tools are: look, send'],
 ]
 
 test.for(refused)('%s: what cannot work is refused at once (R11, A2)', ([option, effects, settings, message]) => {

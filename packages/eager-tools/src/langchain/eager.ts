@@ -1,4 +1,4 @@
-/** Early tools in the loop of LangChain, for `createAgent`. */
+/** `eager()` for LangChain: early tool calls in `createAgent`. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons'
@@ -28,7 +28,7 @@ import { over } from './over.ts'
 import { callsOf, lastAnswer, Steps } from './steps.ts'
 import { type Request, type WatchedRequest, watchedModel } from './watched-model.ts'
 
-/** By the name of a tool: what a call of it does to the world. A tool that is not named passes through as it is. */
+/** By tool name: what a call of the tool does to the world. Tools that are not listed stay unchanged. */
 export type Effects<Options> = Options extends { readonly tools: readonly (infer Tool)[] }
   ? {
       readonly [Name in Extract<Tool, Named>['name']]?: DeclaredEffect<InputOf<Extract<Tool, { readonly name: Name }>>>
@@ -42,39 +42,40 @@ interface Named {
 interface GivenOptions {
   readonly model?: unknown
   readonly tools?: unknown
-  /** An agent has it. */
+  /** Only agents have this method. */
   readonly invoke?: never
 }
 
-/** As the function of a tool gets it. */
+/** The input that the tool's function receives. */
 type InputOf<Tool> = Tool extends { func(input: infer Input, ...rest: never): unknown } ? Input : never
 
 /**
- * The same options, whose declared tools start while the model is still streaming:
+ * Returns the same options, changed so that declared tools start while the model is still streaming:
  *
  * ```ts
  * const agent = createAgent(eager({ model, tools: [weather, book] }, { weather: 'read' }))
  * ```
  *
- * What the caller gets, and how often a tool that is not declared executes, is the same as without. A `read` is executed at most
- * once more, where nobody asks for its result. Declare only tools whose result depends on their input, `context` and `store`: one
- * that uses `state`, `writer` or `interrupt` is executed by the agent, when its turn comes. With `humanInTheLoopMiddleware`
- * nothing starts early unless `approval` names the tools that it guards.
+ * The caller gets the same results, and tools that are not declared execute just as often. A `read` may execute once
+ * more if its result is not used. Declare only tools whose result depends on their input, `context` and `store`: a tool
+ * that uses `state`, `writer` or `interrupt` is executed by the agent at the usual time. With
+ * `humanInTheLoopMiddleware` nothing starts early unless `approval` names the tools that it guards.
  *
- * The model streams if the agent streams, if the model is made to, or with `alwaysStream`. A model that is given as a string needs
- * a middleware to be watched, which wraps the errors of the model: give a model.
+ * The model streams if the agent streams, if the model is configured to stream, or with `alwaysStream`. If the model is
+ * given as a string, a middleware has to be added to observe it, and that wraps the errors of the model: pass a model
+ * object.
  *
- * @throws {ConfigError} There is no such tool, effect or setting, or the options are an agent.
+ * @throws {ConfigError} A tool, an effect or a setting does not exist, or the options are an agent.
  */
 export function eager<Options extends GivenOptions, const Middleware extends readonly unknown[] = readonly []>(
-  // A tuple: the agent's state is inferred from each middleware.
+  // A tuple, so that the agent's state is inferred from each middleware.
   options: Options & { readonly middleware?: Middleware },
   effects: Effects<Options>,
   settings: EagerSettings = {},
 ): Options {
   if (!isObject(options)) throw new ConfigError('options', 'must be an object')
   if ('invoke' in options)
-    throw new ConfigError('options', 'is an agent; give its options: createAgent(eager({ … }, { … }))')
+    throw new ConfigError('options', 'is an agent; pass its options: createAgent(eager({ … }, { … }))')
   const given = options as AgentOptions
   if (given.tools && !Array.isArray(given.tools))
     throw new ConfigError('tools', 'must be a list of tools, such as [weather]')
@@ -84,7 +85,7 @@ export function eager<Options extends GivenOptions, const Middleware extends rea
   return { ...options, ...new EagerAgent(given, declared, loop).changes() }
 }
 
-/** The declared tools, without those that an approval guards. */
+/** The declared tools, except those that need an approval. */
 function mayStartEarly({ tools = [], middleware = [] }: AgentOptions, effects: object, loop: EagerLoop): Declared {
   const own = namesOf(tools.filter(isAgentTool))
   const all = [...own, ...namesOf(middleware.flatMap((one) => one.tools ?? []))]
@@ -96,12 +97,12 @@ function mayStartEarly({ tools = [], middleware = [] }: AgentOptions, effects: o
   loop.warn({
     code: 'approval-unknown',
     message:
-      'no tool starts early: humanInTheLoopMiddleware does not say which tools it guards. Name them in `approval`, which may be empty.',
+      'no tool starts early: humanInTheLoopMiddleware does not expose which tools it guards. List them in `approval`, which may be empty.',
   })
   return new Map()
 }
 
-/** Providers of which a block that has finished says that the call in it is finished: their wires do. */
+/** Providers for which a finished content block means that its call is final. */
 const SEALING: ReadonlySet<unknown> = new Set(['anthropic', 'openai'])
 
 class EagerAgent {
@@ -109,12 +110,12 @@ class EagerAgent {
   readonly #declared: Declared
   readonly #loop: EagerLoop
   readonly #steps: Steps
-  /** The first of a name is the one that the agent executes. */
+  /** If several tools have the same name, the agent executes the first one. */
   readonly #tools: Map<string, AgentTool> = new Map()
-  /** A request with declared tools was linked to its step, or could not be. */
+  /** Whether requests with declared tools were linked to their step, and whether one could not be linked. */
   #hasLinked = false
   #hasLost = false
-  /** The message that has asked for a declared tool before any request was seen. */
+  /** The message that requested a declared tool before any model request was seen. */
   #unseen: object | undefined
 
   constructor(options: AgentOptions, declared: Declared, loop: EagerLoop) {
@@ -133,7 +134,7 @@ class EagerAgent {
     )
     const watched = (one: ChatModel) => watchedModel(one, (request) => this.#watch(request))
     if (isObject(model)) return { ...(tools && { tools }), model: watched(model) }
-    // The agent makes the model of a string by itself: only a middleware sees it.
+    // The agent creates a model from a string itself, so only a middleware can observe it.
     const watching: WatchingMiddleware = {
       name: 'eager-tools',
       wrapModelCall: (request, ask) => ask({ ...request, model: watched(request.model) }),
@@ -183,7 +184,10 @@ class EagerAgent {
     return { name, early: { ...declared, check, start: startOf(tool, config) } }
   }
 
-  /** Whether the agent executes the calls of a message now: not if somebody is asked first, or if one is an answer of a given shape. */
+  /**
+   * Whether the agent executes the calls of a message now. It does not if one needs an approval or is a structured
+   * response.
+   */
   #isAsked(message: unknown, tools: readonly unknown[]): boolean {
     const { approval = [] } = this.#loop.settings
     const shapes = namesOf(tools.filter((tool) => !isAgentTool(tool)))
@@ -191,7 +195,7 @@ class EagerAgent {
     return calls.length > 0 && !calls.some(({ name }) => approval.includes(name) || shapes.includes(name))
   }
 
-  /** The tool, which joins what has started early. */
+  /** The tool, which joins calls that have started early. */
   #joining(tool: AgentTool): AgentTool {
     return over(tool, {
       invoke: (input, config) => {
@@ -208,7 +212,7 @@ class EagerAgent {
     return step?.calls.stage === 'over' ? undefined : step?.calls
   }
 
-  /** A message asks for a declared tool, and belongs to no step. It may be older than this process. */
+  /** A message requests a declared tool but belongs to no known step. It may come from an earlier process. */
   #unlinked(answer: object | undefined): void {
     if (this.#hasLost) this.#loop.unlinked()
     if (this.#hasLinked || !answer) return
@@ -217,7 +221,7 @@ class EagerAgent {
   }
 }
 
-/** Returns the result of the equal call that has started early, or calls the tool. */
+/** Returns the result of the equal early call, or calls the tool. */
 async function joined(calls: HostCalls, tool: AgentTool, asked: AskedCall, config: NodeConfig): Promise<unknown> {
   const taken = await takenOf(calls, tool, asked, config)
   try {
@@ -239,7 +243,7 @@ async function takenOf(
   try {
     return calls.take(id, tool.name, await checkedInput(tool, args), signal)
   } catch {
-    // The tool refuses the input again, in its own words.
+    // The tool rejects the input again, with its own error.
     return undefined
   }
 }
@@ -248,7 +252,7 @@ interface WatchingMiddleware extends AgentMiddleware {
   wrapModelCall<Asked extends ModelRequest, Answer>(request: Asked, ask: (request: Asked) => Answer): Answer
 }
 
-/** The config of the node that asks its model. That of the request has the options of the model in it, too. */
+/** The config of the node that calls its model. (The request's own config also contains options of the model.) */
 function nodeOf({ metadata }: NodeConfig): NodeConfig | undefined {
   const node: NodeConfig | undefined = AsyncLocalStorageProviderSingleton.getRunnableConfig()
   const task: unknown = node?.metadata?.langgraph_checkpoint_ns

@@ -1,4 +1,4 @@
-/** Executes a tool before its node does, with all that is known by then. */
+/** Executes a tool before its node does, with everything that is known by then. */
 
 import { ToolMessage } from '@langchain/core/messages'
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons'
@@ -7,7 +7,7 @@ import type { EarlyTool, StartedCall } from '../host/host-tool.ts'
 import { heldToolEvents } from './held-tool-events.ts'
 import { type AgentTool, isObject, type NodeConfig } from './library.ts'
 
-/** A tool asked for what there is only in the tools node. */
+/** A tool used something that exists only in the tools node. */
 class NotYetKnownError extends Error {
   override readonly name = 'NotYetKnownError'
   readonly what: string
@@ -18,7 +18,10 @@ class NotYetKnownError extends Error {
   }
 }
 
-/** The input as the function of the tool gets it. LangChain gives a schema that is no Zod schema its own check, which changes nothing. */
+/**
+ * The input that the tool's function receives. LangChain validates only Zod schemas here; other schemas do not change
+ * the input.
+ */
 export async function checkedInput({ schema }: AgentTool, args: unknown): Promise<unknown> {
   return isInteropZodSchema(schema) ? interopParseAsync(schema, args) : args
 }
@@ -26,7 +29,7 @@ export async function checkedInput({ schema }: AgentTool, args: unknown): Promis
 /** The id of the call that a result was made for. */
 const madeFor = new WeakMap<object, string | undefined>()
 
-/** `config`: that of the node that asks the model. */
+/** `config`: that of the node that calls the model. */
 export function startOf(tool: AgentTool, config: NodeConfig): EarlyTool['start'] {
   return async (_, { id, written, signal, taken, decline, failed }) => {
     const events = heldToolEvents(config.callbacks, taken)
@@ -39,14 +42,14 @@ export function startOf(tool: AgentTool, config: NodeConfig): EarlyTool['start']
     const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => tool.invoke(call, early), true)
     if (isObject(output)) madeFor.set(output, id)
     if (ToolMessage.isInstance(output) && output.status === 'error')
-      failed(new Error(`${tool.name} has returned an error message`))
+      failed(new Error(`${tool.name} returned an error message`))
     return output
   }
 }
 
 /**
- * What a call gets that joins one which was made under another id, in an attempt that failed. `undefined`: it is not known where
- * the id is in it.
+ * Adapts the result of a call that was made with another id, in an attempt that failed. `undefined`: it is unknown
+ * where the result contains the id.
  */
 export function withId(output: unknown, id: string | undefined): { readonly output: unknown } | undefined {
   if (!isObject(output) || madeFor.get(output) === id) return { output }
@@ -54,7 +57,7 @@ export function withId(output: unknown, id: string | undefined): { readonly outp
   return { output: new ToolMessage({ ...output.lc_kwargs, content: output.content, tool_call_id: id ?? '' }) }
 }
 
-/** As the tools node has it, except for what belongs to that node. */
+/** The config that the tools node would pass, except for the members that belong to that node. */
 function toolConfig(
   config: NodeConfig,
   { id, signal, decline }: Pick<StartedCall, 'id' | 'signal' | 'decline'>,
@@ -77,7 +80,7 @@ function toolConfig(
   return { ...early, config: early, toolCallId: id, state: missing('state') }
 }
 
-/** Whatever is done with it calls `caught`. It may be passed on. */
+/** Any use of the returned value calls `caught`. Passing it on is allowed. */
 function trap(caught: () => never): unknown {
   return new Proxy(() => undefined, new Proxy({}, { get: () => caught }))
 }

@@ -1,10 +1,13 @@
-/** Hears what streams of a response, and tells the step of its calls. It waits for nothing and changes nothing. */
+/**
+ * A LangChain callback handler that reports the streamed tool calls of a response to the step. It delays and changes
+ * nothing.
+ */
 
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import type { CallLabel, HostCalls } from '../host/host-calls.ts'
 import { isObject } from './library.ts'
 
-/** A piece of a call, as chunks and events of LangChain have it. */
+/** A piece of a call, as it appears in LangChain's chunks and events. */
 interface CallPiece {
   readonly index?: number | string | undefined
   readonly id?: string | undefined
@@ -15,7 +18,7 @@ interface CallPiece {
 interface HeardCall {
   readonly id: string | undefined
   readonly label: CallLabel
-  /** How much of its arguments was heard. */
+  /** How many characters of its arguments have arrived. */
   length: number
 }
 
@@ -23,16 +26,16 @@ type Handles<Name extends keyof BaseCallbackHandler> = NonNullable<BaseCallbackH
 
 export class HeardCalls extends BaseCallbackHandler {
   override readonly name = 'eager-tools'
-  /** What is heard is told at once, not when there is time. */
+  /** Events are handled at once instead of in the background. */
   override awaitHandlers = true
-  /** LangChain reads it: the model is asked for a stream because of this handler. */
+  /** LangChain reads this: with `true`, the handler makes the model stream. */
   readonly lc_prefer_streaming: boolean
   readonly #calls: HostCalls
   readonly #seals: boolean
-  /** By index, or by id where there is none. */
+  /** By index, or by id if there is no index. */
   readonly #open: Map<CallPiece['index'], HeardCall> = new Map()
 
-  /** `seals`: a block that has finished says that nothing of the call will change. */
+  /** `seals`: a finished content block is final. */
   constructor(calls: HostCalls, { streams, seals }: { readonly streams: boolean; readonly seals: boolean }) {
     super({})
     this.#calls = calls
@@ -48,7 +51,7 @@ export class HeardCalls extends BaseCallbackHandler {
     for (const piece of message.tool_call_chunks) this.#hear(piece)
   }
 
-  /** The other way in which a model may stream: in blocks. */
+  /** The other way in which a model may stream: in content blocks. */
   override handleChatModelStreamEvent: Handles<'handleChatModelStreamEvent'> = (event) => {
     if (event.event === 'content-block-start') {
       if (event.content.type === 'tool_call_chunk') this.#hear({ ...event.content, index: event.index })
@@ -75,7 +78,7 @@ export class HeardCalls extends BaseCallbackHandler {
     this.#calls.delta(call.label, args)
   }
 
-  /** All of the arguments so far. */
+  /** The event contains all arguments received so far. */
   #snapshot(index: number, fields: { readonly type: string; readonly args?: unknown }): void {
     if (fields.type !== 'tool_call_chunk' || typeof fields.args !== 'string') return
     const heard = this.#open.get(index)?.length ?? 0

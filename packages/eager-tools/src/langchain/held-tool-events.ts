@@ -1,24 +1,27 @@
-/** Holds what a graph streams of a tool until the agent asks for the call. What nobody asks for is not streamed. */
+/**
+ * Holds the tool events that a graph would stream until the agent executes the call. Events of unused calls are never
+ * streamed.
+ */
 
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { CallbackManager, type Callbacks } from '@langchain/core/callbacks/manager'
 import { over } from './over.ts'
 
 export interface HeldToolEvents {
-  /** To be put over the config of the node. */
+  /** Overrides the config of the node. */
   readonly config: { readonly callbacks?: CallbackManager }
-  /** The agent executes the call itself, and that is streamed instead. */
+  /** The agent executes the call itself, and the events of that execution are streamed instead. */
   drop(): void
 }
 
-/** LangGraph's handler that streams the events of tools. With `streamEvents` v3, each error that it streams is a rejection. */
+/** LangGraph's handler that streams tool events. With `streamEvents` v3 each streamed error is also a rejection. */
 const STREAMING = 'StreamToolsHandler'
 
-/** `taken` resolves when the agent asks for the call. Other handlers are told of everything at once. */
+/** `taken` resolves when the agent executes the call. Other handlers receive all events at once. */
 export function heldToolEvents(callbacks: Callbacks | undefined, taken: Promise<void>): HeldToolEvents {
   const events = new Events()
   void taken.then(() => events.flow())
-  // A copy: the node goes on with its own.
+  // A copy, because the node keeps using its own.
   const manager = CallbackManager.configure(callbacks)?.copy()
   for (const handler of manager?.handlers.filter(({ name }) => name === STREAMING) ?? []) {
     const isInherited = manager?.inheritableHandlers.includes(handler)

@@ -1,4 +1,4 @@
-/** Early calls in the loop of LangChain's `createAgent`. */
+/** Early tool calls in the loop of LangChain's `createAgent`. */
 
 export type { DeclaredCall, DeclaredEffect, HostEffect } from '../host/declared.ts'
 export type { EagerSettings, HostPolicy, HostPolicyContext } from '../host/settings.ts'

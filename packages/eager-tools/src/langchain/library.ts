@@ -1,11 +1,14 @@
-/** What is read here of LangChain's options, tools, models and messages. Everything else passes through as it is. */
+/**
+ * The parts of LangChain's options, tools, models and messages that `eager()` reads. Everything else is passed on
+ * unchanged.
+ */
 
 import type { RunnableConfig } from '@langchain/core/runnables'
 
 export interface AgentOptions {
-  /** A string is made a model by the agent, for each request. */
+  /** From a string, the agent creates a model for each request. */
   readonly model?: ChatModel | string
-  /** Some are only names of what the provider executes. */
+  /** Tools executed by the provider may be only names. */
   readonly tools?: readonly unknown[]
   readonly middleware?: readonly AgentMiddleware[]
 }
@@ -15,7 +18,7 @@ export interface AgentMiddleware {
   readonly tools?: readonly unknown[]
 }
 
-/** What an agent executes by itself. */
+/** A tool that the agent executes itself. */
 export interface AgentTool {
   readonly name: string
   readonly schema?: unknown
@@ -23,20 +26,20 @@ export interface AgentTool {
 }
 
 export interface ChatModel {
-  /** Some return a new model, some a binding of themselves. */
+  /** Some models return a new model, others a binding of themselves. */
   bindTools?(tools: readonly unknown[], ...options: readonly unknown[]): ChatModel
   withConfig?(config: unknown): ChatModel
   getLsParams?(options: object): { readonly ls_provider?: string; readonly ls_model_name?: string }
   invoke(input: unknown, config?: NodeConfig): Promise<unknown>
 }
 
-/** What a node of the agent's graph is given, and gives to its model or to its tools. */
+/** The config that a node of the agent's graph receives and passes to its model or its tools. */
 export interface NodeConfig extends RunnableConfig {
-  /** Of the tools node: what the graph holds. */
+  /** Only in the tools node: the state of the graph. */
   readonly state?: { readonly messages?: unknown }
 }
 
-/** What a middleware is told of a request. */
+/** The request as middleware receives it. */
 export interface ModelRequest {
   readonly model: ChatModel
 }
@@ -56,7 +59,7 @@ export function isAskedCall(input: unknown): input is AskedCall {
   return isObject(input) && 'type' in input && input.type === 'tool_call'
 }
 
-/** The name by which a model calls a tool. A schema of an answer has it one level below. */
+/** The name by which a model calls a tool. In a schema for a structured response it is one level deeper. */
 export function toolName(tool: unknown): string | undefined {
   if (!isObject(tool)) return undefined
   if ('name' in tool && typeof tool.name === 'string') return tool.name

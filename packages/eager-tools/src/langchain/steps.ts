@@ -1,4 +1,7 @@
-/** Finds the step of the agent's loop that a request, or a call of a tool, belongs to. Nothing says it: identities do. */
+/**
+ * Finds the step of the agent's loop that a model request or a tool call belongs to. LangChain does not pass it on, so
+ * objects are compared by identity.
+ */
 
 import { AIMessage } from '@langchain/core/messages'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
@@ -13,18 +16,18 @@ export interface Step {
 export class Steps {
   readonly #loop: EagerLoop
   /**
-   * By the message with which the model has answered, and by each of its calls. The agent passes both on, and a middleware that
-   * replaces the message mostly keeps the calls. Ids cannot be used, because some providers repeat them.
+   * By the model's message, and by each of its calls. The agent passes both on, and a middleware that replaces the
+   * message usually keeps the calls. Ids cannot be used, because some providers repeat them.
    */
   readonly #answered: WeakMap<object, Step> = new WeakMap()
-  /** By the config of the node: while that is at work, the model may be asked again. */
+  /** By the config of the node: while the node is running, it may call the model again. */
   readonly #failed: WeakMap<object, Step> = new WeakMap()
 
   constructor(loop: EagerLoop) {
     this.#loop = loop
   }
 
-  /** The step in which a node asks its model with these messages: a new one, or that of a request which has failed. */
+  /** The step in which a node calls its model with these messages: a new one, or that of a request which has failed. */
   requested(node: object, messages: unknown, begin: (run: HostRun) => HostCalls | undefined): Step | undefined {
     const before = this.of(messages)
     // Its tools have been executed.
@@ -47,7 +50,7 @@ export class Steps {
     this.#failed.set(node, step)
   }
 
-  /** The step of the last of these messages that a model has written. */
+  /** The step of the last message among these that a model has written. */
   of(messages: unknown): Step | undefined {
     const answer = lastAnswer(messages)
     if (!answer) return undefined

@@ -1,4 +1,4 @@
-/** A model that reports the requests in which it has tools. It knows the tools from `bindTools`. */
+/** Wraps a chat model so that its requests with tools are observed. The tools are known from `bindTools`. */
 
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { mergeConfigs, RunnableBinding } from '@langchain/core/runnables'
@@ -13,14 +13,14 @@ export interface Request {
 }
 
 export interface WatchedRequest {
-  /** Hears what streams. */
+  /** Receives the streamed events. */
   readonly handler: BaseCallbackHandler
-  /** With the message that the agent is given. */
+  /** Called with the message that the agent receives. */
   answered(message: unknown): void
   failed(): void
 }
 
-/** Returns `undefined` for a request that need not be watched. */
+/** Returns `undefined` for a request that need not be observed. */
 export type Watch = (request: Request) => WatchedRequest | undefined
 
 export function watchedModel(model: ChatModel, watch: Watch): ChatModel {
@@ -35,7 +35,7 @@ export function watchedModel(model: ChatModel, watch: Watch): ChatModel {
   })
 }
 
-/** In a binding, the model inside is watched: an agent may make another binding of it. */
+/** In a binding, the inner model is wrapped, because an agent may create another binding of it. */
 function watchedRequests(
   model: ChatModel,
   watch: (request: Omit<Request, 'tools'>) => WatchedRequest | undefined,
@@ -57,7 +57,7 @@ function watchedRequests(
   })
 }
 
-/** A model with a config of its own. */
+/** A model with its own config. */
 interface Binding extends ChatModel {
   readonly bound: ChatModel
 }
@@ -66,7 +66,7 @@ function isBinding(model: ChatModel): model is Binding {
   return RunnableBinding.isRunnableBinding(model)
 }
 
-/** The methods of the binding run on this proxy, so that they find the watched model in it. */
+/** The methods of the binding run on this proxy, so that they find the wrapped model in it. */
 function withBound(binding: Binding, bound: ChatModel): Binding {
   return new Proxy(binding, { get: (of, key) => (key === 'bound' ? bound : Reflect.get(of, key)) })
 }

@@ -1,4 +1,4 @@
-/** One run of an eager runner: its turns, and what they have in common. */
+/** One run of an eager runner: its turns and their shared state. */
 
 import type { Agent, AgentOutputType, InputGuardrail, RunConfig, RunContext, RunState, Tool } from '@openai/agents'
 import { type Declared, unknownTool } from '../host/declared.ts'
@@ -7,14 +7,14 @@ import { unknownNames } from '../host/settings.ts'
 import { earlyTools } from './early-tools.ts'
 import { Turn } from './turn.ts'
 
-/** What is read of an agent, whatever its context and its output are. */
+/** The members of an agent that are read, whatever the types of its context and its output. */
 export type AnyAgent = Pick<
   Agent<unknown, AgentOutputType>,
   'model' | 'tools' | 'inputGuardrails' | 'handoffs' | 'mcpServers'
 >
 type AnyState = Pick<RunState<unknown, Agent<unknown, AgentOutputType>>, 'pendingInput'>
 
-/** The result of a run that streams. */
+/** The result of a streamed run. */
 interface StreamedResult {
   readonly state: AnyState
   readonly completed: Promise<void>
@@ -25,13 +25,13 @@ export interface AgentRunOptions {
   readonly declared: Declared
   readonly config: RunConfig
   readonly context: RunContext<unknown>
-  /** Of a run that is resumed. */
+  /** Only for a resumed run. */
   readonly state: AnyState | undefined
   readonly isStreamed: boolean
   readonly toolConcurrency: number | undefined
 }
 
-/** A run is known by its context, which the SDK hands to the tools of each turn. */
+/** A run is found by its context, which the SDK passes to the tools of each turn. */
 const runs: WeakMap<object, AgentRun> = new WeakMap()
 
 export function runOf(context: object): AgentRun | undefined {
@@ -41,7 +41,7 @@ export function runOf(context: object): AgentRun | undefined {
 export class AgentRun {
   readonly options: AgentRunOptions
   readonly host: HostRun
-  /** Ids of calls that earlier responses have requested: the SDK makes no call with such an id again. */
+  /** Ids of calls that earlier responses have requested. The SDK never executes a second call with the same id. */
   readonly seen: Set<string> = new Set()
   #state: AnyState | undefined
   #turns = 0
@@ -55,7 +55,7 @@ export class AgentRun {
     runs.set(context, this)
   }
 
-  /** A turn begins, with these tools. */
+  /** A turn begins with these tools. */
   async turn(agent: AnyAgent, tools: readonly Tool[]): Promise<Tool[]> {
     void this.#turn?.release()
     this.#turn = undefined
@@ -68,13 +68,13 @@ export class AgentRun {
     return this.#turn.tools
   }
 
-  /** Its result streams: it is over when the stream is. */
+  /** Waits for a streamed result; the run is over when its stream is. */
   async streams(result: StreamedResult): Promise<void> {
     this.#state = result.state
     try {
       await result.completed
     } catch {
-      // Whoever awaits the run is told.
+      // The caller of the run gets the error.
     }
     this.over()
   }
@@ -83,7 +83,7 @@ export class AgentRun {
     void this.#turn?.release()
   }
 
-  /** Guardrails that run beside the model may still refuse what it was asked. */
+  /** Guardrails that run in parallel with the model may still reject the input. */
   #mayBeRefused(agent: AnyAgent, isFirst: boolean): boolean {
     const guardrails: readonly Pick<InputGuardrail, 'runInParallel'>[] = [
       ...(this.options.config.inputGuardrails ?? []),
@@ -93,7 +93,10 @@ export class AgentRun {
     return isGuarded && (isFirst || (this.#state?.pendingInput.length ?? 0) > 0)
   }
 
-  /** Tools are only known in a turn. Those of an MCP server that another agent has are never known here. */
+  /**
+   * Warns about unknown names in the first turn, because tools are known only then. Tools of an MCP server of another
+   * agent cannot be known.
+   */
   #nameUnknown(agent: AnyAgent, tools: readonly Tool[]): void {
     const agents = reachable(agent)
     if ([...agents].some((other) => other !== agent && other.mcpServers.length > 0)) return
@@ -106,7 +109,7 @@ export class AgentRun {
   }
 }
 
-/** An agent and all to which it may hand over. */
+/** An agent and all agents it can hand off to. */
 function reachable(agent: AnyAgent, found: Set<AnyAgent> = new Set()): Set<AnyAgent> {
   if (found.has(agent)) return found
   found.add(agent)

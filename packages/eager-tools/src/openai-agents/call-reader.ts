@@ -1,9 +1,9 @@
-/** Reads the calls of a response in the raw events of OpenAI's two wires, which the SDK's models hand on as they are. */
+/** Reads tool calls from the raw events of OpenAI's two wires, which the SDK's models pass on unchanged. */
 
 import type { StreamEvent } from '@openai/agents'
 import type { CallLabel, HostCalls } from '../host/host-calls.ts'
 
-/** What is read of an event of the Responses wire, or of a chunk of Chat Completions. */
+/** The members that are read of a Responses event or a Chat Completions chunk. */
 interface RawEvent {
   readonly type?: string
   readonly output_index?: number
@@ -30,12 +30,14 @@ interface RawCall {
 export class CallReader {
   readonly #calls: HostCalls
   readonly #seen: Set<string>
-  /** Of this response. */
+  /** The ids of this response. */
   readonly #ids: Set<string> = new Set()
-  /** By its index in the response. */
+  /** By the call's index in the response. */
   readonly #open: Map<number, CallLabel> = new Map()
 
-  /** `seen`: ids of calls that earlier responses have requested. Those of this one join them when it stands. */
+  /**
+   * `seen`: ids of calls that earlier responses have requested. The ids of this response are added when it is accepted.
+   */
   constructor(calls: HostCalls, seen: Set<string>) {
     this.#calls = calls
     this.#seen = seen

@@ -114,7 +114,7 @@ test('a name that is no tool is a warning at the first turn, once (R11)', async 
     for (const _ of [1, 2]) await consumed(await runner.run(agent, 'go', { stream: true }))
   }
   await played({ responses: [answer], effects: { look: 'read', lok: 'read' }, settings: { onWarning }, go }, true)
-  expect(said).toEqual(['unknown-tool: effects.lok is the name of no tool; did you mean look?'])
+  expect(said).toEqual(['unknown-tool: effects.lok is not the name of a tool; did you mean look?'])
 })
 
 test('each name in effects, approval and independent that is no tool is a warning at the first turn (R11)', async () => {
@@ -129,10 +129,10 @@ test('each name in effects, approval and independent that is no tool is a warnin
     true,
   )
   expect(said).toEqual([
-    'unknown-tool: effects.lok is the name of no tool; did you mean look?',
-    'unknown-tool: effects.loook is the name of no tool; did you mean look?',
-    'unknown-tool: approval: lok is the name of no tool; did you mean look?',
-    'unknown-tool: independent: lok is the name of no tool; did you mean look?',
+    'unknown-tool: effects.lok is not the name of a tool; did you mean look?',
+    'unknown-tool: effects.loook is not the name of a tool; did you mean look?',
+    'unknown-tool: approval: lok is not the name of a tool; did you mean look?',
+    'unknown-tool: independent: lok is not the name of a tool; did you mean look?',
   ])
 })
 

@@ -1,4 +1,4 @@
-/** A runner of `@openai/agents` whose runs start declared calls early. */
+/** `eager()` for the OpenAI Agents SDK: a runner whose declared tool calls start early. */
 
 import { ConfigError } from '@meanwhile/core'
 import { Agent, RunContext, Runner, RunState, StreamedRunResult } from '@openai/agents'
@@ -12,14 +12,15 @@ import { watchAgent, watchModel, watchProvider } from './seams.ts'
 type RunArguments = Parameters<Runner['run']>
 
 /**
- * Returns a runner that does the same as the one it is given, and starts calls of the declared tools while the model still streams. A tool
- * that is not named is untouched.
+ * Returns a runner that behaves like the given one, and starts calls of the declared tools while the model is still
+ * streaming. Tools that are not declared stay unchanged.
  *
- * `effects`: by the name of the tool. The functions in it get the input as the model wrote it, parsed.
+ * `effects`: by tool name. Functions in it receive the parsed input as the model wrote it.
  *
- * A run that is not streamed gains nothing unless `alwaysStream` is set.
+ * A run that does not stream is not faster unless `alwaysStream` is set.
  *
- * @throws {ConfigError} The runner is none, there is no such effect, a `reversible` tool has no `compensate`, or a setting cannot work.
+ * @throws {ConfigError} `runner` is not a `Runner`, an effect does not exist, a `reversible` tool has no `compensate`,
+ * or a setting is invalid.
  */
 export function eager<R extends Runner>(
   runner: R,
@@ -73,7 +74,7 @@ export function eager<R extends Runner>(
 }
 
 function whyNoRunner(given: unknown): string {
-  if (given instanceof Agent) return 'is an Agent; give a Runner: eager(new Runner(), { … })'
+  if (given instanceof Agent) return 'is an Agent; pass a Runner: eager(new Runner(), { … })'
   if (given?.constructor?.name === 'Runner')
     return "is a Runner of another copy of @openai/agents. eager() imports the ES module; in CommonJS, take Runner from await import('@openai/agents')"
   return 'must be a Runner of @openai/agents'

@@ -1,4 +1,4 @@
-/** Early calls in the runs of `@openai/agents`. */
+/** Early tool calls in the runs of `@openai/agents`. */
 
 export type { DeclaredCall, DeclaredEffect, HostEffect } from '../host/declared.ts'
 export type { EagerSettings, HostPolicy, HostPolicyContext } from '../host/settings.ts'

@@ -1,6 +1,6 @@
 /**
- * What is watched of the SDK's objects. They keep their identity, because others refer to them. Each gets a hidden method around its
- * own, which changes nothing in a run that is not eager.
+ * Observes the SDK's objects. They keep their identity, because other objects refer to them. Each gets a hidden method
+ * around its original one, which changes nothing in a run that is not eager.
  */
 
 import { Agent, type Model, type ModelProvider, type ModelRequest } from '@openai/agents'
@@ -9,7 +9,7 @@ import { turnOf } from './turn.ts'
 
 const watched: WeakSet<object> = new WeakSet()
 
-/** The turns of an agent, and of those to which it hands over. */
+/** The turns of an agent, and of the agents it hands off to. */
 export function watchAgent(agent: unknown): void {
   if (!(agent instanceof Agent)) return
   watchModel(agent.model)
@@ -28,7 +28,7 @@ export function watchAgent(agent: unknown): void {
   hide(agent, 'getEnabledHandoffs', enabled)
 }
 
-/** The models that a provider gives. */
+/** The models that a provider returns. */
 export function watchProvider(provider: ModelProvider): void {
   if (!isNew(provider)) return
   const { getModel } = provider
@@ -67,7 +67,7 @@ function isNew(object: object): boolean {
   return true
 }
 
-/** Not copied by `clone()`. What is frozen stays as it is. */
+/** The method is not enumerable, so `clone()` does not copy it. Frozen objects stay unchanged. */
 function hide<Name extends string, Method>(object: { readonly [N in Name]: Method }, name: Name, value: Method): void {
   Reflect.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false })
 }

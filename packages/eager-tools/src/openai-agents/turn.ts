@@ -1,4 +1,4 @@
-/** One turn of a run: its tools as the SDK gets them, its requests to the model, and the calls that it asks for. */
+/** One turn of a run: the tools that the SDK gets, the model requests, and the requested calls. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
@@ -27,14 +27,17 @@ export interface TurnOptions {
   readonly run: AgentRun
   readonly agent: AnyAgent
   readonly tools: readonly Tool[]
-  /** Those that may start early. */
+  /** The tools that may start early. */
   readonly early: ReadonlySet<Tool>
 }
 
-/** The parameters of a tool are an object of their own in each turn, and the SDK puts this very object into each request of the turn. */
+/**
+ * By the parameters of a tool. Each turn has its own parameters object, which the SDK puts into each request of the
+ * turn.
+ */
 const turns: WeakMap<object, Turn> = new WeakMap()
 
-/** The turn to which a request belongs. */
+/** The turn that a request belongs to. */
 export function turnOf({ tools }: ModelRequest): Turn | undefined {
   for (const tool of tools) {
     const turn = tool.type === 'function' ? turns.get(tool.parameters) : undefined
@@ -44,7 +47,7 @@ export function turnOf({ tools }: ModelRequest): Turn | undefined {
 }
 
 export class Turn {
-  /** What the SDK is to call. */
+  /** The tools for the SDK. */
   readonly tools: Tool[]
   readonly #options: TurnOptions
   /** By the parameters in the request. */
@@ -62,13 +65,13 @@ export class Turn {
     )
   }
 
-  /** Answers as the model does, and starts calls on the way. */
+  /** Streams the model's response and starts calls meanwhile. */
   streamed(ask: Ask<AsyncIterable<StreamEvent>>, request: ModelRequest): AsyncIterable<StreamEvent> {
     const calls = this.#callsFor(request)
     return calls ? this.#heard(calls, ask, request) : ask(request)
   }
 
-  /** The whole answer, of a stream if that is what the user wants. */
+  /** Returns the whole response; with `alwaysStream` it is read from a stream. */
   async whole(
     ask: Ask<Promise<ModelResponse>>,
     askForStream: Ask<AsyncIterable<StreamEvent>>,
@@ -76,14 +79,14 @@ export class Turn {
   ): Promise<ModelResponse> {
     const { loop, isStreamed } = this.#options.run.options
     this.#isRequested = true
-    // A run that streams asks for a whole answer only to tell the provider that it was aborted.
+    // A streamed run requests a whole response only to notify the provider of an abort.
     const calls = loop.settings.alwaysStream && !isStreamed ? this.#callsFor(request) : undefined
     if (!calls) return await ask(request)
     for await (const event of this.#heard(calls, askForStream, request)) {
       if (event.type !== 'response_done') continue
       const { id, usage, output, requestId, providerData, rawUsage } = event.response
       return {
-        // The SDK's two types of one thing differ in whether a member may be `undefined`.
+        // The SDK's two types for usage differ only in whether a member may be `undefined`.
         usage: new Usage(usage as ConstructorParameters<typeof Usage>[0]),
         output,
         responseId: id,
@@ -95,12 +98,12 @@ export class Turn {
     throw new ModelBehaviorError('Model did not produce a final response!')
   }
 
-  /** The SDK asks for nothing more in this turn. */
+  /** The SDK executes nothing more in this turn. */
   async release(): Promise<void> {
     await this.#calls?.release()
   }
 
-  /** `undefined`: none of them may start early, or another model round this one is heard already. */
+  /** `undefined` if no call may start early, or if a model inside this one is already observed. */
   #callsFor(request: ModelRequest): HostCalls | undefined {
     this.#isRequested = true
     if (this.#isHeard) return undefined
@@ -135,12 +138,12 @@ export class Turn {
       }
     } finally {
       this.#isHeard = false
-      // Unless it has stood.
+      // Has no effect if the response was accepted.
       calls.failed()
     }
   }
 
-  /** As the engine knows a tool of the request. */
+  /** A tool of the request, for the engine. */
   #hostTool(requested: ModelRequest['tools'][number]): HostTool {
     const { name } = requested
     if (requested.type !== 'function' || requested.namespace !== undefined) return { name }
@@ -160,14 +163,14 @@ export class Turn {
     }
   }
 
-  /** The same tool, with parameters of this turn. A call that has started early is joined. */
+  /** The same tool, with its own parameters object for this turn. It joins a call that has started early. */
   #joining(tool: FunctionTool): FunctionTool {
     const parameters = { ...tool.parameters }
     turns.set(parameters, this)
     this.#early.set(parameters, tool)
     const invoke: FunctionTool['invoke'] = async (context, text, details) =>
       this.#taken(tool.name, text, details)?.result ?? tool.invoke(context, text, details)
-    // Tools have members that a spread would lose.
+    // A spread would lose members of tools.
     return Object.create(Object.getPrototypeOf(tool) as object, {
       ...Object.getOwnPropertyDescriptors(tool),
       ...Object.getOwnPropertyDescriptors({ parameters, invoke }),
@@ -184,9 +187,9 @@ export class Turn {
 type Invocation = Omit<Parameters<typeof invokeFunctionTool>[0], 'tool'>
 
 /**
- * Invokes a tool as the SDK does. Most tools return a text for the model in place of an error. Only the current span is told of that:
- * each call has one of its own, and the error names its tool. Nobody is told that a tool took longer than it may: the SDK then does
- * not wait for it.
+ * Invokes a tool as the SDK does, and reports failures. Most tools return a text for the model instead of throwing;
+ * then only the current span gets the error. So each call gets its own stand-in span, and the error contains the tool's
+ * name. A timeout is not reported at all: the SDK just stops waiting.
  */
 async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Error) => void): Promise<unknown> {
   let isOver = false
@@ -200,11 +203,11 @@ async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Er
     if (message === FAILED && data?.tool_name === tool.name) failed(new Error(message))
   })
   const output: unknown = await invokeFunctionTool({ ...asked, tool: watched })
-  if (!isOver) failed(new Error(`${tool.name} has taken longer than it may`))
+  if (!isOver) failed(new Error(`${tool.name} exceeded its timeout`))
   return output
 }
 
-/** What the SDK tells the span of a tool whose error becomes a text. */
+/** The span error that the SDK sets for a tool whose error becomes a text. */
 const FAILED = 'Error running tool (non-fatal)'
 
 type SpanError = Parameters<CurrentSpan['setError']>[0]
@@ -221,7 +224,10 @@ function hearErrors(heard: (error: SpanError) => void): void {
   Object.defineProperty(span, 'setError', { value: heardFirst })
 }
 
-/** Enters what a tool of this turn is called in: spans of the SDK that a tool opens nest under the agent's. */
+/**
+ * Captures the async context in which tools of this turn are called, so that SDK spans opened by a tool nest under the
+ * agent's.
+ */
 function surroundings(): <Result>(work: () => Result) => Result {
   const inContext = AsyncLocalStorage.snapshot()
   const current = getCurrentTraceContext()
@@ -231,7 +237,9 @@ function surroundings(): <Result>(work: () => Result) => Result {
   return (work) => inContext(() => withTraceContext({ trace, span: standIn(span) }, work))
 }
 
-/** What a tool says of its span is about its own call, and not about the agent: a clone has the same id, and is never exported. */
+/**
+ * What a tool sets on its span applies to its call, not to the agent: a clone has the same id and is never exported.
+ */
 function standIn(span: CurrentSpan): CurrentSpan {
   return Object.defineProperty(span.clone(), 'spanData', { value: { ...span.spanData } })
 }
