@@ -101,7 +101,7 @@ test('a file that does not say what it should is exit code 2 and one line', asyn
   expect(await main(['--replay', file])).toBe(2)
   expect(error.mock.calls).toEqual([
     [`error: ${file}: speed: expected object, received number (and 2 more)`],
-    [`error: ${file}: this is no recording: its format is not "meanwhile recording"`],
+    [`error: ${file}: this is not a recording: its format is not "meanwhile recording"`],
   ])
 })
 

@@ -1,4 +1,4 @@
-/** From a reply of the script to what a transport sends. */
+/** Builds the response for a request: from a reply of the script to the writes that a transport sends. */
 
 import type { Pace } from '@meanwhile/core/testing'
 import { type Body, bodyOf, errorBody } from './body.ts'
@@ -12,20 +12,23 @@ import type { Reply } from './script.ts'
 import { coalesce, type Slice, slice, type Write } from './slice.ts'
 import type { Wire } from './wires/wire.ts'
 
-/** A request, where it came, and when. */
+/** A received request, its wire, and when it arrived. */
 export interface Asked {
   readonly wire: Wire
   readonly request: JournalEntry
   readonly arrived: number
 }
 
-/** How answers are sent. */
+/** How responses are sent. */
 export interface Delivery {
-  /** When tokens come. Default: at once. */
+  /** When tokens are sent. Default: at once. */
   readonly pace?: Pace
   /** How a body is cut into writes. Default: one write per event. */
   readonly slice?: Slice
-  /** Joins the writes of a scripted response that has no pace and no slice, up to so many bytes. Default 0: it does not. */
+  /**
+   * Joins the writes of a scripted response that has neither pace nor slice, up to this many bytes. Default 0: does not
+   * join them.
+   */
   readonly coalesce?: number
 }
 
@@ -34,7 +37,8 @@ export function answerTo(asked: Asked, reply: Reply & Failing, options: Delivery
   const body = bodyOf(asked.wire, asked.request, reply, delivery.pace)
   const { frames, ...rest } = reply.fault ? broken(body, reply.fault) : body
   const { ending, framing } = rest
-  if (ending.end === 'bad-chunk' && framing === 'close') throw new HarnessError('a body without chunks has no bad one')
+  if (ending.end === 'bad-chunk' && framing === 'close')
+    throw new HarnessError('a body that is not chunked cannot have a bad chunk')
   const writes = slice(frames, delivery.slice ?? 'event')
   const batched = 'raw' in reply || isPaced(delivery.pace) || delivery.slice ? 0 : (options.coalesce ?? 0)
   return answer(asked, {
@@ -43,7 +47,7 @@ export function answerTo(asked: Asked, reply: Reply & Failing, options: Delivery
   })
 }
 
-/** What a client gets whose request was not expected: an error that says so, and that it does not try again. */
+/** The response to an unexpected request: a status 500 with the reason, and a header against retries. */
 export function refusal(asked: Asked, { message }: HarnessError): Answer {
   const failure = { type: 'fail', at: 0, status: 500, code: 'unexpected_request', message } as const
   const { frames, ...body } = errorBody(asked.wire, failure, { 'x-should-retry': 'false' })
@@ -69,7 +73,7 @@ function isPaced(pace: Pace | undefined): boolean {
 
 const COMMENT = new TextEncoder().encode(': still here\n\n')
 
-/** Of a stall that is not silent: comments for ever after the last write. */
+/** For a stall with `comments`: endless comments after the last write. */
 function* withComments(writes: Iterable<Write>, ending: TimedEnd): Generator<Write, void, undefined> {
   let at = 0
   for (const write of writes) {

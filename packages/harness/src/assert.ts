@@ -1,4 +1,6 @@
-/** Assertions for tests of agents, for any test runner: small functions that throw an error with a name and a reason. */
+/**
+ * Assertions for tests of agents, for any test runner: small functions that throw an error with a name and a reason.
+ */
 
 export { assertBefore, assertBetween, assertInOrder, EventOrderError, type EventPattern } from './assert/events.ts'
 export {

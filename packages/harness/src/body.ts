@@ -1,4 +1,4 @@
-/** From a reply of the script to the response it is on its wire, not yet cut into writes. */
+/** Converts a reply of the script to a response of its wire, before it is cut into writes. */
 
 import { AT_ONCE, beats, type Pace } from '@meanwhile/core/testing'
 import type { Frame } from './frame.ts'
@@ -32,7 +32,7 @@ export function bodyOf(wire: Wire, request: JournalEntry, reply: Reply, pace: Pa
   return streamed(scriptFrames(wire, reply, schedule, { number: request.number, request: members }))
 }
 
-/** A response that is an HTTP error. */
+/** An HTTP error. */
 export function errorBody(wire: Wire, failure: Failure, more: Readonly<Record<string, string>> = {}): Body {
   const data = JSON.stringify(wire.errorBody(failure))
   const length = String(Buffer.byteLength(data))
@@ -44,16 +44,17 @@ function streamed(frames: Iterable<Frame>): Body {
   return { status: 200, headers: STREAM_HEADERS, framing: 'chunked', frames, ending: WHOLE }
 }
 
-/** The body of a request that asks for a stream: a script and a recording are nothing else. */
+/** The body of a request for a stream. Scripts and recordings can only be streamed. */
 function streamingBody(request: JournalEntry): { readonly [key: string]: unknown } {
   const { body } = request
-  if (typeof body !== 'object' || body === null) throw unexpected(request, 'its body is no JSON object')
+  if (typeof body !== 'object' || body === null) throw unexpected(request, 'its body is not a JSON object')
   const members = body as { readonly [key: string]: unknown }
-  if (members.stream !== true) throw unexpected(request, 'only streams are served, and its body has no "stream": true')
+  if (members.stream !== true)
+    throw unexpected(request, 'only streams are supported, and its body does not contain "stream": true')
   return members
 }
 
-/** Clients read the milliseconds if they know that header, and whole seconds if not. */
+/** Clients that do not support the header with milliseconds read whole seconds. */
 function retryHeaders({ retryAfter }: Failure): Record<string, string> {
   if (retryAfter === undefined) return {}
   return { 'retry-after': String(Math.ceil(retryAfter / 1000)), 'retry-after-ms': String(retryAfter) }

@@ -1,4 +1,4 @@
-/** What is exported with MSW and without. */
+/** Everything exported both with MSW and without. */
 
 export { clock } from './clock.ts'
 export type { Difference } from './difference.ts'

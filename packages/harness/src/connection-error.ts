@@ -1,4 +1,7 @@
-/** What a client of undici, Node's fetch, sees of a broken connection: for transports that have no connection to break. */
+/**
+ * The error that a client based on undici (Node's fetch) gets for a broken connection, for transports without a real
+ * connection.
+ */
 
 import type { Broken } from './raw.ts'
 
@@ -8,7 +11,7 @@ interface Shape {
   readonly message: string
 }
 
-/** The causes, as undici makes them of a socket. (Since Node 24 its HTTPParserError has no code.) */
+/** The causes, as undici creates them for a socket. (Since Node 24 its HTTPParserError has no code.) */
 const CAUSES: Readonly<Record<Broken, Shape>> = {
   reset: { name: 'Error', code: 'ECONNRESET', message: 'read ECONNRESET' },
   fin: { name: 'SocketError', code: 'UND_ERR_SOCKET', message: 'other side closed' },

@@ -1,9 +1,9 @@
-/** Where a body is cut, decided byte by byte: it need not be known before it is sent. */
+/** Decides byte by byte where a body is cut, so that the body need not be known in advance. */
 
 import { random } from './random.ts'
 import type { Slice } from './slice.ts'
 
-/** Whether the body is cut before this byte: asked once for every byte, in order. */
+/** Whether the body is cut before this byte. Called once for every byte, in order. */
 export type Cutter = (byte: number) => boolean
 
 export function cutter(how: Exclude<Slice, 'event'>): Cutter {
@@ -40,7 +40,7 @@ function insideEscape(wanted: number): Cutter {
   let count = 0
   return (byte) => {
     const { place } = read(byte)
-    // Only the `u` shows that the backslash before it began an escape.
+    // Only the `u` shows that the preceding backslash began an escape.
     if (place === 1) count++
     return count === wanted && place >= 1
   }
@@ -74,13 +74,13 @@ const BACKSLASH = 0x5c
 const U = 0x75
 
 interface EscapePlace {
-  /** Which byte of an escape this is, from 0, the backslash, to 5; -1 outside of one. */
+  /** The position in an escape: from 0, the backslash, to 5; -1 outside of an escape. */
   readonly place: number
   /** The digits so far, as a number. */
   readonly unit: number
 }
 
-/** Follows `\uXXXX`; of several backslashes the last is the one. */
+/** Tracks `\uXXXX`; after several backslashes the last one counts. */
 function escapes(): (byte: number) => EscapePlace {
   let place = -1
   let unit = 0

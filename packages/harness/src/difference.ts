@@ -1,23 +1,23 @@
-/** Where a value is not what was expected, in words: for scripts, recordings and assertions alike. */
+/** Compares values and describes where they differ, for scripts, recordings and assertions. */
 
-/** One place where two values differ. `expected` and `actual` are written as text already, and cut if they are long. */
+/** One place where two values differ. `expected` and `actual` are texts, cut if they are long. */
 export interface Difference {
-  /** Such as `body.messages[1].content`; `''` is the value itself. */
+  /** For example `body.messages[1].content`; `''` is the value itself. */
   readonly path: string
   readonly expected: string
   readonly actual: string
 }
 
 export interface Comparison {
-  /** Members nobody named are differences too. Default false: they may be anything. */
+  /** Whether members that are not expected count as differences. Default false. */
   readonly exact?: boolean
-  /** Takes two texts for equal that are not. */
+  /** May treat two different texts as equal. */
   readonly sameText?: (expected: string, actual: string) => boolean
 }
 
 /**
- * Where `actual` differs from `expected`. Objects are compared by the members that are expected, lists item by item, a RegExp is
- * looked for in a text, and an expected `undefined` means that there is nothing.
+ * Returns where `actual` differs from `expected`. Objects are compared by the expected members, lists item by item; a
+ * RegExp is searched in a text, and an expected `undefined` means that the member is missing.
  */
 export function differences(expected: unknown, actual: unknown, options: Comparison = {}, path = ''): Difference[] {
   if (expected instanceof RegExp) {
@@ -39,7 +39,7 @@ export function differences(expected: unknown, actual: unknown, options: Compari
   return same ? [] : [difference(path, expected, actual)]
 }
 
-/** Differences as lines of a message: the first few, and how many more there are. */
+/** The differences as lines of a message: the first few, and how many more there are. */
 export function inWords(found: readonly Difference[]): string {
   const lines = found.slice(0, MOST).map(({ path, expected, actual }) => {
     return `\n  ${path || 'it'}: expected ${expected}, got ${actual}`
@@ -64,7 +64,7 @@ function difference(path: string, expected: unknown, actual: unknown): Differenc
   return { path, expected: shown(expected), actual: shown(actual) }
 }
 
-/** Long texts that begin alike are shown from a little before where they part. */
+/** Long texts with the same beginning are shown from a little before the first difference. */
 function textDifference(path: string, expected: string, actual: string): Difference {
   let at = 0
   while (at < expected.length && expected[at] === actual[at]) at++

@@ -1,4 +1,4 @@
-/** A model endpoint without a transport: requests in, answers to play out. */
+/** A model endpoint without a transport: takes requests and returns answers to play. */
 
 import { messageOf } from '@meanwhile/core'
 import { answerTo, type Delivery, refusal } from './answer.ts'
@@ -12,19 +12,19 @@ import { checkScript } from './script-checks.ts'
 import type { Wire } from './wires/wire.ts'
 
 export interface EndpointOptions extends Delivery {
-  /** What it answers. Default: nothing, so that every request is unexpected. */
+  /** The responses. Default: none, so that every request is unexpected. */
   readonly script?: Script
 }
 
 export interface Endpoint {
   answer(wire: Wire, request: ReceivedRequest, arrived?: number): Answer
-  /** Notes a request that came to no known URL: {@link assertComplete} throws it. */
+  /** Records a request to an unknown URL; {@link assertComplete} throws this error. */
   reject(error: HarnessError): void
   /** The latest requests: at most 1,000, and about 64 MB. */
   readonly requests: readonly JournalEntry[]
-  /** What was sent, in the order of the requests: the latest 1,000. */
+  /** What was sent for each request, in order: the latest 1,000. */
   readonly responses: readonly ResponseLog[]
-  /** Throws the first unexpected request, or names the responses nobody asked for. */
+  /** Throws the error of the first unexpected request, or an error that names the unused responses. */
   assertComplete(): void
 }
 

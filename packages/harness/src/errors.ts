@@ -1,16 +1,16 @@
-/** One small class per thing a test may catch. */
+/** The error classes of the harness, one for each failure that a test may catch. */
 
 import type { Difference } from './difference.ts'
 
-/** The base of all errors of the harness: the script and what happened do not agree. */
+/** The base class of all errors of the harness. */
 export class HarnessError extends Error {
   override readonly name: string = 'HarnessError'
 }
 
-/** A request the script does not provide for. The client sees it as a status 500 that asks not to be tried again. */
+/** The script has no response for a request. The client gets a status 500 with a header against retries. */
 export class UnexpectedRequestError extends HarnessError {
   override readonly name = 'UnexpectedRequestError'
-  /** Which request it was, counted from 1. */
+  /** The number of the request, counted from 1. */
   readonly request: number
 
   constructor(request: number, what: string, expected: string) {
@@ -19,12 +19,12 @@ export class UnexpectedRequestError extends HarnessError {
   }
 }
 
-/** A request that is not what its response expects. The client sees it as a status 500 that asks not to be tried again. */
+/** A request does not match what its response expects. The client gets a status 500 with a header against retries. */
 export class RequestMismatchError extends HarnessError {
   override readonly name = 'RequestMismatchError'
-  /** Which request it was, counted from 1. */
+  /** The number of the request, counted from 1. */
   readonly request: number
-  /** Where it differs; empty if a function of the script's said no. */
+  /** Where it differs; empty if a function of the script rejected it. */
   readonly differences: readonly Difference[]
 
   constructor(
@@ -35,30 +35,30 @@ export class RequestMismatchError extends HarnessError {
     differences: readonly Difference[],
     cause?: unknown,
   ) {
-    super(`request ${request} (${what}) is not what ${response} expects:${how}`, { cause })
+    super(`request ${request} (${what}) does not match what ${response} expects:${how}`, { cause })
     this.request = request
     this.differences = differences
   }
 }
 
-/** Responses of the script nobody asked for. */
+/** Responses of the script were not used. */
 export class UnusedResponseError extends HarnessError {
   override readonly name = 'UnusedResponseError'
-  /** The numbers of the responses left over, counted from 1. */
+  /** The numbers of the unused responses, counted from 1. */
   readonly unused: readonly number[]
 
   constructor(total: number, unused: readonly { readonly number: number; readonly what: string }[]) {
     const list = unused.map(({ number, what }) => `response ${number} (${what})`).join(', ')
-    super(`${unused.length} of ${total} responses ${unused.length === 1 ? 'was' : 'were'} never asked for: ${list}`)
+    super(`${unused.length} of ${total} responses ${unused.length === 1 ? 'was' : 'were'} not used: ${list}`)
     this.unused = unused.map(({ number }) => number)
   }
 }
 
-/** What was waited for did not come in time. */
+/** The awaited telemetry did not arrive in time. */
 export class WaitTimeoutError extends HarnessError {
   override readonly name = 'WaitTimeoutError'
 
   constructor(what: string, timeout: number, seen: string) {
-    super(`${what} did not come within ${timeout} ms; seen so far: ${seen}`)
+    super(`${what} did not arrive within ${timeout} ms; received so far: ${seen}`)
   }
 }

@@ -37,7 +37,7 @@ test('a request that is not as expected fails in words, for the client and for t
   await ask(mock.fetch, [user])
   const refused = await ask(mock.fetch, [user, { role: 'tool', content: 'rainy' }])
   const message = [
-    `request 2 (POST ${url}) is not what response 2 of the script (say) expects:`,
+    `request 2 (POST ${url}) does not match what response 2 of the script (say) expects:`,
     '  body.model: expected /^claude/, got "gpt"',
     '  body.messages[1].content: expected "sunny", got "rainy"',
   ].join('\n')
@@ -67,7 +67,7 @@ test('a function may check the request with the assertions of any library', asyn
   expect((await ask(strict.fetch, [user])).status).toBe(500)
   expect(() => strict.assertComplete()).toThrow(
     expect.objectContaining({
-      message: `request 2 (POST ${url}) is not what response 2 of the script (say) expects: not at 2`,
+      message: `request 2 (POST ${url}) does not match what response 2 of the script (say) expects: not at 2`,
       cause: expect.any(RangeError),
     }),
   )

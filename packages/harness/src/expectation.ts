@@ -1,4 +1,4 @@
-/** What a request must be like: said in the script, by the response that answers it. */
+/** What a response of the script expects of its request. */
 
 import { messageOf } from '@meanwhile/core'
 import { type Difference, differences, inWords } from './difference.ts'
@@ -8,18 +8,18 @@ import { differencesToRecorded, type Replaying } from './record/same-request.ts'
 import type { WireName } from './wires/wire.ts'
 
 /**
- * A request must have these members; what is not named may be anything. Lists have their length, a RegExp is looked for in a text,
- * `undefined` means that there is nothing.
+ * A pattern for a request. Members that are not listed may have any value. Lists must have the same length, a RegExp is
+ * searched in a text, and `undefined` means that the member must be missing.
  */
 export interface RequestPattern {
   readonly wire?: WireName
   readonly url?: string | RegExp
-  /** By their names in lower case. Headers that carry secrets are not in the journal, so not here either. */
+  /** By lower-case name. Headers with secrets are not in the journal, so they cannot be matched. */
   readonly headers?: Readonly<Record<string, string | RegExp | undefined>>
   readonly body?: unknown
 }
 
-/** What it throws is what was wrong: the assertions of any library will do. It must not be async. */
+/** Throws if the request is wrong, for example with the assertions of any library. Must not be async. */
 export type RequestCheck = (request: JournalEntry) => void
 
 /**
@@ -30,11 +30,11 @@ export type RequestCheck = (request: JournalEntry) => void
  * ]
  */
 export interface Expecting {
-  /** What the request it answers must be like. If it is not, the client gets a status 500 that says so. */
+  /** What the request must be like. If it is not, the client gets a status 500 with the reason. */
   readonly expect?: RequestPattern | RequestCheck
 }
 
-/** Throws a {@link RequestMismatchError} unless the request is as expected, and the one that was recorded, if one was. */
+/** @throws {RequestMismatchError} The request is not as expected, or not the recorded one. */
 export function meets(request: JournalEntry, reply: Expecting & Replaying, response: string): void {
   const { expect } = reply
   const other = differencesToRecorded(request, reply)
@@ -53,7 +53,7 @@ export function meets(request: JournalEntry, reply: Expecting & Replaying, respo
   }
   if (outcome instanceof Promise) {
     outcome.catch(() => {})
-    throw new HarnessError(`what ${response} expects is checked by an async function: the response cannot wait for it`)
+    throw new HarnessError(`the expectation of ${response} is an async function, which cannot be awaited`)
   }
 }
 

@@ -1,11 +1,11 @@
-/** A response that breaks off: any of a script, and where. */
+/** Responses of a script that break off. */
 
 import type { Frame } from './frame.ts'
 import type { RawEnd } from './raw.ts'
 
 /**
- * What happens to a response, and after how much of it: after the headers, so many events, or so many bytes. Default: before all
- * that. The end `complete` leaves a body that HTTP takes for a whole one.
+ * How a response breaks off, and after what: the headers, a number of events, or a number of bytes. Default: before all
+ * of them. The end `complete` ends the body as HTTP requires.
  */
 export interface Fault extends RawEnd {
   readonly after?: 'headers' | { readonly events: number } | { readonly bytes: number }
@@ -19,7 +19,7 @@ export interface Failing {
   readonly fault?: Fault
 }
 
-/** What of the frames is sent before it happens. */
+/** The part of the frames that is sent before the fault. */
 export function* before({ after }: Fault, frames: Iterable<Frame>): Generator<Frame, void, undefined> {
   if (after === undefined) return
   if (after === 'headers') yield { at: 0, data: '' }

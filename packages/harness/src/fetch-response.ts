@@ -1,4 +1,4 @@
-/** An answer as a `Response` of the fetch API. */
+/** Plays an answer as a `Response` of the fetch API. */
 
 import { ConnectionError } from './connection-error.ts'
 import { type Answer, play } from './play.ts'
@@ -6,8 +6,8 @@ import type { Broken } from './raw.ts'
 import { type Clock, systemClock } from './time.ts'
 
 /**
- * The response whose body is the answer, played from now on. It resolves when status and headers are due. If the signal aborts,
- * it rejects, or its body fails, with the signal's reason; if the answer breaks off, with a {@link ConnectionError}.
+ * Resolves, when status and headers are due, with a response whose body is played from now on. If the signal aborts, it
+ * rejects or its body fails with the signal's reason; if the answer breaks off, with a {@link ConnectionError}.
  */
 export function fetchResponse(answer: Answer, signal: AbortSignal, clock: Clock = systemClock): Promise<Response> {
   return new Promise((resolve, reject) => {
@@ -18,14 +18,14 @@ export function fetchResponse(answer: Answer, signal: AbortSignal, clock: Clock 
     const sink = {
       open() {
         begun = true
-        // Under setupServer, msw 3 takes a body that fails for one that ends unless this is set, and undici trips over an abort.
+        // Without this header msw 3's setupServer treats a failing body as complete, and undici fails on an abort.
         const length = 'content-length' in headers ? {} : { 'transfer-encoding': 'chunked' }
         resolve(new Response(pipe.body, { status, headers: { ...headers, ...length } }))
       },
       write: pipe.write,
       close: pipe.close,
       breakOff(how: Broken) {
-        // Then the end of the connection, whatever it is, is the end of the body.
+        // Without a length, any end of the connection ends the body.
         if (begun && framing === 'close') pipe.close()
         else breakAs(new ConnectionError(how, begun))
       },
@@ -56,16 +56,16 @@ export function fetchResponse(answer: Answer, signal: AbortSignal, clock: Clock 
 
 interface BytePipe {
   readonly body: ReadableStream<Uint8Array>
-  /** The promise says that the reader is behind, and resolves when it has read on, or left. */
+  /** Returns a promise if the reader is behind; it resolves when the reader has caught up or stopped. */
   write(bytes: Uint8Array): Promise<void> | undefined
   close(): void
-  /** Fails behind what was written: however late the reader is, it hears the same. */
+  /** Fails after everything that was written, so a slow reader gets the same result. */
   breakOff(reason: unknown): void
   /** Fails at once. */
   fail(reason: unknown): void
 }
 
-/** What the reader may leave unread: about what a socket takes. */
+/** How much may be unread: about the size of a socket's buffer. */
 const BUFFER = 64 * 1024
 
 function bytePipe(onCancel: () => void): BytePipe {
@@ -96,7 +96,7 @@ function bytePipe(onCancel: () => void): BytePipe {
     close: () => end?.close(),
     breakOff(reason) {
       resume = () => {
-        // Only then is nothing left unread.
+        // Only then everything has been read.
         if (end?.desiredSize === BUFFER) end.error(reason)
       }
       resume()

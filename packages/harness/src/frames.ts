@@ -1,11 +1,11 @@
-/** From a reply to the frames of its wire: what is sent, and when it is due. */
+/** Converts a reply to frames of its wire, each with the time when it is due. */
 
 import type { Beat, Pace, ScriptResponse } from '@meanwhile/core/testing'
 import type { Frame } from './frame.ts'
 import type { Recording } from './replay.ts'
 import type { ResponseSeed, Wire } from './wires/wire.ts'
 
-/** The frames of a scripted response. They are made as they are asked for: a long response costs nothing before it plays. */
+/** The frames of a scripted response. They are created on demand, so a long response costs nothing in advance. */
 export function* scriptFrames(
   wire: Wire,
   response: ScriptResponse,
@@ -27,7 +27,7 @@ export function* scriptFrames(
   }
 }
 
-/** The frames of a recording, one event after another at the pace of tokens. */
+/** The frames of a recording: each event takes the time of one token. */
 export function* recordingFrames(wire: Wire, recording: Recording, pace: Pace): Generator<Frame, void, undefined> {
   let at = pace.firstToken
   for (const event of recording.events) {
@@ -37,7 +37,7 @@ export function* recordingFrames(wire: Wire, recording: Recording, pace: Pace): 
   for (const text of wire.recordedEnd) yield { at: at - pace.betweenTokens, data: text }
 }
 
-/** The beats that bring a call's last argument byte, with its id; for a call without arguments the one that starts it. */
+/** The beats with a call's last argument byte, and its id; for a call without arguments, the beat that starts it. */
 function lastArgumentBeats(schedule: readonly Beat[]): Map<Beat, string> {
   const ids = new Map<number, string>()
   const last = new Map<number, Beat>()

@@ -1,4 +1,4 @@
-/** Model endpoints that speak a script, mocked with MSW. */
+/** Scripted model endpoints, mocked with MSW. */
 
 export * from './both-doors.ts'
 export { type MockModels, type MockModelsOptions, mockModels } from './msw.ts'

@@ -1,17 +1,17 @@
-/** The requests that came, without their secrets. */
+/** The journal of received requests, without their secrets. */
 
 import type { WireName } from './wires/wire.ts'
 
-/** One request: frozen, body included. */
+/** One request; frozen, including its body. */
 export interface JournalEntry {
   /** Counted from 1. */
   readonly number: number
   readonly wire: WireName
   readonly method: string
   readonly url: string
-  /** Names in lower case; those that carry secrets are left out. */
+  /** By lower-case name, without headers that contain secrets. */
   readonly headers: Readonly<Record<string, string>>
-  /** Parsed, if it is JSON; else its text. */
+  /** Parsed if it is JSON, otherwise its text. */
   readonly body: unknown
 }
 
@@ -39,7 +39,7 @@ export function journalEntry(number: number, wire: WireName, request: ReceivedRe
   })
 }
 
-/** Keeps the latest entries: so many, and so many bytes. */
+/** Keeps the latest entries, up to a number of entries and of bytes. */
 export class Bounded<Entry> {
   readonly entries: Entry[] = []
   readonly #sizes: number[] = []
@@ -63,12 +63,12 @@ export class Bounded<Entry> {
   }
 }
 
-/** Whether a header of this name is not for other eyes. */
+/** Whether a header with this name contains a secret. */
 export function carriesSecret(header: string): boolean {
   return SECRET.test(header)
 }
 
-/** The URL without user, password and the parameters that carry keys. */
+/** The URL without user, password and parameters that contain keys. */
 export function withoutSecrets(text: string): string {
   const url = new URL(text)
   url.username = ''
@@ -78,7 +78,7 @@ export function withoutSecrets(text: string): string {
   return url.href
 }
 
-/** The values of the parameters that carry keys. */
+/** The values of the parameters that contain keys. */
 export function secretParameters(text: string): string[] {
   return [...new URL(text).searchParams].filter(([name]) => SECRET_PARAMETER.test(name)).map(([, value]) => value)
 }

@@ -1,29 +1,29 @@
-/** What was really sent, and when. */
+/** The log of what was sent, and when. */
 
 import type { Broken } from './raw.ts'
 import type { WireName } from './wires/wire.ts'
 
-/** One response as it went out. All times are `clock` milliseconds. */
+/** One response as it was sent. All times are in milliseconds of `clock`. */
 export interface ResponseLog {
   readonly wire: WireName
-  /** The number of the request it answers, counted from 1. */
+  /** The number of the request, counted from 1. */
   readonly request: number
   readonly status: number
   /** When the request had arrived. */
   readonly arrived: number
-  /** When the first byte was handed to the transport; absent while none was. */
+  /** When the first byte was passed to the transport; absent before that. */
   firstByte?: number
-  /** When the last byte was handed to the transport; absent while the response goes on, and if the client left before. */
+  /** When the last byte was passed to the transport; absent before that, and if the client disconnected earlier. */
   end?: number
-  /** When the last argument byte of each call was handed to the transport, by call id. */
+  /** When the last argument byte of each call was passed to the transport, by call id. */
   readonly argsDone: Record<string, number>
-  /** Each write: when it was due, and when it was handed to the transport. */
+  /** Each write: when it was due, and when it was passed to the transport. */
   readonly writes: WriteLog[]
-  /** How late the latest write was, in milliseconds. */
+  /** The maximum delay of a write so far, in milliseconds. */
   lateness: number
   /** How the connection was broken at the end; absent if it was not. */
   broken?: Broken
-  /** The client left before the end. */
+  /** Whether the client disconnected before the end. */
   aborted: boolean
 }
 

@@ -1,16 +1,16 @@
-/** HTTP servers for this machine alone: how they begin and end. */
+/** Starts and stops HTTP servers on the loopback interface. */
 
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface Loopback {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
-  /** Closes the server and every connection. Called again, it waits for the same. */
+  /** Closes the server and every connection. A second call waits for the same. */
   close(): Promise<void>
 }
 
-/** Listens on 127.0.0.1, at a free port. */
+/** Listens on 127.0.0.1 at a free port. */
 export async function listenHere(server: Server): Promise<Loopback> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

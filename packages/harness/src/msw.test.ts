@@ -93,7 +93,7 @@ test('requests are kept in their order, without what is secret', async () => {
 test('a URL that is not mocked throws, and is remembered', async () => {
   const mock = mockModels({ script: [], wires: ['openai-chat', 'anthropic'] })
   const error = new HarnessError(
-    'POST http://models.test/v1/embeddings is not mocked: POST /v1/chat/completions, /v1/messages are',
+    'POST http://models.test/v1/embeddings is not mocked; mocked are: POST /v1/chat/completions, /v1/messages are',
   )
   await expect(mock.fetch(post('http://models.test/v1/embeddings?key=secret'))).rejects.toThrow(error)
   expect(() => mock.assertComplete()).toThrow(error)
@@ -110,7 +110,7 @@ test('under setupServer a request that is not mocked reaches no network', async 
   using mock = mockModels({ script: [], wires: ['anthropic'], origin: 'http://models.test' })
   mock.listen()
   const response = await fetch('http://127.0.0.1:8123/v1/embeddings')
-  const message = 'GET http://127.0.0.1:8123/v1/embeddings is not mocked: POST http://models.test/v1/messages are'
+  const message = 'GET http://127.0.0.1:8123/v1/embeddings is not mocked; mocked are: POST http://models.test/v1/messages are'
   expect([response.status, response.headers.get('x-should-retry')]).toEqual([500, 'false'])
   expect(await response.json()).toEqual({ error: { message } })
   expect(() => mock.assertComplete()).toThrow(new HarnessError(message))
@@ -128,7 +128,7 @@ test('a function answers by the request', async () => {
   const unknown = await mock.fetch(post(url, {}, { model: 'unknown', stream: true }))
   expect([unknown.status, unknown.headers.get('x-should-retry')]).toEqual([500, 'false'])
   expect(() => mock.assertComplete()).toThrow(
-    `request 2 (POST ${url}) was not expected: the script function had no response for it`,
+    `request 2 (POST ${url}) was not expected: the script function returned no response`,
   )
 })
 
@@ -147,7 +147,7 @@ test('responses nobody asked for are named', async () => {
   const mock = mockModels({ script: [respond(say('a')), respond(call('f', {})), respond()] })
   await mock.fetch(post(url))
   expect(() => mock.assertComplete()).toThrow(
-    '2 of 3 responses were never asked for: response 2 (call f), response 3 (empty)',
+    '2 of 3 responses were not used: response 2 (call f), response 3 (empty)',
   )
 })
 

@@ -1,4 +1,4 @@
-/** Model endpoints mocked with MSW: as a `fetch`, or under the global one. */
+/** Scripted model endpoints mocked with MSW: as a `fetch` function, or in place of the global one. */
 
 import { getResponse, type HttpHandler, http } from 'msw'
 import { setupServer } from 'msw/node'
@@ -14,43 +14,45 @@ import type { Wire, WireName } from './wires/wire.ts'
 import { WIRE_NAMES, WIRES } from './wires/wires.ts'
 
 export interface MockModelsOptions extends Omit<EndpointOptions, 'coalesce'> {
-  /** The wires it speaks, all on the same script. Default: all three. */
+  /** The wires that are mocked; they share the script. Default: all three. */
   readonly wires?: readonly WireName[]
-  /** Where the endpoints are: requests to other places are not mocked. Default: any origin. */
+  /** The origin of the endpoints; requests to other origins are not mocked. Default: any origin. */
   readonly origin?: string
   /** Default: the machine's clock and the timers of the global scope. See `virtualClock`. */
   readonly clock?: Clock
 }
 
 export interface MockModels extends Disposable {
-  /** For the `fetch` option of a client: the exact transport. A URL that is not mocked throws a {@link HarnessError}. */
+  /**
+   * For the `fetch` option of a client: the most exact transport. A URL that is not mocked throws a
+   * {@link HarnessError}.
+   */
   readonly fetch: typeof fetch
   /**
-   * Mocks the global fetch, and whatever else MSW intercepts, until {@link close}. Other requests reach no network: they get a
-   * status 500 that says so.
+   * Mocks the global fetch, and everything else that MSW intercepts, until {@link close}. Other requests reach no
+   * network: they get a status 500 with the reason.
    */
   listen(): void
   close(): void
   /** For your own `setupServer`. */
   readonly handlers: readonly HttpHandler[]
-  /** The requests that came, without their secrets. */
+  /** The received requests, without their secrets. */
   readonly requests: readonly JournalEntry[]
   /** What was sent, and when. */
   readonly responses: readonly ResponseLog[]
-  /** Throws the first unexpected request, or names the responses nobody asked for. */
+  /** Throws the error of the first unexpected request, or an error that names the unused responses. */
   assertComplete(): void
 }
 
 /**
- * Model endpoints that speak a script. One script serves every wire; responses are used in the order in which requests come,
- * whatever wire they come on. An unexpected request gets a status 500 that says what was expected, and makes
- * {@link MockModels.assertComplete} throw. Timers are those of the global scope, so fake timers drive it.
+ * Mocks model endpoints that respond from a script. One script serves all wires; responses are used in the order of the
+ * requests, whatever their wire. An unexpected request gets a status 500 with what was expected, and makes
+ * {@link MockModels.assertComplete} throw. Timers are those of the global scope, so fake timers work.
  *
- * Needs Node 22.12 or newer, as msw 3 does.
+ * Requires Node 22.12 or newer, as msw 3 does.
  *
- * @example
- * const mock = mockModels({ script: [respond(say('Hello'))] })
- * const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
+ * @example const mock = mockModels({ script: [respond(say('Hello'))] }) const client = new OpenAI({ apiKey: 'none',
+ * fetch: mock.fetch })
  */
 export function mockModels(options: MockModelsOptions): MockModels {
   checkEndpointOptions('mockModels', options, { ...SCRIPT_OPTIONS, wires: '', origin: 'baseURL', clock: '' })
@@ -80,7 +82,7 @@ export function mockModels(options: MockModelsOptions): MockModels {
       try {
         return await fetchResponse(answer, request.signal, clock)
       } catch (error) {
-        // A client that has left knows why: MSW would report it.
+        // The client has aborted; MSW would report the error.
         if (request.signal.aborted) return Response.error()
         if (!(error instanceof ConnectionError)) throw error
         const failure = Response.error()
@@ -101,10 +103,10 @@ export function mockModels(options: MockModelsOptions): MockModels {
     return response
   }
 
-  /** MSW answers with the response that is thrown; the request goes nowhere else. */
+  /** MSW responds with the thrown response; the request goes nowhere else. */
   function refuse(data: unknown): never {
     const request = typeof data === 'object' && data !== null && 'request' in data ? data.request : undefined
-    if (!(request instanceof Request)) throw new HarnessError('a connection that is no HTTP request is not mocked')
+    if (!(request instanceof Request)) throw new HarnessError('only HTTP requests are mocked, not this connection')
     const error = { message: notMocked(request).message }
     throw Response.json({ error }, { status: 500, headers: { 'x-should-retry': 'false' } })
   }
@@ -112,7 +114,7 @@ export function mockModels(options: MockModelsOptions): MockModels {
   function notMocked({ method, url }: Request): HarnessError {
     const { origin = '', wires = WIRE_NAMES } = options
     const mocked = wires.map((wire) => `${origin}${WIRES[wire].path}`).join(', ')
-    const error = new HarnessError(`${method} ${withoutSecrets(url)} is not mocked: POST ${mocked} are`)
+    const error = new HarnessError(`${method} ${withoutSecrets(url)} is not mocked; mocked are: POST ${mocked}`)
     endpoint.reject(error)
     return error
   }

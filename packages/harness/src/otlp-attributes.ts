@@ -1,6 +1,6 @@
-/** Attributes as OTLP/JSON carries them, made plain. */
+/** Converts the attributes of OTLP/JSON to plain values. */
 
-/** Attribute values: text, numbers, booleans, lists and records of them; bytes stay base64. */
+/** Attribute values: texts, numbers, booleans, lists and records of these; bytes stay base64. */
 export type Attributes = Readonly<Record<string, unknown>>
 
 export interface KeyValue {
@@ -18,7 +18,7 @@ interface AnyValue {
   readonly kvlistValue?: { readonly values?: readonly KeyValue[] }
 }
 
-/** What the spans and the metrics of a payload have in common. */
+/** Members that the spans and the metrics of a payload share. */
 export interface WireScope {
   readonly name?: string
   readonly version?: string
@@ -32,7 +32,7 @@ export function plain(attributes: readonly KeyValue[] = []): Attributes {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, plainValue(value)]))
 }
 
-/** A double without a fraction comes as an integer, and a large integer as text: all of them are numbers here. */
+/** Doubles without a fraction arrive as integers, and large integers as texts; all become numbers. */
 function plainValue(value: AnyValue = {}): unknown {
   if (value.intValue !== undefined) return Number(value.intValue)
   if (value.arrayValue) return (value.arrayValue.values ?? []).map(plainValue)

@@ -1,17 +1,17 @@
-/** Metrics as OTLP/JSON carries them, made flat: one record per instrument, set of attributes and export. */
+/** Converts metrics of OTLP/JSON to flat records: one per instrument, set of attributes and export. */
 
 import { type Attributes, type KeyValue, plain, type WireResource, type WireScope } from './otlp-attributes.ts'
 
-/** What one instrument had come to, for one set of attributes, when it was exported. */
+/** The value of one instrument for one set of attributes at the time of an export. */
 export type ReceivedPoint = ReceivedNumber | ReceivedHistogram
 
 interface PointOfMetric {
-  /** Of the metric. */
+  /** The name of the metric. */
   readonly name: string
-  /** Such as `s` or `{tool_call}`; `''` if it has none. */
+  /** For example `s` or `{tool_call}`; `''` if it has none. */
   readonly unit: string
   readonly attributes: Attributes
-  /** Nanoseconds since the epoch: what is counted began at `start`, and was looked at then. */
+  /** Nanoseconds since the epoch: the beginning of the measured interval (`start`) and its end (`time`). */
   readonly start: bigint
   readonly time: bigint
   readonly scope: { readonly name: string; readonly version?: string }
@@ -21,7 +21,7 @@ interface PointOfMetric {
 export interface ReceivedNumber extends PointOfMetric {
   readonly kind: 'counter' | 'up-down-counter' | 'gauge'
   readonly value: number
-  /** Since the last export, or since the start. Absent of a gauge. */
+  /** Whether the value counts since the last export or since the start. Absent for a gauge. */
   readonly temporality?: Temporality
 }
 
@@ -31,16 +31,16 @@ export interface ReceivedHistogram extends PointOfMetric {
   readonly sum: number
   readonly min?: number
   readonly max?: number
-  /** The upper bounds of the buckets but the last, which has none. Empty of an exponential histogram. */
+  /** The upper bounds of all buckets except the last one, which has none. Empty for an exponential histogram. */
   readonly bounds: readonly number[]
-  /** How many values each bucket holds. Empty, too, then. */
+  /** The number of values in each bucket. Empty for an exponential histogram. */
   readonly counts: readonly number[]
   readonly temporality: Temporality
 }
 
 export type Temporality = 'delta' | 'cumulative'
 
-/** The points of one OTLP/JSON payload (an `ExportMetricsServiceRequest`), in its order. */
+/** Returns the points of one OTLP/JSON payload (an `ExportMetricsServiceRequest`), in its order. */
 export function pointsOf({ resourceMetrics = [] }: MetricsRequest): ReceivedPoint[] {
   return resourceMetrics.flatMap(({ resource, scopeMetrics = [] }) => {
     const about = plain(resource?.attributes)
@@ -91,12 +91,12 @@ function numberOf({ asInt, asDouble }: WireNumber): number {
   return Number(asInt ?? asDouble ?? 0)
 }
 
-/** Numbers of the wire: 1 and 2. */
+/** 1 and 2 on the wire. */
 function temporalityOf(metric: WireAggregation<unknown> | undefined): Temporality {
   return metric?.aggregationTemporality === 1 ? 'delta' : 'cumulative'
 }
 
-/** What OTLP/JSON looks like, as far as it is read here. */
+/** The parts of OTLP/JSON that are read. */
 export interface MetricsRequest {
   readonly resourceMetrics?: readonly {
     readonly resource?: WireResource

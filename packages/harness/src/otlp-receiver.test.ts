@@ -73,7 +73,7 @@ test('what is not JSON is refused with a text that says so', async () => {
   const response = await fetch(`${url}/v1/traces`, { method: 'POST', headers, body: 'x' })
   expect(response.status).toBe(415)
   expect(await response.json()).toEqual({
-    message: 'only application/json is taken (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not application/x-protobuf',
+    message: 'only application/json is accepted (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not application/x-protobuf',
   })
 })
 
@@ -194,7 +194,7 @@ test('what would be more than may be kept is refused, packed or not, and nothing
     })
     return [response.status, await response.json()]
   }
-  const tooLarge = (left: number) => [413, { message: `a body has more than ${left} bytes, and no more are taken` }]
+  const tooLarge = (left: number) => [413, { message: `the body has more than ${left} bytes, which is the limit` }]
   const [large, fitting] = ['{}'.padEnd(1_000_000), '{}'.padEnd(48)]
   expect(await post(large)).toEqual(tooLarge(50))
   expect(await post(large.slice(0, 1_000), 'gzip')).toEqual(tooLarge(50))
@@ -270,7 +270,7 @@ test('waiting for what does not come ends with an error that says what came', as
   tracer.startSpan('two').end()
   await provider.forceFlush()
   await expect(never()).rejects.toThrow(
-    new WaitTimeoutError('the telemetry', 20, '2 spans (one, two); requests that were not taken: 400'),
+    new WaitTimeoutError('the telemetry', 20, '2 spans (one, two); refused requests: 400'),
   )
 })
 

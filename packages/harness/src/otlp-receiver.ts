@@ -1,4 +1,7 @@
-/** Receives telemetry over OTLP, as a collector does: for tests of export, flush and shutdown, in this process or another. */
+/**
+ * A local OTLP receiver that works like a collector, for tests of export, flush and shutdown, in this process or
+ * another.
+ */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
@@ -9,51 +12,56 @@ import { type MetricsRequest, pointsOf, type ReceivedPoint } from './otlp-points
 import { type ReceivedSpan, spansOf, type TraceRequest } from './otlp-spans.ts'
 import { BodyTooLargeError, bodyOfRequest } from './request-body.ts'
 
-/** What a collector does that takes nothing: it says so, with seconds to wait if they are given, or nothing at all. */
+/** How the receiver fails: with a status, and optionally seconds to wait, or without any response. */
 export type OtlpFault = 'hang' | { readonly status: number; readonly retryAfter?: number }
 
 export interface OtlpReceiverOptions {
-  /** The same for every request, or one each for the first ones, after which all is well. Default: none. */
+  /** One fault for every request, or a list with one for each of the first requests. Default: none. */
   readonly fault?: OtlpFault | readonly OtlpFault[]
-  /** Bytes of all bodies together, unpacked, that are kept. What would be more is refused with a status 413. Default 268,435,456. */
+  /**
+   * The maximum number of bytes kept, for all decompressed bodies together. Requests beyond it get a status 413.
+   * Default 268,435,456.
+   */
   readonly maxBytes?: number
 }
 
-/** All that came, in the order in which it did. */
+/** Everything received, in order. */
 export interface Received {
   readonly spans: readonly ReceivedSpan[]
   readonly points: readonly ReceivedPoint[]
-  /** What was posted, word for word, whatever the answer was; but of what is too much nothing. */
+  /** The requests, unchanged, whatever the response was; the body of a request that was too large is not kept. */
   readonly requests: readonly OtlpRequest[]
 }
 
 export interface OtlpRequest {
-  /** Such as `/v1/traces`. */
+  /** For example `/v1/traces`. */
   readonly path: string
-  /** Unpacked. */
+  /** Decompressed. */
   readonly body: string
-  /** Of the answer; absent if there was none. */
+  /** The status of the response; absent if there was none. */
   readonly status?: number
 }
 
 export interface OtlpReceiver extends Received, AsyncDisposable {
-  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`; an exporter's own `url` option wants `/v1/traces` or `/v1/metrics` behind it. */
+  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. For an exporter's own `url` option, append `/v1/traces` or `/v1/metrics`. */
   readonly url: string
   /**
-   * Resolves with what came once that satisfies the predicate; rejects with a {@link WaitTimeoutError} that says what there is
-   * instead, with what the predicate throws, or with the signal's reason. Default: 5,000 ms.
+   * Resolves with everything received once the predicate returns `true`. Rejects with a {@link WaitTimeoutError} that
+   * lists what was received, with the error of the predicate, or with the signal's reason. `timeout` in milliseconds,
+   * default 5,000.
    */
   waitFor(
     predicate: (received: Received) => boolean,
     options?: { readonly timeout?: number; readonly signal?: AbortSignal },
   ): Promise<Received>
-  /** Ends the requests that hang, too. */
+  /** Also ends requests that hang. */
   close(): Promise<void>
 }
 
 /**
- * Listens on 127.0.0.1, at a free port. Takes `POST /v1/traces` and `/v1/metrics` as JSON (the exporters `…-otlp-http`, or the SDK
- * with `OTEL_EXPORTER_OTLP_PROTOCOL=http/json`). Anything but JSON gets a status 415 that says so.
+ * Listens on 127.0.0.1 at a free port. Accepts `POST /v1/traces` and `/v1/metrics` as JSON (the exporters
+ * `…-otlp-http`, or the SDK with `OTEL_EXPORTER_OTLP_PROTOCOL=http/json`). Everything except JSON gets a status 415
+ * with the reason.
  */
 export async function otlpReceiver(options: OtlpReceiverOptions = {}): Promise<OtlpReceiver> {
   checkOptions('otlpReceiver', options, { fault: '', maxBytes: '' })
@@ -94,13 +102,13 @@ export async function otlpReceiver(options: OtlpReceiverOptions = {}): Promise<O
       else received.points.push(...pointsOf(JSON.parse(body) as MetricsRequest))
       return { status: 200 }
     } catch (error) {
-      return { status: 400, message: `the body is no OTLP/JSON: ${messageOf(error)}` }
+      return { status: 400, message: `the body is not OTLP/JSON: ${messageOf(error)}` }
     }
   }
 
   function faultOf(index: number): Answer | undefined {
     const found = isList(fault) ? fault[index] : fault
-    return found === 'hang' ? {} : found && { message: 'the receiver was told to refuse this', ...found }
+    return found === 'hang' ? {} : found && { message: 'the receiver is configured to refuse this request', ...found }
   }
 
   function waitFor(
@@ -143,7 +151,7 @@ export async function otlpReceiver(options: OtlpReceiverOptions = {}): Promise<O
 
 const MOST_BYTES = 256 * 1024 * 1024
 
-/** What a request is told. Without a status it hangs. */
+/** The response to a request. Without a status the request hangs. */
 interface Answer {
   readonly status?: number
   readonly message?: string
@@ -155,7 +163,7 @@ function refusalOf(path: string, type = 'nothing'): Answer | undefined {
   if (type.startsWith('application/json')) return undefined
   return {
     status: 415,
-    message: `only application/json is taken (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not ${type}`,
+    message: `only application/json is accepted (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not ${type}`,
   }
 }
 
@@ -168,7 +176,7 @@ function inWords({ spans, points, requests }: Received): string {
   const parts = [
     list('span', spans),
     list('point', points),
-    refused.length > 0 ? `requests that were not taken: ${refused.join(', ')}` : '',
+    refused.length > 0 ? `refused requests: ${refused.join(', ')}` : '',
   ]
   return parts.filter((part) => part !== '').join('; ') || 'nothing'
 }

@@ -1,11 +1,11 @@
-/** Spans as OTLP/JSON carries them, made flat and plain. */
+/** Converts spans of OTLP/JSON to flat records. */
 
 import { type Attributes, type KeyValue, plain, type WireResource, type WireScope } from './otlp-attributes.ts'
 
 export interface ReceivedSpan {
   readonly traceId: string
   readonly spanId: string
-  /** Absent on a root. */
+  /** Absent for a root span. */
   readonly parentSpanId?: string
   readonly name: string
   /** As in `SpanKind` of the API: 0 internal, 2 client. */
@@ -34,7 +34,7 @@ export interface ReceivedLink {
   readonly attributes: Attributes
 }
 
-/** The spans of one OTLP/JSON payload (an `ExportTraceServiceRequest`), in its order. */
+/** Returns the spans of one OTLP/JSON payload (an `ExportTraceServiceRequest`), in its order. */
 export function spansOf({ resourceSpans = [] }: TraceRequest): ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans = [] }) => {
     const about = plain(resource?.attributes)
@@ -50,7 +50,7 @@ function received(span: WireSpan): Omit<ReceivedSpan, 'scope' | 'resource'> {
     spanId: span.spanId,
     ...(span.parentSpanId ? { parentSpanId: span.parentSpanId } : {}),
     name: span.name,
-    // OTLP counts kinds from 1; 0 is "unspecified", which the API does not know.
+    // OTLP counts kinds from 1; 0 is "unspecified", which the API does not have.
     kind: Math.max(0, (span.kind ?? 1) - 1),
     start: BigInt(span.startTimeUnixNano),
     end: BigInt(span.endTimeUnixNano),
@@ -69,7 +69,7 @@ function received(span: WireSpan): Omit<ReceivedSpan, 'scope' | 'resource'> {
   }
 }
 
-/** What OTLP/JSON looks like, as far as it is read here. */
+/** The parts of OTLP/JSON that are read. */
 export interface TraceRequest {
   readonly resourceSpans?: readonly {
     readonly resource?: WireResource

@@ -1,4 +1,4 @@
-/** For tests of telemetry: an OTLP receiver, and whole span trees to compare. */
+/** Telemetry in tests: an OTLP receiver, and span trees to compare. */
 
 export { HarnessError, WaitTimeoutError } from './errors.ts'
 export type { MetricsRequest, ReceivedHistogram, ReceivedNumber, ReceivedPoint, Temporality } from './otlp-points.ts'

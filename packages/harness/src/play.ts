@@ -1,4 +1,4 @@
-/** Plays a response: each write at its time, on an absolute schedule. */
+/** Plays a response: sends each write at its time, on an absolute schedule. */
 
 import type { ResponseLog } from './log.ts'
 import type { Broken } from './raw.ts'
@@ -6,11 +6,11 @@ import type { TimedEnd } from './raw-frames.ts'
 import type { Write } from './slice.ts'
 import { type Clock, systemClock } from './time.ts'
 
-/** Where a response goes. */
+/** The destination of a response. */
 export interface Sink {
-  /** Sends status and headers: called once, right before the first write. */
+  /** Sends status and headers. Called once, right before the first write. */
   open(): void
-  /** Sends bytes; a promise says that it has enough for now. */
+  /** Sends bytes; returns a promise if the receiver cannot take more for now. */
   write(bytes: Uint8Array): void | Promise<void>
   /** The body is complete. */
   close(): void
@@ -18,29 +18,29 @@ export interface Sink {
   breakOff(how: Broken): void
 }
 
-/** What a transport is asked to send. */
+/** The response that a transport sends. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly framing: 'chunked' | 'close'
   readonly writes: Iterable<Write>
-  /** What comes after the last write. */
+  /** How it ends after the last write. */
   readonly ending: TimedEnd
-  /** What is noted while it plays. */
+  /** Filled in while it plays. */
   readonly log: ResponseLog
 }
 
 export interface PlayOptions {
-  /** Aborts when the client has left. */
+  /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal
-  /** Default: the machine's. */
+  /** Default: the machine's clock. */
   readonly clock?: Clock
 }
 
 /**
- * Sends every write when it is due, counted from the request's arrival: a late one does not delay those after it. Writes that are
- * due at the same time stay apart. Ends, without error, when all is sent, the connection is broken as it should be, or the client
- * has left; all of that is noted in the log.
+ * Sends every write when it is due, counted from the request's arrival: a late write does not delay the next ones.
+ * Writes that are due at the same time stay separate. Resolves when everything is sent, the connection is broken as
+ * planned, or the client has disconnected; the log contains which.
  */
 export async function play(
   { writes, ending, log }: Answer,
@@ -64,7 +64,7 @@ export async function play(
   if (ending.end === 'stall') await aborted(signal)
   log.aborted = signal.aborted
   if (log.aborted || ending.end === 'stall') return
-  // A bad chunk is one of the body.
+  // A bad chunk is part of a body.
   if (!open && (ending.end === 'complete' || ending.end === 'bad-chunk')) sink.open()
   log.end = clock.now()
   if (ending.end === 'complete') return sink.close()

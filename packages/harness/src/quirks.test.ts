@@ -76,6 +76,6 @@ test('a quirk answers on its own wire only', async () => {
   const url = `http://models.test${WIRES['openai-chat'].path}`
   await mock.fetch(url, { method: 'POST', body: '{"stream":true}' })
   expect(() => mock.assertComplete()).toThrow(
-    'response 1 of the script is a raw response for anthropic and wants POST /v1/messages',
+    'response 1 of the script is a raw response for anthropic and requires POST /v1/messages',
   )
 })

@@ -1,4 +1,4 @@
-/** The catalogue of streams that providers really send: to serve to whatever reads them, and to compare what it makes of them. */
+/** The catalogue of unusual streams that providers really send: serve them to a reader and compare its result. */
 
 import { anthropicQuirks } from './quirks/anthropic.ts'
 import { chatQuirks } from './quirks/chat.ts'
@@ -15,7 +15,7 @@ import type { RawResponse } from './raw.ts'
 
 export type { Answered, DeclaredTool, ExpectedCall, Failed, Outcome, Quirk, QuirkEvent } from './quirks/quirk.ts'
 
-/** All of them: by rows of the catalogue, every form of a row by itself. */
+/** All quirks, ordered by rows of the catalogue; each form of a row is its own entry. */
 export const quirks: readonly Quirk[] = [
   ...transportQuirks,
   ...errorQuirks,
@@ -30,11 +30,10 @@ export const quirks: readonly Quirk[] = [
 ]
 
 /**
- * The quirk as a response for a script. With a `slice` of your own it is cut in that way; without one in the quirk's, or else in
+ * Returns the quirk as a response for a script. It is cut by the given `slice`, otherwise by the quirk's, otherwise by
  * the script's.
  *
- * @example
- * const mock = mockModels({ script: [quirkResponse(quirk, { slice: { random: 7 } })] })
+ * @example const mock = mockModels({ script: [quirkResponse(quirk, { slice: { random: 7 } })] })
  */
 export function quirkResponse(
   { wire, events, slice, ending }: Quirk,

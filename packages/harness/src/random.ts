@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1, exclusive, that look random and follow from the seed alone (mulberry32). */
+/** A seeded random number generator: numbers from 0 to 1, exclusive (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed | 0
   return () => {

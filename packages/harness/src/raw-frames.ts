@@ -1,11 +1,11 @@
-/** From the steps of a raw response to frames, and to the end it has. */
+/** Converts the steps of a raw response to frames and an end. */
 
 import type { Pace } from '@meanwhile/core/testing'
 import type { Frame } from './frame.ts'
 import type { RawEnd, RawEvent, RawResponse, RawTime } from './raw.ts'
 import type { Wire } from './wires/wire.ts'
 
-/** An end, and when it is due: right after what came before it, unless it says when. */
+/** An end, and when it is due. Default: right after what came before it. */
 export type TimedEnd = RawEnd & { readonly at?: number }
 
 export function rawFrames(wire: Wire, { raw }: RawResponse, pace: Pace): { frames: Frame[]; ending: TimedEnd } {

@@ -58,10 +58,10 @@ test('a raw response has the pace and the slices it names before those of the sc
   expect(await play({ script, pace: { firstToken: 50, betweenTokens: 0 } })).toMatchObject({ times: [7, 7, 7] })
 })
 
-test('a body without chunks has no bad one: that is an error of the script', async () => {
+test('a body that is not chunked cannot have a bad chunk: that is an error of the script', async () => {
   const mock = mockModels({ script: [rawResponse([{ end: 'bad-chunk' }], { framing: 'close' })] })
   expect(await listen(mock, 'openai-chat')).toMatchObject({ status: 500 })
-  expect(() => mock.assertComplete()).toThrow('a body without chunks has no bad one')
+  expect(() => mock.assertComplete()).toThrow('a body that is not chunked cannot have a bad chunk')
 })
 
 const whole = 'data: 1\n\ndata: 2\n\ndata: 3\n\n'

@@ -1,65 +1,68 @@
-/** Responses written by hand, to the byte: what no encoder would send, and how connections break. */
+/** Responses written by hand, byte for byte: what no encoder would send, and broken connections. */
 
 import type { Pace } from '@meanwhile/core/testing'
 import type { Slice } from './slice.ts'
 import type { WireName } from './wires/wire.ts'
 
-/** A response of these steps: plain data, served like a scripted one. */
+/** A response that consists of these steps: plain data, served like a scripted response. */
 export interface RawResponse {
   /** Default 200. */
   readonly status?: number
-  /** Beside those of an event stream, or in their place. */
+  /** Added to the headers of an event stream, or replacing them. */
   readonly headers?: Readonly<Record<string, string>>
   readonly raw: readonly RawStep[]
-  /** The wire it is for. Default: whichever it is asked on. */
+  /** The wire it is for. Default: the wire of the request. */
   readonly wire?: WireName
-  /** A step that has no time of its own is a token. Default: the pace of the script it stands in. */
+  /** A step without its own time counts as a token. Default: the pace of the script. */
   readonly pace?: Pace
-  /** Default: the slicing of the script it stands in. */
+  /** Default: the slice of the script. */
   readonly slice?: Slice
   /**
-   * How the body tells its length: `chunked` (default), or not at all (`close`), so that its end is that of the connection, and a
-   * connection that breaks cannot be told from a complete body.
+   * How the end of the body is marked: `chunked` (default), or `close`: only by the end of the connection, so that a
+   * broken connection cannot be distinguished from a complete body.
    */
   readonly framing?: 'chunked' | 'close'
 }
 
 export type RawStep = RawTime & (RawEvent | RawBytes | RawEnd)
 
-/** When a step is due, in milliseconds: `after` the step before it, or `at` a time after the request. Default: as the pace says. */
+/**
+ * When a step is due, in milliseconds: `after` the previous step, or `at` a time after the request. Default: by the
+ * pace.
+ */
 export interface RawTime {
   readonly after?: number
   readonly at?: number
 }
 
-/** One event, in the frame of the wire: an object, or its JSON as text, which may be damaged. */
+/** One event in the wire's frame: an object, or its JSON as text, which may be damaged. */
 export interface RawEvent {
   readonly event: object | string
 }
 
-/** Part of the body, just as it is. An empty one sends the headers. */
+/** A part of the body, sent unchanged. An empty one sends the headers. */
 export interface RawBytes {
   readonly bytes: string | Uint8Array
 }
 
-/** The end of the response: no step after it is played. Without one the response ends `complete`. */
+/** The end of the response; later steps are not played. Default: `complete`. */
 export interface RawEnd {
   readonly end: Ending
-  /** Of a `stall`: a comment every so many milliseconds. Default: silence. */
+  /** Only for a `stall`: sends a comment every so many milliseconds. Default: none. */
   readonly comments?: number
 }
 
 /**
- * How a response ends: `complete`, as HTTP wants it; with a FIN or an RST of the connection (`fin`, `reset`); with a chunk size that
- * is no number (`bad-chunk`); or not at all (`stall`: nothing more comes, until the client leaves). Before the first byte a `fin`,
- * a `reset` and a `stall` come instead of the headers.
+ * How a response ends: `complete`, as HTTP requires; with a FIN or RST of the connection (`fin`, `reset`); with a chunk
+ * size that is not a number (`bad-chunk`); or not at all (`stall`: nothing is sent until the client disconnects).
+ * Before the first byte, a `fin`, `reset` or `stall` replaces the headers.
  */
 export type Ending = 'complete' | Broken | 'stall'
 
 /** The ends that break the connection. */
 export type Broken = 'fin' | 'reset' | 'bad-chunk'
 
-/** A response of these steps, for one wire or for any. */
+/** Creates a response from steps, for one wire or for any. */
 export function rawResponse(raw: readonly RawStep[], options: Omit<RawResponse, 'raw'> = {}): RawResponse {
   return { raw, ...options }
 }

@@ -54,6 +54,6 @@ test('a recording answers on its own wire only', async () => {
   const response = await mock.fetch(post('openai-chat'))
   expect(response.status).toBe(500)
   expect(() => mock.assertComplete()).toThrow(
-    'response 1 of the script is a recording of anthropic and wants POST /v1/messages',
+    'response 1 of the script is a recording of anthropic and requires POST /v1/messages',
   )
 })

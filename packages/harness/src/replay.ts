@@ -1,33 +1,33 @@
-/** Responses that were recorded from a real endpoint: one JSON event per line. */
+/** Responses recorded from a real endpoint, one JSON event per line. */
 
 import type { Pace } from '@meanwhile/core/testing'
 import type { Slice } from './slice.ts'
 import { recordedType } from './wires/sse.ts'
 import type { WireName } from './wires/wire.ts'
 
-/** A recorded response: plain data, served like a scripted one, but on its own wire only. */
+/** A recorded response: plain data, served like a scripted response, but only on its own wire. */
 export interface Recording {
   readonly recorded: WireName
-  /** The events as text, just as they were recorded: JSON, unless the recording is damaged. */
+  /** The events as recorded text: JSON, unless the recording is damaged. */
   readonly events: readonly string[]
   readonly pace?: Pace
   readonly slice?: Slice
 }
 
 export interface RecordingOptions {
-  /** One event per token. Default: the pace of the script it stands in. */
+  /** Each event counts as a token. Default: the pace of the script. */
   readonly pace?: Pace
-  /** Default: the slicing of the script it stands in. */
+  /** Default: the slice of the script. */
   readonly slice?: Slice
 }
 
-/** The first event of a response, where a wire has one: a recording may hold several responses, one after another. */
+/** The first event of a response, on wires that have one: a file may contain several responses. */
 const BEGINNINGS: Partial<Record<WireName, string>> = {
   'openai-responses': 'response.created',
   anthropic: 'message_start',
 }
 
-/** One response of these lines: the text of a file, or its lines. Blank lines say nothing. */
+/** Creates a response from lines: the text of a file, or a list. Blank lines are ignored. */
 export function recordedResponse(
   wire: WireName,
   lines: string | readonly string[],
@@ -37,7 +37,7 @@ export function recordedResponse(
   return { recorded: wire, events, ...options }
 }
 
-/** As {@link recordedResponse}, for a file that may hold several responses: each becomes a recording of its own. */
+/** Like {@link recordedResponse}, for a file that may contain several responses: returns one recording for each. */
 export function recordedResponses(
   wire: WireName,
   lines: string | readonly string[],

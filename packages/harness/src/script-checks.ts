@@ -1,4 +1,4 @@
-/** What a script must be: for those whom types do not hold. */
+/** Checks scripts and options, for users without TypeScript. */
 
 import { checkOptions, type OptionNames } from '@meanwhile/core'
 import { HarnessError } from './errors.ts'
@@ -17,8 +17,8 @@ const ENDINGS: Readonly<Record<Ending, true>> = {
 export const SCRIPT_OPTIONS = { script: 'responses', pace: '', slice: '' } as const
 
 /**
- * Throws {@link HarnessError} if the options are no object, such as the list that `scriptedModel` takes, and `ConfigError` for an
- * unknown option.
+ * @throws {HarnessError} The options are not an object; for example the list that `scriptedModel` takes.
+ * @throws {ConfigError} An option is unknown.
  */
 export function checkEndpointOptions<Options extends object>(
   owner: string,
@@ -26,24 +26,27 @@ export function checkEndpointOptions<Options extends object>(
   names: OptionNames<Options>,
 ): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new HarnessError('the options are no object: { script: [respond(…)] }')
+    throw new HarnessError('the options must be an object: { script: [respond(…)] }')
   checkOptions(owner, options, names)
 }
 
-/** Throws {@link HarnessError} naming the first response that is none, or breaks off in no way there is. */
+/** @throws {HarnessError} A response is invalid, or its fault has an unknown end; the message contains its number. */
 export function checkScript(script: Script): void {
   if (typeof script === 'function') return
-  if (!Array.isArray(script)) throw new HarnessError('the script is no list of responses: [respond(…)]')
+  if (!Array.isArray(script)) throw new HarnessError('the script must be a list of responses: [respond(…)]')
   for (const [i, reply] of script.entries()) checkReply(`response ${i + 1} of the script`, reply)
 }
 
 function checkReply(which: string, reply: unknown): void {
   const isReply =
     typeof reply === 'object' && reply !== null && ['steps', 'recorded', 'raw'].some((member) => member in reply)
-  if (!isReply) throw new HarnessError(`${which} is none: it is made by respond(…), recordedResponse or rawResponse`)
+  if (!isReply)
+    throw new HarnessError(`${which} is not a response: create it with respond(…), recordedResponse or rawResponse`)
   if (!('fault' in reply) || reply.fault === undefined) return
   const end: unknown =
     typeof reply.fault === 'object' && reply.fault !== null && 'end' in reply.fault && reply.fault.end
   if (typeof end !== 'string' || !Object.hasOwn(ENDINGS, end))
-    throw new HarnessError(`${which} has a fault without an end: { end } is one of ${Object.keys(ENDINGS).join(', ')}`)
+    throw new HarnessError(
+      `${which} has a fault without a valid end: { end } must be one of ${Object.keys(ENDINGS).join(', ')}`,
+    )
 }

@@ -1,4 +1,4 @@
-/** What an endpoint answers: responses in their order, or a function of the request. */
+/** The script of an endpoint: a list of responses, or a function that returns one for a request. */
 
 import type { ScriptResponse } from '@meanwhile/core/testing'
 import { UnexpectedRequestError, UnusedResponseError } from './errors.ts'
@@ -11,23 +11,27 @@ import type { Recording } from './replay.ts'
 import type { WireName } from './wires/wire.ts'
 import { WIRES } from './wires/wires.ts'
 
-/** One response: scripted, for any wire; recorded, for its own; or written by hand. */
+/** One response: scripted, for any wire; recorded, for its own wire; or written by hand. */
 export type Reply = ScriptResponse | Recording | RawResponse
 
-/** A response as it stands in a script: it may say what the request it answers must be like, and where it breaks off. */
+/** A response in a script. It may state what it expects of its request, and where it breaks off. */
 export type ScriptedReply = Reply & Expecting & Failing & Replaying
 
 /**
- * The responses, used one per request in the order in which requests come; or a function that finds the response for a request,
- * where nothing (`undefined`) says that the request was not expected.
+ * The responses, used one per request in the order of the requests; or a function that returns the response for a
+ * request, or `undefined` if the request is not expected.
  */
 export type Script = readonly ScriptedReply[] | ((request: JournalEntry) => ScriptedReply | undefined)
 
-/** A script that is being used up. */
+/** Selects the responses of a script. */
 export interface Prompter {
-  /** The response for a request. Throws an {@link UnexpectedRequestError} if there is none. */
+  /**
+   * Returns the response for a request.
+   *
+   * @throws {UnexpectedRequestError} There is none.
+   */
   next(request: JournalEntry): ScriptedReply
-  /** Throws an {@link UnusedResponseError} if responses are left. */
+  /** @throws {UnusedResponseError} Responses are unused. */
   assertUsed(): void
 }
 
@@ -41,7 +45,7 @@ function inOrder(replies: readonly ScriptedReply[]): Prompter {
     next(request) {
       const [first] = left
       if (!first) throw unexpected(request, `the script has ${count(replies.length)}, and all were used`)
-      // A replayed response is for its own request: of requests made at the same time any may come first.
+      // A replayed response is for its own request, because simultaneous requests may arrive in any order.
       const { reply, number } = left.find((open) => takes(open.reply, request)) ?? first
       left.splice(
         left.findIndex((open) => open.number === number),
@@ -64,7 +68,7 @@ function byRequest(find: (request: JournalEntry) => ScriptedReply | undefined): 
   return {
     next(request) {
       const reply = find(request)
-      if (!reply) throw unexpected(request, 'the script function had no response for it')
+      if (!reply) throw unexpected(request, 'the script function returned no response')
       return fitting(reply, request, 'the response for it')
     },
     assertUsed() {},
@@ -74,7 +78,7 @@ function byRequest(find: (request: JournalEntry) => ScriptedReply | undefined): 
 function fitting(reply: ScriptedReply, request: JournalEntry, which: string): ScriptedReply {
   const wire = wireOf(reply)
   if (wire !== undefined && wire !== request.wire) {
-    throw unexpected(request, `${which} is ${describe(reply)} and wants POST ${WIRES[wire].path}`)
+    throw unexpected(request, `${which} is ${describe(reply)} and requires POST ${WIRES[wire].path}`)
   }
   meets(request, reply, `${which} (${describe(reply)})`)
   return reply
@@ -88,7 +92,7 @@ export function unexpected(request: JournalEntry, expected: string): UnexpectedR
   return new UnexpectedRequestError(request.number, `${request.method} ${request.url}`, expected)
 }
 
-/** A reply in a few words: for messages. */
+/** Describes a reply in a message. */
 export function describe(reply: ScriptedReply): string {
   if (reply.replays) return `recorded from ${reply.replays.path}`
   if ('recorded' in reply) return `a recording of ${reply.recorded}`

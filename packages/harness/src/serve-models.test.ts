@@ -26,7 +26,7 @@ test.for(places)('in $place, each loaded script has a URL, requests and a log of
   expect(await client?.read(one)).toMatchObject({ text: 'one' })
 
   await one.assertComplete()
-  await expect(two.assertComplete()).rejects.toThrow('1 of 2 responses was never asked for: response 2 (say)')
+  await expect(two.assertComplete()).rejects.toThrow('1 of 2 responses was not used: response 2 (say)')
   expect(await one.requests()).toMatchObject([{ number: 1, url: `${one.url}/v1/chat/completions` }])
   expect(await one.log()).toHaveLength(1)
   expect(await server.log()).toEqual([])

@@ -1,4 +1,4 @@
-/** The endpoints on a plain HTTP server of this process. */
+/** Scripted model endpoints on a plain HTTP server in this process. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,36 +16,39 @@ import { checkEndpointOptions, checkScript, SCRIPT_OPTIONS } from './script-chec
 import { type Clock, preciseClock, systemClock } from './time.ts'
 import { WIRE_NAMES, WIRES } from './wires/wires.ts'
 
-/** A script that is served. */
+/** A script that is being served. */
 export interface Served extends AsyncDisposable {
   /**
-   * Where it is: the base URL of Anthropic's client; OpenAI's wants `/v1` behind it. The server's own script is at its root, each
-   * loaded one under `/s/<id>`, with requests, responses and log of its own, so that several runs may share a server.
+   * The base URL for Anthropic's client; for OpenAI's append `/v1`. The server's own script is at its root, each loaded
+   * one at `/s/<id>`, with its own requests, responses and log, so that several runs can share a server.
    */
   readonly url: string
   /** What was sent, and when, by the harness's clock; in the order of the requests. */
   log(): Promise<readonly ResponseLog[]>
   requests(): Promise<readonly JournalEntry[]>
-  /** Rejects with the first unexpected request, or with the responses nobody asked for. */
+  /** Rejects with the error of the first unexpected request, or with an error that names the unused responses. */
   assertComplete(): Promise<void>
-  /** Forgets it, log included. */
+  /** Stops serving the script and drops its log. */
   close(): Promise<void>
 }
 
 export interface ModelServer extends Served {
-  /** Serves another script, at a URL of its own. */
+  /** Serves another script, at its own URL. */
   load(options: ServedOptions): Promise<Served>
   /** Closes the server and every connection. */
   close(): Promise<void>
 }
 
-/** As for the mocks, save that a script is no function. Without a pace, writes are joined up to 16 KB unless `coalesce` says otherwise. */
+/**
+ * As for the mocks, except that a script cannot be a function. Without a pace, writes are joined up to 16 KB;
+ * `coalesce` changes this limit.
+ */
 export interface ServedOptions extends EndpointOptions {
   readonly script?: readonly ScriptedReply[]
 }
 
 export interface ServeModelsOptions extends EndpointOptions {
-  /** Sends at the due time to a fraction of a millisecond, by spinning for the last 2 ms. Default false. */
+  /** Sends within a fraction of a millisecond of the due time, by busy-waiting for the last 2 ms. Default false. */
   readonly precise?: boolean
 }
 
@@ -53,7 +56,7 @@ const COALESCE = 16 * 1024
 
 export const SERVED_OPTIONS: OptionNames<ServedOptions> = { ...SCRIPT_OPTIONS, coalesce: '' }
 
-/** Serves scripts on 127.0.0.1, at a free port. */
+/** Serves scripts on 127.0.0.1 at a free port. */
 export async function serveModels(options: ServeModelsOptions = {}): Promise<ModelServer> {
   checkEndpointOptions('serveModels', options, { ...SERVED_OPTIONS, precise: '' })
   checkScript(options.script ?? [])
@@ -119,7 +122,7 @@ async function send(answer: Answer, response: ServerResponse, clock: Clock): Pro
     open: () => void response.writeHead(answer.status, answer.headers),
     write(bytes: Uint8Array) {
       const more = response.write(bytes)
-      // Node holds a response's writes back until the next tick, to join them: what is due now goes now.
+      // Node delays a response's writes until the next tick to join them; this sends them now.
       response.socket?.uncork()
       if (!more && !left.signal.aborted) return drained(response)
     },

@@ -1,4 +1,4 @@
-/** The program of the server's own process: it does what the parent asks over IPC, and ends with it. */
+/** The program of the server's child process: it executes the parent's requests over IPC and ends with the parent. */
 
 import { HarnessError } from './errors.ts'
 import { type ModelServer, type Served, type ServedOptions, serveModels } from './serve-models.ts'
@@ -32,7 +32,7 @@ async function answer(question: Question): Promise<unknown> {
     return keep(server)
   }
   if (question.ask === 'load') {
-    if (!server) throw new HarnessError('nothing is served yet')
+    if (!server) throw new HarnessError('no script is served yet')
     return keep(await server.load(question.options))
   }
   const served = scripts.get(question.url)

@@ -1,4 +1,4 @@
-/** Model endpoints on a plain HTTP server, in this process or in one of its own: nothing here needs MSW. */
+/** Scripted model endpoints on a plain HTTP server, in this process or in a child process. MSW is not required. */
 
 export * from './both-doors.ts'
 export {

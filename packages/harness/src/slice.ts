@@ -4,22 +4,22 @@ import { type Cutter, cutter } from './cutter.ts'
 import type { Frame } from './frame.ts'
 
 /**
- * How a body reaches the client: one write per event (the default); the whole body in one; or cut
+ * How a body is cut into writes: one per event (the default); the `whole` body in one; or cut
  * - every so many `bytes`,
  * - `at` these offsets,
- * - inside the k-th `character` that has several bytes: between all of them,
+ * - inside the k-th `character` of several bytes: between all of them,
  * - inside the k-th `escape` of the form `\uXXXX`: between all of its bytes,
  * - between the two escapes of the k-th pair of `surrogates`,
- * - at `random`, by this seed: pieces of 1 to `most` bytes (default 32).
+ * - at `random`, with this seed: pieces of 1 to `most` bytes (default 32).
  *
- * The same slice cuts the same body in the same way.
+ * The same slice always cuts the same body in the same way.
  */
 export type Slice =
   | 'event'
   | 'whole'
   | { readonly bytes: number }
   | { readonly at: readonly number[] }
-  /** Counted from 1, as the next two are. */
+  /** Counted from 1, like the next two. */
   | { readonly character: number }
   | { readonly escape: number }
   | { readonly surrogates: number }
@@ -27,7 +27,7 @@ export type Slice =
 
 /** One write of a body. */
 export interface Write {
-  /** Milliseconds after the request arrived: when the last of its bytes is due. */
+  /** When the last of its bytes is due, in milliseconds after the request arrived. */
   readonly at: number
   readonly bytes: Uint8Array
   /** The ids of the calls whose last argument byte is in this write. */
@@ -41,7 +41,10 @@ export function slice(frames: Iterable<Frame>, how: Slice): Iterable<Write> {
   return how === 'event' ? perEvent(frames) : pieces(frames, cutter(how))
 }
 
-/** Joins writes that are due at the same time, up to so many bytes: for bodies that are to come as fast as they can. */
+/**
+ * Joins writes that are due at the same time, up to a number of bytes, for bodies that should be sent as fast as
+ * possible.
+ */
 export function* coalesce(writes: Iterable<Write>, limit: number): Generator<Write, void, undefined> {
   let batch: Write[] = []
   let size = 0
@@ -71,7 +74,7 @@ function* pieces(frames: Iterable<Frame>, cutsBefore: Cutter): Generator<Write, 
     let start = 0
     for (const [i, byte] of write.bytes.entries()) {
       if (!cutsBefore(byte)) continue
-      // A call counts as done only with the piece that ends its frame.
+      // A call is done only with the piece that ends its frame.
       if (i > start) open.push({ at: write.at, bytes: write.bytes.subarray(start, i), argsDone: NONE })
       if (open.length > 0) yield join(open)
       open = []

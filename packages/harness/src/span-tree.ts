@@ -1,19 +1,19 @@
-/** Spans as a tree, small enough to compare whole. */
+/** Turns spans into a tree that is small enough to compare as a whole. */
 
 import { checkOptions } from '@meanwhile/core'
 
-/** What a span must have: those of an `InMemorySpanExporter` and those of the OTLP receiver do. */
+/** The members of a span that are read. Spans of an `InMemorySpanExporter` and of the OTLP receiver have them. */
 export interface SpanLike {
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>
   readonly status: { readonly code: number; readonly message?: string }
-  /** Of a received span. */
+  /** Only received spans. */
   readonly traceId?: string
   readonly spanId?: string
   readonly parentSpanId?: string
   readonly start?: bigint
   readonly end?: bigint
-  /** Of a span in memory. */
+  /** Only spans in memory. */
   spanContext?(): { readonly traceId: string; readonly spanId: string }
   readonly parentSpanContext?: { readonly spanId: string }
   readonly startTime?: readonly [seconds: number, nanoseconds: number]
@@ -28,13 +28,13 @@ interface Told {
 
 export interface SpanNode {
   readonly name: string
-  /** The attributes asked for that the span has; absent if there are none. */
+  /** The selected attributes that the span has; absent if it has none of them. */
   readonly attributes?: Readonly<Record<string, unknown>>
-  /** When it started and ended, in whole milliseconds since the first of all spans started; absent unless asked for. */
+  /** When it started and ended, in whole milliseconds since the start of the first span; only with `times`. */
   readonly ms?: readonly [start: number, end: number]
   /** The message of its error status, `''` if it has none; absent unless the status is an error. */
   readonly error?: string
-  /** In the order in which they started; absent if there are none. */
+  /** In the order in which they started; absent if it has none. */
   readonly children?: readonly SpanNode[]
 }
 
@@ -45,7 +45,7 @@ export interface SpanTreeOptions {
   readonly times?: boolean
 }
 
-/** The roots, in the order in which they started. A span whose parent is not among the spans is a root. */
+/** Returns the root spans, in the order in which they started. A span whose parent is not in the list is a root. */
 export function spanTree(spans: readonly SpanLike[], options: SpanTreeOptions = {}): SpanNode[] {
   checkOptions('spanTree', options, { attributes: '', times: 'durations' })
   const { attributes = [], times = false } = options
@@ -81,7 +81,10 @@ export function spanTree(spans: readonly SpanLike[], options: SpanTreeOptions = 
   }
 }
 
-/** The same as text, one span a line, two spaces a level: `chat gpt {"gen_ai.request.stream":true} 20–540 ms ERROR message`. */
+/**
+ * The same tree as text, one span per line, two spaces per level:
+ * `chat gpt {"gen_ai.request.stream":true} 20–540 ms ERROR message`.
+ */
 export function spanOutline(spans: readonly SpanLike[], options: SpanTreeOptions = {}): string {
   const lines: string[] = []
   for (const root of spanTree(spans, options)) write(root, '')
@@ -102,7 +105,7 @@ export function idOf(span: SpanLike): string {
   return span.spanId ?? span.spanContext?.().spanId ?? ''
 }
 
-/** The id of its parent; a root has none. */
+/** The id of its parent; `undefined` for a root. */
 export function parentOf(span: SpanLike): string | undefined {
   return span.parentSpanId ?? span.parentSpanContext?.spanId
 }
@@ -119,7 +122,7 @@ export function startOf({ start, startTime }: SpanLike): bigint {
 
 /** When a span ended, in nanoseconds. */
 export function endOf({ end, endTime }: SpanLike): bigint {
-  // A span in memory has a method of that name.
+  // A span in memory has a method with this name.
   return typeof end === 'bigint' ? end : nanoseconds(endTime)
 }
 

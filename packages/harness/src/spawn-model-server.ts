@@ -1,4 +1,4 @@
-/** The same server in a process of its own, for measuring: neither end takes the other's time. */
+/** The model server in a child process, for measurements: server and client do not compete for the same thread. */
 
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -10,11 +10,11 @@ import { checkEndpointOptions } from './script-checks.ts'
 import { type ModelServer, SERVED_OPTIONS, type Served, type ServedOptions } from './serve-models.ts'
 import type { Question, Reply } from './server-process.ts'
 
-/** The script is data: what a response expects of its request must be a pattern here, not a function. */
+/** The script must be data: expectations are patterns, not functions. */
 export interface SpawnModelServerOptions extends ServedOptions {
-  /** Default true: a process of its own may spin. */
+  /** Default true, because a separate process may busy-wait. */
   readonly precise?: boolean
-  /** Ends the process, and rejects what is asked of it. */
+  /** Ends the process and rejects pending requests to it. */
   readonly signal?: AbortSignal
 }
 
@@ -24,15 +24,15 @@ const PROGRAM = SOURCE
   : new URL('./server-process.js', import.meta.url)
 
 /**
- * Serves scripts from a child process. The child ends with this one, and does not keep it alive. From TypeScript sources it needs
- * what this process has: `tsx`, or a Node that strips types.
+ * Serves scripts from a child process. The child ends with this process and does not keep it alive. From TypeScript
+ * sources it requires what this process uses: `tsx`, or a Node version that strips types.
  */
 export async function spawnModelServer(given: SpawnModelServerOptions = {}): Promise<ModelServer> {
   checkEndpointOptions('spawnModelServer', given, { ...SERVED_OPTIONS, precise: '', signal: '' })
   const { signal, ...options } = given
   const child = fork(fileURLToPath(PROGRAM), {
     execArgv: SOURCE ? [...process.execArgv, '--conditions=@meanwhile/source'] : process.execArgv,
-    // Bytes, RegExps and Infinity come through; a function is refused, where JSON would drop it.
+    // Supports bytes, RegExps and Infinity, and rejects functions, which JSON would drop.
     serialization: 'advanced',
     ...(signal ? { signal } : {}),
   })
@@ -71,11 +71,11 @@ export async function spawnModelServer(given: SpawnModelServerOptions = {}): Pro
     }
   }
 
-  /** Only while an answer is awaited does the child keep this process alive. */
+  /** The child keeps this process alive only while an answer is pending. */
   function ask<Value = void>(question: Question): Promise<Value> {
     const id = ++asked
     return new Promise<Value>((resolve, reject) => {
-      // The process is this package's own: it answers each question as its type says.
+      // The process belongs to this package: its answers have the declared types.
       waiting.set(id, { resolve: (value) => resolve(value as Value), reject })
       child.channel?.ref()
       try {

@@ -1,15 +1,15 @@
-/** Where schedules take their time from. */
+/** The clocks that schedules can use. */
 
 import { clock } from './clock.ts'
 
 export interface Clock {
-  /** Milliseconds, fractions included. */
+  /** Milliseconds, with fractions. */
   now(): number
-  /** Resolves when it is that time, never before; or when the signal aborts. */
+  /** Resolves at that time, never earlier; or when the signal aborts. */
   until(due: number, signal: AbortSignal): Promise<void>
 }
 
-/** The machine's {@link clock}, and the timers of the global scope: fake ones drive it. */
+/** The machine's {@link clock}, with the timers of the global scope, so fake timers work. */
 export const systemClock: Clock = {
   now: clock,
   until: (due, signal) => wait(due, signal, 0),
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
 
 const SPIN = 2
 
-/** Wakes up 2 ms early and spins. It costs CPU: for a process that does nothing else. */
+/** Wakes up 2 ms early and busy-waits. Uses CPU, so it is for a process that does nothing else. */
 export const preciseClock: Clock = {
   now: clock,
   async until(due, signal) {
@@ -27,12 +27,12 @@ export const preciseClock: Clock = {
 }
 
 async function wait(due: number, signal: AbortSignal, early: number): Promise<void> {
-  // A timer may fire a little early: look again.
+  // A timer may fire slightly early: check again.
   for (let left = due - clock(); left > early && !signal.aborted; left = due - clock())
     await sleep(left - early, signal)
 }
 
-/** Resolves after so many milliseconds, or when the signal aborts. */
+/** Resolves after this many milliseconds, or when the signal aborts. */
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(wake, Math.ceil(ms))

@@ -1,30 +1,27 @@
-/** Time that passes when a test says so. */
+/** A clock whose time passes only when a test advances it. */
 
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from './time.ts'
 
 export interface VirtualClock extends Clock {
-  /** From 0 on. */
+  /** Starts at 0. */
   now(): number
   /**
-   * Lets so much time pass. What is due on the way happens in its order, and what follows from it without waiting for anything real
-   * (a timer, a file, a socket) has happened before the next thing is due.
+   * Lets this many milliseconds pass. Everything due happens in order, and its consequences happen before the next
+   * thing is due, unless they wait for something real (a timer, a file, a socket).
    */
   advance(ms: number): Promise<void>
-  /** Lets time pass until nothing waits for it any more: for ever, if a stall sends comments and nobody leaves. */
+  /** Lets time pass until nothing waits for it. Never resolves if a stall sends comments and no client disconnects. */
   run(): Promise<void>
-  /** For the tools of a test: resolves after so much of its time, rejects with the signal's reason. */
+  /** For the tools of a test: resolves after this many milliseconds, or rejects with the signal's reason. */
   sleep(ms: number, options?: { readonly signal?: AbortSignal }): Promise<void>
 }
 
 /**
- * A clock that stands still between its advances. The schedule of a mock is the same on it as on the machine's, and no late write is
- * on it: every one is sent when it is due.
+ * Creates a clock that stands still between its advances. A mock has the same schedule on it as on the machine's clock,
+ * and no write is late.
  *
- * @example
- * const clock = virtualClock()
- * const mock = mockModels({ script, pace, clock })
- * const answer = ask(mock.fetch)
+ * @example const clock = virtualClock() const mock = mockModels({ script, pace, clock }) const answer = ask(mock.fetch)
  * await clock.advance(30_000) // takes no time
  */
 export function virtualClock(): VirtualClock {
@@ -71,7 +68,7 @@ export function virtualClock(): VirtualClock {
     if (end !== undefined) time = Math.max(time, end)
   }
 
-  /** Until nobody has come to wait for some turns of the event loop. */
+  /** Waits until no new waiter has arrived for some turns of the event loop. */
   async function quiet(): Promise<void> {
     let seen = came
     for (let turns = 0; turns < QUIET; turns++) {
@@ -88,10 +85,10 @@ interface Sleeper {
   wake(): void
 }
 
-/** More than a request and its answer take under MSW. */
+/** More turns than a request and its response take with MSW. */
 const QUIET = 20
 
-/** The one due first; of those due at the same time the one that came first. */
+/** The one due first; if several are, the one that was added first. */
 function first(sleepers: readonly Sleeper[]): Sleeper | undefined {
   return sleepers.reduce<Sleeper | undefined>((best, next) => (best && best.due <= next.due ? best : next), undefined)
 }

@@ -1,4 +1,4 @@
-/** What an official client hears on each wire: read chunk by chunk, and through its own accumulating helper. */
+/** What an official client receives on each wire: read chunk by chunk, and through its own accumulating helper. */
 
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
@@ -6,7 +6,7 @@ import type { WireName } from '../src/wires/wire.ts'
 
 export interface Heard {
   readonly text: string
-  /** Absent where the client's helper does not add it up: OpenAI's does not know the field of the chat wire. */
+  /** Absent if the client's helper does not accumulate it: OpenAI's does not support the field of the chat wire. */
   readonly reasoning?: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[]
   readonly finish: string | null | undefined
@@ -26,12 +26,12 @@ export interface Asking {
 
 export interface TestClient {
   readonly wire: WireName
-  /** The finish reasons as this wire calls them: of an answer, of a call, of a cut at the token limit. */
+  /** This wire's finish reasons: for an answer, for a call, for truncation at the token limit. */
   readonly finish: { readonly stop: string; readonly calls: string; readonly length: string }
   chunks(reach: Reach, asking?: Asking): Promise<AsyncIterable<unknown>>
-  /** Adds up the chunks by hand. */
+  /** Accumulates the chunks by hand. */
   read(reach: Reach, asking?: Asking): Promise<Heard>
-  /** Lets the client add them up. */
+  /** Lets the client accumulate them. */
   final(reach: Reach, asking?: Asking): Promise<Heard>
 }
 

@@ -1,4 +1,4 @@
-/** How a response may end, and what a client hears of it on each transport: the differences that are expected, as data. */
+/** How a response may end, and what a client receives on each transport; expected differences are data. */
 
 import { type Ending, type RawStep, rawResponse } from '../src/raw.ts'
 import type { ScriptedReply } from '../src/script.ts'
@@ -7,9 +7,9 @@ import type { Heard } from './listen.ts'
 export interface EndingCase {
   readonly title: string
   readonly reply: ScriptedReply
-  /** What a real socket gives. */
+  /** The result with a real socket. */
   readonly heard: Heard
-  /** Where setupServer differs from it. */
+  /** The result with setupServer, if it differs. */
   readonly setupServer?: Heard
 }
 
@@ -22,10 +22,13 @@ const closed = { cause: 'SocketError: other side closed (UND_ERR_SOCKET)' }
 const badChunk = {
   cause: 'HTTPParserError: Response does not match the HTTP/1.1 protocol (Invalid character in chunk size)',
 }
-/** Under msw 3 a body that fails is a socket that closed, whatever it failed with. */
+/** With msw 3 every failing body looks like a closed socket. */
 const mocked = { message: 'terminated', cause: 'SocketError: closed (UND_ERR_SOCKET)' }
 
-/** What is read has time to arrive, on a busy machine, too: a broken connection takes what is still on its way with it. */
+/**
+ * Waits before the end, so that the client has received everything even on a busy machine: a broken connection drops
+ * what is in transit.
+ */
 function ending(end: Ending, ...before: readonly RawStep[]): readonly RawStep[] {
   return [...before, { after: 100, end }]
 }
@@ -81,18 +84,18 @@ export const endings: readonly EndingCase[] = [
     setupServer: { ...begun, error: mocked },
   },
   {
-    title: 'a chunk size that is no number',
+    title: 'a chunk size that is not a number',
     reply: rawResponse(ending('bad-chunk', one)),
     heard: { ...begun, error: { message: 'terminated', ...badChunk } },
     setupServer: { ...begun, error: mocked },
   },
   {
-    title: 'a FIN inside a body without a length: nothing tells',
+    title: 'a FIN inside a body without a length, which cannot be detected',
     reply: rawResponse(ending('fin', one), close),
     heard: begun,
   },
   {
-    title: 'an RST inside a body without a length: nothing tells',
+    title: 'an RST inside a body without a length, which cannot be detected',
     reply: rawResponse(ending('reset', one), close),
     heard: begun,
   },

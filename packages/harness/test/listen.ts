@@ -1,4 +1,4 @@
-/** What a client hears that does nothing but read: for comparing transports to the byte. */
+/** Reads a response with plain fetch, for comparing transports byte by byte. */
 
 import type { WireName } from '../src/wires/wire.ts'
 import { WIRES } from '../src/wires/wires.ts'
@@ -8,16 +8,16 @@ export interface Heard {
   readonly status?: number
   readonly type?: string | null
   readonly body: string
-  /** What the fetch, or the body, failed with: its message, and the one of its cause with name and code. */
+  /** The error of the fetch or the body: its message, and that of its cause with name and code. */
   readonly error?: { readonly message: string; readonly cause?: string }
 }
 
 export interface Listening {
-  /** Aborts once the body has so many characters. */
+  /** Aborts once the body has this many characters. */
   readonly leaveAfter?: number
 }
 
-/** Asks once and reads to the end. Never throws. */
+/** Sends one request and reads to the end. Never throws. */
 export async function listen(
   { fetch: ask = fetch, url = 'http://models.test' }: Reach,
   wire: WireName,

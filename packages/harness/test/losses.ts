@@ -1,30 +1,30 @@
-/** What the official clients lose of the quirks: the differences that are expected, as data. */
+/** Which quirks the official clients read wrongly; expected differences are data. */
 
 import type { Quirk } from '../src/quirks.ts'
 
 interface Loss {
   readonly id: string
   readonly wire: Quirk['wire']
-  /** The form of the quirk, where only one of them is lost: how its title begins. */
+  /** The beginning of the title, if only one form of the quirk is affected. */
   readonly title?: string
-  /** What becomes of it: what the helper throws, or the calls or the text it has instead. */
+  /** The client's result: the error of its helper, or the wrong calls or text. */
   readonly throws?: string
   readonly gives?: object
 }
 
 const NO_INDEX = 'invalid tool call index'
 
-/** Of the client's stream, event by event. */
+/** Losses of the client's stream, event by event. */
 export const chunkLosses: readonly Loss[] = [
-  // It takes what has no blank line behind it for cut off.
+  // It treats an event without a blank line after it as truncated.
   { id: 'T5', wire: 'anthropic' },
-  // Pings, and events it does not know.
+  // Pings, and events it does not support.
   { id: 'A1', wire: 'anthropic' },
   // It reads nothing after [DONE].
   { id: 'T16', wire: 'openai-chat' },
 ]
 
-/** Of the client's helper, which adds the events up. */
+/** Losses of the client's helper, which accumulates the events. */
 export const helperLosses: readonly Loss[] = [
   { id: 'T5', wire: 'anthropic', throws: 'stream ended without producing a Message' },
   { id: 'C2', wire: 'openai-chat', throws: NO_INDEX },
@@ -47,13 +47,13 @@ export const helperLosses: readonly Loss[] = [
     title: 'a name comes in two pieces, a placeholder',
     throws: 'after JSON at position 2',
   },
-  // The last piece of the name is all of it.
+  // It uses the last piece of the name as the whole name.
   { id: 'C47', wire: 'openai-chat', gives: { calls: [{ name: '_file' }] } },
   { id: 'C48', wire: 'openai-chat', throws: 'after JSON at position 7' },
-  // The last id stands.
+  // It uses the last id.
   { id: 'C49', wire: 'openai-chat', gives: { calls: [{ id: 'call_c' }] } },
   { id: 'G1', wire: 'openai-chat', throws: NO_INDEX },
-  // Arguments that stay empty are no JSON to it.
+  // It does not accept empty arguments.
   { id: 'G5', wire: 'openai-chat', throws: 'Unexpected end of JSON input' },
   { id: 'G6', wire: 'openai-chat', throws: 'Unexpected end of JSON input' },
   {
@@ -70,16 +70,16 @@ export const helperLosses: readonly Loss[] = [
   },
   { id: 'A8', wire: 'anthropic', title: 'the first block has index 1', gives: { calls: [{ input: {} }] } },
   { id: 'A9', wire: 'anthropic', gives: { calls: [{ input: {} }, { input: {} }] } },
-  // The call of the model that declined is there as well.
+  // It also returns the call of the model that declined.
   { id: 'A11', wire: 'anthropic', gives: { calls: [{ id: 'toolu_a' }, { id: 'toolu_b' }] } },
   { id: 'R3', wire: 'openai-responses', throws: 'expected a non-empty item_id' },
   { id: 'R7', wire: 'openai-responses', title: 'no item has an id', throws: 'missing output at index undefined' },
-  { id: 'R7', wire: 'openai-responses', title: 'nothing says which', throws: 'expected a non-empty item_id' },
+  { id: 'R7', wire: 'openai-responses', title: 'nothing identifies the calls', throws: 'expected a non-empty item_id' },
   { id: 'R7', wire: 'openai-responses', title: 'a call and the text', throws: 'Duplicate response output index 0' },
   { id: 'R8', wire: 'openai-responses', throws: 'Unexpected end of JSON input' },
   { id: 'R10', wire: 'openai-responses', title: 'the text comes', throws: 'missing output at index 0' },
   { id: 'R10', wire: 'openai-responses', title: 'text goes on', throws: 'missing output at index 0' },
-  // What the end of the response leaves out is not there.
+  // It drops what the end of the response omits.
   { id: 'R10', wire: 'openai-responses', title: 'the arguments come with the beginning', gives: { calls: [] } },
   { id: 'R11', wire: 'openai-responses', gives: { calls: [] } },
   { id: 'R12', wire: 'openai-responses', throws: 'Unhandled response stream event' },
@@ -103,20 +103,20 @@ export const helperLosses: readonly Loss[] = [
   },
   { id: 'R15', wire: 'openai-responses', title: 'a call of another tool', throws: 'Duplicate response output index 0' },
   { id: 'R16', wire: 'openai-responses', throws: 'duplicate output item identity' },
-  // The ids of the end are those of the call.
+  // It uses the ids in the end of the response.
   {
     id: 'R17',
     wire: 'openai-responses',
     title: 'the end of the response has other ids',
     gives: { calls: [{ id: 'call_z' }] },
   },
-  // The id stays the same.
+  // It keeps the id.
   { id: 'A14', wire: 'anthropic', title: 'two calls', gives: { calls: [{ id: 'toolu_a' }, { id: 'toolu_a' }] } },
   { id: 'A14', wire: 'anthropic', title: 'a call of another tool', throws: 'after JSON at position 7' },
   { id: 'A15', wire: 'anthropic', title: 'a call starts under', throws: 'after JSON at position 7' },
   { id: 'T15', wire: 'anthropic', throws: 'Unexpected event order' },
   { id: 'T16', wire: 'anthropic', title: 'a second response', throws: 'Unexpected event order' },
-  // What comes after the end is there as well.
+  // It also returns what comes after the end.
   {
     id: 'T16',
     wire: 'anthropic',

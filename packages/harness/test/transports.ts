@@ -1,4 +1,6 @@
-/** The three ways from a script to a client: a `fetch`, the global fetch under MSW, and a server on loopback. */
+/**
+ * The three transports between a script and a client: a `fetch`, the global fetch with MSW, and a server on loopback.
+ */
 
 import { onTestFinished } from 'vitest'
 import type { EndpointOptions } from '../src/endpoint.ts'
@@ -38,7 +40,7 @@ export const transports: readonly Transport[] = [
     name: 'setupServer',
     async serve(options) {
       const mock = mockModels(options)
-      // One at a time: every mock that listens would answer.
+      // One at a time, because every listening mock would respond.
       silence()
       mock.listen()
       listening = mock

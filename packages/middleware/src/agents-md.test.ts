@@ -9,7 +9,7 @@ import { FileError } from './file-error.ts'
 import { memoryBackend } from './memory-backend.ts'
 import { summarize } from './summarize.ts'
 
-const START = 'The instructions of this project; those that come later count more.\n\n'
+const START = 'The instructions of this project; later ones take precedence.\n\n'
 
 /** What the first request holds of these files, the warnings, and what was read. */
 async function told(
@@ -102,9 +102,9 @@ test('a missing file, a cycle, too deep an include and a cut are warnings (N54)'
   expect(await told({ 'AGENTS.md': 'A.\n@none.md\n@b.md\nEnd.', 'b.md': 'B.\n@AGENTS.md\n@b.md' })).toMatchObject({
     text: '<instructions file="AGENTS.md">\nA.\nB.\nEnd.\n</>',
     warnings: [
-      'instructions-missing: AGENTS.md includes none.md, which is not there',
-      'instructions-cycle: b.md includes AGENTS.md, which includes it in its turn',
-      'instructions-cycle: b.md includes b.md, which includes it in its turn',
+      'instructions-missing: AGENTS.md includes none.md, which does not exist',
+      'instructions-cycle: b.md includes AGENTS.md, which in turn includes it',
+      'instructions-cycle: b.md includes b.md, which in turn includes it',
     ],
   })
   expect(await told({ 'AGENTS.md': '@1.md', ...chain(3) }, { importDepth: 2 })).toMatchObject({

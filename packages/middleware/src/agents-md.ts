@@ -1,4 +1,4 @@
-/** Puts the instructions of a project (`AGENTS.md`) into the requests. */
+/** The middleware `agentsMd()`: adds the instructions of a project (`AGENTS.md`) to the model requests. */
 
 import { ConfigError, checkOptions, type Middleware, type Run, runLocal, type UserMessage } from '@meanwhile/core'
 import { InstructionFiles } from './agents-md/instruction-files.ts'
@@ -6,27 +6,27 @@ import { checkCounts, checkPath } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 
 export interface AgentsMdOptions {
-  /** Where the project is, such as `directoryBackend(root)`. */
+  /** The files of the project, for example `directoryBackend(root)`. */
   readonly backend: FileBackend
-  /** The folder of the work: the files of each folder from the root down to it count. Default: the root alone. */
+  /** The working folder: the files of each folder from the root down to it are used. Default: only the root. */
   readonly folder?: string
   /** Names of the files. Default `['AGENTS.md']`. */
   readonly files?: readonly string[]
-  /** How deep a file may include others. Default 5. */
+  /** The maximum depth of includes. Default 5. */
   readonly importDepth?: number
-  /** Of all files together. Default 65,536. */
+  /** The maximum size of all files together, in bytes. Default 65,536. */
   readonly maxBytes?: number
 }
 
 const NAME = 'agents-md'
 
 /**
- * A user message (origin `agents-md`) stands before the first user message of each request: the files of the outermost folder first.
- * The history never holds it, so that no summary can lose or double it. The files are read once per run, before its first model
- * call, and again on resume.
+ * Adds a user message (origin `agents-md`) before the first user message of each request, with the files of the
+ * outermost folder first. The history never contains it, so no summary can lose or repeat it. The files are read once
+ * per run, before its first model call, and again on resume.
  *
- * A file that is not there, a circle, an include that is too deep and a cut at `maxBytes` are warnings; any other error of reading, and
- * an include that leads out of the root, ends the run.
+ * Warnings: a file is missing, includes form a cycle or are too deep, the text was cut at `maxBytes`. Any other read
+ * error, and an include outside of the root, ends the run.
  */
 export function agentsMd(options: AgentsMdOptions): Middleware {
   checkBackend(options?.backend)
@@ -46,7 +46,7 @@ export function agentsMd(options: AgentsMdOptions): Middleware {
       for (const name of names) if (await all.add(folder === '' ? name : `${folder}/${name}`)) found.add(name)
     }
     for (const name of names) {
-      if (!found.has(name)) run.warn({ code: 'instructions-missing', message: `there is no ${name}` })
+      if (!found.has(name)) run.warn({ code: 'instructions-missing', message: `${name} was not found` })
     }
     return all.text
   }
@@ -55,7 +55,7 @@ export function agentsMd(options: AgentsMdOptions): Middleware {
     name: NAME,
     async beforeAgent(_, run) {
       const text = await read(run)
-      const content = `The instructions of this project; those that come later count more.\n\n${text}`
+      const content = `The instructions of this project; later ones take precedence.\n\n${text}`
       if (text !== '') instructions(run).message = { role: 'user', content, origin: NAME }
     },
     wrapModel(request, next, run) {
@@ -71,7 +71,7 @@ export function agentsMd(options: AgentsMdOptions): Middleware {
   }
 }
 
-/** The root, and each folder on the way. */
+/** The root, and each folder on the path. */
 function foldersDownTo(path: string): readonly string[] {
   const names = path === '' ? [] : path.split('/')
   return ['', ...names.map((_, depth) => names.slice(0, depth + 1).join('/'))]

@@ -1,4 +1,4 @@
-/** A final-answer gate for what goes wrong most: no answer at all, one that was cut off, one that a check of your own refuses. */
+/** The middleware `answerGuard()`: rejects final answers that are empty, were cut off, or fail your own check. */
 
 import {
   AgentError,
@@ -18,23 +18,23 @@ import { checkCounts, checkFunctions } from './check-options.ts'
 import { isCount, schemaOf } from './schema-of.ts'
 
 export interface AnswerGuardOptions {
-  /** Refuse an answer of white space alone. Default true. */
+  /** Reject answers that consist of white space only. Default true. */
   readonly empty?: boolean
-  /** Refuse an answer that was cut off at its token limit, and put the pieces together. Default true. */
+  /** Reject an answer that was cut off at its token limit, and join its pieces. Default true. */
   readonly length?: boolean
-  /** Gives feedback for an answer that is not good enough, or nothing. */
+  /** Your own check. Returns feedback for an answer that must be rejected, otherwise `undefined`. */
   readonly check?: (answer: AssistantMessage | ToolMessage, run: Run) => Awaitable<string | undefined | void>
-  /** How often a run's answers are refused at the most. Default 2. */
+  /** How many answers of a run are rejected at most. Default 2. */
   readonly maxRejections?: number
-  /** What becomes of the next one that would be. Default `accept`. */
+  /** What happens to the next answer that fails: it is accepted with a warning, or the run fails. Default `accept`. */
   readonly then?: 'accept' | 'error'
 }
 
-/** The gate had refused as many answers as it may, and the next was no better. */
+/** The maximum number of answers was rejected, and the next one failed, too. */
 export class AnswerRejectedError extends AgentError {
   override readonly name = 'AnswerRejectedError'
   readonly rejections: number
-  /** What was wrong with the last one. */
+  /** What was wrong with the last answer. */
   readonly feedback: string
 
   constructor(rejections: number, feedback: string) {
@@ -45,14 +45,15 @@ export class AnswerRejectedError extends AgentError {
 }
 
 export const ANSWER_PLEASE = 'Your answer was empty. Please answer.'
-export const GO_ON = 'Your answer was cut off. Go on exactly where it ends, without repeating anything.'
+export const GO_ON = 'Your answer was cut off. Continue exactly where it ends, without repeating anything.'
 
 /**
- * Refuses answers, each time with a word to the model on what to do: white space alone, an answer that was cut off, and what `check`
- * has something to say about. The accepted end of an answer that was cut off becomes the whole answer.
+ * Rejects answers and sends feedback to the model: answers of white space only, answers that were cut off, and those
+ * for which `check` returns feedback. When the rest of an answer that was cut off is accepted, the pieces become one
+ * answer.
  *
- * After `maxRejections` an answer is accepted with the feedback in `result.warnings`, or the run fails with
- * {@link AnswerRejectedError}.
+ * After `maxRejections`, an answer is accepted and the feedback is in `result.warnings`; with `then: 'error'` the run
+ * fails with {@link AnswerRejectedError}.
  */
 export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
   checkOptions('answerGuard', options, { empty: '', length: '', check: '', maxRejections: 'maxRetries', then: '' })
@@ -92,7 +93,7 @@ function isBlank(answer: AssistantMessage | ToolMessage): boolean {
   return textOf(answer).trim() === '' && !answer.content.some(({ type }) => type === 'file')
 }
 
-/** The last of several pieces with the text of all; an answer that is whole is the same object. */
+/** The last of several pieces with the text of all; a complete answer is returned unchanged. */
 function joined(messages: readonly Message[], last: AssistantMessage): AssistantMessage {
   const pieces = [last]
   for (let at = messages.length - 2; at > 0; at -= 2) {

@@ -119,8 +119,8 @@ test('allow runs it, deny with a reason is an error result and not run, edit run
   ] as const
   const results = [
     'Sent.',
-    'error: Not run: it was denied: too late',
-    'error: Not run: it was denied: no reason was given',
+    'error: Not run: the call was denied: too late',
+    'error: Not run: the call was denied: no reason was given',
     'Sent.',
     expect.stringMatching(/^error: invalid input for send: n: /) as string,
   ]
@@ -142,7 +142,7 @@ test('an answer counts whatever is asked about when it comes, and without approv
   for (const tools of [['look'], () => false]) {
     const asked = await sender([[call('send', { n: 1 })]]).agent.run('Go')
     const other = sender([[]], { tools })
-    expect(resultsOf(await answered(other.agent, asked, deny))).toEqual(['error: Not run: it was denied: too late'])
+    expect(resultsOf(await answered(other.agent, asked, deny))).toEqual(['error: Not run: the call was denied: too late'])
     expect(other.ran).toEqual([])
   }
   const { agent, ran } = sender([[call('send', { n: 1 })]])
@@ -177,14 +177,14 @@ test('a predicate or ask that throws, or an answer of unknown form, lets nothing
   ]) {
     const { agent, ran } = sender(steps, given as Given)
     const result = await agent.run('Go')
-    expect(resultsOf(result)).toEqual(['error: Not run: it could not be asked whether send may run.'])
-    const message = 'it could not be asked whether send may run: nobody there'
+    expect(resultsOf(result)).toEqual(['error: Not run: the request for approval of send may run.'])
+    const message = 'the request for approval of send may run: nobody there'
     expect(result.warnings).toEqual([{ code: 'approval-failed', message, source: 'approve' }])
     expect(ran).toEqual([])
   }
   for (const answer of NO_APPROVALS) {
     const { agent, ran } = sender(steps, { ask: () => answer as never })
-    const text = ['error: Not run: the answer to whether send may run is no approval.']
+    const text = ['error: Not run: the answer to the request for approval of send is invalid.']
     expect(resultsOf(await agent.run('Go'))).toEqual(text)
     expect(ran).toEqual([])
   }
@@ -205,7 +205,7 @@ test('a resume with an answer of unknown form is refused before anything runs, a
     })
     expect(ran).toEqual(['look 2'])
     const last = await answered(agent, first, { decision: 'allow' }, { decision: 'deny' })
-    expect(resultsOf(last)).toEqual(['Sent.', 'Sent.', 'error: Not run: it was denied: no reason was given'])
+    expect(resultsOf(last)).toEqual(['Sent.', 'Sent.', 'error: Not run: the call was denied: no reason was given'])
     expect(ran).toEqual(['look 2', 'send 1'])
   }
 })
@@ -319,7 +319,7 @@ test('a name that no tool of a run has is a warning, once, and one that a middle
   }
   const tools = ['sned', 'send', 'late', 'lok']
   const { agent, ran } = sender([[call('send', { n: 1 })], [call('look', { n: 2 })]], { tools, after: [adding] })
-  const message = 'no tool is called "sned" or "lok": nobody is asked about its calls'
+  const message = 'no tool is called "sned" or "lok": no approval is requested for its calls'
   const warnings = [{ code: 'unknown-tool', message, source: 'approve' }]
   const first = await agent.run('Go')
   expect([first.status, first.warnings]).toEqual(['interrupted', warnings])

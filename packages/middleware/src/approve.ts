@@ -1,4 +1,4 @@
-/** Asks somebody before a tool call runs. */
+/** The middleware `approve()`: asks for approval before a tool call runs. */
 
 import {
   AgentError,
@@ -28,47 +28,52 @@ const NAME = 'approve'
 
 export interface ApproveOptions {
   /**
-   * Names of the tools to ask about, an alias for its tool, or who decides call by call: only `false` lets a call run unasked. A name
-   * that no tool of a run has is a warning, `unknown-tool`.
+   * Names of the tools that need approval (an alias stands for its tool), or a function that decides for each call:
+   * only `false` lets a call run without approval. A name that no tool of a run has is a warning, `unknown-tool`.
    */
   readonly tools: readonly string[] | ((call: ToolCall, run: Run) => Awaitable<boolean>)
-  /** Asks at once, while the run waits. Default: the run is interrupted, and a resume brings the answer. */
+  /** Asks at once, while the run waits. Default: the run is interrupted, and a resume passes the answer. */
   readonly ask?: (question: ApprovalQuestion, options: { readonly signal: AbortSignal }) => Awaitable<Approval>
-  /** `run`: what was allowed once need not be asked about again in this run, if tool and input are the same. Default `never`. */
+  /**
+   * `run`: a call that was allowed needs no approval again in this run if tool and input are the same. Default `never`.
+   */
   readonly remember?: 'never' | 'run'
 }
 
-/** What is asked: the payload of the interrupt. */
+/** The payload of the interrupt. */
 export type ApprovalQuestion = {
   readonly tool: string
   readonly input: Json
-  /** The id that the call has in the history. */
+  /** The id of the call in the history. */
   readonly callId: string
 }
 
 /** A question of {@link approve} in `result.interrupts`. */
 export type PendingApproval = PendingInterrupt<ApprovalQuestion>
 
-/** The answer to a {@link PendingApproval}: `agent.resume` takes a `Record<string, Approval>`, by the ids of the questions. */
+/**
+ * The answer to a {@link PendingApproval}. `agent.resume` takes a `Record<string, Approval>` by the ids of the
+ * questions.
+ */
 export type Approval =
   | { readonly decision: 'allow' }
   /** The model reads the reason. */
   | { readonly decision: 'deny'; readonly reason?: string }
-  /** It runs with this input instead, if the tool's schema takes it. */
+  /** The call runs with this input instead, if it matches the tool's schema. */
   | { readonly decision: 'edit'; readonly input: Json }
 
 /**
- * A call of these tools runs only after somebody has allowed it. Without `ask` the run is interrupted with an
- * {@link ApprovalQuestion} for each call that waits, all those of a step at once. `agent.resume` brings an {@link Approval} for each.
+ * Calls of these tools run only after they were allowed. Without `ask`, the run is interrupted with an
+ * {@link ApprovalQuestion} for each waiting call of a step, all at once. `agent.resume` passes an {@link Approval} for
+ * each.
  *
- * A call is asked about once, for all its tries, and only after the response that asks for it has stood. Nothing that goes wrong lets
- * a call through:
+ * There is one question per call, for all its attempts, and only after the response with the call is accepted. No
+ * failure lets a call through:
+ * - A resume with an invalid answer rejects with `AnswerError` before anything runs, and the question stays open.
+ * - If `ask` returns an invalid answer, or `tools` or `ask` throws, the call is not run, and the model reads an error
+ *   result. The original error is only in a warning, `approval-failed`.
  *
- * - A resume with an answer of another form rejects with `AnswerError` before anything runs, and the question stays open.
- * - If `ask` returns another form, or `tools` or `ask` throws, the call is not run, and the model reads an error result. What was
- *   thrown is in a warning, `approval-failed`, and the model does not read it.
- *
- * Nobody is asked about an unknown tool, or about input that the tool's schema refuses.
+ * There is no question for an unknown tool, or for input that the tool's schema rejects.
  */
 export function approve(options: ApproveOptions): Middleware {
   checkOptions('approve', options, { tools: '', ask: '', remember: '' })
@@ -83,7 +88,7 @@ export function approve(options: ApproveOptions): Middleware {
   const asked = runLocal({ key: 'approve/asked', schema: schemaOf(isAsked), initial: { step: 0, answers: {} } })
 
   async function concerns(call: ToolCall, run: Run): Promise<boolean> {
-    // It was asked about, before a resume: the answer holds, whatever is asked about by now.
+    // There was a question before a resume: its answer applies, whatever needs approval now.
     if (run.answers.length > 0) return true
     const tool = run.setup.tools.find(({ name }) => name === call.name)
     if (!tool) return false
@@ -102,7 +107,7 @@ export function approve(options: ApproveOptions): Middleware {
     return asking(call, run, () => ask(question, { signal: run.signal }))
   }
 
-  /** Of somebody who was asked at once, before the run stopped for another reason. */
+  /** The answer of an `ask` that finished before the run stopped for another reason. */
   function earlierAnswer({ id }: ToolCall, run: Run): Json | undefined {
     const { step, answers } = asked(run).value
     return step === run.step && Object.hasOwn(answers, id) ? answers[id] : undefined
@@ -120,7 +125,7 @@ export function approve(options: ApproveOptions): Middleware {
     order: { outside: ['retry-tool'] },
     answer: ANSWER,
     ignoresInput: (tool) => typeof tools !== 'function' && !isNamed(tool, tools),
-    // Not `beforeAgent`: a middleware inside of this one may add the tools that are meant.
+    // Not in `beforeAgent`, because a middleware inside this one may add the named tools.
     ...(typeof tools !== 'function' && {
       beforeModel(_: AgentState, run: Run) {
         if (run.step === 1) warnOfUnknown(tools, run)
@@ -130,17 +135,18 @@ export function approve(options: ApproveOptions): Middleware {
       if (!(await concerns(call, run))) return yield* next(call)
       run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
       const answer = await answerTo(call, run)
-      // The answers of a resume have been checked; `ask` may return anything.
-      if (!isApproval(answer)) throw new Error(`Not run: the answer to whether ${call.name} may run is no approval.`)
+      // The answers of a resume were checked already; `ask` may return anything.
+      if (!isApproval(answer))
+        throw new Error(`Not run: the answer to the request for approval of ${call.name} is invalid.`)
       if (answer.decision === 'deny')
-        return errorMessage(call, `Not run: it was denied: ${answer.reason ?? 'no reason was given'}`)
+        return errorMessage(call, `Not run: the call was denied: ${answer.reason ?? 'no reason was given'}`)
       keep(answer, call, run)
       return yield* next(answer.decision === 'edit' ? { ...call, input: answer.input } : call)
     },
   }
 }
 
-/** Whether {@link approve} asks this question. A question from inside an agent that a tool runs counts, too. */
+/** Whether the question comes from {@link approve}, including one from an agent inside a tool call. */
 export function isPendingApproval(pending: PendingInterrupt): pending is PendingApproval {
   const { address, payload } = pending
   const asker = address.at(-1)
@@ -152,14 +158,17 @@ function isQuestion(payload: unknown): payload is ApprovalQuestion {
   return typeof payload.tool === 'string' && typeof payload.callId === 'string' && 'input' in payload
 }
 
-/** What the user's own code answers. Of its throw the operator reads why, and the model that the call was not run. */
+/**
+ * Calls the user's function. If it throws, the reason goes to a warning, and the model only reads that the call was not
+ * run.
+ */
 async function asking<Answer>(call: ToolCall, run: Run, question: () => Awaitable<Answer>): Promise<Answer> {
   try {
     return await question()
   } catch (error) {
     if (error instanceof AgentError || run.signal.aborted) throw error
     await run.stood(call.id)
-    const message = `it could not be asked whether ${call.name} may run: ${messageOf(error)}`
+    const message = `the request for approval of ${call.name} failed: ${messageOf(error)}`
     run.warn({ code: 'approval-failed', message })
     throw new ApprovalError(call.name, error)
   }
@@ -172,7 +181,7 @@ function isNamed({ name, aliases }: Tool, names: readonly string[]): boolean {
 function warnOfUnknown(names: readonly string[], run: Run): void {
   const unknown = names.filter((name) => !findTool(run.setup.tools, name)).map((name) => `"${name}"`)
   if (unknown.length === 0) return
-  const message = `no tool is called ${unknown.join(' or ')}: nobody is asked about its calls`
+  const message = `no tool is called ${unknown.join(' or ')}: no approval is requested for its calls`
   run.warn({ code: 'unknown-tool', message })
 }
 
@@ -185,7 +194,7 @@ function isApproval(answer: unknown): answer is Approval {
   return decision === 'allow' || (decision === 'deny' && (reason === undefined || typeof reason === 'string'))
 }
 
-/** The same as JSON Schema, for whoever builds an interface. */
+/** The same as JSON Schema, for user interfaces. */
 const FORM = {
   anyOf: [
     { type: 'object', properties: { decision: { const: 'allow' } }, required: ['decision'] },

@@ -1,4 +1,4 @@
-/** Caps the model and tool calls, and the tokens, of a run. */
+/** The middleware `callLimits()`: limits the model calls, tool calls and tokens of a run. */
 
 import {
   AgentError,
@@ -19,26 +19,29 @@ import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
 import { isRecord } from './is-record.ts'
 import { isCount, schemaOf } from './schema-of.ts'
 
-/** Each a whole number from 0 on; absent is no limit. */
+/** Each limit is a whole number of at least 0; without it there is no limit. */
 export interface CallLimitsOptions {
   readonly modelCalls?: number
   readonly toolCalls?: number
-  /** By tool name; a number alone holds for each tool. */
+  /** By tool name; a single number applies to each tool. */
   readonly perTool?: number | Readonly<Record<string, number>>
-  /** Input and output together, as reported. Looked at before each model call, so that the last one may go beyond. */
+  /**
+   * Input and output tokens together, as reported. Checked before each model call, so the last call may exceed the
+   * limit.
+   */
   readonly tokens?: number
-  /** Default `error`. */
+  /** What happens at a limit. Default `error`. */
   readonly onLimit?: 'error' | 'answer'
 }
 
 export type CallLimit = 'modelCalls' | 'toolCalls' | 'perTool' | 'tokens'
 
-/** A run wanted more than it may. */
+/** A run reached a limit. */
 export class CallLimitError extends AgentError {
   override readonly name = 'CallLimitError'
   readonly limit: CallLimit
   readonly max: number
-  /** Of `perTool`. */
+  /** Only for `perTool`. */
   declare readonly tool?: string
 
   constructor(limit: CallLimit, max: number, tool?: string) {
@@ -50,12 +53,13 @@ export class CallLimitError extends AgentError {
 }
 
 /**
- * With `onLimit: 'error'` the run ends with {@link CallLimitError} where a call would go beyond a limit. With `'answer'` such a tool
- * call gets an error result and is not run, and at a model limit one last call is made, without tool calls: its answer ends the run with
- * `stopReason: 'early-stop'`.
+ * With `onLimit: 'error'` the run ends with {@link CallLimitError} when a call would exceed a limit. With `'answer'`
+ * such a tool call is not run and gets an error result; at a limit of model calls or tokens, one last model call
+ * without tool calls is made, and its answer ends the run with `stopReason: 'early-stop'`.
  *
- * What passes through it counts: inside `retryModel` each attempt, outside each model call; a call that eager tools made counts once,
- * joined or discarded. Of the calls of one response the first in call order are made.
+ * Calls that pass through this middleware count: inside `retryModel` each attempt, outside of it each model call. A
+ * call that eager tools started counts once, whether it is joined or discarded. If a response has too many calls, the
+ * first ones in call order run.
  */
 export function callLimits(options: CallLimitsOptions): Middleware {
   checkLimits(options)
@@ -86,7 +90,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     return undefined
   }
 
-  /** A call that asks is made anew when it is answered, and one that was cut off may be: it counts once. */
+  /** A call that interrupts is made again after the answer, and one that was cut off may be; each counts once. */
   function isCounted({ id }: ToolCall, run: Run): boolean {
     const { step, counted } = counts(run).value
     return step === run.step && counted.includes(id)
@@ -103,7 +107,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     }
   }
 
-  /** If it is cut off, a resume makes it again; a further try, or a further step, does not. */
+  /** If it is cut off, only a resume makes it again, not a further attempt or step. */
   async function* closing(
     request: ModelRequest,
     next: (request: ModelRequest) => ModelFlow,
@@ -149,14 +153,14 @@ export function callLimits(options: CallLimitsOptions): Middleware {
   }
 }
 
-/** What a run has made. */
+/** What a run has used so far. */
 interface Counts {
   readonly modelCalls: number
   readonly toolCalls: number
   readonly perTool: Readonly<Record<string, number>>
-  /** Whether the last model call has answered. */
+  /** Whether the last model call has succeeded. */
   readonly closed: boolean
-  /** The step whose counted calls are listed, by id. */
+  /** The step of the ids in `counted`. */
   readonly step: number
   readonly counted: readonly string[]
 }
@@ -172,7 +176,7 @@ function isCounts(value: unknown): value is Counts {
   )
 }
 
-/** A tool may be named like what every object has. */
+/** A tool may have the name of a member of `Object.prototype`. */
 function own(numbers: Readonly<Record<string, number>>, name: string): number | undefined {
   return Object.hasOwn(numbers, name) ? numbers[name] : undefined
 }
@@ -187,7 +191,7 @@ function tokensOf({ inputTokens = 0, outputTokens = 0 }: Usage): number {
 }
 
 function checkLimits(options: CallLimitsOptions): void {
-  if (!isRecord(options)) throw new ConfigError('options', 'are missing: name a limit, such as { modelCalls: 20 }')
+  if (!isRecord(options)) throw new ConfigError('options', 'are missing: set a limit, for example { modelCalls: 20 }')
   checkOptions('callLimits', options, { modelCalls: '', toolCalls: '', perTool: '', tokens: '', onLimit: '' })
   const { perTool, onLimit = 'error', ...limits }: CallLimitsOptions = options
   const given = typeof perTool === 'object' ? perTool : { perTool }

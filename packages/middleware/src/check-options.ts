@@ -1,10 +1,10 @@
-/** What the options of more than one middleware must be. */
+/** Checks of options that several middleware share. */
 
 import { ConfigError, type Model, messageOf } from '@meanwhile/core'
 import { plainPath } from './file-path.ts'
 import { isRecord } from './is-record.ts'
 
-/** Throws {@link ConfigError} naming the first that is given and no finite number from 0 on. */
+/** @throws {ConfigError} An option is given and not a finite number of at least 0; the error names it. */
 export function checkNumbers(options: Readonly<Record<string, number | undefined>>): void {
   for (const [option, value] of Object.entries(options)) {
     if (value !== undefined && !(Number.isFinite(value) && value >= 0))
@@ -12,7 +12,7 @@ export function checkNumbers(options: Readonly<Record<string, number | undefined
   }
 }
 
-/** Throws {@link ConfigError} naming the first that is no whole number from 0 on. */
+/** @throws {ConfigError} An option is not a whole number of at least 0; the error names it. */
 export function checkCounts(options: Readonly<Record<string, number>>): void {
   for (const [option, value] of Object.entries(options)) {
     if (!Number.isInteger(value) || value < 0)
@@ -20,13 +20,13 @@ export function checkCounts(options: Readonly<Record<string, number>>): void {
   }
 }
 
-/** Throws {@link ConfigError} naming the first that is given and no function. */
+/** @throws {ConfigError} An option is given and not a function; the error names it. */
 export function checkFunctions(options: Readonly<Record<string, unknown>>): void {
   for (const [option, value] of Object.entries(options))
     if (value !== undefined && typeof value !== 'function') throw new ConfigError(option, 'must be a function')
 }
 
-/** Throws {@link ConfigError} unless it is a list of names: a text would name each part of itself. */
+/** @throws {ConfigError} It is not a list of names. (A string would be read as a list of characters.) */
 export function checkToolNames(option: string, names: readonly string[]): void {
   if (!Array.isArray(names) || names.some((name) => typeof name !== 'string'))
     throw new ConfigError(option, 'must be a list of tool names')
@@ -36,7 +36,11 @@ export function isModel(value: unknown): value is Model {
   return isRecord(value) && typeof value.stream === 'function'
 }
 
-/** The one way to write a path of a backend. Throws {@link ConfigError} naming the option if it leads out of the root, or is none. */
+/**
+ * Returns the normalized form of a backend's path.
+ *
+ * @throws {ConfigError} The path is invalid or outside of the root; the error names the option.
+ */
 export function checkPath(option: string, path: string): string {
   try {
     return plainPath(path)
@@ -45,10 +49,13 @@ export function checkPath(option: string, path: string): string {
   }
 }
 
-/** The longest time a timer takes; beyond it, it fires at once. */
+/** The longest delay of a timer; with a longer one it fires at once. */
 const LONGEST = 2 ** 31 - 1
 
-/** Throws {@link ConfigError} naming the first that is given and no time to wait for: positive milliseconds, or `Infinity` for none. */
+/**
+ * @throws {ConfigError} An option is given and is neither positive milliseconds nor `Infinity` for no limit; the error
+ * names it.
+ */
 export function checkTimes(options: Readonly<Record<string, number | undefined>>): void {
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined || value === Number.POSITIVE_INFINITY) continue

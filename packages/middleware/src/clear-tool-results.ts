@@ -1,4 +1,6 @@
-/** Empties old tool results when the history has grown too long. */
+/**
+ * The middleware `clearToolResults()`: removes the content of old tool results when the history has become too long.
+ */
 
 import { checkOptions, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
 import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
@@ -7,24 +9,28 @@ import { startOfLast } from './last-steps.ts'
 import { isStoredNote, storedNoteOf } from './stored-note.ts'
 
 export interface ClearToolResultsOptions {
-  /** Act when the history is more than this. Default 160,000 tokens. */
+  /** Acts when the history is longer than this. Default 160,000 tokens. */
   readonly at?: { readonly tokens: number }
   /** How many of the last steps keep their results. Default 1. */
   readonly keepSteps?: number
-  /** Do nothing unless this many tokens are freed at once: each clearing makes the provider's cache useless. Default 0. */
+  /**
+   * Does nothing unless at least this many tokens are freed, because each clearing invalidates the provider's cache.
+   * Default 0.
+   */
   readonly atLeastTokens?: number
-  /** Names of tools whose results stay. */
+  /** Names of tools whose results are kept. */
   readonly exclude?: readonly string[]
   readonly countTokens?: CountTokens
 }
 
-/** What the model reads in the place of a result that was cleared. */
+/** The placeholder that the model reads in place of a cleared result. */
 export const CLEARED = '[This old tool result was cleared.]'
 
 /**
- * When the history exceeds `at.tokens`, the content of all tool results but those of the last steps becomes a placeholder: the model
- * may make the call again, or read the file in which `offloadToolResults` has put it. Call, id, name and `isError` stay, and so does `output`, which no model reads. What is cleared the run
- * remembers, so that between two clearings a request only grows at its end.
+ * When the history exceeds `at.tokens`, the content of all tool results except those of the last steps is replaced by a
+ * placeholder. The model can make the call again, or read the file in which `offloadToolResults` stored the result.
+ * Call, id, name and `isError` stay, and so does `output`, which models do not read. The run remembers what was
+ * cleared, so between two clearings requests only grow at their end.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): Middleware {
   checkOptions('clearToolResults', options, {

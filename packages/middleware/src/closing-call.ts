@@ -1,4 +1,4 @@
-/** The last model call of a run: it must answer, without tool calls. */
+/** Makes the last model call of a run, which must answer without tool calls. */
 
 import {
   type AssistantMessage,
@@ -10,20 +10,20 @@ import {
   textOf,
 } from '@meanwhile/core'
 
-/** What the model reads before its closing answer, unless the user says otherwise. */
+/** The default instruction that the model reads before its closing answer. */
 export const DEFAULT_INSTRUCTION =
-  'No more tool calls are possible. Give your final answer now, from what you know so far.'
+  'No more tool calls are possible. Give your final answer now, based on what you know so far.'
 
 /**
- * Asks for an answer without calls: what the model calls all the same is neither told of nor in the message; a call that
- * gives the output is no other. If no text is left, it throws what `noAnswer` gives.
+ * Requests an answer without calls. If the model makes calls anyway, neither the events nor the message contain them,
+ * except for a call that returns the output. If no text remains, it throws the error that `noAnswer` returns.
  */
 export async function* closingCall(
   request: ModelRequest,
   next: (request: ModelRequest) => ModelFlow,
   noAnswer: () => Error,
 ): ModelFlow {
-  // Providers refuse tool messages in a history without tool definitions.
+  // Providers reject tool messages in a history without tool definitions.
   const tools = request.messages.some((message) => message.role === 'tool') ? request.tools : []
   const isOther = otherCalls(request)
   const flow = next({ ...request, tools, toolChoice: 'none' })
@@ -38,7 +38,7 @@ export async function* closingCall(
   }
 }
 
-/** Whether an event is of a call that may not be: of any but one that gives the output. */
+/** Whether an event belongs to a call that is not allowed: any call except one that returns the output. */
 function otherCalls({ output }: ModelRequest): (event: ModelFlowEvent) => boolean {
   const allowed = new Set<string>()
   return (event) => {
@@ -50,7 +50,7 @@ function otherCalls({ output }: ModelRequest): (event: ModelFlowEvent) => boolea
   }
 }
 
-/** The answer without the calls that may not be. Whether it fits an output schema is the gate's to say. */
+/** The answer without forbidden calls. The final-answer gate checks whether it matches an output schema. */
 function closingAnswer(message: AssistantMessage, { output }: ModelRequest, noAnswer: () => Error): AssistantMessage {
   const name = allowsCalls(message.finishReason) ? output?.name : undefined
   const answer = {

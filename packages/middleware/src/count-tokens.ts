@@ -1,16 +1,16 @@
-/** How many tokens a history is: for what acts when it has grown too long. */
+/** Counts the tokens of a history, for middleware that acts when it has become too long. */
 
 import type { Awaitable, Message } from '@meanwhile/core'
 
-/** Gives the tokens of messages; of a whole history, or of some of its messages alone. */
+/** Returns the tokens of messages: of a whole history, or of some of its messages. */
 export type CountTokens = (messages: readonly Message[]) => Awaitable<number>
 
-/** What a file counts: images and documents cost by their size in pixels and pages, not by their bytes. */
+/** The estimate for a file: images and documents cost by pixels and pages, not by bytes. */
 const TOKENS_OF_FILE = 1_600
 
 /**
- * What the provider reported for the last response, its own tokens included, and a quarter of the characters of what came after it;
- * of all if nothing was reported. A file counts 1,600.
+ * Returns what the provider reported for the last response, including its output, plus a quarter of the characters of
+ * all later messages; without a report, a quarter of all characters. A file counts 1,600.
  */
 export function countTokens(messages: readonly Message[]): number {
   const last = messages.findLastIndex(

@@ -1,4 +1,7 @@
-/** Files of a real directory, and of nothing outside it. Node alone: a subpath of its own, `@meanwhile/middleware/directory`. */
+/**
+ * A file backend for a directory of this machine that never accesses anything outside of it. For Node only, so it has
+ * its own subpath, `@meanwhile/middleware/directory`.
+ */
 
 import { randomUUID } from 'node:crypto'
 import { constants, realpathSync, type Stats, statSync } from 'node:fs'
@@ -21,11 +24,11 @@ import { FileError, hasChanged, tooLarge } from './file-error.ts'
 import { isFileName, pathSegments } from './file-path.ts'
 
 /**
- * A backend over a directory of this machine. Below it no link is followed, wherever it leads; a file is opened first and read or
- * written only once what was opened is known to be inside. Writing puts a new file in place of the old one, so a reader
- * sees the one or the other. What remains possible stands in `docs/middleware/filesystem.md`.
+ * Returns a backend for a directory of this machine. Links below it are never followed. A file is opened first, and
+ * read or written only after a check that it is inside. Writing replaces a file with a new one, so a reader sees either
+ * the old or the new content. The remaining risks are described in `docs/middleware/filesystem.md`.
  *
- * @throws {ConfigError} `root` is no directory, or is the root of a whole file system.
+ * @throws {ConfigError} `root` is not a directory, or is the root of a file system.
  */
 export function directoryBackend(root: string): FileBackend {
   return new Directory(realRoot(root), openFolder)
@@ -38,13 +41,13 @@ function realRoot(root: string): string {
   } catch (cause) {
     throw Object.assign(new ConfigError('root', 'must be a directory'), { cause })
   }
-  throw new ConfigError('root', 'must be a directory, and not that of a whole file system')
+  throw new ConfigError('root', 'must be a directory that is not the root of a file system')
 }
 
 export class Directory implements FileBackend {
   readonly #root: string
   readonly #open: OpenFolder
-  /** Resolves when no write of ours is between its check and its rename. */
+  /** Resolves when no write of this backend is between its check and its rename. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(root: string, open: OpenFolder) {
@@ -111,7 +114,7 @@ export class Directory implements FileBackend {
         })
         await folder.check()
       } finally {
-        // Best effort: what is wrong already is thrown.
+        // Best effort: the original error is thrown already.
         if (!inPlace) await unlink(folder.at(beside)).catch(() => undefined)
       }
       return await versionOf(bytes)
@@ -119,7 +122,7 @@ export class Directory implements FileBackend {
     return await this.#in(parents, path, write, { create: true })
   }
 
-  /** Opens a folder for as long as the work takes. What Node throws becomes a {@link FileError} that names no path of the host. */
+  /** Opens a folder while `work` runs. Errors of Node become a {@link FileError} without paths of the host. */
   async #in<T>(
     segments: readonly string[],
     path: string,
@@ -154,7 +157,7 @@ function fileSegments(path: string): { readonly parents: readonly string[]; read
 }
 
 async function content(folder: Folder, name: string, path: string, maxBytes: number): Promise<FileContent> {
-  if (!(await existing(folder, name, path))) throw new FileError('not-found', path, 'there is no such file')
+  if (!(await existing(folder, name, path))) throw new FileError('not-found', path, 'does not exist')
   const handle = await opened(folder, name, path, constants.O_RDONLY)
   try {
     const bytes = await bytesOf(handle, path, maxBytes)
@@ -164,7 +167,9 @@ async function content(folder: Folder, name: string, path: string, maxBytes: num
   }
 }
 
-/** What stands at a name, if anything does. Opening alone can be felt by a device or a pipe, so it is looked at first. */
+/**
+ * The file with this name, if it exists. It is checked before opening, because opening a device or a pipe has effects.
+ */
 async function existing(folder: Folder, name: string, path: string): Promise<Stats | undefined> {
   const stats = await lstat(folder.at(name)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -172,16 +177,16 @@ async function existing(folder: Folder, name: string, path: string): Promise<Sta
   })
   if (stats?.isSymbolicLink()) throw new FileError('refused', path, 'is a link, and links are not followed')
   if (stats && !stats.isFile())
-    throw new FileError('not-a-file', path, stats.isDirectory() ? 'is a folder' : 'is no file')
+    throw new FileError('not-a-file', path, stats.isDirectory() ? 'is a folder' : 'is not a file')
   return stats
 }
 
-/** A file opened and known to be inside: nothing was read of it or written to it before that. */
+/** Opens a file and checks that it is inside before anything is read or written. */
 async function opened(folder: Folder, name: string, path: string, flags: number): Promise<FileHandle> {
-  // Neither flag is there on Windows, where `folder.check` has to do.
+  // Windows has neither flag; there only `folder.check` protects.
   const handle = await open(folder.at(name), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o666)
   try {
-    if (!(await handle.stat()).isFile()) throw new FileError('not-a-file', path, 'is no file')
+    if (!(await handle.stat()).isFile()) throw new FileError('not-a-file', path, 'is not a file')
     await folder.check({ name, handle })
     return handle
   } catch (error) {
@@ -190,7 +195,7 @@ async function opened(folder: Folder, name: string, path: string, flags: number)
   }
 }
 
-/** One byte more than allowed is asked for, in case the file has grown since its size was told. */
+/** Requests one byte more than expected, in case the file has grown since its size was read. */
 async function bytesOf(handle: FileHandle, path: string, maxBytes: number): Promise<Uint8Array> {
   const { size } = await handle.stat()
   if (size > maxBytes) throw tooLarge(path, size, maxBytes)
@@ -201,11 +206,11 @@ async function bytesOf(handle: FileHandle, path: string, maxBytes: number): Prom
     if (bytesRead === 0) break
     length += bytesRead
   }
-  if (length > size) throw new FileError('changed', path, 'grew while it was read')
+  if (length > size) throw new FileError('changed', path, 'grew while it was being read')
   return buffer.slice(0, length)
 }
 
-/** The size stands before the digest, so that a file of another size need not be read to be told apart. */
+/** The version begins with the size, so a file of another size can be detected without reading it. */
 async function versionOf(bytes: Uint8Array): Promise<string> {
   return `${bytes.length}-${await digest(bytes)}`
 }

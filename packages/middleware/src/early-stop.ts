@@ -1,4 +1,7 @@
-/** One last answer, without tool calls, where the step limit would end the run with an error. */
+/**
+ * The middleware `earlyStop()`: makes one last model call without tool calls where the step limit would end the run
+ * with an error.
+ */
 
 import {
   type AgentState,
@@ -16,20 +19,21 @@ import {
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
 
 export interface EarlyStopOptions {
-  /** The last user message of the closing request; empty adds none. */
+  /** The last user message of the closing request; an empty string adds none. */
   readonly instruction?: string
 }
 
 const isClosing = (run: Run) => run.step === run.setup.maxSteps
 
 /**
- * Adds one model call after step `maxSteps` that may call no tool (`toolChoice` is `none`), so that the run ends with an answer: at
- * most `maxSteps + 1` model calls, `stopReason: 'early-stop'`. A run that ends sooner is not touched. If the closing answer
- * has no text the run ends with `MaxStepsError`, which names the limit as the user set it. The final-answer gate sees that answer,
- * and can only warn: one that it rejects is the result all the same, with the feedback in `warnings`.
+ * Adds one model call after step `maxSteps` that cannot call tools (`toolChoice` is `none`), so that the run ends with
+ * an answer: at most `maxSteps + 1` model calls, `stopReason: 'early-stop'`. A run that ends sooner is unchanged. If
+ * the closing answer has no text, the run ends with `MaxStepsError`, which contains the limit that the user set.
+ * Final-answer hooks see that answer but can only warn: a rejected answer is still the result, with the feedback in
+ * `warnings`.
  *
- * An agent with an `output` schema gets its output: where the model gives it through a call, that call alone is allowed. What does
- * not fit fails with `OutputError`.
+ * An agent with an `output` schema returns its output: if the model returns it through a call, only that call is
+ * allowed. An output that does not match fails with `OutputError`.
  */
 export function earlyStop(options: EarlyStopOptions = {}): Middleware {
   checkOptions('earlyStop', options, { instruction: 'prompt' })
@@ -43,7 +47,7 @@ export function earlyStop(options: EarlyStopOptions = {}): Middleware {
       if (!isClosing(run) || instruction === '') return
       return { ...state, messages: [...state.messages, { role: 'user', content: instruction, origin: 'early-stop' }] }
     },
-    // The flow itself, not one round it: this wrap has nothing to do with the events of other steps.
+    // Returns the flow itself, not a wrapper: events of other steps are not affected.
     wrapModel(request, next, run) {
       if (!isClosing(run)) return next(request)
       closing(run).hasOutput = request.output !== undefined
@@ -60,7 +64,7 @@ export function earlyStop(options: EarlyStopOptions = {}): Middleware {
         if (!(isClosing(run) && error instanceof MaxStepsError)) throw error
         if (error.cause instanceof OutputError) throw error.cause
         const { state: answered, hasOutput } = closing(run)
-        // An output that a hook rejected is none of ours to give: its value is core's.
+        // An output that a hook rejected cannot be returned here, because only core has its value.
         if (!answered || error.feedback === undefined || hasOutput) throw limitReached(run, error.feedback)
         run.warn({ code: 'answer-rejected', message: error.feedback })
         return resultOf(answered, run)
@@ -69,7 +73,7 @@ export function earlyStop(options: EarlyStopOptions = {}): Middleware {
   }
 }
 
-/** The last answer stands, though the gate rejected it. */
+/** The last answer is the result although the gate rejected it. */
 function resultOf({ messages }: AgentState, run: Run): CompletedResult {
   const message = messages.at(-1) as AssistantMessage
   return {
@@ -85,7 +89,7 @@ function resultOf({ messages }: AgentState, run: Run): CompletedResult {
   }
 }
 
-/** The limit is the user's: the closing step is ours. */
+/** The limit that the user set; the closing step is extra. */
 function limitReached(run: Run, feedback?: string): MaxStepsError {
   return new MaxStepsError(run.setup.maxSteps - 1, feedback)
 }

@@ -1,4 +1,4 @@
-/** Asks another model when one fails. */
+/** The middleware `fallbackModel()`: calls another model when one fails. */
 
 import {
   AgentError,
@@ -19,45 +19,45 @@ import { checkFunctions, isModel } from './check-options.ts'
 import { isCount, schemaOf } from './schema-of.ts'
 
 export interface FallbackModelOptions {
-  /** Whom to ask, in this order, when the agent's own model fails. */
+  /** The models to call, in this order, when the agent's own model fails. */
   readonly models: readonly Model[]
   /**
-   * Whether to go on to the next model. Default: after a `ModelError` other than HTTP 400 and 422, after `RetriesExhaustedError`, and
-   * after a model's `TimeoutError`.
+   * Whether to continue with the next model. Default: after a `ModelError` other than HTTP 400 and 422, after
+   * `RetriesExhaustedError`, and after a model's `TimeoutError`.
    */
   readonly when?: (error: unknown, at: { readonly model: Model; readonly isLast: boolean }) => boolean
-  /** Changes the request for the model that is asked next; the history keeps nothing of it. */
+  /** Changes the request for the next model; the history is not changed. */
   readonly prepare?: (request: ModelRequest, model: Model) => ModelRequest
 }
 
 /** Every model failed. `cause` is the last error. */
 export class ModelsExhaustedError extends AgentError {
   override readonly name = 'ModelsExhaustedError'
-  /** One per model, in the order in which they were asked. */
+  /** One per model, in the order of the calls. */
   readonly errors: readonly unknown[]
 
   constructor(errors: readonly unknown[]) {
-    super(`all ${errors.length} models failed, at last: ${messageOf(errors.at(-1))}`, { cause: errors.at(-1) })
+    super(`all ${errors.length} models failed; the last error: ${messageOf(errors.at(-1))}`, { cause: errors.at(-1) })
     this.errors = errors
   }
 }
 
 /**
- * Asks the agent's model, then each listed one in order, until one answers; each with all the tries of a `retryModel` inside it.
- * The model that answered is asked first in the later steps of its run, after a resume, too. What its provider alone understands is left out of
- * the requests to others.
+ * Calls the agent's model, then each listed one in order, until one succeeds; each with all attempts of a `retryModel`
+ * inside. The model that succeeded is called first in later steps of the run, also after a resume. Metadata that only
+ * one provider understands is removed from requests to others.
  *
- * When all have failed the run fails with {@link ModelsExhaustedError}; an error that is no reason to ask another model, such as an
- * abort or HTTP 400, surfaces as itself.
+ * If all fail, the run fails with {@link ModelsExhaustedError}. An error after which no other model is called, such as
+ * an abort or HTTP 400, is thrown unchanged.
  */
 export function fallbackModel(options: FallbackModelOptions): Middleware {
   checkOptions('fallbackModel', options, { models: 'fallbacks', when: '', prepare: '' })
   if (!Array.isArray(options?.models) || options.models.length === 0 || !options.models.every(isModel))
-    throw new ConfigError('models', 'must hold one model or more, and nothing else')
+    throw new ConfigError('models', 'must be a list with at least one model and nothing else')
   const { models, when = mayPass, prepare } = options
   checkFunctions({ when, prepare })
   const fallbacks: readonly Model[] = [...models]
-  /** 0 is the agent's own model, n the n-th listed. */
+  /** 0 is the agent's own model, n is the n-th in the list. */
   const standing = runLocal({ key: 'fallback-model', schema: schemaOf(isCount), initial: 0 })
   return {
     name: 'fallback-model',
@@ -87,7 +87,7 @@ export function fallbackModel(options: FallbackModelOptions): Middleware {
           if (!counts) throw error
           if (!following) throw new ModelsExhaustedError(errors)
           asked = requestTo(following)
-          // The attempt's own error, by which the reader knows which it was.
+          // The error of the attempt itself, which identifies the attempt for readers.
           const cause = error instanceof RetriesExhaustedError ? error.cause : error
           yield { type: 'attempt-failed', error: cause, next: 'fallback' }
           if (request.signal.aborted) throw error
@@ -97,18 +97,18 @@ export function fallbackModel(options: FallbackModelOptions): Middleware {
   }
 }
 
-/** Whether it is the model that failed, rather than the run that ended: errors on which a next model is asked. */
+/** Whether the model failed (so that another one is called), not the run. */
 function isModelFailure(error: unknown): boolean {
   if (error instanceof TimeoutError) return error.retryable
   return error instanceof ModelError || error instanceof RetriesExhaustedError
 }
 
-/** What is wrong with the request itself is wrong for every model. */
+/** A faulty request fails with every model. */
 function mayPass(error: unknown): boolean {
   return isModelFailure(error) && !(error instanceof ModelError && (error.status === 400 || error.status === 422))
 }
 
-/** The same messages without what these providers alone understand. */
+/** The same messages without metadata that only these providers understand. */
 function withoutMetadata(messages: readonly Message[], providers: ReadonlySet<string>): readonly Message[] {
   return messages.map((message) => {
     const { content } = message

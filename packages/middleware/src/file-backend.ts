@@ -1,20 +1,20 @@
-/** Where the file tools keep files: four methods, so that a store of any kind can stand behind them. */
+/** The interface of a file store for file tools: four methods, so that any kind of store can implement it. */
 
 import { ConfigError } from '@meanwhile/core'
 
 /**
- * Paths are relative to the backend's root, with `/` between names; `''` and `.` are the root itself. A backend never trusts
- * them: what leads out of its root is a `FileError` `refused`, by `pathSegments` at the least. All methods reject with
- * a `FileError`, whose message is what the model reads.
+ * Paths are relative to the backend's root, with `/` between names; `''` and `.` are the root itself. A backend must
+ * not trust them: a path outside of its root is a `FileError` `refused`; use at least `pathSegments` to check. All
+ * methods reject with a `FileError`, whose message the model reads.
  */
 export interface FileBackend {
-  /** What stands at a path; `undefined` if nothing does. Follows no link. */
+  /** Returns the kind, size and time of a file or folder; `undefined` if it does not exist. Follows no link. */
   stat(path: string, options?: FileOptions): Promise<FileStat | undefined>
-  /** What a folder holds, in any order, at most `limit` entries. */
+  /** Returns the entries of a folder, in any order, at most `limit`. */
   list(path: string, options: ListOptions): Promise<readonly FolderEntry[]>
-  /** The whole of a file; `too-large` if it has more than `maxBytes`. */
+  /** Returns a whole file; rejects with `too-large` if it has more than `maxBytes`. */
   read(path: string, options: ReadOptions): Promise<FileContent>
-  /** Puts the whole of a file in place at once, with the folders it needs. Gives the new version. */
+  /** Writes a whole file atomically and creates missing folders. Returns the new version. */
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<string>
 }
 
@@ -31,7 +31,10 @@ export interface ReadOptions extends FileOptions {
 }
 
 export interface WriteOptions extends FileOptions {
-  /** The version this replaces, `null` for a file not yet there; `changed` if that is not what is there. Default: whatever is. */
+  /**
+   * The version that is replaced, `null` for a new file; rejects with `changed` if the current version differs.
+   * Default: any version.
+   */
   readonly replaces?: string | null
 }
 
@@ -39,13 +42,13 @@ export type FileKind = 'file' | 'folder' | 'other'
 
 export interface FolderEntry {
   readonly name: string
-  /** `other`: a link, a device … which no tool opens. */
+  /** `other`: a link, a device or anything else that tools do not open. */
   readonly kind: FileKind
 }
 
 export interface FileStat {
   readonly kind: FileKind
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number
   /** Milliseconds since 1970. */
   readonly modified: number
@@ -53,12 +56,12 @@ export interface FileStat {
 
 export interface FileContent {
   readonly bytes: Uint8Array
-  /** A text that is another whenever the content is. */
+  /** A string that differs whenever the content differs. */
   readonly version: string
 }
 
-/** @throws {ConfigError} It is none. */
+/** @throws {ConfigError} It is not a file backend. */
 export function checkBackend(backend: FileBackend): void {
   if (typeof backend?.read !== 'function' || typeof backend.write !== 'function')
-    throw new ConfigError('backend', 'is missing, or is no file backend')
+    throw new ConfigError('backend', 'is missing, or is not a file backend')
 }

@@ -1,18 +1,18 @@
-/** What went wrong with a file. It concerns one call alone: the model reads it as an error result. */
+/** The error of a file operation. It concerns only one call: the model reads it as an error result. */
 
 /**
- * - `refused`: the path leads out of the root, or is none.
- * - `not-found`, `not-a-file`, `not-a-folder`: what is there, or is not.
- * - `too-large`: more bytes than allowed.
- * - `changed`: it is not what it was when it was read.
- * - `failed`: the storage itself said no.
+ * - `refused`: the path is invalid or outside of the root.
+ * - `not-found`, `not-a-file`, `not-a-folder`: the path does not exist, or is of the wrong kind.
+ * - `too-large`: the file has more bytes than allowed.
+ * - `changed`: the file has changed since it was read.
+ * - `failed`: the storage itself failed.
  */
 export type FileErrorCode = 'refused' | 'not-found' | 'not-a-file' | 'not-a-folder' | 'too-large' | 'changed' | 'failed'
 
 export class FileError extends Error {
   override readonly name = 'FileError'
   readonly code: FileErrorCode
-  /** As it was asked for: relative to the root, never the host's own path. */
+  /** The requested path, relative to the root; never the host's own path. */
   readonly path: string
 
   constructor(code: FileErrorCode, path: string, problem: string, options?: { readonly cause?: unknown }) {
@@ -22,13 +22,13 @@ export class FileError extends Error {
   }
 }
 
-/** The error of a file that has more bytes than allowed. */
+/** The error for a file with more bytes than allowed. */
 export function tooLarge(path: string, size: number, maxBytes: number): FileError {
-  return new FileError('too-large', path, `has ${size} bytes, and no more than ${maxBytes} are allowed`)
+  return new FileError('too-large', path, `has ${size} bytes, but at most ${maxBytes} are allowed`)
 }
 
-/** The error of a file that is not what a writer thinks it replaces. */
+/** The error for a file that does not have the version that a write replaces. */
 export function hasChanged(path: string, replaces: string | null): FileError {
-  const problem = replaces === null ? 'is there already' : 'has changed since it was read'
+  const problem = replaces === null ? 'already exists' : 'has changed since it was read'
   return new FileError('changed', path, `${problem}; read it, then try again`)
 }

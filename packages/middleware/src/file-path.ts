@@ -1,14 +1,14 @@
-/** Paths as file tools take them: relative to a root, `/` between names, and no way up. */
+/** Checks and normalizes the paths of file tools: relative to a root, with `/` between names, and never upwards. */
 
 import { FileError } from './file-error.ts'
 
 const MAX_LENGTH = 4_096
 
 /**
- * The names on a path, from the root down; none for the root itself. `.` and empty names are left out.
+ * The names in a path, from the root down; empty for the root itself. `.` and empty names are omitted.
  *
- * @throws {FileError} `refused`: `..` anywhere, an absolute path, a drive, a backslash, a control character, a name of dots and
- *   spaces alone (some systems read it as `..`), or more than 4,096 characters.
+ * @throws {FileError} `refused`: the path contains `..`, is absolute, or contains a drive, a backslash, a control
+ * character or a name of only dots and spaces (which some systems read as `..`), or has more than 4,096 characters.
  */
 export function pathSegments(path: string): readonly string[] {
   const refuse = (problem: string) => new FileError('refused', path.slice(0, 200), problem)
@@ -16,17 +16,21 @@ export function pathSegments(path: string): readonly string[] {
   if (path.startsWith('/') || /^[a-z]:/i.test(path)) throw refuse('is absolute; paths are relative to the root')
   const segments = path.split('/').filter((name) => name !== '' && name !== '.')
   for (const name of segments) {
-    if (!isFileName(name)) throw refuse('leads out of its folder, or holds a backslash or a control character')
+    if (!isFileName(name)) throw refuse('leads out of its folder, or contains a backslash or a control character')
   }
   return segments
 }
 
-/** The one way to write a path. @throws {FileError} as {@link pathSegments}. */
+/**
+ * Returns the normalized form of a path.
+ *
+ * @throws {FileError} As in {@link pathSegments}.
+ */
 export function plainPath(path: string): string {
   return pathSegments(path).join('/')
 }
 
-/** Whether tools can name it: what cannot be named is not listed. */
+/** Whether tools can use the name. Other names are not listed. */
 export function isFileName(name: string): boolean {
   return name !== '' && !/[\\/\p{Cc}]/u.test(name) && !/^[. ]+$/.test(name)
 }

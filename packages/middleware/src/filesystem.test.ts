@@ -50,7 +50,7 @@ test('read_file numbers lines from 1, keeps tabs, and says where to go on (N36)'
     '     1\tx',
     '(the file is empty)',
     '     2\t\n(lines 2 to 2 of 3; offset 3 goes on)',
-    'error: a.txt: has 3 lines, none from 4 on',
+    'error: a.txt: has 3 lines; offset is 4 on',
   ])
   const rows = texts[5]?.split('\n') ?? []
   expect(rows).toHaveLength(2_001)
@@ -105,12 +105,12 @@ test('what is too large, no text, no file or not there is an error result, and t
     ],
   )
   expect(texts).toEqual([
-    'error: large.txt: has 101 bytes, and no more than 100 are allowed',
+    'error: large.txt: has 101 bytes, but at most 100 are allowed',
     `     1\t${'x'.repeat(100)}`,
     'error: zero.bin: is neither UTF-8 text nor an image or PDF',
     'error: latin.txt: is neither UTF-8 text nor an image or PDF',
     'error: folder: is a folder',
-    'error: gone: there is no such file',
+    'error: gone: does not exist',
   ])
   expect(result?.text).toBe('Done.')
 })
@@ -138,9 +138,9 @@ test('edit_file needs a text that is not empty, is there, and is there once unle
   )
   expect(texts.slice(1)).toEqual([
     'error: invalid input for edit_file: oldText: must be a text of at least 1 characters',
-    'error: a.txt: does not hold oldText',
-    'error: a.txt: holds oldText more than once; give more of what is round it, or replaceAll',
-    'error: a.txt: holds oldText more than once; give more of what is round it, or replaceAll',
+    'error: a.txt: does not contain oldText',
+    'error: a.txt: contains oldText more than once; include more of the surrounding text, or set replaceAll',
+    'error: a.txt: contains oldText more than once; include more of the surrounding text, or set replaceAll',
     'error: a.txt: oldText and newText are the same',
     'Edited a.txt: 2 replacements.',
   ])
@@ -240,8 +240,8 @@ test('what would become too large is not written (N36)', async () => {
     [[toRead('a.txt'), toWrite('b.txt', 'é'.repeat(6))], [toEdit('a.txt', 'x', 'y'.repeat(11))]],
   )
   expect(texts.slice(1)).toEqual([
-    'error: b.txt: has 12 bytes, and no more than 10 are allowed',
-    'error: a.txt: has 11 bytes, and no more than 10 are allowed',
+    'error: b.txt: has 12 bytes, but at most 10 are allowed',
+    'error: a.txt: has 11 bytes, but at most 10 are allowed',
   ])
   expect(await backend.stat('b.txt')).toBeUndefined()
 })
@@ -251,7 +251,7 @@ test('ls lists a folder, sorted, folders with a slash; an empty folder and a mis
   expect(await read(backend, [call('ls', {}), call('ls', { path: 'a' }), call('ls', { path: 'z' })])).toEqual([
     'a/\nb.txt',
     'c/\nx.txt',
-    'error: z: there is no such folder',
+    'error: z: does not exist',
   ])
   expect(await read(memoryBackend(), [call('ls', {})])).toEqual(['(the folder is empty)'])
 })
@@ -283,8 +283,8 @@ test('glob gives the newest first, the same age by name, below a path if asked (
     'src/a.ts\nsrc/b.ts',
     'node_modules/x/i.ts',
     '(no file matches)',
-    'error: "{" is no glob pattern',
-    'error: gone: there is no such folder',
+    'error: "{" is not a valid glob pattern',
+    'error: gone: does not exist',
   ])
 })
 
@@ -319,7 +319,7 @@ test('grep gives files, content or counts, files by default (N38)', async () => 
     'a.ts:2',
     '(nothing matches)',
     'error: error parsing regexp: missing closing ): `(`',
-    'error: gone: there is no such folder',
+    'error: gone: does not exist',
     'error: invalid input for grep: output: must be one of files, content, count',
   ])
 })
@@ -360,13 +360,13 @@ test('a search is bounded: in the lines shown, in their length, in the size of a
       ],
     ],
   )
-  const passedOver = '(files that are too large, or cannot be read, were passed over)'
+  const passedOver = '(files that are too large or cannot be read were skipped)'
   expect(texts[0]).toBe(`(nothing matches)\n${passedOver}`)
   expect(texts[1]).toBe(`long.txt:1:${'a'.repeat(500)} …\n${passedOver}`)
   const lines = texts[2]?.split('\n') ?? []
   expect(lines).toHaveLength(1_001)
-  expect(lines.at(-1)).toBe('(not all was searched, or is shown; narrow the pattern or the path)')
-  expect(texts[3]).toBe('error: too-large.txt: has 40000 bytes, and no more than 10000 are allowed')
+  expect(lines.at(-1)).toBe('(the search or its output is incomplete; narrow the pattern or the path)')
+  expect(texts[3]).toBe('error: too-large.txt: has 40000 bytes, but at most 10000 are allowed')
 })
 
 test('a walk ends at its bound and says so (N38)', async () => {
@@ -379,7 +379,7 @@ test('a walk ends at its bound and says so (N38)', async () => {
     stat: async () => ({ kind: 'folder', size: 0, modified: 0 }),
   }
   const [text] = await read(endless, [call('glob', { pattern: 'a.txt' })])
-  expect(text).toBe('a.txt\n(only the first 20000 entries were looked at; give a deeper path)')
+  expect(text).toBe('a.txt\n(only the first 20000 entries were searched; give a deeper path)')
 })
 
 test('whatever a backend throws is an error result, and the run goes on (N38)', async () => {

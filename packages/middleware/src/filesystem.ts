@@ -1,4 +1,4 @@
-/** File tools for an agent, over a backend of the user's choice. */
+/** The middleware `filesystem()`: file tools for an agent, on a backend of your choice. */
 
 import { ConfigError, checkOptions, type Middleware, type Tool } from '@meanwhile/core'
 import { checkToolNames } from './check-options.ts'
@@ -16,11 +16,11 @@ export type FileToolName = 'ls' | 'read_file' | 'write_file' | 'edit_file' | 'gl
 
 export interface FilesystemOptions {
   readonly backend: FileBackend
-  /** Leaves out what changes files. Default false. */
+  /** Omits the tools that change files. Default false. */
   readonly readOnly?: boolean
-  /** The largest file, in bytes, that is read, searched or written. Default 1,000,000. */
+  /** The maximum size of a file that is read, searched or written, in bytes. Default 1,000,000. */
   readonly maxBytes?: number
-  /** Which tools there are. Default: all. */
+  /** The tools to add. Default: all. */
   readonly tools?: readonly FileToolName[]
 }
 
@@ -36,21 +36,21 @@ const MAKERS: Readonly<Record<FileToolName, (tools: FileTools) => Tool>> = {
 const WRITING: readonly FileToolName[] = ['write_file', 'edit_file']
 
 /**
- * Adds file tools to the agent. Paths are relative to the backend's root, and none leads out of it. What reads has the effect
- * `read`, what writes `external`. A file is changed only in the version the model has read in this run. Whatever goes
- * wrong with a file is an error result.
+ * Adds file tools to the agent. Paths are relative to the backend's root and cannot leave it. Reading tools have the
+ * effect `read`, writing tools `external`. A file can be changed only if the model has read its current version in this
+ * run. Every failure is an error result.
  *
- * @throws {ConfigError} `backend` is missing, `maxBytes` is no whole number, or `tools` names one there is not.
+ * @throws {ConfigError} `backend` is missing, `maxBytes` is not a whole number, or `tools` contains an unknown name.
  */
 export function filesystem(options: FilesystemOptions): Middleware {
   checkBackend(options?.backend)
   checkOptions('filesystem', options, { backend: '', readOnly: '', maxBytes: '', tools: '' })
   const { backend, readOnly = false, maxBytes = 1_000_000 } = options
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
-    throw new ConfigError('maxBytes', `must be a whole number from 0 on, not ${maxBytes}`)
+    throw new ConfigError('maxBytes', `must be a whole number of at least 0, not ${maxBytes}`)
   const names = options.tools ?? (Object.keys(MAKERS) as FileToolName[])
   checkToolNames('tools', names)
-  for (const name of names) if (!Object.hasOwn(MAKERS, name)) throw new ConfigError('tools', `there is no ${name}`)
+  for (const name of names) if (!Object.hasOwn(MAKERS, name)) throw new ConfigError('tools', `there is no tool ${name}`)
   const seen = seenFiles()
   const tools = names
     .filter((name) => !(readOnly && WRITING.includes(name)))

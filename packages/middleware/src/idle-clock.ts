@@ -1,21 +1,21 @@
-/** Measures how long a model says nothing between two of its events. */
+/** Measures how long a model is silent between two of its events. */
 
 import type { ModelFlow } from '@meanwhile/core'
 
 type Event = ModelFlow extends AsyncGenerator<infer Event> ? Event : never
 
 /**
- * Calls `expire` when so many ms were spent waiting since the last event that said something. It starts with the first event of an
- * attempt and stands still when that has failed.
+ * Calls `expire` when the reader has waited this many milliseconds since the last event with content. It starts with
+ * the first event of an attempt and stops when the attempt has failed.
  */
 export class IdleClock {
   readonly #limit: number
   readonly #expire: () => void
   #runs = false
   #left: number
-  /** When the wait at work began, in `performance.now()`. */
+  /** When the current wait began, in `performance.now()`. */
   #since: number | undefined
-  // One that stays, and looks when it is due: setting one for each event would cost more than reading it.
+  // One timer that checks again when it fires: setting one for each event would cost more than reading the event.
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(limit: number, expire: () => void) {
@@ -23,7 +23,7 @@ export class IdleClock {
     this.#expire = expire
   }
 
-  /** Somebody waits for the next event, until it {@link came}. */
+  /** The reader waits for the next event, until {@link came} is called. */
   waits(): void {
     if (!this.#runs) return
     this.#since = performance.now()

@@ -1,6 +1,6 @@
 /**
- * The input of a built-in tool: an object of a few plain members, as a Standard Schema that gives its JSON Schema, so that this
- * package needs no schema library.
+ * Builds the input schema of a built-in tool: an object with a few plain members, as a Standard Schema with its JSON
+ * Schema, so that this package needs no schema library.
  */
 
 import type { ToolSchema } from '@meanwhile/core'
@@ -8,9 +8,9 @@ import type { ToolSchema } from '@meanwhile/core'
 /** One member of an input. */
 export interface Member<Value> {
   readonly json: Readonly<Record<string, unknown>>
-  /** What a refused value is told. */
+  /** The error message for a value that is not accepted. */
   readonly must: string
-  /** Set on a member that may be absent, with what then stands in its place. */
+  /** Set on an optional member, with the value that is used if it is missing. */
   readonly optional?: { readonly fallback: Value }
   accepts(value: unknown): value is Value
 }
@@ -18,8 +18,8 @@ export interface Member<Value> {
 type InputOf<Members> = { readonly [Key in keyof Members]: Members[Key] extends Member<infer Value> ? Value : never }
 
 /**
- * An object of these members and no others. An optional member may be absent or `null`, which some providers send for what is
- * not there; each member the input lacks stands in it with its fallback.
+ * An object with these members and no others. An optional member may be missing or `null` (which some providers send
+ * for a missing value); then it gets its fallback.
  */
 export function inputSchema<Members extends Readonly<Record<string, Member<unknown>>>>(
   members: Members,
@@ -43,7 +43,7 @@ export function inputSchema<Members extends Readonly<Record<string, Member<unkno
         const given = new Map<string, unknown>(Object.entries(value))
         const issues = [...given.keys()]
           .filter((key) => !Object.hasOwn(members, key))
-          .map((key) => ({ path: [key], message: 'is no member of this input' }))
+          .map((key) => ({ path: [key], message: 'is not a member of this input' }))
         const input: Record<string, unknown> = {}
         for (const [key, member] of entries) {
           const one = given.get(key) ?? undefined
@@ -66,16 +66,16 @@ export function text(description: string, { minLength = 0 }: { readonly minLengt
   }
 }
 
-/** A whole number from `minimum` on. */
+/** A whole number of at least `minimum`. */
 export function whole(description: string, { minimum }: { readonly minimum: number }): Member<number> {
   return {
     json: { type: 'integer', description, minimum },
-    must: `must be a whole number from ${minimum} on`,
+    must: `must be a whole number of at least ${minimum}`,
     accepts: (value): value is number => Number.isSafeInteger(value) && (value as number) >= minimum,
   }
 }
 
-/** Yes or no. */
+/** A boolean. */
 export function flag(description: string): Member<boolean> {
   return {
     json: { type: 'boolean', description },
@@ -97,12 +97,12 @@ export function oneOf<const Word extends string>(words: readonly Word[], descrip
 export function listOf<Value>(member: Member<Value>, description: string): Member<readonly Value[]> {
   return {
     json: { type: 'array', items: member.json, description },
-    must: `must be a list, of which each ${member.must}`,
+    must: `must be a list in which each item ${member.must}`,
     accepts: (value): value is readonly Value[] => Array.isArray(value) && value.every((one) => member.accepts(one)),
   }
 }
 
-/** The member may be absent; then `fallback` stands in its place. */
+/** Makes the member optional; `fallback` is used if it is missing. */
 export function optional<Value>(member: Member<Value>, fallback: NoInfer<Value>): Member<Value>
 export function optional<Value>(member: Member<Value>): Member<Value | undefined>
 export function optional<Value>(member: Member<Value>, fallback?: Value): Member<Value | undefined> {

@@ -1,4 +1,4 @@
-/** An object that is no list: its members can be read. */
+/** Whether the value is an object and not a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

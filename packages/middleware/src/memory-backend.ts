@@ -1,4 +1,4 @@
-/** Files in memory: for tests, for browsers, and for what a process need not outlive. */
+/** A file backend in memory: for tests, browsers, and files that need not survive the process. */
 
 import { digest } from './digest.ts'
 import type { FileBackend, FileKind } from './file-backend.ts'
@@ -10,7 +10,10 @@ interface StoredFile {
   readonly modified: number
 }
 
-/** A backend of its own, with these files in it. What goes in and comes out is a copy. Folders are there while they hold a file. */
+/**
+ * Returns a new backend with these files. Contents are copied on the way in and out. A folder exists while it contains
+ * a file.
+ */
 export function memoryBackend(files: Readonly<Record<string, string | Uint8Array>> = {}): FileBackend {
   const stored = new Map<string, StoredFile>()
   for (const [path, content] of Object.entries(files)) put(stored, plainPath(path), bytesOf(content))
@@ -23,8 +26,8 @@ export function memoryBackend(files: Readonly<Record<string, string | Uint8Array
     },
     async list(path, { limit }) {
       const plain = plainPath(path)
-      if (stored.has(plain)) throw new FileError('not-a-folder', plain, 'is a file, no folder')
-      if (!isFolder(stored, plain)) throw new FileError('not-found', plain, 'there is no such folder')
+      if (stored.has(plain)) throw new FileError('not-a-folder', plain, 'is a file, not a folder')
+      if (!isFolder(stored, plain)) throw new FileError('not-found', plain, 'does not exist')
       const start = plain === '' ? 0 : plain.length + 1
       const entries = new Map<string, FileKind>()
       for (const other of stored.keys()) {
@@ -40,7 +43,7 @@ export function memoryBackend(files: Readonly<Record<string, string | Uint8Array
       const file = stored.get(plain)
       if (!file) {
         if (isFolder(stored, plain)) throw new FileError('not-a-file', plain, 'is a folder')
-        throw new FileError('not-found', plain, 'there is no such file')
+        throw new FileError('not-found', plain, 'does not exist')
       }
       if (file.bytes.length > maxBytes) throw tooLarge(plain, file.bytes.length, maxBytes)
       const bytes = file.bytes.slice()
@@ -53,7 +56,7 @@ export function memoryBackend(files: Readonly<Record<string, string | Uint8Array
       while (replaces !== undefined) {
         const file = stored.get(plain)
         const there = file ? await digest(file.bytes) : null
-        // Nobody else wrote while the digest was made.
+        // Check that nobody else has written while the digest was computed.
         if (stored.get(plain) !== file) continue
         if (there !== replaces) throw hasChanged(plain, replaces)
         break
@@ -69,7 +72,7 @@ function put(stored: Map<string, StoredFile>, path: string, bytes: Uint8Array): 
   const segments = pathSegments(path)
   for (let depth = 1; depth < segments.length; depth++) {
     const folder = segments.slice(0, depth).join('/')
-    if (stored.has(folder)) throw new FileError('not-a-folder', path, `${folder} is a file, no folder`)
+    if (stored.has(folder)) throw new FileError('not-a-folder', path, `${folder} is a file, not a folder`)
   }
   stored.set(path, { bytes, modified: Date.now() })
 }

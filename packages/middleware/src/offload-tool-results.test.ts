@@ -48,7 +48,7 @@ test('a large result: the model reads the start, the size and the path, the file
   expect(stored).toHaveLength(1)
   expect(file?.text).toBe(long)
   expect(texts).toEqual([
-    `${long.slice(0, 2_000)}\n\n[This result has 100007 bytes, of which at most 2000 are shown. All of it is in tool-results/${file?.name}, which read_file reads.]`,
+    `${long.slice(0, 2_000)}\n\n[This result has 100007 bytes; at most 2000 are shown. The full result is in tool-results/${file?.name}; read it with read_file.]`,
   ])
   expect(messages[0]?.output).toBe(long)
   expect(messages[0]?.isError).toBeUndefined()
@@ -58,7 +58,7 @@ test('of a result over the agent’s limit the file has all, and the caller has 
   const text = 'x'.repeat(5_000_000)
   const { texts, messages, stored } = await ran([saying(text)], [call('talk', {})])
   expect(stored.map((file) => file.text.length)).toEqual([5_000_000])
-  expect(texts[0]).toContain('This result has 5000000 bytes, of which at most 2000 are shown.')
+  expect(texts[0]).toContain('This result has 5000000 bytes; at most 2000 are shown.')
   expect(messages[0]).not.toHaveProperty('output')
   expect(messages[0]?.isError).toBeUndefined()
 })
@@ -172,7 +172,7 @@ test('if storing fails the model reads the start and a note, and the run goes on
   }
   const { texts, result } = await ran([saying(long)], [call('talk', {}), call('talk', { fail: true })], { backend })
   const note =
-    '[This result has 100007 bytes, of which at most 2000 are shown. The rest is lost, as it could not be stored: the disk is full]'
+    '[This result has 100007 bytes; at most 2000 are shown. The rest is lost, because storing it failed: the disk is full]'
   expect(texts).toEqual([`${long.slice(0, 2_000)}\n\n${note}`, `error: ${long.slice(0, 2_000)}\n\n${note}`])
   expect(result?.text).toBe('Done.')
   const warning = { code: 'tool-result-not-stored', message: 'the disk is full', source: 'offload-tool-results' }

@@ -1,4 +1,7 @@
-/** Large tool results go to files; the model reads how they begin, and where the rest is. */
+/**
+ * The middleware `offloadToolResults()`: stores large tool results in files; the model reads their beginning and the
+ * path.
+ */
 
 import {
   AgentError,
@@ -19,25 +22,26 @@ import { READ_FILE, readFile } from './filesystem/read-file.ts'
 import { storedNote } from './stored-note.ts'
 
 export interface OffloadToolResultsOptions {
-  /** Where the texts go. If the agent has a `read_file` of its own, it must read from the same place. */
+  /** Where the texts are stored. If the agent already has a `read_file` tool, it must read from the same place. */
   readonly backend: FileBackend
-  /** A text of more bytes than this is stored. Default 50,000. */
+  /** A text with more bytes than this is stored. Default 50,000. */
   readonly maxBytes?: number
-  /** How many bytes of it the model reads at once, at the most. Default 2,000. */
+  /** The maximum number of its bytes that the model reads at once. Default 2,000. */
   readonly preview?: number
-  /** Default `tool-results`. */
+  /** The folder for the files. Default `tool-results`. */
   readonly folder?: string
-  /** Tools whose results are left as they are. */
+  /** Tools whose results are not changed. */
   readonly exclude?: readonly string[]
 }
 
 /**
- * Stores the text of a tool result, or of a tool's error, that is larger than `maxBytes`, and gives the model its beginning, its
- * size and the path. `read_file` is added if there is none, and what it reads is not stored again. If storing fails the
- * model reads the beginning and a note, and there is a warning `tool-result-not-stored`. A result that is the run's answer (`returnDirect`) stays whole. Files in
- * a result stay in it, and so does its `output`, which the model does not read, within the agent's `outputLimits`.
+ * Stores the text of a tool result or tool error that is larger than `maxBytes`, and replaces it with its beginning,
+ * its size and the path. `read_file` is added if it is missing, and its own results are not stored. If storing fails,
+ * the model reads the beginning and a note, and there is a warning `tool-result-not-stored`. A result that is the run's
+ * answer (`returnDirect`) stays complete. Files in a result stay in it, and so does its `output` (which models do not
+ * read), within the agent's `outputLimits`.
  *
- * It stands inside `filesystem`: `[filesystem({ backend }), offloadToolResults({ backend })]`.
+ * Place it inside `filesystem`: `[filesystem({ backend }), offloadToolResults({ backend })]`.
  */
 export function offloadToolResults(options: OffloadToolResultsOptions): Middleware {
   checkBackend(options?.backend)
@@ -45,7 +49,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
   const { backend, maxBytes = 50_000, preview = 2_000, exclude = [] } = options
   for (const [option, value] of Object.entries({ maxBytes, preview })) {
     if (!Number.isSafeInteger(value) || value < 0)
-      throw new ConfigError(option, `must be a whole number from 0 on, not ${value}`)
+      throw new ConfigError(option, `must be a whole number of at least 0, not ${value}`)
   }
   const folder = folderOf(options.folder ?? 'tool-results')
   const shown = Math.min(preview, maxBytes)
@@ -53,7 +57,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
 
   async function offloaded(message: ToolMessage, run: Run): Promise<ToolMessage> {
     const text = textOf(message)
-    // No text has more bytes than three a code unit: most are not even encoded.
+    // A code unit has at most three bytes, so most texts need not be encoded.
     if (text.length * 3 <= maxBytes) return message
     const bytes = new TextEncoder().encode(text)
     if (bytes.length <= maxBytes) return message
@@ -63,7 +67,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
   }
 
   async function stored(bytes: Uint8Array, run: Run): Promise<string> {
-    const size = `This result has ${bytes.length} bytes, of which at most ${shown} are shown.`
+    const size = `This result has ${bytes.length} bytes; at most ${shown} are shown.`
     try {
       const path = `${folder}/${(await digest(bytes)).slice(0, 32)}.txt`
       await backend.write(path, bytes, { signal: run.signal })
@@ -72,7 +76,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
       run.signal.throwIfAborted()
       const problem = messageOf(error).slice(0, 500)
       run.warn({ code: 'tool-result-not-stored', message: problem })
-      return `${size} The rest is lost, as it could not be stored: ${problem}`
+      return `${size} The rest is lost, because storing it failed: ${problem}`
     }
   }
 
@@ -89,7 +93,8 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
         const message = yield* next(call)
         return isAnswer(message, run) ? message : await offloaded(message, run)
       } catch (error) {
-        // What is not this call's own failure, or is short, goes up as it is: to be repeated, or to end the run.
+        // Errors that are not this call's own failure, or are short, are rethrown unchanged: they are retried or end
+        // the run.
         if (error instanceof AgentError || run.signal.aborted) throw error
         const failed = errorMessage(call, error)
         const message = await offloaded(failed, run)
@@ -106,7 +111,7 @@ function folderOf(path: string): string {
   return plain
 }
 
-/** Whether core will take it as the run's answer: it asks the tool the same. */
+/** Whether core will use it as the run's answer; core asks the tool in the same way. */
 function isAnswer({ name, isError, output }: ToolMessage, run: Run): boolean {
   const direct = run.setup.tools.find((tool) => tool.name === name)?.returnDirect
   if (isError || direct === undefined) return false
@@ -120,12 +125,15 @@ function isAnswer({ name, isError, output }: ToolMessage, run: Run): boolean {
 
 const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** The start of a text, in at most so many bytes, no character cut in two: as readers see them, accents and joined signs included. */
+/**
+ * The beginning of a text in at most this many bytes, without splitting a character as readers see it (including accents
+ * and joined signs).
+ */
 function startOf(text: string, maxBytes: number): string {
   const encoder = new TextEncoder()
   let end = 0
   let left = maxBytes
-  // A code unit has at least one byte; what follows the last tells whether a character ends there.
+  // A code unit has at least one byte; the next ones show whether a character ends there.
   for (const { segment } of characters.segment(text.slice(0, maxBytes + 2))) {
     left -= encoder.encode(segment).length
     if (left < 0) break

@@ -1,21 +1,20 @@
-/** Repairs a history in which calls and results do not pair up. */
+/** The middleware `patchToolCalls()`: repairs a history in which calls and results do not match. */
 
 import { ConfigError, callsOf, checkOptions, type Message, type Middleware, type ToolCall } from '@meanwhile/core'
 import { errorMessage } from '@meanwhile/core/calls'
 
 export interface PatchToolCallsOptions {
-  /** What the model reads in the place of a result that is missing. */
+  /** The text that the model reads in place of a missing result. */
   readonly text?: string
 }
 
-/** It claims no cause: nobody knows whether the call was made. */
+/** The text states no cause, because it is unknown whether the call was made. */
 export const DEFAULT_TEXT = 'The result of this call is not available.'
 
 /**
- * Makes a history that was given to a run usable: a call without result gets one error result, right behind its message and the
- * results there are; results
- * without call and second results go. What is repaired stays so, in the result's messages, too. A sound history is left
- * as it is.
+ * Repairs the history that a run starts with: a call without a result gets one error result after its message and the
+ * existing results; results without a call, and second results, are removed. The repair is kept, also in the result's
+ * messages. A valid history is unchanged.
  */
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {
   checkOptions('patchToolCalls', options, { text: '' })
@@ -30,12 +29,12 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware 
   }
 }
 
-/** The history with every call paired; nothing if it is so already. */
+/** The history with every call paired; `undefined` if it needs no repair. */
 function repaired(messages: readonly Message[], text: string): readonly Message[] | undefined {
   const kept = withoutStrays(messages)
   const answered = new Set(kept.flatMap((message) => (message.role === 'tool' ? [message.callId] : [])))
   const whole: Message[] = []
-  /** What is missing of the message whose results are being read, in call order. */
+  /** The open calls of the message whose results are being read, in call order. */
   let missing: readonly ToolCall[] = []
   const patch = () => {
     whole.push(...missing.map((call) => errorMessage(call, text)))
@@ -50,7 +49,7 @@ function repaired(messages: readonly Message[], text: string): readonly Message[
   return whole.length === kept.length && kept.length === messages.length ? undefined : whole
 }
 
-/** Without the results that answer no open call before them. */
+/** Removes results that match no open call before them. */
 function withoutStrays(messages: readonly Message[]): readonly Message[] {
   const open = new Set<string>()
   return messages.filter((message) => {

@@ -102,11 +102,11 @@ test('a cycle, an unknown id or starting a blocked task is an error result and c
     [update(1, { addBlockedBy: [3], subject: 'Z' }), 'task 1 would wait for itself'],
     [update(3, { addBlocks: [1], subject: 'Z' }), 'task 3 would wait for itself'],
     [update(1, { addBlocks: [1], subject: 'Z' }), 'task 1 would wait for itself'],
-    [update(4, { subject: 'Z' }), 'task 4 is not there: it never was, or was deleted'],
-    [update(4, { status: 'deleted' }), 'task 4 is not there: it never was, or was deleted'],
-    [update(1, { addBlocks: [3, 9], subject: 'Z' }), 'task 9 is not there: it never was, or was deleted'],
-    [create('Z', { addBlockedBy: [9] }), 'task 9 is not there: it never was, or was deleted'],
-    [['get', { id: 9 }], 'task 9 is not there: it never was, or was deleted'],
+    [update(4, { subject: 'Z' }), 'task 4 does not exist, or was deleted'],
+    [update(4, { status: 'deleted' }), 'task 4 does not exist, or was deleted'],
+    [update(1, { addBlocks: [3, 9], subject: 'Z' }), 'task 9 does not exist, or was deleted'],
+    [create('Z', { addBlockedBy: [9] }), 'task 9 does not exist, or was deleted'],
+    [['get', { id: 9 }], 'task 9 does not exist, or was deleted'],
     [update(3, { status: 'in_progress', subject: 'Z' }), 'task 3 cannot be in_progress: it is blocked by 2'],
     [update(3, { status: 'completed' }), 'task 3 cannot be completed: it is blocked by 2'],
   ] as const) {
@@ -184,11 +184,11 @@ test('the plan survives interrupt and resume, and each run has its own (N46)', a
   expect(list).toBe('(there are no tasks)')
 })
 
-test('a file that holds no plan is an error result, and stays as it is (N45)', async () => {
+test('a file that does not contain a valid plan is an error result, and stays as it is (N45)', async () => {
   for (const content of ['', '{', '[]', '{"next":0,"tasks":[]}', '{"next":2,"tasks":[{"id":1}]}']) {
     const backend = memoryBackend({ 'plan/tasks.json': content })
     const { texts, list } = await planned([create('A')], { backend, file: 'plan/tasks.json' })
-    expect([...texts, list]).toEqual(Array(2).fill('error: plan/tasks.json: holds no plan'))
+    expect([...texts, list]).toEqual(Array(2).fill('error: plan/tasks.json: does not contain a valid plan'))
     const { bytes } = await backend.read('plan/tasks.json', { maxBytes: 100 })
     expect(new TextDecoder().decode(bytes)).toBe(content)
   }
@@ -211,7 +211,7 @@ test('a plan that would be too large for its file is an error result, and stays 
   const backend = memoryBackend({ 'tasks.json': JSON.stringify(plan) })
   const { texts, outputs } = await planned([create('y'.repeat(200)), update(1, { status: 'deleted' })], { backend })
   expect(texts).toEqual([
-    'error: tasks.json: the plan holds too much; delete tasks',
+    'error: tasks.json: the plan is too large; delete tasks',
     expect.stringContaining('deleted'),
   ])
   expect(outputs.at(-1)).toEqual([])

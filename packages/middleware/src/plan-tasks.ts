@@ -1,4 +1,7 @@
-/** A plan the model keeps: tasks with a status, and which of them waits for which. */
+/**
+ * The middleware `planTasks()`: tools with which the model keeps a plan of tasks, each with a status and the tasks that
+ * block it.
+ */
 
 import { checkOptions, type Middleware } from '@meanwhile/core'
 import { checkPath } from './check-options.ts'
@@ -9,16 +12,16 @@ import { taskTools } from './plan-tasks/task-tools.ts'
 export type { Task, TaskStatus } from './plan-tasks/task-list.ts'
 
 export interface PlanTasksOptions {
-  /** Keeps the plan in a file that several runs share. Default: each run has a plan of its own, in its checkpoints. */
+  /** Keeps the plan in a file that several runs share. Default: each run has its own plan, in its checkpoints. */
   readonly backend?: FileBackend
-  /** Where in the backend. Default `tasks.json`. */
+  /** The path in the backend. Default `tasks.json`. */
   readonly file?: string
 }
 
 /**
- * Adds `task_create`, `task_get`, `task_update` and `task_list`. Ids are numbers that rise and are never given twice, not to two runs
- * over one backend either. What cannot be (a circle, a task that is not there, beginning one that another blocks) is an error
- * result and changes nothing. The plan stands beside the history: no summary touches it.
+ * Adds `task_create`, `task_get`, `task_update` and `task_list`. Ids are rising numbers that are never reused, even by
+ * several runs with one backend. An impossible change (a cycle, a task that does not exist, starting a blocked task) is
+ * an error result and changes nothing. The plan is separate from the history, so summaries do not affect it.
  */
 export function planTasks(options: PlanTasksOptions = {}): Middleware {
   checkOptions('planTasks', options, { backend: '', file: 'path' })

@@ -1,4 +1,4 @@
-/** Masks secrets: in what a model is sent, in what it says, and in what spans record. */
+/** The middleware `redact()`: masks secrets in model requests, in model responses and in spans. */
 
 import { type CaptureContent, ConfigError, checkOptions, type Middleware, messageOf } from '@meanwhile/core'
 import { checkCounts } from './check-options.ts'
@@ -12,40 +12,40 @@ import { type SecretPattern, secretPatterns } from './redact/secret-patterns.ts'
 export interface RedactOptions {
   /** Default: {@link secretPatterns}; `[...secretPatterns, yours]` adds to them. */
   readonly patterns?: readonly SecretPattern[]
-  /** The mask of a secret. Default: its kind in brackets. The same secret must get the same mask. */
+  /** Returns the mask of a secret. Default: its kind in brackets. The same secret must always get the same mask. */
   readonly replace?: (secret: Secret) => string
-  /** Where. Default: all three. */
+  /** The places to mask. Default: all three. */
   readonly on?: readonly RedactPlace[]
-  /** Whether the history holds the masks, too, tool results included, and not the secrets. Default `false`. */
+  /** Whether the history, including tool results, contains the masks instead of the secrets. Default `false`. */
   readonly persist?: boolean
-  /** Characters of an answer that may be held back because a secret may be open in them. Default 4,096. */
+  /** How many characters of an answer may be held back because they may be part of a secret. Default 4,096. */
   readonly window?: number
 }
 
-/** What a model is sent, what it says, what spans record if they record content. */
+/** The requests to a model, its responses, and the content that spans record. */
 export type RedactPlace = 'request' | 'answer' | 'spans'
 
 const PLACES: readonly RedactPlace[] = ['request', 'answer', 'spans']
 
 /**
- * A secret never leaves in a request, model calls on the side included; the tools get what the model wrote, unmasked, so that
- * nothing that has started early is in vain. Files, and reasoning that its provider has signed, are left as they are.
+ * Secrets are never sent in a request, including side model calls. Tools get what the model wrote, unmasked, so early
+ * starts remain valid. Files, and reasoning that its provider has signed, are not changed.
  *
- * @throws {ConfigError} An option cannot work: what is no pattern, or one that matches an empty text or has a backreference.
+ * @throws {ConfigError} An option is invalid; for example a pattern matches an empty text or has a backreference.
  */
 export function redact(options: RedactOptions = {}): Middleware {
   checkOptions('redact', options, { patterns: '', replace: '', on: '', persist: '', window: '' })
   const { patterns = secretPatterns, replace = bracketed, on = PLACES, persist = false, window = 4_096 } = options
   checkCounts({ window })
   const unknown = on.find((place) => !PLACES.includes(place))
-  if (unknown !== undefined) throw new ConfigError('on', `must be of ${PLACES.join(', ')}, not ${unknown}`)
+  if (unknown !== undefined) throw new ConfigError('on', `may contain ${PLACES.join(', ')}, not ${unknown}`)
   const masker = maskerOf(patterns, replace)
   const masked = new MaskedMessages(masker)
   const isOn = (place: RedactPlace) => on.includes(place)
 
   return {
     name: 'redact',
-    // What adds to a request does so before it is masked; held text must not look like a model that has stopped.
+    // Additions to a request must be masked, too; and held-back text must not look like a silent model.
     order: { inside: ['agents-md', 'early-stop', 'tool-search'], outside: ['timeout'] },
     aroundSideCalls: true,
     ...(isOn('spans') && {

@@ -1,4 +1,4 @@
-/** Repeats a failed model call inside its step. */
+/** The middleware `retryModel()`: repeats a failed model call within its step. */
 
 import {
   AgentError,
@@ -14,29 +14,29 @@ import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions, checkNumbers } from './check-options.ts'
 
 export interface RetryModelOptions extends BackoffOptions {
-  /** Further tries after the first. Default 2. */
+  /** Retries after the first attempt. Default 2. */
   readonly maxRetries?: number
-  /** A provider that asks for a longer wait than this, in milliseconds, is not asked again. Default 60,000. */
+  /** If the provider requests a longer wait than this, in milliseconds, there is no retry. Default 60,000. */
   readonly maxRetryAfter?: number
-  /** Whether to repeat. Default: errors that are `retryable`. */
+  /** Whether to retry. Default: errors that are `retryable`. */
   readonly when?: (error: unknown, attempt: RetryAttempt) => boolean
 }
 
 export interface RetryAttempt {
-  /** How many tries have failed. */
+  /** How many attempts have failed. */
   readonly attempt: number
-  /** Whether there is no further try. */
+  /** Whether no retry is left. */
   readonly isLast: boolean
-  /** What had come of the response, if anything. */
+  /** The partial response, if there is one. */
   readonly partial?: AssistantMessage
 }
 
 /**
- * Asks the model again when a call fails in a way that may pass: connection errors, time-outs, truncated streams, HTTP 408,
- * 409, 429 and 5xx. Each repeat is a new attempt of the same step; a call that a failed attempt had started is joined by the next
- * attempt's equal call, never run again. The vendor client's own retries are switched off inside.
+ * Repeats a model call that failed with a temporary error: connection errors, timeouts, truncated streams, HTTP 408,
+ * 409, 429 and 5xx. Each retry is a new attempt of the same step. A call that a failed attempt had started is joined by
+ * the next attempt's equal call and never run again. The client's own retries are switched off.
  *
- * When all tries are used the run fails with `RetriesExhaustedError`; an error that is not repeated surfaces as itself.
+ * After the last attempt the run fails with `RetriesExhaustedError`; an error that is not retried is thrown unchanged.
  */
 export function retryModel(options: RetryModelOptions = {}): Middleware {
   checkOptions('retryModel', options, { maxRetries: 'maxAttempts', maxRetryAfter: '', when: 'retryOn', ...BACKOFF })
@@ -64,7 +64,7 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
           const waitMs = Math.ceil(Math.max(delay(attempt), retryAfter))
           yield { type: 'attempt-failed', error, next: 'retry', waitMs }
           await wait(waitMs, request.signal).catch((reason: unknown) => {
-            // Whoever aborted this call alone has its reason; ours is why the model call failed.
+            // An abort of this call only has its own reason; otherwise the model's error is the cause.
             throw reason instanceof AgentError ? reason : error
           })
         }

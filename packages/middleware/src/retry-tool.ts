@@ -1,4 +1,4 @@
-/** Repeats a failing execution of a tool. */
+/** The middleware `retryTool()`: repeats a failed execution of a tool. */
 
 import {
   AgentError,
@@ -18,38 +18,39 @@ import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 
 export interface RetryToolOptions extends BackoffOptions {
   /**
-   * Names of the tools to repeat. Default: calls whose effect is `read` or `idempotent`. A tool of effect `calls` must be named: a further
-   * try gets the same results of the calls that the try before it made under the same ids.
+   * Names of the tools to retry. Default: calls with the effect `read` or `idempotent`. A tool with the effect `calls`
+   * must be named: a further attempt gets the same results of calls that the previous attempt made with the same ids.
    */
   readonly tools?: readonly string[]
-  /** Further tries after the first. Default 2. */
+  /** Retries after the first attempt. Default 2. */
   readonly maxRetries?: number
   /**
-   * Whether to repeat. Default: always. It is not asked about what is never repeated. It is shown the call, so with this option each
-   * call waits for its whole input: none starts with only the members that its tool `needs`.
+   * Whether to retry. Default: always. Not called for errors that are never retried. It receives the call, so with this
+   * option each call waits for its whole input: none starts with only the members that its tool `needs`.
    */
   readonly when?: (error: unknown, at: ToolAttempt) => boolean
 }
 
 export interface ToolAttempt {
   readonly call: ToolCall
-  /** How many tries have failed. */
+  /** How many attempts have failed. */
   readonly attempt: number
-  /** Whether there is no further try. */
+  /** Whether no retry is left. */
   readonly isLast: boolean
 }
 
 const NAME = 'retry-tool'
 
 /**
- * Executes a tool again when it throws: the same call, with the same `idempotencyKey` and the next `attempt`. After the last
- * try the model reads the last error and the number of tries.
+ * Executes a tool again when it throws: the same call, with the same `idempotencyKey` and the next `attempt`. After the
+ * last attempt the model reads the last error and the number of attempts.
  *
- * Before each wait the call tells a `custom` event `retry-wait`: how many tries have failed, `attempt`, and how long it waits, `waitMs`.
+ * Before each wait there is a `custom` event `retry-wait` with the number of failed attempts (`attempt`) and the
+ * milliseconds of the wait (`waitMs`).
  *
- * Never repeated: what a try cannot mend (input that fails the schema, an unknown tool, an output that the model cannot read), what is
- * meant to stop (an abort, a cancel, a discard, an `AgentError`), what came back as a result, and calls that may act on
- * the world twice: their tool must be named.
+ * Never retried: errors that a retry cannot fix (input that fails the schema, an unknown tool, an output that the model
+ * cannot read), stops (an abort, a cancel, a discard, an `AgentError`), returned error results, and calls that could
+ * act on the world twice, unless their tool is named.
  */
 export function retryTool(options: RetryToolOptions = {}): Middleware {
   checkOptions('retryTool', options, { tools: '', maxRetries: 'maxAttempts', when: 'retryOn', ...BACKOFF })
@@ -82,7 +83,7 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
   }
 }
 
-/** What ends the run or the call, was wrong before the tool was entered, or is after it has done its work. */
+/** Errors that end the run or the call, that occurred before the tool was called, or after it has finished. */
 function isFinal(error: unknown): boolean {
   return (
     error instanceof AgentError ||
@@ -93,12 +94,13 @@ function isFinal(error: unknown): boolean {
   )
 }
 
-/** Whether making the call twice is making it once. */
+/** Whether calling twice has the same effect as calling once. */
 async function isSafe(call: ToolCall, run: Run): Promise<boolean> {
   const tool = run.setup.tools.find(({ name }) => name === call.name)
   if (!tool) return false
   try {
-    // A call that started with the members its tool needs has only these, so its input cannot be checked. Such a tool is `read`.
+    // A call that started with the members its tool needs has only these, so its input cannot be checked. Such a tool
+    // is `read`.
     const input = isJudgedByInput(tool) ? await checkedInput(tool, call) : undefined
     const { effect } = judgeCall(tool, input)
     return effect === 'read' || effect === 'idempotent'

@@ -1,11 +1,11 @@
-/** What a run-local value, or an answer, must be, as a Standard Schema: this package needs no schema library. */
+/** Builds a Standard Schema for run-local values and answers, so that this package needs no schema library. */
 
 import type { CellOptions } from '@meanwhile/core'
 
-/** Takes what `accepts` takes, as it is; `problem` says what is wrong with anything else. */
+/** Accepts the values that `accepts` accepts, unchanged; `problem` is the message for all others. */
 export function schemaOf<Value>(
   accepts: (value: unknown) => value is Value,
-  problem = 'is of another form',
+  problem = 'has an invalid form',
 ): CellOptions<Value>['schema'] {
   return {
     '~standard': {

@@ -35,7 +35,7 @@ async function used(
 test('the instructions list names and descriptions, and the tool gives the body unaltered (N41)', async () => {
   const { told, results, warnings } = await used(files, [[call('skill', { name: 'bake' })]])
   expect(told).toBe(
-    'Cook.\n\nThese skills tell how to do certain work. Before you do such work, read its skill with the tool skill.\n- boil: Boils: eggs.\n- bake: Bakes bread.',
+    'Cook.\n\nThese skills explain how to do certain tasks. Before you start such a task, read its skill with the tool skill.\n- boil: Boils: eggs.\n- bake: Bakes bread.',
   )
   expect(results).toEqual([body])
   expect(warnings).toEqual([])
@@ -51,7 +51,7 @@ test('for an unknown name it gives an error result with the list (N41)', async (
   )
   expect(tools?.map(({ name }) => name)).toEqual(['learn'])
   expect(results).toEqual([
-    'error: there is no skill fry; there are boil, bake',
+    'error: there is no skill fry; the skills are: boil, bake',
     'error: there is no skill __proto__; there are boil, bake',
   ])
 })
@@ -73,13 +73,13 @@ test('bad front matter is skipped with a warning event, and the others are there
   }
   const { told, warnings, events } = await used({ ...files, ...bad })
   expect(told?.split('\n').slice(-2)).toEqual(['- boil: Boils: eggs.', '- bake: Bakes bread.'])
-  expect(warnings?.map(({ code, source, message }) => [code, source, message.split(' was left out: ')])).toEqual(
+  expect(warnings?.map(({ code, source, message }) => [code, source, message.split(' was skipped: ')])).toEqual(
     [
       ['c/SKILL.md', 'it does not begin with a line of three dashes'],
-      ['d/SKILL.md', 'its name is missing, or is not of [A-Za-z0-9_-]{1,64}'],
+      ['d/SKILL.md', 'its name is missing, or does not match [A-Za-z0-9_-]{1,64}'],
       ['e/SKILL.md', 'its description is missing'],
-      ['f/SKILL.md', 'its context is spoon, and only fork is known'],
-      ['g/SKILL.md', 'it is no UTF-8 text'],
+      ['f/SKILL.md', 'its context is spoon, but only fork is supported'],
+      ['g/SKILL.md', 'it is not UTF-8 text'],
       ['h/SKILL.md', 'its description has more than 1024 characters'],
       ['i/SKILL.md', 'skills/i/SKILL.md: is a folder'],
     ].map(([path, problem]) => ['skill-skipped', 'skills', [`skills/${path}`, problem]]),
@@ -106,9 +106,9 @@ test('of two skills of one name the first folder wins, then the first by name, e
   )
   expect(results).toEqual(['Mine.'])
   expect(warnings?.map(({ message }) => message)).toEqual([
-    'skills/y/SKILL.md was left out: a skill of the name bake is in mine/x/SKILL.md',
-    'skills/z/SKILL.md was left out: a skill of the name bake is in mine/x/SKILL.md',
-    'none was left out: none: there is no such folder',
+    'skills/y/SKILL.md was skipped: a skill with the name bake is in mine/x/SKILL.md',
+    'skills/z/SKILL.md was skipped: a skill with the name bake is in mine/x/SKILL.md',
+    'none was skipped: none: does not exist',
   ])
 })
 
@@ -133,7 +133,7 @@ test('context: fork runs the skill as a nested agent and gives its answer (N43)'
     tools: [],
     messages: [{ role: 'user', content: 'The soup.' }],
   })
-  expect(model.requests[3]?.messages).toMatchObject([{ content: 'Do what your instructions say.' }])
+  expect(model.requests[3]?.messages).toMatchObject([{ content: 'Do what your instructions describe.' }])
   const paths = events.flatMap(({ type, path }) => (type === 'run-start' && path ? [path] : []))
   expect(paths[0]).toEqual([{ agent: 'taste', callId: 'c1' }])
 })

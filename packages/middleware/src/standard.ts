@@ -1,4 +1,4 @@
-/** The middleware that is right for most agents, in an order that works. */
+/** `standard()`: the middleware that most agents need, in a working order. */
 
 import { checkOptions, type Middleware, type OptionNames } from '@meanwhile/core'
 import { type AgentsMdOptions, agentsMd } from './agents-md.ts'
@@ -18,28 +18,28 @@ import { type SummarizeOptions, summarize } from './summarize.ts'
 import { type TimeoutOptions, timeout } from './timeout.ts'
 import { type ToolSearchOptions, toolSearch } from './tool-search.ts'
 
-/** The options of each; `false` leaves one out. */
+/** The options of each middleware; `false` omits it. */
 export interface StandardOptions {
   readonly patchToolCalls?: PatchToolCallsOptions | false
   readonly earlyStop?: EarlyStopOptions | false
   readonly answerGuard?: AnswerGuardOptions | false
   readonly clearToolResults?: ClearToolResultsOptions | false
-  /** Only if it is given: it makes model calls of its own. `{}` is enough. */
+  /** Only if given, because it makes its own model calls. `{}` is enough. */
   readonly summarize?: SummarizeOptions
-  /** These only if they are given: each shows the model something of its own. */
+  /** Only if given, because each adds something that the model reads. */
   readonly agentsMd?: AgentsMdOptions
   readonly skills?: SkillsOptions
   readonly planTasks?: PlanTasksOptions
   readonly toolSearch?: ToolSearchOptions
-  /** Only if it is given: there is no limit by default. */
+  /** Only if given: there is no limit by default. */
   readonly callLimits?: CallLimitsOptions
-  /** Only if it is given: it needs models. */
+  /** Only if given, because it requires models. */
   readonly fallbackModel?: FallbackModelOptions
   readonly retryModel?: RetryModelOptions | false
-  /** Only if it is given: it needs to know what to ask about. */
+  /** Only if given, because it requires the tools that need approval. */
   readonly approve?: ApproveOptions
   readonly retryTool?: RetryToolOptions | false
-  /** Only if it is given. `{}` is enough. */
+  /** Only if given. `{}` is enough. */
   readonly redact?: RedactOptions
   readonly timeout?: TimeoutOptions | false
 }
@@ -64,31 +64,31 @@ const NAMES: OptionNames<StandardOptions> = {
 }
 
 /**
- * A list for `createAgent({ middleware })`, outermost first, that passes its check of the order. What you add goes where it
- * belongs: `[...standard(), eagerTools()]`.
+ * Returns a list for `createAgent({ middleware })`, outermost first, that passes its check of the order. Add your own
+ * where it belongs: `[...standard(), eagerTools()]`.
  */
 export function standard(options: StandardOptions = {}): Middleware[] {
   checkOptions('standard', options, NAMES)
   return [
-    // The history: sound first, then short.
+    // The history: first valid, then short.
     ...unless(options.patchToolCalls, patchToolCalls),
     ...unless(options.clearToolResults, clearToolResults),
     ...(options.summarize ? [summarize(options.summarize)] : []),
-    // What the model is shown besides, behind what shortens the history.
+    // Additional content for the model, after the middleware that shortens the history.
     ...(options.agentsMd ? [agentsMd(options.agentsMd)] : []),
     ...(options.skills ? [skills(options.skills)] : []),
     ...(options.planTasks ? [planTasks(options.planTasks)] : []),
     ...(options.toolSearch ? [toolSearch(options.toolSearch)] : []),
-    // How a run ends. The guard sees every answer, the last one included.
+    // How a run ends. The guard sees every answer, including the last one.
     ...unless(options.earlyStop, earlyStop),
     ...unless(options.answerGuard, answerGuard),
-    // Calls, from the outside in: all of them, each model, each try, its time.
+    // Calls, from the outside in: all of them, each model, each attempt, its time.
     ...(options.callLimits ? [callLimits(options.callLimits)] : []),
     ...(options.fallbackModel ? [fallbackModel(options.fallbackModel)] : []),
     ...unless(options.retryModel, retryModel),
     ...(options.approve ? [approve(options.approve)] : []),
     ...unless(options.retryTool, retryTool),
-    // Behind all that adds to a request.
+    // After everything that adds to a request.
     ...(options.redact ? [redact(options.redact)] : []),
     ...unless(options.timeout, timeout),
   ]

@@ -1,4 +1,4 @@
-/** Limits the time of a run, of each model call and of each tool call. */
+/** The middleware `timeout()`: limits the time of a run, of each model call and of each tool call. */
 
 import {
   checkOptions,
@@ -17,33 +17,36 @@ import { checkTimes } from './check-options.ts'
 import { IdleClock } from './idle-clock.ts'
 import { schemaOf } from './schema-of.ts'
 
-/** Milliseconds; `Infinity` is no limit. */
+/** All in milliseconds; `Infinity` for no limit. */
 export interface TimeoutOptions {
-  /** The whole run, from its first step, without the time in which it is interrupted. Default none. */
+  /** The whole run, from its first step, without the time in which it is interrupted. Default: none. */
   readonly run?: number
   /** A model call, from its request. Default 300,000. */
   readonly model?: number
   /** The silence between two model events. Default 60,000. */
   readonly idle?: number
-  /** A tool call, its wait for a slot included. The work of a `background` tool is limited by its own `timeout` only. Default none. */
+  /**
+   * A tool call, including its wait for a slot. The work of a `background` tool is limited only by its own `timeout`.
+   * Default: none.
+   */
   readonly tool?: number
 }
 
 /**
- * A model call over its limit is aborted and fails with a retryable `TimeoutError`; a tool call is aborted and gets an error result;
- * the run ends with a `TimeoutError`. A limit holds for what stands inside this middleware: inside `retryModel` or `retryTool`
- * each try, outside of them all tries with their waits.
+ * A model call that exceeds its limit is aborted and fails with a retryable `TimeoutError`; a tool call is aborted and
+ * gets an error result; a run ends with a `TimeoutError`. A limit applies to what is inside this middleware: inside
+ * `retryModel` or `retryTool` to each attempt, outside of them to all attempts with their waits.
  *
- * Silence is what lies between two model events of one attempt: empty deltas do not end it, and the time in which nobody asks for
- * the next event is not counted. Until the first event only `model` counts: a model may think in silence.
+ * Silence is the time between two model events of one attempt. Empty deltas do not end it, and time in which nobody
+ * reads the next event does not count. Before the first event only `model` applies, because a model may think silently.
  */
 export function timeout(options: TimeoutOptions = {}): Middleware {
   checkOptions('timeout', options, { run: '', model: '', idle: '', tool: '' })
   const { run, model = 300_000, idle = 60_000, tool } = options
   checkTimes({ run, model, idle, tool })
-  /** Milliseconds at work: while the run waits for an answer its clock stands still. */
+  /** Milliseconds that the run was active; the clock stops while it waits for an answer. */
   const used = runLocal({ key: 'timeout', schema: schemaOf(isTime), initial: 0 })
-  // What is not limited is not wrapped: an event that passes through a wrap for nothing costs time.
+  // What has no limit is not wrapped, because passing each event through a wrap costs time.
   return {
     name: 'timeout',
     ignoresInput: true,
@@ -55,7 +58,7 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
         const note = () => {
           cell.value = before + performance.now() - begin
         }
-        // What a checkpoint has of it is at most a step old, whatever ends the process.
+        // Saved at each step, so a checkpoint is at most one step behind, however the process ends.
         const steps = map(next(setup), (event) => {
           if (event.type === 'step-start') note()
           return event
@@ -85,15 +88,15 @@ function isLimit(ms: number | undefined): ms is number {
   return ms !== undefined && ms !== Number.POSITIVE_INFINITY
 }
 
-/** Until its function is entered a call has waited: for a slot, or in a wrap inside this one. */
+/** A call whose function has not been called is waiting: for a slot, or in a wrap inside this one. */
 function mayHaveStarted({ id }: ToolCall, run: Run): boolean {
   const status = run.toolStatus(id)
   return !status || status.startedAt !== undefined || status.startedBefore === true
 }
 
 /**
- * A model that heeds the signal of its request ends when its time is over. A wrap inside that goes on all the same is left a turn later, so
- * that what the model makes of its abort comes first.
+ * A model that reacts to its signal ends at the limit. A wrap inside that continues is left one turn later, so that the
+ * model's own reaction to the abort comes first.
  */
 async function* limitedModel(
   request: ModelRequest,
@@ -126,7 +129,7 @@ async function* limitedModel(
   }
 }
 
-/** The same flow, which ends with an error when its time is over. */
+/** Returns the same flow, which ends with an error when its time is over. */
 async function* limited<Event, Result>(flow: Flow<Event, Result>, ms: number, late: () => Error): Flow<Event, Result> {
   const inner = failing(flow)
   const timer = setTimeout(() => inner.fail(late()), ms)
@@ -141,7 +144,7 @@ async function* limited<Event, Result>(flow: Flow<Event, Result>, ms: number, la
   }
 }
 
-/** The next steps of a flow, until it is to fail. What is left behind then is closed by the onion. */
+/** The next events of a flow, until it is made to fail. Core closes the abandoned flow. */
 function failing<Event, Result>(flow: Flow<Event, Result>) {
   let failure: Error | undefined
   let reject = (_: Error): void => undefined

@@ -154,7 +154,7 @@ test('a reminder in front of the history lists the hidden names, once (N48)', as
   const reminders = messages.filter((message) => message.role === 'user' && message.origin === 'tool-search')
   expect(reminders).toEqual([messages[0]])
   expect(messages[0]?.content).toBe(
-    'There are further tools, which are not shown. Find them with tool_search before you call them: read_mail, send_mail, mail, weather, add.',
+    'There are more tools, which are not shown. Find them with tool_search before you call them: read_mail, send_mail, mail, weather, add.',
   )
   expect((await searched([], { tools: [] })).messages).toHaveLength(2)
 })

@@ -1,4 +1,4 @@
-/** Hides tools until the model has searched for them: what it is not shown costs nothing. */
+/** The middleware `toolSearch()`: hides tools until the model has searched for them, so that they cost no tokens. */
 
 import {
   ConfigError,
@@ -17,23 +17,23 @@ import { isRecord } from './is-record.ts'
 import { schemaOf } from './schema-of.ts'
 
 export interface ToolSearchOptions {
-  /** The tools that are hidden until found. They are the agent's by this alone. */
+  /** The tools that are hidden until found. Do not add them to the agent as well. */
   readonly tools: readonly Tool[]
-  /** Default `tool_search`. */
+  /** The name of the search tool. Default `tool_search`. */
   readonly toolName?: string
-  /** How many tools a search finds at the most; what is selected by name is not limited. Default 5. */
+  /** How many tools a search returns at most; a selection by name has no limit. Default 5. */
   readonly maxResults?: number
 }
 
 const NAME = 'tool-search'
 
 /**
- * The model is shown a tool to search with, and a reminder (origin `tool-search`, in front of the history) of the names there are. What it
- * has found it may call from the next step on, for the whole run, and is shown behind the other tools. A call of a tool that it was
- * not shown is an error result that says how to find it, and is not run.
+ * The model gets a search tool and a reminder with the names of hidden tools (origin `tool-search`, at the beginning of
+ * the history). Tools it has found can be called from the next step on, for the whole run, and are listed after the
+ * other tools. A call of a tool that is still hidden is not run and gets an error result that explains how to find it.
  *
- * A query of plain words ranks tools by how many are in the name, then in the description, then by name; `+word` must be in one of them;
- * `select:a,b` names tools.
+ * A query of plain words ranks tools by the number of words in the name, then in the description, then by name. `+word`
+ * requires a word, and `select:a,b` selects tools by name.
  */
 export function toolSearch(options: ToolSearchOptions): Middleware {
   checkOptions('toolSearch', options, { tools: '', toolName: 'name', maxResults: '' })
@@ -45,7 +45,7 @@ export function toolSearch(options: ToolSearchOptions): Middleware {
   const found = runLocal({ key: NAME, schema: schemaOf(isNames), initial: [] })
   const search = searchTool([...hidden.values()], toolName, maxResults)
 
-  /** Of the results, not of the calls: one that was made early and then discarded the model has not seen. */
+  /** From the results, not from the calls: the model has not seen a call that was started early and discarded. */
   function remember(messages: readonly Message[], run: Run): void {
     const last = run.step === 1 ? 0 : messages.findLastIndex(({ role }) => role === 'assistant')
     const results = messages.slice(last).filter((message) => message.role === 'tool' && message.name === toolName)
@@ -65,7 +65,7 @@ export function toolSearch(options: ToolSearchOptions): Middleware {
       const known = new Set(found(run).value)
       const names = [...hidden.keys()].filter((name) => !known.has(name))
       if (names.length === 0 || messages.some(isReminder)) return
-      const content = `There are further tools, which are not shown. Find them with ${toolName} before you call them: ${names.join(', ')}.`
+      const content = `There are more tools, which are not shown. Find them with ${toolName} before you call them: ${names.join(', ')}.`
       return { ...state, messages: [{ role: 'user', content, origin: NAME }, ...messages] }
     },
     wrapModel(request, next, run) {
@@ -102,8 +102,9 @@ function searchTool(tools: readonly Tool[], name: string, maxResults: number): T
   const described = (found: string) => tools.find((one) => one.name === found)?.description ?? ''
   return tool({
     name,
-    description: `Finds further tools; what it finds can be called in the next step. The query is words to look for in names and descriptions (+word: it must be there), or select:name,name for tools whose names you know.`,
-    input: inputSchema({ query: text('Words, or select: and names.', { minLength: 1 }) }),
+    description:
+      'Finds more tools; tools it finds can be called in the next step. The query is words to search in names and descriptions (+word: the word is required), or select:name,name for tools whose names you know.',
+    input: inputSchema({ query: text('Words, or select: followed by names.', { minLength: 1 }) }),
     effect: 'read',
     execute: ({ query }): Found => ({
       found: query.startsWith(SELECT) ? selected(tools, query) : ranked(tools, query).slice(0, maxResults),

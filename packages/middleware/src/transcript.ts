@@ -1,8 +1,11 @@
-/** A history as a text, for a model that is to say something about it rather than go on with it. */
+/** Converts a history to text, for a model that reports on it instead of continuing it. */
 
 import type { ContentPart, Message } from '@meanwhile/core'
 
-/** A paragraph per thing that was said or done, named after who did it. Reasoning is left out; a file is its kind and name. */
+/**
+ * One paragraph per text, call and result, each beginning with its source. Reasoning is omitted; a file is shown by
+ * name or type.
+ */
 export function transcript(messages: readonly Message[]): string {
   return messages.flatMap(paragraphs).join('\n\n')
 }

@@ -1,4 +1,4 @@
-/** A root with every kind of trap in it, and beside it a tree that nobody may touch. */
+/** Creates a root with every kind of trap in it, and next to it a tree that must not be touched. */
 
 import {
   link,
@@ -16,15 +16,18 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** In every file outside. */
+/** The content of every file outside. */
 export const SECRET = 'swordfish'
 
 export interface HostileTree {
   readonly root: string
   readonly outside: string
-  /** What the file system knows of all outside: each name with its kind, size, inode, links, and when it was changed and read. */
+  /**
+   * What the file system reports about everything outside: each name with its kind, size, inode, links, and times of
+   * change and access.
+   */
   state(): Promise<readonly string[]>
-  /** The names and contents of all outside. */
+  /** The names and contents of everything outside. */
   contents(): Promise<readonly string[]>
   remove(): Promise<void>
 }
@@ -101,7 +104,7 @@ async function treeIn(path: string): Promise<HostileTree> {
     return known
   }
   await contents()
-  // Long ago, so that a file system that notes reading notes the next.
+  // A time long ago, so that a file system that records access times records the next access.
   for (const path of await paths()) await utimes(join(base, path), 1_000_000, 2_000_000)
   return { root, outside, state, contents, remove: () => rm(base, { recursive: true, force: true }) }
 }

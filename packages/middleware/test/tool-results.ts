@@ -1,4 +1,4 @@
-/** What a model that makes these calls reads of them. */
+/** Runs an agent whose model makes the given calls, and collects what it reads. */
 
 import {
   type AgentEvent,
@@ -13,7 +13,7 @@ import { type Collected, collect, respond, type ScriptStep, say, scriptedModel }
 
 export interface ToolResults extends Collected<AgentEvent, AgentResult> {
   readonly messages: readonly ToolMessage[]
-  /** The text of each message, in order; that of an error result with `error: ` before it. */
+  /** The text of each message, in order; error results begin with `error: `. */
   readonly texts: readonly string[]
 }
 

@@ -37,14 +37,14 @@ const NOT_RUN = [
   '\\S+ is busy with \\d+ calls?, as many as it allows at once',
   "\\S+ needs a resource that call \\S+ uses, and that call waits for one that this call's maker uses",
   '\\S+ was not found yet\\. Find it with \\S+ first, and call it in a later step',
-  'it could not be asked whether \\S+ may run',
-  'the answer to whether \\S+ may run is no approval',
+  'the request for approval of \\S+ failed',
+  'the answer to the request for approval of \\S+ is invalid',
   'the limit of (model calls|tool calls|calls of \\S+|tokens) is reached \\(\\d+\\)',
 ].join('|')
 
 /** Our own sentences, and no beginnings of them: the text of a tool may begin with the same words. Only a reason may follow. */
 const SENTENCES: readonly (readonly [sentence: RegExp, shown: string])[] = [
-  [/^Not run: it was denied: /, 'This call was denied.'],
+  [/^Not run: the call was denied: /, 'This call was denied.'],
   [new RegExp(`^Not run: (${NOT_RUN})\\.$`), 'This call was not run.'],
   [/^The user (stopped this|wrote another message|wrote a message instead of answering)\.$/, 'This call was stopped.'],
   [

@@ -90,7 +90,7 @@ test('calls whose results nobody answered get an answer; what failed or broke is
 })
 
 test.each([
-  ['{}', 'a.json: this is no recording: its format is not'],
+  ['{}', 'a.json: this is not a recording: its format is not'],
   ['{"format":"meanwhile recording","version":1,"exchanges":[]}', 'a.json: no response in it calls a tool'],
 ])('a file with nothing to play is refused: %j', async (text, message) => {
   await expect(replayScenarios(text, FACTS, 'a.json')).rejects.toThrow(message)

@@ -24,7 +24,7 @@ test('an event that does not come after the one before it is named, with all the
   expect(() => assertInOrder(events, ['tool-end', { type: 'text-delta', delta: /me/ }])).toThrow(
     expect.objectContaining({
       name: 'EventOrderError',
-      message: `no {"type":"text-delta","delta":"/me/"} after tool-end (event 3); there were these events:${all}`,
+      message: `no {"type":"text-delta","delta":"/me/"} after tool-end (event 3); the events were:${all}`,
     }),
   )
   expect(() => assertInOrder([], ['run-start'])).toThrow('no run-start; there were no events')

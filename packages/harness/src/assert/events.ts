@@ -1,17 +1,21 @@
-/** Which event came before which, whatever else came. */
+/** Assertions about the order of events. */
 
 import { differences, shown } from '../difference.ts'
 import { HarnessError } from '../errors.ts'
 
-/** An event: by its `type`, by some of its members (a RegExp is looked for in a text), or by a function. */
+/** Matches an event: by its `type`, by some of its members (a RegExp is searched in a text), or by a function. */
 export type EventPattern<Event> = string | { readonly [member: string]: unknown } | ((event: Event) => boolean)
 
-/** Events did not come, or not in the order that was expected. */
+/** Events are missing, or not in the expected order. */
 export class EventOrderError extends HarnessError {
   override readonly name = 'EventOrderError'
 }
 
-/** The patterns match one event after another; events in between do not matter. */
+/**
+ * Asserts that the patterns match one event after another; other events may come in between.
+ *
+ * @throws {EventOrderError} They do not.
+ */
 export function assertInOrder<Event>(events: readonly Event[], patterns: readonly EventPattern<Event>[]): void {
   let after = -1
   for (const [i, pattern] of patterns.entries()) {
@@ -25,7 +29,11 @@ export function assertInOrder<Event>(events: readonly Event[], patterns: readonl
   }
 }
 
-/** Both come, and the first that matches `first` comes before any that matches `then`. */
+/**
+ * Asserts that both occur, and that the first event matching `first` comes before the first one matching `then`.
+ *
+ * @throws {EventOrderError} They do not.
+ */
 export function assertBefore<Event>(
   events: readonly Event[],
   first: EventPattern<Event>,
@@ -36,7 +44,11 @@ export function assertBefore<Event>(
   if (a >= b) throw failed(`${named(first)} (event ${a}) did not come before ${named(then)} (event ${b})`, events)
 }
 
-/** What matches comes at least once, and never before the first `from` or after the first `to`. */
+/**
+ * Asserts that `what` occurs, and only after the first `from` and before the first `to`.
+ *
+ * @throws {EventOrderError} It does not.
+ */
 export function assertBetween<Event>(
   events: readonly Event[],
   what: EventPattern<Event>,
@@ -71,7 +83,7 @@ function named<Event>(pattern: EventPattern<Event>): string {
 
 function failed(reason: string, events: readonly unknown[]): EventOrderError {
   const list = events.map((event, i) => `\n  ${i}: ${typeOf(event)}`).join('')
-  return new EventOrderError(`${reason}; there were ${events.length === 0 ? 'no events' : `these events:${list}`}`)
+  return new EventOrderError(`${reason}; ${events.length === 0 ? 'there were no events' : `the events were:${list}`}`)
 }
 
 function typeOf(event: unknown): string {

@@ -90,7 +90,7 @@ test('executions are the same in any order; what is too many and what is missing
   const other = execution({ input: { city: 'Bern' }, key: 'l' })
   assertSameExecutions([execution({}), other], [other, execution({ start: 9 })])
   expect(() => assertSameExecutions([execution({}), execution({})], [execution({}), other])).toThrow(
-    'the executions are not the same:\n  weather({"city":"Zürich"}): 1 too many\n  weather({"city":"Bern"}): 1 missing',
+    'the executions differ:\n  weather({"city":"Zürich"}): 1 too many\n  weather({"city":"Bern"}): 1 missing',
   )
 })
 

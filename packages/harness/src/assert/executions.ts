@@ -1,39 +1,42 @@
-/** How often tools ran, with what, and when. */
+/** Records how often tools ran, with which input, and when; with assertions about it. */
 
 import type { Progress, Tool, ToolContext } from '@meanwhile/core'
 import { clock } from '../clock.ts'
 import { shown } from '../difference.ts'
 import { HarnessError } from '../errors.ts'
 
-/** One execution of a tool. Times are those of the clock it is watched on. */
+/** One execution of a tool. Times are read from the clock given to {@link watchTools}. */
 export interface Execution {
   readonly tool: string
   readonly callId: string
-  /** The same for all executions of one logical call. */
+  /** The idempotency key: the same for all executions of one logical call. */
   readonly key: string
   readonly input: unknown
   readonly start: number
   /** Absent while it runs. */
   end?: number
-  /** What it threw; absent if it did not. */
+  /** The error it threw; absent if it threw none. */
   error?: unknown
-  /** Its own signal was aborted while it ran. */
+  /** Whether its signal was aborted while it ran. */
   aborted: boolean
 }
 
 export interface WatchedTools {
-  /** The same tools; what they do is noted. */
+  /** The same tools, with their executions recorded. */
   readonly tools: readonly Tool[]
   /** In the order in which they started. */
   readonly executions: readonly Execution[]
 }
 
-/** Tools ran another number of times than they should have. */
+/** Tools did not run as often as expected. */
 export class ExecutionsError extends HarnessError {
   override readonly name = 'ExecutionsError'
 }
 
-/** Notes every execution of these tools. `now`: default the harness's clock; give a virtual clock's to have its time. */
+/**
+ * Records every execution of these tools. `now`: the clock; default the harness's clock. Pass a virtual clock's `now`
+ * to use its time.
+ */
 export function watchTools(
   tools: readonly Tool[],
   { now = clock }: { readonly now?: () => number } = {},
@@ -42,7 +45,7 @@ export function watchTools(
   return { tools: tools.map(watched), executions }
 
   function watched(tool: Tool): Tool {
-    // One that its caller executes is not executed here.
+    // A tool without `execute` is executed by its caller, not here.
     const inner = tool.execute?.bind(tool)
     return inner ? { ...tool, execute } : tool
 
@@ -70,7 +73,11 @@ export function watchTools(
   }
 }
 
-/** No logical call ran more than once. */
+/**
+ * Asserts that no logical call ran more than once.
+ *
+ * @throws {ExecutionsError} One did.
+ */
 export function assertRanOnce(executions: readonly Execution[]): void {
   for (const { key, tool, input } of executions) {
     const runs = executions.filter((execution) => execution.key === key)
@@ -80,7 +87,11 @@ export function assertRanOnce(executions: readonly Execution[]): void {
   }
 }
 
-/** The same tools ran with the same inputs, as often, in any order. */
+/**
+ * Asserts that the same tools ran with the same inputs and equally often, in any order.
+ *
+ * @throws {ExecutionsError} They did not.
+ */
 export function assertSameExecutions(actual: readonly Execution[], expected: readonly Execution[]): void {
   const counts = new Map<string, number>()
   const count = (execution: Execution, by: number): void => {
@@ -92,7 +103,7 @@ export function assertSameExecutions(actual: readonly Execution[], expected: rea
   const wrong = [...counts].filter(([, more]) => more !== 0)
   if (wrong.length === 0) return
   const lines = wrong.map(([what, more]) => `\n  ${what}: ${Math.abs(more)} ${more > 0 ? 'too many' : 'missing'}`)
-  throw new ExecutionsError(`the executions are not the same:${lines.join('')}`)
+  throw new ExecutionsError(`the executions differ:${lines.join('')}`)
 }
 
 type Ended = (outcome: { readonly error?: unknown }) => void

@@ -19,7 +19,7 @@ test('a timer and listeners that stay are named', async () => {
   for (let i = 0; i < 2; i++) aborter.signal.addEventListener('abort', () => {})
   await expect(leaks.assertNone()).rejects.toMatchObject({
     name: 'LeakError',
-    message: 'something stayed behind: 1 Timeout, 2 listeners on signal 2',
+    message: 'left behind: 1 Timeout, 2 listeners on signal 2',
     leaks: ['1 Timeout', '2 listeners on signal 2'],
   })
 })

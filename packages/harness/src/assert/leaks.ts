@@ -1,4 +1,4 @@
-/** Whether a run leaves anything behind. */
+/** Detects timers, handles, listeners and rejections that a run leaves behind. */
 
 import { getEventListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
@@ -6,33 +6,34 @@ import { checkOptions } from '@meanwhile/core'
 import { HarnessError } from '../errors.ts'
 
 export interface LeakOptions {
-  /** Signals of the caller's: their listeners are counted. */
+  /** Signals whose listeners are counted. */
   readonly signals?: readonly AbortSignal[]
-  /** Kinds of resources that may stay, as Node names them: `TCPSocketWrap` for connections that are kept alive. */
+  /** Kinds of resources that may remain, by Node's names: `TCPSocketWrap` for connections that are kept alive. */
   readonly ignore?: readonly string[]
 }
 
 export interface LeakWatch {
   /**
-   * Rejects with a {@link LeakError} if after some turns of the event loop there is more than when the watch began: timers, sockets
-   * and other handles that keep the process alive, listeners on the signals; or if a rejection was not handled. Ends the watch.
+   * Ends the watch. Rejects with a {@link LeakError} if after some turns of the event loop more exists than at the
+   * start of the watch: timers, sockets and other handles that keep the process alive, or listeners on the signals; or
+   * if a rejection was not handled.
    */
   assertNone(): Promise<void>
 }
 
-/** Something stayed behind. */
+/** Something was left behind. */
 export class LeakError extends HarnessError {
   override readonly name = 'LeakError'
-  /** Such as `1 Timeout`, `2 listeners on signal 1`, `1 unhandled rejection: no`. */
+  /** For example `1 Timeout`, `2 listeners on signal 1`, `1 unhandled rejection: no`. */
   readonly leaks: readonly string[]
 
   constructor(leaks: readonly string[]) {
-    super(`something stayed behind: ${leaks.join(', ')}`)
+    super(`left behind: ${leaks.join(', ')}`)
     this.leaks = leaks
   }
 }
 
-/** Begins to watch. It is for real timers: fake ones keep no process alive. */
+/** Starts watching. Works with real timers only, because fake ones do not keep a process alive. */
 export function watchLeaks(options: LeakOptions = {}): LeakWatch {
   checkOptions('watchLeaks', options, { signals: '', ignore: '' })
   const { signals = [], ignore = [] } = options
@@ -71,5 +72,5 @@ export function watchLeaks(options: LeakOptions = {}): LeakWatch {
 
 const TURNS = 50
 
-/** What the watch itself waits with. */
+/** Used by the watch itself. */
 const OURS = ['Immediate']

@@ -1,20 +1,16 @@
-/** A whole span tree, as text. */
+/** Compares a whole span tree with an expected outline. */
 
 import { diffArrays } from 'diff'
 import { type SpanLike, type SpanTreeOptions, spanOutline } from '../span-tree.ts'
 import { SpanError } from './spans.ts'
 
 /**
- * The spans are this tree: an outline with one span a line, two spaces a level, children in the order in which they started, and
- * the attributes asked for behind the name, as `spanOutline` writes them. Empty lines round it and an indent before all of it do
- * not matter. Throws a {@link SpanError} that shows both, line by line.
+ * Asserts that the spans form this tree: an outline with one span per line, two spaces per level, children in the order
+ * in which they started, and the selected attributes after the name, as `spanOutline` writes them. Empty lines around
+ * it and a common indent are ignored.
  *
- * @example
- * assertSpanTree(spans, `
- *   invoke_agent trip_planner
- *     chat mock-1
- *     execute_tool get_weather
- * `)
+ * @throws {SpanError} They differ; the message shows both line by line.
+ * @example assertSpanTree(spans, ` invoke_agent trip_planner chat mock-1 execute_tool get_weather `)
  */
 export function assertSpanTree(spans: readonly SpanLike[], expected: string, options: SpanTreeOptions = {}): void {
   const wanted = outdented(expected)
@@ -25,7 +21,7 @@ export function assertSpanTree(spans: readonly SpanLike[], expected: string, opt
     const mark = added ? '+' : removed ? '-' : ' '
     return value.map((line) => `${mark} ${line}`)
   })
-  throw new SpanError(`the spans are another tree (- expected, + there is):\n${lines.join('\n')}`)
+  throw new SpanError(`the span tree differs (- expected, + actual):\n${lines.join('\n')}`)
 }
 
 function outdented(text: string): string[] {

@@ -1,8 +1,8 @@
-/** How often spans are ended. */
+/** Counts how often spans are ended. */
 
 import { SpanError } from './spans.ts'
 
-/** What is watched of a span while it is open. */
+/** The members of an open span that are used. */
 interface OpenSpan {
   readonly name?: string
   end(...time: readonly unknown[]): void
@@ -14,11 +14,11 @@ export interface SpanWatch {
   onEnd(): void
   forceFlush(): Promise<void>
   shutdown(): Promise<void>
-  /** Throws a {@link SpanError} that names the spans which were not ended, or more than once. */
+  /** @throws {SpanError} Some spans were not ended, or more than once; the error names them. */
   assertEndedOnce(): void
 }
 
-/** Counts how often each span is ended: exporters show neither those that never are nor a second time. */
+/** Counts how often each span is ended. Exporters show neither a span that is never ended nor a second end. */
 export function watchSpans(): SpanWatch {
   const ends = new Map<OpenSpan, number>()
   return {
@@ -37,7 +37,7 @@ export function watchSpans(): SpanWatch {
       const wrong = [...ends].filter(([, times]) => times !== 1)
       if (wrong.length === 0) return
       const list = wrong.map(([{ name }, times]) => `${name ?? 'a span'} ${times === 0 ? 'never' : `${times} times`}`)
-      throw new SpanError(`of ${ends.size} spans these were not ended once: ${list.join(', ')}`)
+      throw new SpanError(`these of ${ends.size} spans were not ended exactly once: ${list.join(', ')}`)
     },
   }
 }

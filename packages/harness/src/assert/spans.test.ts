@@ -26,12 +26,12 @@ function setup() {
 
 test('a span is found by its name; where there is none, or more than one, the error says what there is', () => {
   const { exporter, span, finished } = setup()
-  expect(() => finished('chat')).toThrow('no span is named chat; there are: none')
+  expect(() => finished('chat')).toThrow('there is no span named chat; the spans are: none')
   span('chat', 1).end()
   expect(finished('chat')).toBe(exporter.getFinishedSpans()[0])
   span('chat', 2).end()
-  expect(() => finished('tool')).toThrow('no span is named tool; there are: chat, chat')
-  expect(() => finished('chat')).toThrow('2 spans are named chat; there are: chat, chat')
+  expect(() => finished('tool')).toThrow('there is no span named tool; the spans are: chat, chat')
+  expect(() => finished('chat')).toThrow('there are 2 spans named chat; the spans are: chat, chat')
 })
 
 test('a whole tree is compared with its outline; the error shows both, line by line', () => {
@@ -57,7 +57,7 @@ test('a whole tree is compared with its outline; the error shows both, line by l
     expect.objectContaining({
       name: 'SpanError',
       message: [
-        'the spans are another tree (- expected, + there is):',
+        'the span tree differs (- expected, + actual):',
         '  run',
         '-   plan',
         '    chat',
@@ -86,7 +86,7 @@ test('spans that are never ended, or twice, are named', () => {
   expect(() => watch.assertEndedOnce()).toThrow(
     expect.objectContaining({
       name: 'SpanError',
-      message: 'of 3 spans these were not ended once: open never, twice 2 times',
+      message: 'of 3 spans were not ended exactly once: open never, twice 2 times',
     }),
   )
 })
@@ -111,7 +111,7 @@ test.for(['name', 'attribute', 'status', 'event', 'event name'] as const)(
     if (place === 'event name') chat.addEvent(text)
     chat.end()
     assertNoContent(exporter.getFinishedSpans(), ['another'])
-    expect(() => assertNoContent(exporter.getFinishedSpans(), [text])).toThrow('holds the text "the \\"secret\\""')
+    expect(() => assertNoContent(exporter.getFinishedSpans(), [text])).toThrow('contains the text "the \\"secret\\""')
   },
 )
 
@@ -122,8 +122,8 @@ test('spans as they were received are searched, too', () => {
   const event = { name: 'e', time: 1n, attributes: { a: 'x secret' } }
   const link = { traceId: 't', spanId: 's', attributes: { a: ['secret'] } }
   assertNoContent(received({ events: [event], links: [link] }), ['another'])
-  expect(() => assertNoContent(received({ events: [event] }), ['secret'])).toThrow('holds the text "secret"')
-  expect(() => assertNoContent(received({ links: [link] }), ['secret'])).toThrow('holds the text "secret"')
+  expect(() => assertNoContent(received({ events: [event] }), ['secret'])).toThrow('contains the text "secret"')
+  expect(() => assertNoContent(received({ links: [link] }), ['secret'])).toThrow('contains the text "secret"')
 })
 
 test('the message of an exception is content, too', () => {
@@ -142,7 +142,7 @@ test('a text that must not leave is found wherever it stands in what was sent, w
   ]
   assertNotSent(requests, ['another', 'nothing of this'])
   expect(() => assertNotSent(requests, ['another', 'my "secret"'])).toThrow(
-    'what was sent to /v1/traces holds the text "my \\"secret\\"": …{"resourceSpans"',
+    'the request to /v1/traces contains the text "my \\"secret\\"": …{"resourceSpans"',
   )
 })
 
@@ -178,13 +178,13 @@ test('a child is told from a root, from a grandchild, and from a span of another
   assertChildOf(finished('chat'), finished('run'))
   assertChildOf(finished('tool'), finished('chat'))
   expect(() => assertChildOf(finished('run'), finished('chat'))).toThrow(
-    /^span run is no child of chat \(\w{16}, in trace \w{32}\): it is a root$/,
+    /^span run is not a child of chat \(\w{16}, in trace \w{32}\): it is a root span$/,
   )
   expect(() => assertChildOf(finished('tool'), finished('run'))).toThrow(
     `: its parent is ${chat.spanContext().spanId}, in trace ${run.spanContext().traceId}`,
   )
   const same = { name: 'run', attributes: {}, status: { code: 0 }, spanId: run.spanContext().spanId, traceId: 'other' }
-  expect(() => assertChildOf(finished('chat'), same)).toThrow('span chat is no child of run')
+  expect(() => assertChildOf(finished('chat'), same)).toThrow('span chat is not a child of run')
 })
 
 test('a link is found by the span it leads to, in memory and as received', () => {

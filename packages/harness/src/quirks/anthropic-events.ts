@@ -1,8 +1,8 @@
-/** Events of Anthropic Messages: as much of each as says something. */
+/** Builds events of Anthropic Messages, reduced to the members that matter. */
 
 export const start: object = startAs('msg_1')
 
-/** The beginning of the message of this id. */
+/** The beginning of the message with this id. */
 export function startAs(id: string): object {
   return {
     type: 'message_start',
@@ -54,7 +54,7 @@ export function thinking(index: number, thought: string): readonly object[] {
   ]
 }
 
-/** A tool call whose arguments come in these pieces; `input` is what its start brings. */
+/** A tool call whose arguments come in these pieces; `input` is in its start event. */
 export function toolUse(
   index: number,
   call: { readonly id: string; readonly name: string; readonly input?: object },

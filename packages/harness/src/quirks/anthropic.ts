@@ -1,4 +1,4 @@
-/** What Anthropic Messages, and hosts that imitate it, do to a reader. */
+/** Quirks of Anthropic Messages, and of hosts that imitate it. */
 
 import { end, inputDelta, messageDelta, start, stop, text, thinking, toolUse } from './anthropic-events.ts'
 import type { Quirk } from './quirk.ts'

@@ -1,4 +1,4 @@
-/** Events of OpenAI Chat Completions, as short as hosts write them. */
+/** Builds events of OpenAI Chat Completions, as short as hosts send them. */
 
 export const DONE = 'data: [DONE]\n\n'
 
@@ -10,12 +10,14 @@ export function chunk(delta: object, finishReason: string | null = null): object
   return envelope({ choices: [{ index: 0, delta, finish_reason: finishReason }] })
 }
 
-/** A chunk that has these members beside its id. */
+/** A chunk with these members and its id. */
 export function envelope(members: object): object {
   return { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_770_000_000, model: 'm', ...members }
 }
 
-/** A piece of a call: `i`ndex, id, `n`ame and `a`rguments; what is not written is not sent. The `type` comes with the id. */
+/**
+ * A piece of a call: `i`ndex, id, `n`ame and `a`rguments; missing members are not sent. The `type` comes with the id.
+ */
 export interface Piece {
   readonly i?: number
   readonly id?: string | null

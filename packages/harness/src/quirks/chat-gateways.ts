@@ -1,4 +1,4 @@
-/** What hosts of OpenAI Chat Completions do to a reader that put another provider's wire behind it. */
+/** Quirks of OpenAI Chat Completions on hosts that translate from another provider's wire. */
 
 import { begin, chunk, DONE, end, piece, pieces } from './chat-events.ts'
 import type { Answered, Quirk } from './quirk.ts'
@@ -70,7 +70,7 @@ export const chatGatewayQuirks: readonly Quirk[] = [
   {
     id: 'C41',
     wire,
-    title: 'the reasoning comes in details as well, the last of them signed',
+    title: 'the reasoning also comes in details, the last of them signed',
     source: 'agent-framework#2947, LibreChat-AI/agents#37, req_llm#300 (OpenRouter)',
     events: [
       begin,
@@ -140,7 +140,7 @@ export const chatGatewayQuirks: readonly Quirk[] = [
   {
     id: 'C46',
     wire,
-    title: 'beside every function of a call there is an empty custom tool',
+    title: 'next to every function of a call there is an empty custom tool',
     source: 'pi#8504',
     events: [
       begin,
@@ -156,7 +156,7 @@ function detail(said: object): object {
   return { type: 'reasoning.text', index: 0, format: 'anthropic-claude-v1', ...said }
 }
 
-/** A finish reason as the provider behind the host names it. */
+/** A finish reason in the words of the provider behind the host. */
 function worded(word: string, finishReason: 'stop' | 'tool-calls', source: string): readonly Quirk[] {
   const events = [begin, pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }), ...end(word)]
   return [

@@ -1,4 +1,4 @@
-/** What hosts of OpenAI Chat Completions do with names: a name comes in pieces, or only the name tells two calls apart. */
+/** Quirks of OpenAI Chat Completions with names: a name comes in pieces, or only the name distinguishes two calls. */
 
 import { begin, end, type Piece, pieces } from './chat-events.ts'
 import type { Answered, Quirk } from './quirk.ts'
@@ -62,7 +62,7 @@ export const chatNameQuirks: readonly Quirk[] = [
       { i: 0, n: '_file' },
       { i: 0, a: '{"path":"a.txt"}' },
     ),
-    // A reader that knows no tools takes `{}` for the end of a call without arguments.
+    // Without knowing the tools, a reader takes `{}` for the end of a call without arguments.
     expected: {
       calls: [
         { id: 'call_a', name: 'read', input: {} },
@@ -74,13 +74,13 @@ export const chatNameQuirks: readonly Quirk[] = [
   {
     ...named(
       'C49',
-      'a name comes in two pieces, each piece of the call with an id of its own',
+      'a name comes in two pieces, each piece of the call with its own id',
       `as C47, ${fragments}`,
       { i: 0, id: 'call_a', n: 'read', a: '' },
       { i: 0, id: 'call_b', n: '_file', a: '' },
       { i: 0, id: 'call_c', a: '{"path":"a.txt"}' },
     ),
-    // A reader that knows no tools takes them for two calls.
+    // Without knowing the tools, a reader takes them for two calls.
     expected: {
       calls: [
         { id: 'call_a', name: 'read', input: {} },
@@ -105,7 +105,7 @@ export const chatNameQuirks: readonly Quirk[] = [
   ),
 ]
 
-/** Pieces of a call of `read_file`, for a reader that knows `read` as well. */
+/** Pieces of a call of `read_file`, for a reader that also knows `read`. */
 function named(id: string, title: string, source: string, ...list: readonly Piece[]): Quirk {
   const tools = [
     { name: 'read', inputSchema: { type: 'object' } },

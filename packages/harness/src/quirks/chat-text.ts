@@ -1,4 +1,4 @@
-/** What hosts of OpenAI Chat Completions do to a reader: text, and arguments that are not what they seem. */
+/** Quirks of OpenAI Chat Completions with text and arguments that need decoding. */
 
 import { begin, chunk, DONE, end, envelope, pieces } from './chat-events.ts'
 import type { Quirk } from './quirk.ts'
@@ -29,7 +29,7 @@ export const chatTextQuirks: readonly Quirk[] = [
   {
     id: 'C25',
     wire,
-    title: 'chunks without choices, a choice without a delta, usage in a chunk of its own',
+    title: 'chunks without choices, a choice without a delta, usage in its own chunk',
     source: 'mentat#429, autogen#6465, langchain#18977 (Azure)',
     events: [
       { id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [{ prompt_index: 0 }] },
@@ -169,7 +169,7 @@ export const chatTextQuirks: readonly Quirk[] = [
   {
     id: 'C37',
     wire,
-    title: 'one call named parallel wraps the calls that are meant',
+    title: 'one call named parallel wraps the actual calls',
     source: 'vercel/ai#19067',
     events: [begin, pieces({ i: 0, id: 'call_p', n: 'parallel', a: JSON.stringify(wrapped()) }), ...end('tool_calls')],
     expected: { calls: [{ id: 'call_p', name: 'parallel', input: wrapped() }], finishReason: 'tool-calls' },

@@ -1,4 +1,4 @@
-/** What hosts of OpenAI Chat Completions do to a reader, its own included: calls and the pieces they come in. */
+/** Quirks of OpenAI Chat Completions, on OpenAI's own host and others: calls and the pieces they come in. */
 
 import { begin, chunk, DONE, end, envelope, type Piece, piece, pieces } from './chat-events.ts'
 import type { Answered, ExpectedCall, Quirk, QuirkEvent } from './quirk.ts'
@@ -361,7 +361,7 @@ export const chatQuirks: readonly Quirk[] = [
   {
     id: 'C38',
     wire,
-    title: 'the thought signature of a call comes in a piece of its own',
+    title: 'the thought signature of a call comes in its own piece',
     source: 'open-webui/computer#224, OpenMAIC#1556',
     events: [
       begin,
@@ -374,7 +374,7 @@ export const chatQuirks: readonly Quirk[] = [
   {
     id: 'C40',
     wire,
-    title: 'every chunk has a response id of its own',
+    title: 'every chunk has its own response id',
     source: 'litellm#37792',
     events: [
       begin,

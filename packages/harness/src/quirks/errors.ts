@@ -1,4 +1,4 @@
-/** Errors that come inside a stream whose status said 200, and streams that just end. */
+/** Quirks with errors: errors inside a stream with status 200, and streams that just end. */
 
 import * as claude from './anthropic-events.ts'
 import { begin, chunk, DONE, end, envelope, pieces } from './chat-events.ts'
@@ -72,7 +72,7 @@ export const errorQuirks: readonly Quirk[] = [
   {
     id: 'T8',
     wire: 'openai-chat',
-    title: 'an error that no retry mends',
+    title: 'an error that a retry cannot fix',
     source: openrouter,
     events: [...hello, failed(400, 'Invalid tool schema', true), DONE],
     expected: { error: { code: '400', status: 400, retryable: false }, text: 'Hello' },
@@ -110,7 +110,7 @@ export const errorQuirks: readonly Quirk[] = [
   {
     id: 'T11',
     wire: 'openai-chat',
-    title: 'the error is a sentence, and no more',
+    title: 'the error is only a sentence',
     source: "Ollama's documentation of errors; nativ#195, huggingface_hub#2558",
     events: [...hello, { error: 'an error was encountered while running the model' }],
     expected: { error: { code: 'unknown', retryable: false }, text: 'Hello' },
@@ -118,7 +118,7 @@ export const errorQuirks: readonly Quirk[] = [
   {
     id: 'T12',
     wire: 'openai-chat',
-    title: 'the error comes as where nothing streams: it is the whole body, under status 200',
+    title: 'the error comes as in a response that is not streamed: it is the whole body, under status 200',
     source: 'llm_wiki#628, Codewhale#1717',
     events: ['{\n  "error": { "message": "No credit", "code": "insufficient_quota" }\n}\n'],
     expected: { error: { code: 'insufficient_quota', status: 429, retryable: false } },
@@ -138,7 +138,7 @@ function openCall(): readonly object[] {
   return [added, delta('{"x":')]
 }
 
-/** As OpenRouter says it. */
+/** In OpenRouter's format. */
 function failed(code: number, message: string, inChoice: boolean): object {
   const choices = inChoice ? [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: 'error' }] : []
   return envelope({ error: { code, message }, choices })

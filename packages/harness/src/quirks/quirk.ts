@@ -1,31 +1,33 @@
-/** A stream some provider really sent and some client read wrongly: exact, named, and with the outcome a right reader comes to. */
+/**
+ * A quirk: an exact stream that a provider really sent and a client read wrongly, with a name and the correct result.
+ */
 
 import type { FinishReason, Usage } from '@meanwhile/core'
 import type { RawEnd } from '../raw.ts'
 import type { Slice } from '../slice.ts'
 import type { WireName } from '../wires/wire.ts'
 
-/** One form of a quirk: id and title together name it. Plain data. */
+/** One form of a quirk; id and title together identify it. Plain data. */
 export interface Quirk {
   /** Its row in the catalogue: all forms of one quirk share it. */
   readonly id: string
   readonly wire: WireName
   /** What the provider does. */
   readonly title: string
-  /** Where somebody met it: public issues, pull requests, documentation, recorded streams. */
+  /** Where it was found: public issues, pull requests, documentation, recorded streams. */
   readonly source: string
-  /** What the body is made of, in its order. */
+  /** The parts of the body, in order. */
   readonly events: readonly QuirkEvent[]
-  /** How the body is cut, where the quirk is in that. */
+  /** How the body is cut, if that is part of the quirk. */
   readonly slice?: Slice
-  /** How the response ends, where it does not end as HTTP wants it. */
+  /** How the response ends, if it does not end as HTTP requires. */
   readonly ending?: RawEnd
   readonly expected: Outcome
-  /** What comes of it where the request declares these tools, if that is something else. */
+  /** The result if the request declares these tools and this changes the result. */
   readonly declared?: { readonly tools: readonly DeclaredTool[]; readonly expected: Outcome }
 }
 
-/** An object is one event, in the frame of its wire; a string is text of the body just as it is, frame included. */
+/** An object is one event, in the frame of its wire; a string is a part of the body, unchanged, including its frame. */
 export type QuirkEvent = object | string
 
 export interface DeclaredTool {
@@ -34,10 +36,10 @@ export interface DeclaredTool {
   readonly inputSchema: { readonly [key: string]: unknown }
 }
 
-/** What a reader comes to, whatever the wire. */
+/** The correct result, whatever the wire. */
 export type Outcome = Answered | Failed
 
-/** The response came to its end. Its calls may run after `stop` and `tool-calls` alone. */
+/** The response was complete. Its calls may run only after `stop` and `tool-calls`. */
 export interface Answered {
   /** All of its text. Absent: none. */
   readonly text?: string
@@ -45,30 +47,30 @@ export interface Answered {
   readonly calls: readonly ExpectedCall[]
   readonly finishReason: FinishReason
   readonly usage?: Usage
-  /** The parts in the order in which they began, where that is what it is about. */
+  /** The parts in the order in which they began, if the quirk is about their order. */
   readonly parts?: readonly ('text' | 'reasoning' | 'call')[]
 }
 
-/** The response failed: there is an error, what came before it is kept, and none of its calls may run. */
+/** The response failed: there is an error, the partial message is kept, and none of its calls may run. */
 export interface Failed {
   readonly error: {
-    /** The provider's own word, or number; or core's. */
+    /** The provider's own code or number, or core's code. */
     readonly code?: string
-    /** What the error stands for, where the status of the response said 200. */
+    /** The status that the error stands for, although the response had status 200. */
     readonly status?: number
     readonly retryable: boolean
   }
-  /** The text that had come. */
+  /** The text received so far. */
   readonly text?: string
-  /** The calls that had come. */
+  /** The calls received so far. */
   readonly calls?: readonly ExpectedCall[]
 }
 
-/** A call with the input it has in the end, or one whose arguments cannot be used: it stays in the message and is never run. */
+/** A call with its final input, or with arguments that cannot be used: it stays in the message and never runs. */
 export type ExpectedCall = {
-  /** The provider's id. Absent: the provider gave none, and whoever reads makes one. */
+  /** The provider's id. Absent: the provider sent none, and the reader makes one. */
   readonly id?: string
   readonly name: string
-  /** Members of the provider's call that have to be in the next request, untouched. */
+  /** Members of the provider's call that must be in the next request, unchanged. */
   readonly sentBack?: object
 } & ({ readonly input: unknown; readonly invalid?: never } | { readonly invalid: true; readonly input?: never })

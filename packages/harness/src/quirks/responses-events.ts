@@ -1,15 +1,15 @@
-/** Events of OpenAI Responses: as much of each as says something. */
+/** Builds events of OpenAI Responses, reduced to the members that matter. */
 
 const response = { id: 'resp_1', object: 'response', created_at: 1_770_000_000, model: 'm' }
 
 export const created: object = createdAs(response.id)
 
-/** The beginning of the response of this id. */
+/** The beginning of the response with this id. */
 export function createdAs(id: string): object {
   return { type: 'response.created', response: { ...response, id, status: 'in_progress', output: [] } }
 }
 
-/** An event that says only what state the response of this id is in. */
+/** An event that contains only the status of the response with this id. */
 export function stateOf(id: string, status: 'queued' | 'in_progress'): object {
   return { type: `response.${status}`, response: { ...response, id, status, output: [] } }
 }
@@ -18,7 +18,7 @@ export function completed(...output: readonly object[]): object {
   return completedAs(response.id, ...output)
 }
 
-/** The end of the response of this id. */
+/** The end of the response with this id. */
 export function completedAs(id: string, ...output: readonly object[]): object {
   return { type: 'response.completed', response: { ...response, id, status: 'completed', output } }
 }
@@ -30,7 +30,7 @@ export function incomplete(reason: string, ...output: readonly object[]): object
   }
 }
 
-/** An item of the output, at its place, when it begins. */
+/** An item of the output at its index, when it begins. */
 export function itemAdded(place: number, item: object): object {
   return { type: 'response.output_item.added', output_index: place, item }
 }
@@ -40,12 +40,12 @@ export function itemDone(place: number, item: object): object {
   return { type: 'response.output_item.done', output_index: place, item }
 }
 
-/** A message whose text comes in these pieces, the first item of the output. */
+/** A message whose text comes in these pieces, as the first item of the output. */
 export function message(...deltas: readonly string[]): readonly object[] {
   return messageAt(0, ...deltas)
 }
 
-/** The same, at another place. */
+/** The same, at another index. */
 export function messageAt(place: number, ...deltas: readonly string[]): readonly object[] {
   const at = { output_index: place, item_id: 'msg_1', content_index: 0 }
   const text = deltas.join('')
@@ -79,17 +79,17 @@ function textPart(text: string): object {
   return { type: 'output_text', text, annotations: [] }
 }
 
-/** A function call of the output, and the events that speak of it. */
+/** A function call of the output, and the events that refer to it. */
 export interface CallEvents {
   readonly added: object
   delta(delta: string): object
   done(text: string): object
   itemDone(text: string, status?: string): object
-  /** The item as the response has it in the end. */
+  /** The item in its final form. */
   item(text: string, status?: string): object
 }
 
-/** `index` is the item's place in the output and `itemId` its own id, absent where a host sends none. */
+/** `index` is the item's index in the output and `itemId` its own id; absent if a host sends none. */
 export function call(index: number | undefined, id: string, name: string, itemId?: string): CallEvents {
   const place = index === undefined ? {} : { output_index: index }
   const at = { ...place, ...(itemId !== undefined && { item_id: itemId }) }

@@ -1,4 +1,4 @@
-/** What hosts that imitate OpenAI Responses do to a reader: items that cannot be told apart, and events that do not come. */
+/** Quirks of hosts that imitate OpenAI Responses: items that cannot be distinguished, and missing events. */
 
 import type { Outcome, Quirk } from './quirk.ts'
 import {
@@ -73,7 +73,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   {
     id: 'R7',
     wire,
-    title: 'nothing says which calls the ends of the arguments are of',
+    title: 'nothing identifies the calls that the ends of the arguments belong to',
     source: 'oh-my-pi#1970, #1971 (llama.cpp)',
     events: [
       created,
@@ -106,7 +106,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   {
     id: 'R8',
     wire,
-    title: 'the token limit cuts a call before its arguments: they are done all the same',
+    title: 'the token limit cuts a call before its arguments, but they are reported as done',
     source: 'as A10',
     events: [
       created,
@@ -120,7 +120,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   {
     id: 'R9',
     wire,
-    title: 'items say nothing of their status, and no deltas come',
+    title: 'items have no status, and no deltas come',
     source: 'CLIProxyAPI#5851, vllm#46945, praxis-proxy/ai#955',
     events: [
       created,
@@ -133,7 +133,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   {
     id: 'R10',
     wire,
-    title: 'the text comes when it is done, and not before',
+    title: 'the text comes only when it is done',
     source: 'gemini-web2api#57',
     events: [created, textDone('Hello'), completed(messageItem('Hello'))],
     expected: { text: 'Hello', calls: [], finishReason: 'stop' },
@@ -141,7 +141,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   {
     id: 'R10',
     wire,
-    title: 'all there is comes with the end of the response',
+    title: 'everything comes with the end of the response',
     source: 'Switchyard#777',
     events: [created, completed(messageItem('Hello'), whole.item('{"x":1}'))],
     expected: { ...called, text: 'Hello' },
@@ -157,7 +157,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   {
     id: 'R10',
     wire,
-    title: 'the arguments come with the beginning of the call alone',
+    title: 'the arguments come with the beginning of the call only',
     source: 'openclaude#1262, kwwk#12',
     events: [
       created,
@@ -206,7 +206,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   {
     id: 'R15',
     wire,
-    title: 'two calls at two places, each with an item id of its own, share a call_id',
+    title: 'two calls at two places, each with its own item id, share a call_id',
     source: shared,
     events: [
       created,
@@ -312,7 +312,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   {
     id: 'R17',
     wire,
-    title: 'the end of the response has one more call, of which no event told',
+    title: 'the end of the response has one more call, which no event contained',
     source: 'as R10',
     events: [created, ...said(whole, '{"x":1}'), completed(whole.item('{"x":1}'), second.item('{"y":2}'))],
     expected: calledBoth,
@@ -320,7 +320,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   {
     id: 'R14',
     wire,
-    title: 'the search of X comes as calls of a custom tool, which have run',
+    title: 'the search of X comes as calls of a custom tool, which have already run',
     source: 'vercel/ai#9896 (xAI)',
     events: [
       created,
@@ -333,7 +333,7 @@ export const responsesHostQuirks: readonly Quirk[] = [
   },
 ]
 
-/** The whole of a call, as OpenAI's own API says it. */
+/** A whole call, as OpenAI's own API sends it. */
 function said({ added, delta, done, itemDone }: CallEvents, text: string): readonly object[] {
   return [added, delta(text), done(text), itemDone(text)]
 }

@@ -1,4 +1,4 @@
-/** What OpenAI Responses, and hosts that imitate it, do to a reader. */
+/** Quirks of OpenAI Responses, and of hosts that imitate it. */
 
 import type { Outcome, Quirk } from './quirk.ts'
 import {
@@ -109,7 +109,7 @@ export const responsesQuirks: readonly Quirk[] = [
   {
     id: 'C37',
     wire,
-    title: 'one call named parallel wraps the calls that are meant',
+    title: 'one call named parallel wraps the actual calls',
     source: 'vercel/ai#19067; recorded stream',
     events: parallel(),
     expected: { calls: [{ id: 'call_p', name: 'parallel', input: wrapped() }], finishReason: 'tool-calls' },
@@ -138,7 +138,7 @@ export const responsesQuirks: readonly Quirk[] = [
   {
     id: 'R13',
     wire,
-    title: 'a custom tool is called, whose input is text, beside a function',
+    title: 'a custom tool is called, whose input is text, next to a function',
     source: 'langchainjs#8854, llm-rosetta#182',
     events: [
       created,

@@ -1,4 +1,7 @@
-/** More than one response in one stream: a gateway has lost its provider and asked again, or says twice that a response begins. */
+/**
+ * Quirks with more than one response in a stream: a gateway has lost its provider and repeated the request, or
+ * announces a response twice.
+ */
 
 import type { WireName } from '../wires/wire.ts'
 import * as claude from './anthropic-events.ts'
@@ -11,11 +14,11 @@ interface Call {
   readonly x: number
 }
 
-/** A response that calls `f`, as its wire says it. */
+/** A response that calls `f`, in the format of its wire. */
 interface Response {
   readonly begin: QuirkEvent
   readonly calls: readonly (readonly QuirkEvent[])[]
-  /** Of the response, and of the protocol. */
+  /** The end of the response, and of the protocol. */
   readonly end: readonly QuirkEvent[]
 }
 
@@ -90,7 +93,7 @@ const perWire: readonly Quirk[] = WIRES.flatMap(({ wire, respond }): readonly Qu
   ]
 })
 
-/** On Responses every event that carries the response says which one it is. */
+/** On Responses every event that contains the response identifies it. */
 const onFirst = onResponses('resp_1', a)
 const onSecond = onResponses('resp_2', again)
 
@@ -122,7 +125,7 @@ const ofOtherResponse: readonly Quirk[] = [
   {
     id: 'T17',
     wire: 'openai-responses',
-    title: 'every event that carries the response has a new id for it',
+    title: 'every event that contains the response has a new id for it',
     source: 'opencodex#995, codex-router#814 (Copilot)',
     events: [
       onFirst.begin,

@@ -1,4 +1,4 @@
-/** What happens to any wire on its way: cuts, comments, ends that are none. */
+/** Quirks of the transport on any wire: cuts, comments, and missing ends. */
 
 import type { WireName } from '../wires/wire.ts'
 import { WIRES } from '../wires/wires.ts'
@@ -7,7 +7,7 @@ import { chunk, DONE, end } from './chat-events.ts'
 import type { Outcome, Quirk, QuirkEvent } from './quirk.ts'
 import { completed, created, message, messageItem } from './responses-events.ts'
 
-/** 東京 in two deltas on each wire, the beginning and the end of the response round them. */
+/** 東京 in two deltas on each wire, between the beginning and the end of the response. */
 const ANSWERS: readonly { wire: WireName; begin: QuirkEvent[]; said: QuirkEvent[]; ended: QuirkEvent[] }[] = [
   {
     wire: 'openai-chat',
@@ -69,7 +69,7 @@ export const transportQuirks: readonly Quirk[] = ANSWERS.flatMap(({ wire, begin,
     {
       id: 'T4',
       wire,
-      title: 'after a while nothing but comments comes',
+      title: 'after a while only comments come',
       source: comments,
       events: [...begin, ...said],
       ending: { end: 'stall', comments: 10 },
@@ -104,7 +104,7 @@ export const transportQuirks: readonly Quirk[] = ANSWERS.flatMap(({ wire, begin,
   ]
 })
 
-/** The last event without what ends it, and nothing of the protocol behind it. */
+/** The last event without its blank line, and no end of the protocol after it. */
 function unended(wire: WireName, ended: readonly QuirkEvent[]): readonly QuirkEvent[] {
   const events = ended.filter((event) => event !== DONE)
   return events.map((event, i) => (i === events.length - 1 ? frame(wire, event).trimEnd() : event))

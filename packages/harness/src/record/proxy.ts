@@ -1,4 +1,4 @@
-/** A plain HTTP server that hands every request to a `fetch`. */
+/** A plain HTTP server that passes every request to a `fetch`. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -7,7 +7,7 @@ import { messageOf } from '@meanwhile/core'
 import { type Loopback, listenHere } from '../loopback.ts'
 import { bodyOfRequest } from '../request-body.ts'
 
-/** Listens on 127.0.0.1, at a free port. A response that breaks breaks for the client too. */
+/** Listens on 127.0.0.1 at a free port. If a response breaks off, it also breaks off for the client. */
 export async function serveProxy(fetch: typeof globalThis.fetch): Promise<Loopback> {
   const server = createServer({ noDelay: true }, (request, response) => {
     pass(request, response).catch((error: unknown) => fail(response, error))
@@ -38,6 +38,6 @@ export async function serveProxy(fetch: typeof globalThis.fetch): Promise<Loopba
 
 function fail(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy()
-  const message = `the upstream did not answer: ${messageOf(error)}`
+  const message = `the upstream did not respond: ${messageOf(error)}`
   response.writeHead(502, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
 }

@@ -228,7 +228,7 @@ test('a proxy whose upstream does not answer says so', async () => {
   const response = await fetch(`${await recorder.listen()}/v1/messages`, { method: 'POST', body: '{}' })
   expect([response.status, await response.json()]).toEqual([
     502,
-    { error: { message: 'the upstream did not answer: fetch failed' } },
+    { error: { message: 'the upstream did not respond: fetch failed' } },
   ])
   const options: RecordModelsOptions = { upstream: fetch }
   await expect(recordModels(options).listen()).rejects.toThrow('a proxy needs the URL of its upstream')

@@ -1,4 +1,4 @@
-/** Records what real endpoints say, for tests that need no network. */
+/** Records the responses of real endpoints, for tests without a network. */
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -16,22 +16,25 @@ import { type Redactor, redactor, type TimedBytes } from './secrets.ts'
 
 export interface RecordModelsOptions {
   /**
-   * The provider's URL, under which the paths of the requests are asked for; or the `fetch` that makes them, just as they come.
-   * Default: the global fetch.
+   * The provider's URL, to which the paths of the requests are appended; or a `fetch` that receives the requests
+   * unchanged. Default: the global fetch.
    */
   readonly upstream?: string | URL | typeof fetch
-  /** The file {@link ModelRecorder.close} writes. */
+  /** The file that {@link ModelRecorder.close} writes. */
   readonly file?: string | URL
-  /** What else is secret, besides keys, cookies and ids of the providers: taken out of URLs, headers and bodies. */
+  /** Further secrets besides keys, cookies and ids of the providers: removed from URLs, headers and bodies. */
   readonly patterns?: readonly RegExp[]
-  /** Headers to keep, besides those a client acts on; in lower case. All others are not recorded. */
+  /** Headers to keep besides those that clients use; in lower case. All others are not recorded. */
   readonly headers?: readonly string[]
 }
 
 export interface ModelRecorder extends AsyncDisposable {
   /** For the `fetch` option of a client. */
   readonly fetch: typeof fetch
-  /** Starts a proxy on 127.0.0.1, for clients that take a base URL alone: its URL. It needs the `upstream` to be a URL. */
+  /**
+   * Starts a proxy on 127.0.0.1, for clients that accept only a base URL, and returns its URL. Requires the `upstream`
+   * to be a URL.
+   */
   listen(): Promise<string>
   /** The text of the file so far, without secrets. Responses that have not begun are not in it. */
   recording(): string
@@ -40,16 +43,16 @@ export interface ModelRecorder extends AsyncDisposable {
 }
 
 /**
- * Records the requests to the endpoints the harness speaks ({@link WIRE_NAMES}), whatever stands before their path, and each byte of their responses
- * with its time. Other requests go through unrecorded. Bodies are asked for uncompressed, so that their pieces are the provider's.
+ * Records the requests to the supported endpoints ({@link WIRE_NAMES}), whatever precedes their path, and each byte of
+ * their responses with its time. Other requests are passed on unrecorded. Bodies are requested uncompressed, so that
+ * their pieces are the provider's.
  *
- * Secrets are in memory alone: of headers only a few are kept, and keys, cookies, organisation ids and whatever the secret headers
- * and parameters said are taken out of all that is left, before it is written. A secret the *model* spells out over several events
- * is not found: look at a recording before you commit it.
+ * Secrets exist only in memory. Few headers are kept, and keys, cookies, organisation ids and the values of secret
+ * headers and parameters are removed from everything else before it is written. A secret that the *model* writes over
+ * several events is not found: check a recording before you commit it.
  *
- * @example
- * await using recorder = recordModels({ file: 'test/weather.recording.json' })
- * const client = new OpenAI({ fetch: recorder.fetch })
+ * @example await using recorder = recordModels({ file: 'test/weather.recording.json' }) const client = new OpenAI({
+ * fetch: recorder.fetch })
  */
 export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
   checkOptions('recordModels', options, { upstream: 'baseURL', file: '', patterns: '', headers: '' })
@@ -79,7 +82,7 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
   }
 
   async function listen(): Promise<string> {
-    if (!base) throw new HarnessError('a proxy needs the URL of its upstream, not a fetch')
+    if (!base) throw new HarnessError('a proxy requires the URL of its upstream, not a fetch')
     proxy ??= serveProxy(record)
     return (await proxy).url
   }
@@ -107,7 +110,7 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
   }
 }
 
-/** What a client acts on. */
+/** Headers that clients use. */
 const KEPT = [
   'anthropic-beta',
   'anthropic-version',
@@ -118,10 +121,10 @@ const KEPT = [
   'x-should-retry',
 ]
 
-/** Headers of one connection, and those that say how a body is packed: it is not any more. */
+/** Headers of one connection, and of a body's compression, which is removed. */
 const HOP = ['connection', 'content-encoding', 'content-length', 'host', 'keep-alive', 'transfer-encoding']
 
-/** An exchange as it went over the wire, secrets and all. */
+/** A request and its response as transferred, including secrets. */
 interface Heard {
   readonly wire: WireName
   readonly request: Request
@@ -155,7 +158,7 @@ function wireOf({ method, url }: Request): WireName | undefined {
   return method === 'POST' ? WIRE_NAMES.find((name) => pathname.endsWith(WIRES[name].path)) : undefined
 }
 
-/** A refusal, read to its end for the recording: a client that tries again does not read why. */
+/** Reads an error response to its end for the recording, because a client that retries does not read its body. */
 async function whole(from: Response, { arrived, response }: Heard): Promise<Response> {
   const { status, statusText } = from
   const bytes = new Uint8Array(await from.arrayBuffer())
@@ -167,7 +170,7 @@ async function whole(from: Response, { arrived, response }: Heard): Promise<Resp
   return new Response(bytes.length > 0 ? bytes : null, { status, statusText, headers: unpacked(from.headers) })
 }
 
-/** The same response; what the client reads of it is noted. */
+/** The same response; everything the client reads is recorded. */
 function listening(from: Response, { request, arrived, response }: Heard): Response {
   const { status, statusText } = from
   const reader = from.body?.getReader()
@@ -204,10 +207,10 @@ function unpacked(headers: Headers): Headers {
 }
 
 interface Writing {
-  /** When the first request came. */
+  /** When the first request arrived. */
   readonly first: number
   readonly secrets: Redactor
-  /** The names of the headers that are. */
+  /** The names of the headers that are kept. */
   readonly kept: ReadonlySet<string>
 }
 

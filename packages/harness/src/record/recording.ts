@@ -1,4 +1,4 @@
-/** What was recorded of requests and responses, and the file it stands in: text, one write of a response a line. */
+/** The recording of requests and responses, and its file format: JSON with one write of a response per line. */
 
 import { isUtf8 } from 'node:buffer'
 import { HarnessError } from '../errors.ts'
@@ -15,25 +15,25 @@ export interface RecordedRequest {
   readonly wire: WireName
   /** Milliseconds after the first request of the recording; absent in older files. */
   readonly arrived?: number
-  /** With its parameters, and without the place: a recording may be played anywhere. */
+  /** With its parameters and without the origin, because a recording may be played anywhere. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** Parsed, if it is JSON; else its text. */
+  /** Parsed if it is JSON, otherwise its text. */
   readonly body: unknown
 }
 
 export interface RecordedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The body as it came, in its pieces. */
+  /** The body in the pieces in which it arrived. */
   readonly frames: readonly TimedBytes[]
   readonly end: RecordedEnd
 }
 
-/** When a body ended, in milliseconds after the request, and how: the client may have `left` when it had read enough. */
+/** When a body ended, in milliseconds after the request, and how; with `left` the client had stopped reading. */
 export type RecordedEnd = readonly [at: number, how: 'complete' | 'broken' | 'left']
 
-/** The text is no recording, or one of another version. */
+/** The text is not a recording, or has another version. */
 export class RecordingFormatError extends HarnessError {
   override readonly name = 'RecordingFormatError'
 }
@@ -41,7 +41,7 @@ export class RecordingFormatError extends HarnessError {
 const FORMAT = 'meanwhile recording'
 const VERSION = 1
 
-/** The text of a file. The same exchanges give the same text. */
+/** Returns the text of a file. Equal exchanges give equal texts. */
 export function formatRecording(exchanges: readonly RecordedExchange[]): string {
   const lines = exchanges.map(({ request, response }) => {
     const frames = response.frames.map(({ at, bytes }) => [at, ...textOrBase64(Buffer.from(bytes))])
@@ -50,19 +50,23 @@ export function formatRecording(exchanges: readonly RecordedExchange[]): string 
   return `${pretty({ format: FORMAT, version: VERSION, exchanges: lines })}\n`
 }
 
-/** What is in the text of a file. Throws a {@link RecordingFormatError} that says what is wrong with it. */
+/**
+ * Parses the text of a file.
+ *
+ * @throws {RecordingFormatError} The text is not a valid recording; the message contains the place.
+ */
 export function parseRecording(text: string): RecordedExchange[] {
   const file = record(parseJson(text), 'it')
-  if (file.format !== FORMAT) throw new RecordingFormatError(`this is no recording: its format is not "${FORMAT}"`)
+  if (file.format !== FORMAT) throw new RecordingFormatError(`this is not a recording: its format is not "${FORMAT}"`)
   if (file.version !== VERSION) {
     throw new RecordingFormatError(
-      `this recording has version ${String(file.version)}; only version ${VERSION} is read`,
+      `this recording has version ${String(file.version)}; only version ${VERSION} is supported`,
     )
   }
   return list(file.exchanges, 'exchanges').map((exchange, i) => parseExchange(exchange, `exchanges[${i}]`))
 }
 
-/** JSON whose lists that begin with a number stand on one line. */
+/** JSON in which lists that begin with a number are on one line. */
 function pretty(value: unknown, indent = ''): string {
   const within = `${indent}  `
   if (Array.isArray(value) && value.length > 0 && typeof value[0] !== 'number') {
@@ -77,7 +81,7 @@ function pretty(value: unknown, indent = ''): string {
 
 type Piece = string | { readonly base64: string }
 
-/** Text where the bytes are text; a character that is cut at either end stands beside it. */
+/** Text where the bytes are UTF-8; bytes of a cut character at either end are separate pieces. */
 function textOrBase64(bytes: Buffer): Piece[] {
   if (isUtf8(bytes)) return bytes.length > 0 ? [bytes.toString('utf8')] : []
   for (let start = 0; start < 4; start++) {
@@ -140,7 +144,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new RecordingFormatError('this is no recording: it is not JSON', { cause })
+    throw new RecordingFormatError('this is not a recording: it is not JSON', { cause })
   }
 }
 
@@ -171,5 +175,5 @@ function number(value: unknown, path: string): number {
 }
 
 function wrong(path: string, what: string): RecordingFormatError {
-  return new RecordingFormatError(`this is no recording: ${path} is not ${what}`)
+  return new RecordingFormatError(`this is not a recording: ${path} is not ${what}`)
 }

@@ -96,7 +96,7 @@ test('another request is refused, with where it differs', async () => {
   expect(response.status).toBe(500)
   expect(() => mock.assertComplete()).toThrow(
     [
-      `request 1 (POST ${url}) is not what response 1 of the script (recorded from /v1/messages) expects:`,
+      `request 1 (POST ${url}) does not match what response 1 of the script (recorded from /v1/messages) expects:`,
       '  body.messages[0].content: expected "Hi", got "Ho"',
       '  body.temperature: expected nothing, got 1',
     ].join('\n'),
@@ -120,7 +120,7 @@ test('what was never asked for is named', async () => {
   const mock = mockModels({ script: replayRecording(recording) })
   await ask(mock.fetch, 'b')
   expect(() => mock.assertComplete()).toThrow(
-    '1 of 2 responses was never asked for: response 1 (recorded from /v1/messages)',
+    '1 of 2 responses was not used: response 1 (recorded from /v1/messages)',
   )
 })
 

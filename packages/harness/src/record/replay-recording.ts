@@ -1,4 +1,4 @@
-/** Plays a recording: its responses as a script, each for the request that was recorded with it. */
+/** Plays a recording: turns its responses into a script in which each responds to its recorded request. */
 
 import { checkOptions } from '@meanwhile/core'
 import type { RawStep } from '../raw.ts'
@@ -6,21 +6,23 @@ import type { ScriptedReply } from '../script.ts'
 import { parseRecording, type RecordedResponse } from './recording.ts'
 
 export interface ReplayOptions {
-  /** 1 is as it was recorded, the default; 2 is twice as fast; `Infinity` is at once. */
+  /** 1 (default) is the recorded speed; 2 is twice as fast; `Infinity` is at once. */
   readonly speed?: number
-  /** What may differ in a request: paths as the message of the mismatch shows them, such as `body.metadata.user_id`. */
+  /** What may differ in a request: paths as the mismatch's message shows them, for example `body.metadata.user_id`. */
   readonly ignore?: readonly string[]
 }
 
 /**
- * The recorded responses as a script for any transport. A request gets the first response left that was recorded for the same
- * request: same wire, same parameters, same body, and where something was taken out of the recording, anything. If there is none the
- * request is refused, and the message says where it differs from the next one recorded. Nothing ever goes to a network.
+ * Returns the recorded responses as a script for any transport. A request gets the first unused response that was
+ * recorded for the same request: same wire, parameters and body; removed secrets match any text. If there is none, the
+ * request is refused, and the message contains the differences from the next recorded request. Nothing is ever sent to
+ * a network.
  *
- * A response that broke off in the recording breaks off here, as a reset connection does. One whose client left ends where it did.
+ * A response that broke off in the recording breaks off with a reset connection. One whose client stopped reading ends
+ * at that point.
  *
- * @example
- * const mock = mockModels({ script: replayRecording(await readFile('test/weather.recording.json', 'utf8'), { speed: 10 }) })
+ * @example const mock = mockModels({ script: replayRecording(await readFile('test/weather.recording.json', 'utf8'), {
+ * speed: 10 }) })
  */
 export function replayRecording(recording: string, options: ReplayOptions = {}): ScriptedReply[] {
   checkOptions('replayRecording', options, { speed: '', ignore: '' })
@@ -38,6 +40,6 @@ function steps({ frames, end: [ended, how] }: RecordedResponse, speed: number): 
   const played: RawStep[] = frames.map(({ at, bytes }) => ({ at: at / speed, bytes }))
   const at = ended / speed
   if (how !== 'broken') return [...played, { at, end: 'complete' }]
-  // The status had come: an empty write sends it.
+  // The status was received, so send it with an empty write.
   return [{ at: frames[0] ? frames[0].at / speed : at, bytes: '' }, ...played, { at, end: 'reset' }]
 }

@@ -1,20 +1,23 @@
-/** Whether a request is the one that was recorded. */
+/** Compares a request with the recorded one. */
 
 import { type Difference, differences } from '../difference.ts'
 import type { JournalEntry } from '../journal.ts'
 import { REDACTED } from './secrets.ts'
 
-/** A response that answers one request alone: the one it was recorded with. */
+/** A response for only one request: the one it was recorded with. */
 export interface Replaying {
   readonly replays?: {
     readonly path: string
     readonly body: unknown
-    /** Paths of differences that do not count, and all below them. */
+    /** Paths of differences that are ignored, including everything below them. */
     readonly ignore: readonly string[]
   }
 }
 
-/** Where a request is not the recorded one. Places are not compared, nor headers: clients come in versions. */
+/**
+ * Returns where a request differs from the recorded one. Origins and headers are not compared, because they depend on
+ * the client's version.
+ */
 export function differencesToRecorded({ url, body }: JournalEntry, { replays }: Replaying): Difference[] {
   if (!replays) return []
   const expected = { parameters: parameters(replays.path), body: replays.body }
@@ -30,7 +33,7 @@ function isUnder(path: string, ignored: string): boolean {
   return path.startsWith(ignored) && ['', '.', '['].includes(path.charAt(ignored.length))
 }
 
-/** Where a secret was, any text may be. */
+/** A removed secret matches any text. */
 function sameText(expected: string, actual: string): boolean {
   const [first = '', ...rest] = expected.split(REDACTED)
   if (rest.length === 0 || !actual.startsWith(first)) return false

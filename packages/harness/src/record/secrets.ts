@@ -1,12 +1,12 @@
-/** Takes secrets out of what is recorded, before any of it is written. */
+/** Removes secrets from a recording before it is written. */
 
 import { isUtf8 } from 'node:buffer'
 import { carriesSecret, secretParameters } from '../journal.ts'
 
-/** What stands where a secret was. */
+/** The replacement for a secret. */
 export const REDACTED = '[redacted]'
 
-/** A piece of a body, and when it came. */
+/** A piece of a body, and when it arrived. */
 export interface TimedBytes {
   /** Milliseconds after the request. */
   readonly at: number
@@ -14,16 +14,16 @@ export interface TimedBytes {
 }
 
 export interface Redactor {
-  /** Remembers the secrets in a URL and in headers: they are taken out wherever else they stand. */
+  /** Remembers the secrets in a URL and in headers: they are removed wherever else they occur. */
   learn(url: string, headers: Headers): void
   text(text: string): string
-  /** JSON, with the strings of members that hold secrets by their name taken out whole. */
+  /** JSON; strings in members whose name indicates a secret are replaced completely. */
   json(value: unknown): unknown
-  /** A body, also where a secret is cut over several pieces: what stands for it comes with the first. */
+  /** A body, even if a secret is split over several pieces: its replacement is in the first one. */
   pieces(pieces: readonly TimedBytes[]): TimedBytes[]
 }
 
-/** `patterns` are the user's own, besides the keys and ids of the providers. */
+/** `patterns`: the user's own, in addition to the keys and ids of the providers. */
 export function redactor(patterns: readonly RegExp[] = []): Redactor {
   const all = [...PATTERNS, ...patterns.map(globally)]
   const learned = new Set<string>()
@@ -77,7 +77,7 @@ interface Span {
   readonly end: number
 }
 
-/** What is shorter is no secret, but would be found everywhere: `none`, `test`. */
+/** A shorter value is not treated as a secret, because it would match everywhere: `none`, `test`. */
 const SHORTEST = 8
 
 const MEMBER_NAMES =
@@ -86,25 +86,25 @@ const MEMBER_NAMES =
 
 const SECRET_MEMBER = new RegExp(`^(?:${MEMBER_NAMES})$`, 'i')
 
-/** Where a word begins, also in the text of JSON: there an `n` may belong to the line break before it. */
+/** The beginning of a word, also in JSON text, where an `n` may belong to an escaped line break before it. */
 const START = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))`
 
 const PATTERNS: readonly RegExp[] = [
-  // Keys of OpenAI, Anthropic and OpenRouter, also with stars in the middle, as their error messages show them.
+  // Keys of OpenAI, Anthropic and OpenRouter, also with stars in the middle, as in their error messages.
   'sk-[\\w*-]{8,}',
   '(?:gsk_|xai-|pplx-|hf_|r8_|gh[pousr]_|fw_|tgp_v1_)\\w{16,}',
   'AIza[\\w-]{30,}',
   'A(?:KIA|SIA)[A-Z0-9]{16}',
   'eyJ[\\w-]{8,}\\.[\\w-]{8,}\\.[\\w-]*',
   'Bearer\\s+(?<secret>[\\w.~+/=-]{8,})',
-  // Organisations, projects and users of OpenAI: its errors name them.
+  // Organisations, projects and users of OpenAI, which occur in its errors.
   '(?:org-|proj_|user-)(?=[A-Za-z]*\\d)[A-Za-z0-9]{12,}',
 ]
   .map((pattern) => new RegExp(START + pattern, 'dg'))
   .concat(
     // A member of JSON …
     new RegExp(String.raw`"(?:${MEMBER_NAMES})"\s*:\s*"(?<secret>(?:[^"\\\n]|\\.)+)`, 'dgi'),
-    // … or of JSON in a string of JSON: it goes no further than that string, which may be a delta.
+    // … or of JSON inside a JSON string; the match ends with that string, which may be a delta.
     new RegExp(
       String.raw`(?<quote>\\+")(?:${MEMBER_NAMES})\k<quote>\s*:\s*\k<quote>(?<secret>(?:[^"\\\n]|\\(?!\\*"))+)`,
       'dgi',
@@ -121,7 +121,7 @@ function secretsIn(header: string, value: string): string[] {
   return [value, ...value.split(/\s+/)]
 }
 
-/** A secret as it is, in JSON, and in a URL. */
+/** The forms of a secret: plain, in JSON, and in a URL. */
 function written(secret: string): string[] {
   return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]
 }
@@ -151,7 +151,7 @@ function redactPieces(pieces: readonly TimedBytes[], spansIn: (text: string) => 
   return out
 }
 
-/** In bytes that are no UTF-8, each stands for itself. */
+/** Bytes that are not UTF-8 are read as Latin-1, so each byte is one character. */
 function spansInBytes(body: Buffer, spansIn: (text: string) => Span[]): Span[] {
   if (!isUtf8(body)) return spansIn(body.toString('latin1'))
   const text = body.toString('utf8')

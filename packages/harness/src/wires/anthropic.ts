@@ -1,10 +1,10 @@
-/** Anthropic Messages, as api.anthropic.com streams them. */
+/** Writes the stream of Anthropic Messages, as api.anthropic.com sends it. */
 
 import type { FinishReason, Usage } from '@meanwhile/core'
 import { type EventPayload, eventFrame, recordedEventFrame } from './sse.ts'
 import type { Encoder, Failure, ResponseSeed, Wire, WrittenBeat } from './wire.ts'
 
-/** `error` has no stop reason of its own here: it is an error event. */
+/** `error` has no stop reason: it is an error event. */
 const STOP_REASONS: Record<Exclude<FinishReason, 'error'>, string> = {
   stop: 'end_turn',
   'tool-calls': 'tool_use',
@@ -76,7 +76,7 @@ function anthropicEncoder({ number, request, usage }: ResponseSeed): Encoder {
 
   function begin(block: object): string[] {
     const frames = [eventFrame({ type: 'content_block_start', index: blocks++, content_block: block })]
-    // The provider sends its first ping here, and others whenever it likes.
+    // The provider sends its first ping here, and others at any time.
     if (!pinged) frames.push(eventFrame({ type: 'ping' }))
     pinged = true
     return frames
@@ -128,7 +128,7 @@ function inputDelta(piece: string): object {
   return { type: 'input_json_delta', partial_json: piece }
 }
 
-/** The script's code is the type of the error here. */
+/** The script's code becomes the type of the error. */
 function errorBody({ code, message }: Failure): EventPayload {
   return anthropicError(code, message)
 }
@@ -138,8 +138,8 @@ function anthropicError(type: string, message: string): EventPayload {
 }
 
 /**
- * Here `input_tokens` does not count what was read from or written to the cache. The provider always sends both sums, and the
- * AI SDK refuses a stream without: what the script does not say is 0.
+ * `input_tokens` does not include what was read from or written to the cache. The provider always sends both sums, and
+ * the AI SDK rejects a stream without them, so missing values become 0.
  */
 function anthropicUsage({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Usage): object {
   const cached = (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)

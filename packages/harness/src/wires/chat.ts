@@ -1,4 +1,7 @@
-/** OpenAI Chat Completions, as api.openai.com streams them; reasoning as DeepSeek does, whose field the compatibles took over. */
+/**
+ * Writes the stream of OpenAI Chat Completions, as api.openai.com sends it; reasoning uses DeepSeek's field, as on
+ * other compatible hosts.
+ */
 
 import type { FinishReason, Usage } from '@meanwhile/core'
 import { CREATED, openaiError } from './openai.ts'
@@ -16,7 +19,10 @@ const FINISH_REASONS: Record<FinishReason, string> = {
 
 const DONE = 'data: [DONE]\n\n'
 
-/** `POST /v1/chat/completions`. The usage chunk comes only if the request asks for it (`stream_options.include_usage`). */
+/**
+ * `POST /v1/chat/completions`. The usage chunk is sent only if the request asks for it
+ * (`stream_options.include_usage`).
+ */
 export const chat: Wire = {
   name: 'openai-chat',
   path: '/v1/chat/completions',

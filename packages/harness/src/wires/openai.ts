@@ -1,8 +1,8 @@
-/** What both OpenAI wires share. */
+/** Helpers for both OpenAI wires. */
 
 import type { Failure } from './wire.ts'
 
-/** A fixed time of creation (seconds): the same script gives the same bytes. */
+/** A fixed creation time (seconds), so that the same script gives the same bytes. */
 export const CREATED = 1_770_000_000
 
 /** The error object of the OpenAI API, the same in a body and in a stream. */

@@ -1,6 +1,6 @@
-/** The output items of OpenAI Responses: each knows the events that open it, carry its deltas and close it. */
+/** The output items of OpenAI Responses, with the events that open them, carry their deltas and close them. */
 
-/** Makes the frame of one event; it numbers the events. */
+/** Creates the frame of one event and numbers it. */
 export type Send = (type: string, fields: object) => string
 
 export interface OutputItem {
@@ -9,7 +9,7 @@ export interface OutputItem {
   readonly begin: readonly string[]
   delta(delta: string): string
   end(status: 'completed' | 'incomplete'): string[]
-  /** The item as it stands: whole once it has ended. */
+  /** The item in its current state; complete once it has ended. */
   readonly item: object
 }
 
@@ -52,7 +52,7 @@ export function textItem(send: Send, { id, index }: Place): OutputItem {
   }
 }
 
-/** A reasoning item with one part of summary; with encrypted content if the request included that. */
+/** A reasoning item with one part of summary; with encrypted content if the request includes it. */
 export function reasoningItem(send: Send, { id, index }: Place, encrypted: boolean): OutputItem {
   const at = { item_id: id, output_index: index, summary_index: 0 }
   const part = (text: string) => ({ type: 'summary_text', text })

@@ -1,10 +1,10 @@
-/** The `response` object that the lifecycle events of OpenAI Responses carry. */
+/** The `response` object in the lifecycle events of OpenAI Responses. */
 
 import type { Usage } from '@meanwhile/core'
 import { CREATED } from './openai.ts'
 import type { ResponseSeed } from './wire.ts'
 
-/** The response as it stands before its first token. */
+/** The response before its first token. */
 export function responseObject({ number, request }: ResponseSeed): { readonly [key: string]: unknown } {
   return {
     id: `resp_${number}`,

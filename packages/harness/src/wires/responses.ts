@@ -1,4 +1,4 @@
-/** OpenAI Responses, as api.openai.com streams them. */
+/** Writes the stream of OpenAI Responses, as api.openai.com sends it. */
 
 import type { FinishReason } from '@meanwhile/core'
 import { openaiError } from './openai.ts'
@@ -7,7 +7,7 @@ import { responseObject, responseUsage } from './responses-object.ts'
 import { eventFrame, recordedEventFrame } from './sse.ts'
 import type { Encoder, Failure, ResponseSeed, Wire, WrittenBeat } from './wire.ts'
 
-/** How a response ends that did not complete: its status, event and reason are told by the finish reason. */
+/** How an incomplete response ends, by finish reason: determines its status, event and reason. */
 const INCOMPLETE: Partial<Record<FinishReason, string>> = {
   length: 'max_output_tokens',
   'content-filter': 'content_filter',

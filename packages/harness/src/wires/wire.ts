@@ -1,4 +1,4 @@
-/** What the harness knows of a provider's wire format: where requests go, how answers are written down. */
+/** The interface of a wire format: where requests go, and how responses are written. */
 
 import type { Usage } from '@meanwhile/core'
 import type { Beat } from '@meanwhile/core/testing'
@@ -7,15 +7,15 @@ export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic'
 
 export type Failure = Extract<Beat, { readonly type: 'fail' }>
 
-/** A beat that has bytes of its own: `cut` is the absence of any. */
+/** A beat that writes bytes; `cut` writes none. */
 export type WrittenBeat = Exclude<Beat, { readonly type: 'cut' }>
 
 /** One wire format: an object without state. */
 export interface Wire {
   readonly name: WireName
-  /** The path requests come to. */
+  /** The path of the requests. */
   readonly path: string
-  /** The header in which the provider tells its request id. */
+  /** The header with the provider's request id. */
   readonly requestIdHeader: string
   /** Begins one response. */
   encoder(response: ResponseSeed): Encoder
@@ -23,13 +23,13 @@ export interface Wire {
   errorBody(failure: Failure): object
   /** The frame of one event recorded as JSON. */
   recordedFrame(json: string): string
-  /** What follows the last recorded event. */
+  /** Sent after the last recorded event. */
   readonly recordedEnd: readonly string[]
 }
 
 /** What is known of a response before its first token. */
 export interface ResponseSeed {
-  /** Counted from 1: ids are made of it, so that the same script gives the same bytes. */
+  /** Counted from 1. Ids are derived from it, so that the same script gives the same bytes. */
   readonly number: number
   /** The body of the request. */
   readonly request: { readonly [key: string]: unknown }
@@ -38,8 +38,8 @@ export interface ResponseSeed {
 
 /** Writes one response. */
 export interface Encoder {
-  /** Frames the provider sends at once, before the first token. */
+  /** Frames that are sent at once, before the first token. */
   readonly opening: readonly string[]
-  /** The frames of one beat. Beats come in their order, each once. */
+  /** Returns the frames of one beat. Beats come in order, each once. */
   encode(beat: WrittenBeat): readonly string[]
 }

@@ -1,4 +1,4 @@
-/** Instruction files with what they include, as one text of limited size. */
+/** Reads instruction files and the files they include, and joins them to one text of limited size. */
 
 import type { Run } from '@meanwhile/core'
 import type { FileBackend } from '../file-backend.ts'
@@ -10,12 +10,12 @@ export interface InstructionLimits {
   readonly maxBytes: number
 }
 
-/** A file much larger than what is shown of it is not even read. */
+/** A file that is much larger than the shown part is not read. */
 const MAX_READ = 1_000_000
 
 /**
- * A line `@path` outside of code stands for that file, relative to the one it is in. A file comes once, at its first place, so that
- * neither circles nor repetition can blow the text up.
+ * A line `@path` outside of code includes that file, relative to the including one. A file is added only once, at its
+ * first place, so neither cycles nor repetition can make the text explode.
  */
 export class InstructionFiles {
   readonly #backend: FileBackend
@@ -36,7 +36,11 @@ export class InstructionFiles {
     return this.#lines.join('\n')
   }
 
-  /** Adds a file if it is there; gives whether it is. @throws {FileError} It cannot be read. */
+  /**
+   * Adds a file if it exists; returns whether it does.
+   *
+   * @throws {FileError} It cannot be read.
+   */
   async add(path: string): Promise<boolean> {
     if (this.#read.has(path) || this.#isFull) return true
     const text = await this.#textOf(path)
@@ -47,7 +51,7 @@ export class InstructionFiles {
     return true
   }
 
-  /** `chain`: the files this one is included by, and itself. */
+  /** `chain`: the files that include this one, and itself. */
   async #include(path: string, text: string, chain: readonly string[]): Promise<void> {
     let fence: string | undefined
     for (const line of text.replace(/\r?\n$/, '').split(/\r?\n/)) {
@@ -65,13 +69,13 @@ export class InstructionFiles {
     const path = resolved(from, target)
     const warn = (code: string, problem: string) =>
       this.#run.warn({ code: `instructions-${code}`, message: `${from} includes ${path}, ${problem}` })
-    // What stands for a file counts, too: a hostile list of includes has an end.
+    // The path of an include counts, too, so even a hostile list of includes ends.
     if (!this.#spend(target.length + 2)) return this.#cut()
-    if (chain.includes(path)) return warn('cycle', 'which includes it in its turn')
+    if (chain.includes(path)) return warn('cycle', 'which in turn includes it')
     if (this.#read.has(path)) return
     if (chain.length > this.#limits.importDepth) return warn('too-deep', `deeper than ${this.#limits.importDepth}`)
     const text = await this.#textOf(path)
-    if (text === undefined) return warn('missing', 'which is not there')
+    if (text === undefined) return warn('missing', 'which does not exist')
     await this.#include(path, text, [...chain, path])
   }
 
@@ -80,7 +84,7 @@ export class InstructionFiles {
     try {
       const { bytes } = await this.#backend.read(path, { maxBytes: Math.max(MAX_READ, this.#limits.maxBytes), signal })
       const text = textOfBytes(bytes)
-      if (text === undefined) throw new FileError('failed', path, 'is no UTF-8 text')
+      if (text === undefined) throw new FileError('failed', path, 'is not UTF-8 text')
       this.#read.add(path)
       return text.replace(/^\ufeff/, '')
     } catch (error) {
@@ -116,10 +120,10 @@ export class InstructionFiles {
   }
 }
 
-/** @throws {FileError} `refused`: it is no path below the root. */
+/** @throws {FileError} `refused`: it is not a path below the root. */
 function resolved(from: string, target: string): string {
   const refuse = (): never => {
-    throw new FileError('refused', from, `includes ${target.slice(0, 200)}, which leads out of the root`)
+    throw new FileError('refused', from, `includes ${target.slice(0, 200)}, which is outside of the root`)
   }
   if (/^[/~\\]|^[a-z]:/i.test(target)) refuse()
   const segments = from.split('/').slice(0, -1)

@@ -1,9 +1,12 @@
-/** The calls of the response at work, in call order: one that starts early must leave room for those before it. */
+/**
+ * Tracks the calls of the current response in call order, because a call that starts early must leave room for those
+ * before it.
+ */
 
 import { type ModelEvent, type ModelFlow, map, type ToolCall } from '@meanwhile/core'
 import { sameCall } from '@meanwhile/core/calls'
 
-/** Of one run. */
+/** The state of one run. */
 export class CallOrder {
   #step = 0
   #attempt: number | undefined
@@ -11,7 +14,7 @@ export class CallOrder {
   /** Calls of this step that were made or refused. */
   #met: ToolCall[] = []
 
-  /** The same flow, looked at. Of a further attempt the calls begin anew. */
+  /** Returns the same flow, observed. A further attempt starts a new list. */
   watched(flow: ModelFlow, step: number): ModelFlow {
     if (step !== this.#step) this.#met = []
     this.#step = step
@@ -26,7 +29,7 @@ export class CallOrder {
     this.#met.push(call)
   }
 
-  /** The calls that come before this one and are still to be made. */
+  /** The calls before this one that are still to be made. */
   toCome({ id }: ToolCall): readonly { readonly name: string }[] {
     const place = this.#announced.findIndex((announced) => announced.id === id)
     return this.#announced.slice(0, Math.max(0, place)).filter((announced) => !this.#isMet(announced))
@@ -45,7 +48,7 @@ export class CallOrder {
     }
   }
 
-  /** Made under its id; or under that of an earlier attempt, whose call it joins. */
+  /** Made with its id, or with that of an earlier attempt's call that it joins. */
   #isMet({ id, call }: { readonly id: string; readonly call?: ToolCall }): boolean {
     const isOfAttempt = (other: ToolCall) => this.#announced.some((announced) => announced.id === other.id)
     return this.#met.some((met) => met.id === id || (call && sameCall(met, call) && !isOfAttempt(met)))

@@ -1,6 +1,6 @@
 /**
- * A folder below a root, held so that what is done in it is done in it. Node has no `openat`: on Linux a name is reached through
- * `/proc/self/fd`, which is the same thing; elsewhere by its path, which is looked at again after each opening.
+ * Opens a folder below a root so that operations stay inside it. Node has no `openat`: on Linux a name is accessed
+ * through `/proc/self/fd`, which is equivalent; elsewhere by its path, which is checked again after each opening.
  */
 
 import { constants, existsSync } from 'node:fs'
@@ -9,17 +9,19 @@ import { join } from 'node:path'
 import { FileError } from '../file-error.ts'
 
 export interface Folder {
-  /** Where the system finds a name in this folder. `.` is the folder. */
+  /** The system's path of a name in this folder. `.` is the folder itself. */
   at(name: string): string
-  /** Throws {@link FileError} unless the folder still is where it was, and `opened`, if given, is what stands in it. */
+  /**
+   * Throws {@link FileError} unless the folder is still at its place, and still contains the file `opened`, if given.
+   */
   check(opened?: { readonly name: string; readonly handle: FileHandle }): Promise<void>
   close(): Promise<void>
 }
 
-/** Goes down from a root that is a real path, following no link; `create` makes the folders that are missing. */
+/** Descends from a root that is a real path, without following links; `create` makes missing folders. */
 export type OpenFolder = (root: string, segments: readonly string[], create: boolean) => Promise<Folder>
 
-/** By descriptor: between two steps nobody can put a link in the way. */
+/** By descriptor: nobody can insert a link between two steps. */
 export const openByDescriptor: OpenFolder = async (root, segments, create) => {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
   let handle = await open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
@@ -43,7 +45,7 @@ export const openByDescriptor: OpenFolder = async (root, segments, create) => {
   return { at, check: () => check(path), close: () => handle.close() }
 }
 
-/** By path: each step is looked at, and again after each opening. */
+/** By path: each step is checked, and checked again after each opening. */
 export const openByPath: OpenFolder = async (root, segments, create) => {
   let path = root
   await checkReal(path, segments)
@@ -69,7 +71,7 @@ export const openByPath: OpenFolder = async (root, segments, create) => {
 export const openFolder: OpenFolder =
   process.platform === 'linux' && existsSync('/proc/self/fd') ? openByDescriptor : openByPath
 
-/** On systems that take names in any case, the real path also tells whether this is the name as it is written. */
+/** On case-insensitive systems the real path also shows whether the name is written correctly. */
 async function checkReal(path: string, segments: readonly string[]): Promise<void> {
   const real = await realpath(path)
   if (real.normalize('NFC') !== path.normalize('NFC')) throw moved(segments)
@@ -80,23 +82,23 @@ function unlessThere(error: NodeJS.ErrnoException): void {
 }
 
 function moved(segments: readonly string[]): FileError {
-  return new FileError('refused', segments.join('/'), 'leads elsewhere, is written otherwise, or was moved meanwhile')
+  return new FileError('refused', segments.join('/'), 'leads elsewhere, is spelled differently, or was moved meanwhile')
 }
 
 function noFolder(segments: readonly string[]): FileError {
-  return new FileError('refused', segments.join('/'), 'a part of the path is a link or no folder')
+  return new FileError('refused', segments.join('/'), 'a part of the path is a link or not a folder')
 }
 
-/** What is told of an error of the system: its kind, and never a path of the host. */
+/** Converts an error of the system: it keeps the kind and removes paths of the host. */
 export function folderError(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
   const options = { cause: error }
   switch (error.code) {
     case 'ENOENT':
-      return new FileError('not-found', path, 'there is no such file or folder', options)
+      return new FileError('not-found', path, 'does not exist', options)
     case 'ELOOP':
     case 'ENOTDIR':
-      return new FileError('refused', path, 'a part of the path is a link or no folder', options)
+      return new FileError('refused', path, 'a part of the path is a link or not a folder', options)
     case 'EISDIR':
       return new FileError('not-a-file', path, 'is a folder', options)
     default:

@@ -1,4 +1,4 @@
-/** The tool `edit_file`: one text of a file in place of another. */
+/** The tool `edit_file`: replaces a text in a file. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { FileError, hasChanged, tooLarge } from '../file-error.ts'
@@ -13,12 +13,12 @@ export function editFile({ backend, maxBytes, seen }: FileTools): Tool {
   return tool({
     name: 'edit_file',
     description:
-      'Replaces a text in a file that was read before, in an earlier step. The text must be in it exactly once, unless replaceAll is set.',
+      'Replaces a text in a file that you have read in an earlier step. The text must occur exactly once, unless replaceAll is set.',
     input: inputSchema({
       path: filePath,
-      oldText: text('What is there now, to the letter, without line numbers.', { minLength: 1 }),
-      newText: text('What is to be there instead.'),
-      replaceAll: optional(flag('Whether to replace it wherever it occurs.'), false),
+      oldText: text('The exact current text, without line numbers.', { minLength: 1 }),
+      newText: text('The new text.'),
+      replaceAll: optional(flag('Whether to replace every occurrence.'), false),
     }),
     effect: 'external',
     writes: ({ path }) => changeKeys(path),
@@ -29,15 +29,15 @@ export function editFile({ backend, maxBytes, seen }: FileTools): Tool {
       const { bytes, version } = await backend.read(plain, { maxBytes, signal })
       if (version !== replaces) throw hasChanged(plain, replaces)
       const before = textOfBytes(bytes)
-      if (before === undefined) throw new FileError('failed', plain, 'is no UTF-8 text')
+      if (before === undefined) throw new FileError('failed', plain, 'is not UTF-8 text')
       const pieces = before.split(oldText)
       const count = pieces.length - 1
-      if (count === 0) throw new FileError('failed', plain, 'does not hold oldText')
+      if (count === 0) throw new FileError('failed', plain, 'does not contain oldText')
       if (!replaceAll && !isOnce(before, oldText))
         throw new FileError(
           'failed',
           plain,
-          'holds oldText more than once; give more of what is round it, or replaceAll',
+          'contains oldText more than once; include more of the surrounding text, or set replaceAll',
         )
       const after = new TextEncoder().encode(pieces.join(newText))
       if (after.length > maxBytes) throw tooLarge(plain, after.length, maxBytes)

@@ -1,4 +1,4 @@
-/** What bytes are: a picture, a document, text, or none of these. */
+/** Detects what the bytes of a file are: an image, a document, text, or none of these. */
 
 const SIGNATURES: readonly { readonly mediaType: string; readonly starts: RegExp }[] = [
   { mediaType: 'image/png', starts: /^\x89PNG\r\n/ },
@@ -8,15 +8,15 @@ const SIGNATURES: readonly { readonly mediaType: string; readonly starts: RegExp
   { mediaType: 'application/pdf', starts: /^%PDF-/ },
 ]
 
-/** The media type of an image or PDF, by how it begins: a name proves nothing. */
+/** The media type of an image or PDF, detected by its first bytes, because a name proves nothing. */
 export function mediaTypeOf(bytes: Uint8Array): string | undefined {
   const start = String.fromCharCode(...bytes.subarray(0, 16))
   return SIGNATURES.find(({ starts }) => starts.test(start))?.mediaType
 }
 
-/** The text that bytes are in UTF-8, to the last of them; `undefined` if they are none. */
+/** The text if all bytes are valid UTF-8, otherwise `undefined`. */
 export function textOfBytes(bytes: Uint8Array): string | undefined {
-  // Before all of them are decoded: most of what is no text shows early.
+  // A quick check before decoding: most binary files have a zero byte early.
   if (bytes.subarray(0, 8_000).includes(0)) return undefined
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -31,7 +31,7 @@ export function base64Of(bytes: Uint8Array): string {
   return btoa(binary)
 }
 
-/** The lines of a text; a line break at its end begins no further one. */
+/** The lines of a text; a line break at its end does not begin another line. */
 export function linesOf(text: string): string[] {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()

@@ -1,4 +1,4 @@
-/** What the file tools share: where the files are, how large one may be, and what the model has seen. */
+/** What the file tools share: the backend, the maximum file size, and the files that the model has seen. */
 
 import type { FileBackend } from '../file-backend.ts'
 import { type Member, text } from '../input-schema.ts'
@@ -10,7 +10,7 @@ export interface FileTools {
   readonly seen: SeenFiles
 }
 
-export const filePath: Member<string> = text('The file, relative to the root, such as "src/index.ts".', {
+export const filePath: Member<string> = text('The file, relative to the root, for example "src/index.ts".', {
   minLength: 1,
 })
 export const folderPath: Member<string> = text('The folder, relative to the root. Default: the root.')

@@ -1,13 +1,13 @@
-/** Glob patterns, matched in time linear in the path, whatever the pattern: by way of RE2. */
+/** Matches glob patterns in time linear in the path, whatever the pattern, by compiling them to RE2. */
 
 import { RE2JS } from 're2js'
 
 /**
- * Whether a path matches: `*` and `?` stay within a name, `**` as a whole name goes over any number of folders, `[a-z]` and `[!a-z]`
- * are one character of these or none of these, `{a,b}` is either, a backslash takes the next character as it is. Names that begin
- * with a dot match like any other.
+ * Returns a function that checks whether a path matches: `*` and `?` match within a name; `**` as a whole name matches
+ * any number of folders; `[a-z]` and `[!a-z]` match one character of the set, or one outside of it; `{a,b}` matches
+ * either; a backslash escapes the next character. Names that begin with a dot match like any other.
  *
- * @throws {SyntaxError} It is no pattern.
+ * @throws {SyntaxError} The pattern is invalid.
  */
 export function globPattern(pattern: string): (path: string) => boolean {
   if (pattern.length > 1_000) throw new SyntaxError('a pattern has at most 1,000 characters')
@@ -15,7 +15,7 @@ export function globPattern(pattern: string): (path: string) => boolean {
   try {
     compiled = RE2JS.compile(`^(?:${regexOf(pattern)})$`, RE2JS.DOTALL)
   } catch (cause) {
-    throw new SyntaxError(`"${pattern}" is no glob pattern`, { cause })
+    throw new SyntaxError(`"${pattern}" is not a valid glob pattern`, { cause })
   }
   return (path) => compiled.test(path)
 }
@@ -49,6 +49,6 @@ function regexOf(pattern: string): string {
 function characterClass(token: string): string {
   const negated = token.startsWith('[!')
   const members = token.slice(negated ? 2 : 1, -1).replace(/[\\[\]^]/g, '\\$&')
-  // What is not named is no slash either.
+  // A negated set does not match a slash.
   return negated ? `[^/${members}]` : `[${members}]`
 }

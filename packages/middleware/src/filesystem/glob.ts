@@ -1,4 +1,4 @@
-/** The tool `glob`: files by their names, newest first. */
+/** The tool `glob`: finds files by name, newest first. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { plainPath } from '../file-path.ts'
@@ -14,9 +14,11 @@ export function glob({ backend }: FileTools): Tool {
   return tool({
     name: 'glob',
     description:
-      'Finds files by name, newest first. Folders .git and node_modules are searched only if path leads into them.',
+      'Finds files by name, newest first. The folders .git and node_modules are searched only if path leads into them.',
     input: inputSchema({
-      pattern: text('Of paths below the folder, such as "**/*.ts" or "src/{a,b}/*.md".', { minLength: 1 }),
+      pattern: text('The pattern for paths below the folder, for example "**/*.ts" or "src/{a,b}/*.md".', {
+        minLength: 1,
+      }),
       path: optional(folderPath, ''),
     }),
     effect: 'read',
@@ -33,7 +35,7 @@ export function glob({ backend }: FileTools): Tool {
         const stat = await backend.stat(file, { signal })
         if (stat) found.push({ path: file, modified: stat.modified })
       }
-      // Sorting is stable, and the files come in the order of their paths.
+      // Sorting is stable, and the files are in the order of their paths.
       found.sort((a, b) => b.modified - a.modified)
       const lines = found.slice(0, MAX_RESULTS).map((file) => file.path)
       if (found.length === 0) lines.push('(no file matches)')

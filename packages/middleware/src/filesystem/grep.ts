@@ -1,4 +1,4 @@
-/** The tool `grep`: files by what is in them, in time linear in what is searched, whatever the pattern. */
+/** The tool `grep`: searches the contents of files, in time linear in their size, whatever the pattern. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { RE2JS } from 're2js'
@@ -22,16 +22,21 @@ export function grep({ backend, maxBytes }: FileTools): Tool {
   return tool({
     name: 'grep',
     description:
-      'Searches the lines of text files for a regular expression (RE2: no look-around, no back-references). Folders .git and node_modules are searched only if path leads into them.',
+      'Searches the lines of text files for a regular expression (RE2: no look-around, no back-references). The folders .git and node_modules are searched only if path leads into them.',
     input: inputSchema({
       pattern: text('The regular expression.', { minLength: 1 }),
       path: optional(text('The file or folder to search, relative to the root. Default: the root.'), ''),
       glob: optional(
-        text('Only files with such a path, or, if it has no slash, such a name: "*.ts".', { minLength: 1 }),
+        text('Search only files with a matching path or, if the pattern has no slash, a matching name: "*.ts".', {
+          minLength: 1,
+        }),
       ),
-      ignoreCase: optional(flag('Whether large and small letters are the same.'), false),
+      ignoreCase: optional(flag('Whether to ignore the case of letters.'), false),
       output: optional(
-        oneOf(OUTPUTS, 'files: their paths; content: path, number and text of each line; count: lines per file.'),
+        oneOf(
+          OUTPUTS,
+          'files: the paths; content: path, line number and text of each matching line; count: matching lines per file.',
+        ),
         'files',
       ),
     }),
@@ -53,13 +58,13 @@ export function grep({ backend, maxBytes }: FileTools): Tool {
           const hits = hitsIn(regex, textOfBytes(bytes) ?? '')
           if (hits.length > 0) found.push(...told(file, hits, output))
         } catch (error) {
-          // Passed over, unless it alone was asked for.
+          // Skipped, unless it was the only requested file.
           if (!(error instanceof FileError) || file === plainPath(path)) throw error
-          notes.add('(files that are too large, or cannot be read, were passed over)')
+          notes.add('(files that are too large or cannot be read were skipped)')
         }
       }
       if (left < 0 || found.length > MAX_RESULTS)
-        notes.add('(not all was searched, or is shown; narrow the pattern or the path)')
+        notes.add('(the search or its output is incomplete; narrow the pattern or the path)')
       if (found.length === 0) found.push('(nothing matches)')
       return [...found.slice(0, MAX_RESULTS), ...notes].join('\n')
     },
@@ -84,7 +89,7 @@ function told(file: string, hits: readonly Hit[], output: Output): string[] {
   })
 }
 
-/** A pattern without slash is one of names, wherever they are. */
+/** A pattern without a slash matches names in any folder. */
 function pathFilter(glob: string): (path: string) => boolean {
   const matches = globPattern(glob)
   return glob.includes('/') ? matches : (path) => matches(path.slice(path.lastIndexOf('/') + 1))

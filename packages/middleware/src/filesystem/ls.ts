@@ -1,4 +1,4 @@
-/** The tool `ls`: what a folder holds. */
+/** The tool `ls`: lists a folder. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { inputSchema, optional } from '../input-schema.ts'
@@ -10,7 +10,7 @@ const MAX_ENTRIES = 1_000
 export function ls({ backend }: FileTools): Tool {
   return tool({
     name: 'ls',
-    description: 'Lists a folder: names, sorted, those of folders with a slash behind.',
+    description: 'Lists a folder: sorted names; names of folders end with a slash.',
     input: inputSchema({ path: optional(folderPath, '') }),
     effect: 'read',
     reads: ({ path }) => treeKeys(path),
@@ -22,7 +22,7 @@ export function ls({ backend }: FileTools): Tool {
         return kind === 'folder' ? `${name}/` : name
       })
       const lines = names.slice(0, MAX_ENTRIES).sort()
-      if (names.length > MAX_ENTRIES) lines.push(`(there are more than these ${MAX_ENTRIES})`)
+      if (names.length > MAX_ENTRIES) lines.push(`(only ${MAX_ENTRIES} entries are shown; there are more)`)
       return lines.join('\n')
     },
   }) as Tool

@@ -1,4 +1,4 @@
-/** The tool `read_file`: text with line numbers, images and PDFs as they are. */
+/** The tool `read_file`: reads text with line numbers, and images and PDFs as files. */
 
 import { type ContentPart, type Tool, tool } from '@meanwhile/core'
 import type { FileBackend } from '../file-backend.ts'
@@ -21,11 +21,11 @@ export function readFile({ backend, maxBytes }: ReadFileOptions): Tool {
   return tool({
     name: READ_FILE,
     description:
-      'Reads a file. Text comes with a line number and a tab before each line, which are not part of the file; images and PDFs come as they are.',
+      'Reads a file. Each line of text is preceded by its line number and a tab, which are not part of the file. Images and PDFs are returned as files.',
     input: inputSchema({
       path: filePath,
       offset: optional(whole('The first line to read.', { minimum: 1 }), 1),
-      limit: optional(whole('How many lines to read at most.', { minimum: 1 }), 2_000),
+      limit: optional(whole('The maximum number of lines to read.', { minimum: 1 }), 2_000),
     }),
     effect: 'read',
     reads: ({ path }) => fileKey(path),
@@ -46,7 +46,10 @@ export function readFile({ backend, maxBytes }: ReadFileOptions): Tool {
   }) as Tool
 }
 
-/** What was read: for the model its content, for the caller and the next steps, as JSON, which version of which file. */
+/**
+ * The result of a read. The model gets the content; the output, as JSON, is the file's path and version for the caller
+ * and later steps.
+ */
 class FileRead implements SeenFile {
   readonly path: string
   readonly version: string
@@ -66,10 +69,11 @@ class FileRead implements SeenFile {
 function numbered(path: string, text: string, offset: number, limit: number): ContentPart {
   const lines = linesOf(text)
   if (lines.length === 0) return { type: 'text', text: '(the file is empty)' }
-  if (offset > lines.length) throw new FileError('failed', path, `has ${lines.length} lines, none from ${offset} on`)
+  if (offset > lines.length) throw new FileError('failed', path, `has only ${lines.length} lines; offset is ${offset}`)
   const shown = lines.slice(offset - 1, offset - 1 + limit)
   const rows = shown.map((line, index) => `${String(offset + index).padStart(6)}\t${line}`)
   const next = offset + shown.length
-  if (next <= lines.length) rows.push(`(lines ${offset} to ${next - 1} of ${lines.length}; offset ${next} goes on)`)
+  if (next <= lines.length)
+    rows.push(`(lines ${offset} to ${next - 1} of ${lines.length}; use offset ${next} to continue)`)
   return { type: 'text', text: rows.join('\n') }
 }

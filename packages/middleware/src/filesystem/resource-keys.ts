@@ -1,18 +1,21 @@
-/** What a file tool's call reads and writes, as keys: calls that share one are not made at once. */
+/** The resource keys that a file tool's call reads and writes; calls that share a key do not run at the same time. */
 
 import { pathSegments } from '../file-path.ts'
 
-/** The key of a file. Some systems take a name in any case: two spellings are one key, at worst one wait too many. */
+/**
+ * The key of a file. Because some systems ignore case, two spellings share one key; at worst a call waits
+ * unnecessarily.
+ */
 export function fileKey(path: string): string[] {
   return keyed(path, (segments) => [`file:${segments.join('/')}`])
 }
 
-/** The keys of what is at a path and all that is below it: for what lists or searches it. */
+/** The keys of a path and everything below it, for listing and searching. */
 export function treeKeys(path: string): string[] {
   return keyed(path, (segments) => [`file:${segments.join('/')}`, `file:${[...segments, ''].join('/')}`])
 }
 
-/** The keys of a file that changes: its own, and those of the folders it is in. */
+/** The keys of a file that is changed: its own, and those of the folders that contain it. */
 export function changeKeys(path: string): string[] {
   return keyed(path, (segments) => [
     `file:${segments.join('/')}`,
@@ -20,7 +23,7 @@ export function changeKeys(path: string): string[] {
   ])
 }
 
-/** A path that is refused touches nothing. */
+/** A refused path has no keys. */
 function keyed(path: string, keys: (segments: readonly string[]) => string[]): string[] {
   try {
     return keys(pathSegments(path).map((name) => name.normalize('NFC').toLowerCase()))

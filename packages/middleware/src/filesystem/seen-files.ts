@@ -1,4 +1,4 @@
-/** Which files the model has seen in a run, and as what: only those may it change. */
+/** Tracks which versions of files the model has seen in a run, because it may change only those. */
 
 import { type AgentState, type Run, runLocal } from '@meanwhile/core'
 import { FileError } from '../file-error.ts'
@@ -6,12 +6,13 @@ import { isRecord } from '../is-record.ts'
 import { schemaOf } from '../schema-of.ts'
 
 export interface SeenFiles {
-  /** The version the model saw last. Without a run there is no model. */
+  /** The version that the model saw last. Without a run there is none. */
   version(run: Run | undefined, path: string): string | undefined
   add(run: Run | undefined, file: SeenFile): void
   /**
-   * Adds what the last step's results told of. Of the results, not of the calls: one made early and then discarded was not seen
-   * by the model, and neither has it seen a result when it wrote another call of the same response.
+   * Adds the files in the results of the last step. Results are used instead of calls, because the model has seen
+   * neither the result of a call that was started early and discarded, nor any result at the time when it wrote another
+   * call of the same response.
    */
   addResults(run: Run, state: AgentState): void
 }
@@ -35,7 +36,7 @@ export function seenFiles(): SeenFiles {
     },
     add: (run, file) => run && add(run, [file]),
     addResults(run, { messages }) {
-      // What is there before the first step is of another run.
+      // Earlier results belong to another run.
       if (run.step === 1) return
       const answer = messages.findLastIndex(({ role }) => role === 'assistant')
       const outputs = messages.slice(answer + 1).map((message) => message.role === 'tool' && message.output)

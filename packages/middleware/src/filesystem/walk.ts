@@ -1,21 +1,24 @@
-/** All files below a folder, in the order of their paths, within bounds. */
+/** Collects all files below a folder, sorted by path, up to a limit. */
 
 import type { FileBackend } from '../file-backend.ts'
 import { FileError } from '../file-error.ts'
 import { plainPath } from '../file-path.ts'
 
-/** Not gone into from above: what is in them is seldom meant and always much. */
+/** Skipped unless the path leads into them, because they are large and rarely meant. */
 const SKIPPED: readonly string[] = ['.git', 'node_modules']
 
 const MAX_ENTRIES = 20_000
 
 export interface Walked {
   readonly files: readonly string[]
-  /** Whether the walk came to its end before its bound of 20,000 entries. */
+  /** Whether the walk finished within the limit of 20,000 entries. */
   readonly complete: boolean
 }
 
-/** A file is itself all there is below it. A folder that cannot be listed is passed over, unless it is the first. */
+/**
+ * If the start is a file, only that file is returned. A folder that cannot be listed is skipped, unless it is the
+ * start.
+ */
 export async function walk(backend: FileBackend, start: string, signal: AbortSignal): Promise<Walked> {
   const first = plainPath(start)
   const stat = await backend.stat(first, { signal })
@@ -46,5 +49,5 @@ async function listed(backend: FileBackend, folder: string, limit: number, isFir
   }
 }
 
-/** What a tool says under a list that a bound has cut. */
-export const INCOMPLETE: string = `(only the first ${MAX_ENTRIES} entries were looked at; give a deeper path)`
+/** The note that a tool adds to an incomplete list. */
+export const INCOMPLETE: string = `(only the first ${MAX_ENTRIES} entries were searched; give a deeper path)`

@@ -1,4 +1,4 @@
-/** The tool `write_file`: a whole file, new or in place of one the model has seen. */
+/** The tool `write_file`: writes a whole file, new or in place of one the model has seen. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { tooLarge } from '../file-error.ts'
@@ -12,8 +12,8 @@ export function writeFile({ backend, maxBytes, seen }: FileTools): Tool {
   return tool({
     name: 'write_file',
     description:
-      'Writes a whole file, with the folders it needs. A file that is there already must have been read before, in an earlier step.',
-    input: inputSchema({ path: filePath, content: text('All of the new content.') }),
+      'Writes a whole file and creates missing folders. If the file exists, you must have read it in an earlier step.',
+    input: inputSchema({ path: filePath, content: text('The whole new content.') }),
     effect: 'external',
     writes: ({ path }) => changeKeys(path),
     async execute({ path, content }, { run, signal }) {

@@ -1,4 +1,7 @@
-/** The tasks of a plan: plain data, and what may be done to it. Which task blocks which is held once, so both ways agree. */
+/**
+ * The tasks of a plan as plain data, and the changes to it. Each dependency is stored once, so both directions always
+ * agree.
+ */
 
 import { isRecord } from '../is-record.ts'
 
@@ -14,18 +17,18 @@ export interface StoredTask {
   readonly blockedBy: readonly number[]
 }
 
-/** Ids rise in it; `next` is the id of the next task, above all there ever were. */
+/** Sorted by id. `next` is the id of the next task, greater than all ids ever used. */
 export interface TaskList {
   readonly next: number
   readonly tasks: readonly StoredTask[]
 }
 
-/** A task as tools give it. */
+/** A task as the tools return it. */
 export interface Task extends StoredTask {
   readonly blocks: readonly number[]
 }
 
-/** What a tool changes. An edge that is there already changes nothing. */
+/** The changes of a tool call. Adding an existing dependency changes nothing. */
 export interface TaskChange {
   readonly subject?: string | undefined
   readonly description?: string | undefined
@@ -34,7 +37,7 @@ export interface TaskChange {
   readonly addBlockedBy: readonly number[]
 }
 
-/** What was asked of a task cannot be: nothing has changed. */
+/** The requested change is impossible; nothing was changed. */
 export class TaskError extends Error {
   override readonly name = 'TaskError'
   readonly task: number
@@ -45,17 +48,21 @@ export class TaskError extends Error {
   }
 }
 
-const NOT_THERE = 'is not there: it never was, or was deleted'
+const NOT_THERE = 'does not exist, or was deleted'
 
 export const NO_TASKS: TaskList = { next: 1, tasks: [] }
 
-/** The list with a new task. @throws {TaskError} as {@link changed}. */
+/**
+ * Returns the list with a new task.
+ *
+ * @throws {TaskError} As in {@link changed}.
+ */
 export function created({ next, tasks }: TaskList, change: TaskChange & { readonly subject: string }): TaskList {
   const task: StoredTask = { id: next, subject: change.subject, description: '', status: 'pending', blockedBy: [] }
   return changed({ next: next + 1, tasks: [...tasks, task] }, next, change)
 }
 
-/** @throws {TaskError} A task is not there, would wait for itself, or is begun while another blocks it. */
+/** @throws {TaskError} A task does not exist, would wait for itself, or is started while another one blocks it. */
 export function changed(list: TaskList, id: number, change: TaskChange): TaskList {
   const { addBlocks, addBlockedBy } = change
   const byId = new Map(list.tasks.map((task) => [task.id, task]))
@@ -82,7 +89,7 @@ export function tasksOf({ tasks }: TaskList): Task[] {
   return tasks.map((task) => ({ ...task, blocks: blocks.get(task.id) ?? [] }))
 }
 
-/** @throws {TaskError} It is not there. */
+/** @throws {TaskError} It does not exist. */
 export function taskOf(list: TaskList, id: number): Task {
   const task = tasksOf(list).find((one) => one.id === id)
   if (!task) throw new TaskError(id, NOT_THERE)
@@ -109,7 +116,7 @@ function blocked(task: StoredTask, by: readonly number[]): StoredTask {
   return { ...task, blockedBy: [...new Set([...task.blockedBy, ...by])].sort((a, b) => a - b) }
 }
 
-/** What is deleted blocks nothing. */
+/** A deleted task blocks nothing. */
 function without({ next, tasks }: TaskList, id: number): TaskList {
   const left = tasks.filter((task) => task.id !== id)
   return {

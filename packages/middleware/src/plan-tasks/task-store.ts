@@ -1,4 +1,4 @@
-/** Where the tasks are: with the run, or in a file that several runs share. */
+/** Stores the tasks: in the run, or in a file that several runs share. */
 
 import { type Cell, type Run, runLocal, type ToolContext } from '@meanwhile/core'
 import type { FileBackend } from '../file-backend.ts'
@@ -8,7 +8,10 @@ import { isTaskList, NO_TASKS, type TaskList } from './task-list.ts'
 
 export interface TaskStore {
   read(context: ToolContext): Promise<TaskList>
-  /** Puts what `change` makes of the list in its place, and gives it. Several at once follow one another; a throw changes nothing. */
+  /**
+   * Replaces the list by the result of `change` and returns it. Simultaneous changes run one after another; an error
+   * changes nothing.
+   */
   change(context: ToolContext, change: (list: TaskList) => TaskList): Promise<TaskList>
 }
 
@@ -28,12 +31,14 @@ export function runStore(): TaskStore {
 
 function withRun(run: Run | undefined): Run {
   if (run) return run
-  throw new Error('without a run there is no plan')
+  throw new Error('a plan requires a run')
 }
 
 const MAX_BYTES = 1_000_000
 
-/** In a file of a backend. What somebody else has put in its place in the meantime is read again, and changed in its turn. */
+/**
+ * In a file of a backend. If the file was changed meanwhile, it is read again and `change` is applied to the new list.
+ */
 export function fileStore(backend: FileBackend, path: string): TaskStore {
   async function load({ signal }: ToolContext): Promise<{ readonly list: TaskList; readonly version: string | null }> {
     try {
@@ -53,7 +58,7 @@ export function fileStore(backend: FileBackend, path: string): TaskStore {
         const { list, version } = await load(context)
         const next = change(list)
         const bytes = new TextEncoder().encode(JSON.stringify(next))
-        if (bytes.length > MAX_BYTES) throw new FileError('too-large', path, 'the plan holds too much; delete tasks')
+        if (bytes.length > MAX_BYTES) throw new FileError('too-large', path, 'the plan is too large; delete tasks')
         try {
           await backend.write(path, bytes, { replaces: version, signal })
           return next
@@ -70,7 +75,7 @@ function parsed(path: string, bytes: Uint8Array): TaskList {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
     if (isTaskList(value)) return value
   } catch (cause) {
-    throw new FileError('failed', path, 'holds no plan', { cause })
+    throw new FileError('failed', path, 'does not contain a valid plan', { cause })
   }
-  throw new FileError('failed', path, 'holds no plan')
+  throw new FileError('failed', path, 'does not contain a valid plan')
 }

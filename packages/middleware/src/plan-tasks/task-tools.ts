@@ -17,10 +17,10 @@ export function taskTools(store: TaskStore): Tool[] {
   return [
     tool({
       name: 'task_create',
-      description: 'Adds a task to the plan. Use a plan for work of several steps.',
+      description: 'Adds a task to the plan. Use a plan for work with several steps.',
       input: inputSchema({
-        subject: text('What is to be done, in a few words.', { minLength: 1 }),
-        description: optional(text('All that whoever does it needs to know.'), ''),
+        subject: text('What to do, in a few words.', { minLength: 1 }),
+        description: optional(text('Everything needed to do the task.'), ''),
         ...edges,
       }),
       effect: 'external',
@@ -32,7 +32,7 @@ export function taskTools(store: TaskStore): Tool[] {
     }),
     tool({
       name: 'task_get',
-      description: 'Gives a task of the plan with all that is known of it.',
+      description: 'Returns a task of the plan with all its details.',
       input: inputSchema({ id }),
       effect: 'read',
       reads: () => KEYS,
@@ -41,7 +41,7 @@ export function taskTools(store: TaskStore): Tool[] {
     tool({
       name: 'task_update',
       description:
-        'Changes a task of the plan. Set it in_progress before you start it, and completed as soon as it is done; deleted takes it out.',
+        'Changes a task of the plan. Set it to in_progress before you start it, and to completed as soon as it is done; deleted removes it.',
       input: inputSchema({
         id,
         status: optional(oneOf(STATUSES, 'Its new status.')),
@@ -58,7 +58,7 @@ export function taskTools(store: TaskStore): Tool[] {
     }),
     tool({
       name: 'task_list',
-      description: 'Lists the tasks of the plan: number, status, subject, and which tasks still block it.',
+      description: 'Lists the tasks of the plan: number, status, subject, and the open tasks that block it.',
       input: inputSchema({}),
       effect: 'read',
       reads: () => KEYS,

@@ -1,10 +1,15 @@
-/** The beginnings of a pattern's matches, as a pattern: what tells, while a text grows, whether a match may be open at its end. */
+/**
+ * Derives from a pattern another one that matches the beginnings of its matches. It shows whether a growing text may
+ * end inside a match.
+ */
 
 import { type AST, RegExpParser, visitRegExpAST } from '@eslint-community/regexpp'
 
 /**
- * Matches from any place at which a match of the pattern could begin, if more text came, up to the end of the text. It may
- * match more, never less: then text is held back for nothing. Throws a `TypeError` for a pattern with a backreference.
+ * Returns a pattern that matches from any place where a match could begin if more text followed, up to the end of the
+ * text. It may match too much, which holds text back unnecessarily, but never too little.
+ *
+ * @throws {TypeError} The pattern has a backreference.
  */
 export function beginningOf({ source, flags }: RegExp): RegExp {
   const kept = flags.replace(/[gyd]/g, '')
@@ -17,7 +22,7 @@ export function beginningOf({ source, flags }: RegExp): RegExp {
 }
 
 function refuse(): never {
-  throw new TypeError('a pattern with a backreference cannot be looked for in a stream')
+  throw new TypeError('a pattern with a backreference cannot be used on a stream')
 }
 
 const END = '(?![\\s\\S])'
@@ -52,7 +57,7 @@ function beginningOfOne(element: AST.Element): string | undefined {
   }
 }
 
-/** What looks ahead is not decided as long as the text could go on as it says. */
+/** A lookahead is undecided as long as the text could continue as it requires. */
 function beginningOfAssertion(assertion: AST.Assertion): string | undefined {
   if (assertion.kind === 'lookahead') {
     const ahead = beginning(assertion.alternatives)
@@ -61,7 +66,7 @@ function beginningOfAssertion(assertion: AST.Assertion): string | undefined {
   return assertion.kind === 'word' || assertion.kind === 'end' ? END : undefined
 }
 
-/** The element itself. Names of groups are left out: here one may stand twice. */
+/** The element itself. Names of groups are removed, because an element may occur twice. */
 function whole(element: AST.Element): string {
   switch (element.type) {
     case 'Group':

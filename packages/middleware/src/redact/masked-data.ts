@@ -1,4 +1,4 @@
-/** Data with its secrets masked: in texts, keys and numbers. */
+/** Masks secrets in data: in texts, keys and numbers. */
 
 import type { Masker } from './masker.ts'
 
@@ -6,7 +6,10 @@ const CIRCLE = '[circular]'
 const TOO_DEEP = '[too deep]'
 const DEPTH = 500
 
-/** JSON, or what becomes JSON. The same value if it holds no secret; what lies deeper than 500 levels is left out. */
+/**
+ * Masks JSON, or values that are converted to JSON. Returns the same value if it contains no secret; levels deeper than
+ * 500 are omitted.
+ */
 export function maskedData(masker: Masker, value: unknown): unknown {
   return masked(masker, value, new Map(), 0)
 }
@@ -38,14 +41,14 @@ function maskedObject(masker: Masker, value: object, known: Map<object, unknown>
   return same ? value : Object.fromEntries(members)
 }
 
-/** Two keys may have one mask. */
+/** Two keys may have the same mask. */
 function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   let free = name
   for (let count = 2; taken.has(free); count++) free = `${name} ${count}`
   return free
 }
 
-/** The same list if each of its items stays. */
+/** Returns the same list if no item changes. */
 export function mapped<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
   const changed = items.map(change)
   return changed.every((item, index) => item === items[index]) ? items : changed

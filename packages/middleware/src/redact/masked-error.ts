@@ -1,4 +1,4 @@
-/** An error whose message is masked: the same in all else. */
+/** Returns the error with a masked message; otherwise it is the same. */
 
 import { messageOf } from '@meanwhile/core'
 import type { Masker } from './masker.ts'

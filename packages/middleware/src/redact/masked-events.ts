@@ -1,4 +1,4 @@
-/** The events of a model call with the secrets in its text and reasoning masked. */
+/** Masks secrets in the text and reasoning of a model call's events. */
 
 import type { ModelFlow } from '@meanwhile/core'
 import { MaskedStream } from './masked-stream.ts'
@@ -8,8 +8,8 @@ type Event = ModelFlow extends AsyncGenerator<infer Event> ? Event : never
 type DeltaEvent = Extract<Event, { readonly delta: string; readonly type: 'text-delta' | 'reasoning-delta' }>
 
 /**
- * What is held back is let go before a call, a failure or the end is told, so that nothing waits for it. Text and reasoning that take
- * turns are two texts: a secret may go on in the one behind a piece of the other.
+ * Held-back text is released before a call, a failure or the end, so that nothing waits for it. Text and reasoning are
+ * two separate texts, even if they alternate: a secret may continue after a piece of the other.
  */
 export async function* maskedEvents(flow: ModelFlow, masker: Masker, window: number): ModelFlow {
   const deltas = new MaskedDeltas(masker, window)
@@ -37,7 +37,7 @@ export async function* maskedEvents(flow: ModelFlow, masker: Masker, window: num
   }
 }
 
-/** Of attempts at work at once each has its own. */
+/** Simultaneous attempts have separate streams. */
 class MaskedDeltas {
   readonly #masker: Masker
   readonly #window: number
@@ -60,7 +60,7 @@ class MaskedDeltas {
     return held.stream.push(event.delta)
   }
 
-  /** What is held back, of one attempt if it is named. */
+  /** The held-back text, optionally of one attempt. */
   *rest(attempt?: number): Generator<DeltaEvent, void, undefined> {
     for (const { stream, last } of this.#streams.values()) {
       if (attempt !== undefined && last.attempt !== attempt) continue

@@ -1,4 +1,4 @@
-/** Messages and requests with their secrets masked. What holds none is the same object. */
+/** Masks secrets in messages and requests. Objects without secrets are returned unchanged. */
 
 import type { AssistantMessage, AssistantPart, ContentPart, Message, ModelRequest, ToolMessage } from '@meanwhile/core'
 import { mapped, maskedData } from './masked-data.ts'
@@ -6,7 +6,7 @@ import type { Masker, Match } from './masker.ts'
 
 export class MaskedMessages {
   readonly #masker: Masker
-  /** A history only grows: each message is looked through once. */
+  /** Because a history only grows, each message is masked once. */
   readonly #known: WeakMap<Message, Message> = new WeakMap()
 
   constructor(masker: Masker) {
@@ -20,12 +20,12 @@ export class MaskedMessages {
     return { ...request, instructions, messages }
   }
 
-  /** Inputs of calls included: these have been made. */
+  /** Includes the inputs of calls, because these calls have been made. */
   history(messages: readonly Message[]): readonly Message[] {
     return mapped(messages, (message) => this.#once(message))
   }
 
-  /** What a model has said; the inputs of its calls stay. */
+  /** The model's response, except for the inputs of its calls. */
   answer(message: AssistantMessage): AssistantMessage {
     return withContent(message, this.#parts(message.content))
   }
@@ -38,7 +38,7 @@ export class MaskedMessages {
 
   #once(message: Message): Message {
     const masked = this.#known.get(message) ?? this.#message(message)
-    // One that can be changed may be another the next time.
+    // An object that is not frozen may change.
     if (Object.isFrozen(message)) this.#known.set(message, masked)
     return masked
   }
@@ -56,7 +56,10 @@ export class MaskedMessages {
     return content === message.content ? message : { ...message, content }
   }
 
-  /** A message's texts are read as one, and so is its reasoning: a secret may go on in the next part. */
+  /**
+   * All texts of a message are read as one text, and so is its reasoning, because a secret may continue in the next
+   * part.
+   */
   #parts<Part extends AssistantPart | ContentPart>(parts: readonly Part[]): readonly Part[] {
     return this.#kind(this.#kind(parts, isText), isReasoning)
   }
@@ -74,12 +77,12 @@ export class MaskedMessages {
       const masked = this.#piece(text, start, matches)
       start += text.length
       if (masked === text) return part
-      // A part whose whole text belonged to the mask before it: some providers take no empty one.
+      // A part whose whole text belongs to the preceding mask is removed, because some providers reject empty parts.
       return masked === '' ? [] : { ...part, text: masked }
     })
   }
 
-  /** A piece of a text, which begins at `start`. A mask stands where its secret begins. */
+  /** A piece of a text that begins at `start`. The mask is placed where its secret begins. */
   #piece(text: string, start: number, matches: readonly Match[]): string {
     let masked = ''
     let from = 0
@@ -99,7 +102,7 @@ function isText(part: AssistantPart | ContentPart): part is Texts {
   return part.type === 'text'
 }
 
-/** A provider that signs its reasoning takes it back unchanged alone. */
+/** A provider that signs its reasoning accepts it only unchanged. */
 function isReasoning(part: AssistantPart | ContentPart): part is Texts {
   return part.type === 'reasoning' && part.providerMetadata === undefined
 }

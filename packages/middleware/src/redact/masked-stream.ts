@@ -1,8 +1,8 @@
-/** A text that comes in pieces, masked: a piece is held back only while a secret may be open in it. */
+/** Masks a text that arrives in pieces. A piece is held back only while it may be part of a secret. */
 
 import type { Masker } from './masker.ts'
 
-/** How many characters before a piece a pattern can look back at. */
+/** How many characters before a piece a pattern can look back. */
 const BEFORE = 64
 
 export class MaskedStream {
@@ -17,13 +17,13 @@ export class MaskedStream {
     this.#window = window
   }
 
-  /** Gives what can be told by now, which may be nothing. */
+  /** Adds a piece and returns the text that is decided by now, which may be empty. */
   push(piece: string): string {
     this.#held += piece
     return this.#take(false)
   }
 
-  /** Gives what was held back: nothing more comes that belongs to it. */
+  /** Returns the held-back text; nothing that belongs to it follows. */
   flush(): string {
     return this.#held === '' ? '' : this.#take(true)
   }
@@ -44,7 +44,7 @@ export class MaskedStream {
         openFrom = Math.max(openFrom, from)
         continue
       }
-      // What is open for longer than that is taken as it stands.
+      // Text that exceeds the window is released unmasked.
       if (text.length - open > this.#window) {
         openFrom = text.length - this.#window
         continue

@@ -1,9 +1,9 @@
-/** Finds secrets in texts and puts masks in their place. */
+/** Finds secrets in texts and replaces them with masks. */
 
 import { beginningOf } from './beginning-of.ts'
 import { isSecretPattern, type SecretPattern } from './secret-patterns.ts'
 
-/** What a mask is made of. */
+/** What a mask is made from. */
 export interface Secret {
   readonly kind: string
   readonly text: string
@@ -18,11 +18,11 @@ export class Masker {
   readonly #patterns: readonly Compiled[]
   readonly #replace: (secret: Secret) => string
 
-  /** Throws a `TypeError` for a pattern that cannot be looked for. */
+  /** @throws {TypeError} A pattern cannot be used. */
   constructor(patterns: readonly SecretPattern[], replace: (secret: Secret) => string) {
     if (!Array.isArray(patterns) || !patterns.every(isSecretPattern))
       throw new TypeError(
-        'must be a list of { kind, pattern }: what its mask calls a secret, and a RegExp that finds it',
+        'must be a list of { kind, pattern }: the name for the mask, and a RegExp that finds the secret',
       )
     this.#patterns = patterns.map(compile)
     this.#replace = replace
@@ -39,7 +39,7 @@ export class Masker {
     return from === 0 ? text : masked + text.slice(from)
   }
 
-  /** Those of a whole text, in order: from the left, of those that begin at one place the longest. */
+  /** The matches in a whole text, in order. If several begin at one place, the longest counts. */
   *matches(text: string): Generator<Match, void, undefined> {
     const next = this.finder(text)
     for (let from = 0; ; ) {
@@ -54,7 +54,7 @@ export class Masker {
     return this.#replace({ kind, text })
   }
 
-  /** Gives the next match that begins at a place or behind it. The places asked for must not go down. */
+  /** Returns a function that finds the next match at or after a place. The places must not decrease. */
   finder(text: string): (from: number) => Match | undefined {
     const found: (Match | undefined)[] = []
     return (from) => {
@@ -70,7 +70,9 @@ export class Masker {
     }
   }
 
-  /** Where, from a place on, a match may begin of which the rest is still to come; the text's end if none may. */
+  /**
+   * The first place, from the given one on, at which an incomplete match may begin; the text's end if there is none.
+   */
   openAt(text: string, from: number): number {
     let first = text.length
     for (const { beginning } of this.#patterns) {

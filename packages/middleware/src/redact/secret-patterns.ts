@@ -1,13 +1,13 @@
-/** What counts as a secret. */
+/** The default patterns of secrets. */
 
 import { isRecord } from '../is-record.ts'
 
 export interface SecretPattern {
-  /** What it is called in its mask. */
+  /** Its name in the mask. */
   readonly kind: string
-  /** Without backreferences, and it must not match an empty text. Its flags `g` and `y` mean nothing. */
+  /** Must not contain backreferences or match an empty text. Its flags `g` and `y` are ignored. */
   readonly pattern: RegExp
-  /** Whether a match is one; by default each is. */
+  /** Whether a match is really a secret. Default: always. */
   isSecret?(text: string): boolean
 }
 

@@ -1,4 +1,4 @@
-/** The skills in folders: each a folder with a `SKILL.md`. */
+/** Reads the skills in folders: each is a folder with a `SKILL.md`. */
 
 import { messageOf, type Run } from '@meanwhile/core'
 import type { FileBackend } from '../file-backend.ts'
@@ -9,11 +9,11 @@ import { frontMatter } from './front-matter.ts'
 export interface Skill {
   readonly name: string
   readonly description: string
-  /** What stands behind the head of its file, unaltered. */
+  /** The text after the front matter, unchanged. */
   readonly body: string
-  /** Where its file is in the backend. */
+  /** The path of its file in the backend. */
   readonly path: string
-  /** Whether it is run by an agent of its own rather than read. */
+  /** Whether its own agent runs it, instead of the model reading it. */
   readonly fork: boolean
 }
 
@@ -22,7 +22,10 @@ const MAX_BYTES = 1_000_000
 const MAX_SKILLS = 1_000
 const MAX_DESCRIPTION = 1_024
 
-/** By folder, then by name. One that cannot be read is left out with a warning, and so is the second of a name. */
+/**
+ * Ordered by folder, then by name. A file that is not a valid skill, and the second skill with one name, are skipped
+ * with a warning.
+ */
 export async function readSkills(
   backend: FileBackend,
   folders: readonly string[],
@@ -30,12 +33,12 @@ export async function readSkills(
 ): Promise<ReadonlyMap<string, Skill>> {
   const skills = new Map<string, Skill>()
   const skip = (path: string, problem: string) =>
-    run.warn({ code: 'skill-skipped', message: `${path} was left out: ${problem}` })
+    run.warn({ code: 'skill-skipped', message: `${path} was skipped: ${problem}` })
   for (const folder of folders) {
     for (const path of await skillFiles(backend, folder, run, skip)) {
       const skill = await readSkill(backend, path, run.signal, skip)
       const first = skill && skills.get(skill.name)
-      if (first) skip(path, `a skill of the name ${first.name} is in ${first.path}`)
+      if (first) skip(path, `a skill with the name ${first.name} is in ${first.path}`)
       else if (skill) skills.set(skill.name, skill)
     }
   }
@@ -56,7 +59,7 @@ async function skillFiles(backend: FileBackend, folder: string, run: Run, skip: 
   }
 }
 
-/** A folder without the file is no skill, and nothing is wrong with it. */
+/** A folder without the file is not a skill. That is not an error. */
 async function readSkill(
   backend: FileBackend,
   path: string,
@@ -66,7 +69,7 @@ async function readSkill(
   try {
     const { bytes } = await backend.read(path, { maxBytes: MAX_BYTES, signal })
     const text = textOfBytes(bytes)
-    if (text === undefined) throw new SyntaxError('it is no UTF-8 text')
+    if (text === undefined) throw new SyntaxError('it is not UTF-8 text')
     return await skillOf(path, text.replace(/^\ufeff/, ''))
   } catch (error) {
     signal.throwIfAborted()
@@ -81,11 +84,11 @@ async function skillOf(path: string, text: string): Promise<Skill> {
   const description = (fields.get('description') ?? '').replace(/\s+/g, ' ').trim()
   const context = fields.get('context')
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
-    throw new SyntaxError('its name is missing, or is not of [A-Za-z0-9_-]{1,64}')
+    throw new SyntaxError('its name is missing, or does not match [A-Za-z0-9_-]{1,64}')
   if (description === '') throw new SyntaxError('its description is missing')
   if (description.length > MAX_DESCRIPTION)
     throw new SyntaxError(`its description has more than ${MAX_DESCRIPTION} characters`)
   if (context !== undefined && context !== 'fork')
-    throw new SyntaxError(`its context is ${context}, and only fork is known`)
+    throw new SyntaxError(`its context is ${context}, but only fork is supported`)
   return Object.freeze({ name, description, body, path, fork: context === 'fork' })
 }
