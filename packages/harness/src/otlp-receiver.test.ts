@@ -166,7 +166,7 @@ test('what was posted is kept word for word, with the answer it got; other paths
   }
   expect(await post('/v1/metrics', '{ }')).toEqual([200, {}])
   expect(await post('/v2/traces', '{}')).toEqual([404, { message: '/v2/traces is not served' }])
-  expect(await post('/v1/traces', '{')).toEqual([400, { message: expect.stringContaining('no OTLP/JSON') }])
+  expect(await post('/v1/traces', '{')).toEqual([400, { message: expect.stringContaining('not OTLP/JSON') }])
   expect(requests).toEqual([
     { path: '/v1/metrics', body: '{ }', status: 200 },
     { path: '/v2/traces', body: '{}', status: 404 },

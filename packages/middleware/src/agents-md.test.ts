@@ -68,7 +68,7 @@ test('all names count, in their order; what is nowhere is a warning, and without
   expect(both.warnings).toEqual([])
   const none = await told({ 'x.md': '' })
   expect(none.messages).toHaveLength(1)
-  expect(none.warnings).toEqual(['instructions-missing: there is no AGENTS.md'])
+  expect(none.warnings).toEqual(['instructions-missing: AGENTS.md was not found'])
 })
 
 test('a line with @path stands for that file, relative to its own; in code and within a line it is text (N55)', async () => {

@@ -177,8 +177,8 @@ test('a predicate or ask that throws, or an answer of unknown form, lets nothing
   ]) {
     const { agent, ran } = sender(steps, given as Given)
     const result = await agent.run('Go')
-    expect(resultsOf(result)).toEqual(['error: Not run: the request for approval of send may run.'])
-    const message = 'the request for approval of send may run: nobody there'
+    expect(resultsOf(result)).toEqual(['error: Not run: the request for approval of send failed.'])
+    const message = 'the request for approval of send failed: nobody there'
     expect(result.warnings).toEqual([{ code: 'approval-failed', message, source: 'approve' }])
     expect(ran).toEqual([])
   }

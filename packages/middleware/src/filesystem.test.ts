@@ -49,12 +49,12 @@ test('read_file numbers lines from 1, keeps tabs, and says where to go on (N36)'
     '     1\t\tone\n     2\t\n     3\t  two\ttabs',
     '     1\tx',
     '(the file is empty)',
-    '     2\t\n(lines 2 to 2 of 3; offset 3 goes on)',
-    'error: a.txt: has 3 lines; offset is 4 on',
+    '     2\t\n(lines 2 to 2 of 3; use offset 3 to continue)',
+    'error: a.txt: has only 3 lines; offset is 4',
   ])
   const rows = texts[5]?.split('\n') ?? []
   expect(rows).toHaveLength(2_001)
-  expect(rows.slice(-2)).toEqual(['  2000\tline 2000', '(lines 1 to 2000 of 2500; offset 2001 goes on)'])
+  expect(rows.slice(-2)).toEqual(['  2000\tline 2000', '(lines 1 to 2000 of 2500; use offset 2001 to continue)'])
   expect(texts[6]).toBe('  2499\tline 2499\n  2500\tline 2500')
 })
 

@@ -41,7 +41,7 @@ test('each member that does not fit is named, and so is each that is not known',
       { path: ['more'], message: 'is not a member of this input' },
       { path: ['path'], message: 'must be a text of at least 1 characters' },
       { path: ['note'], message: 'must be a text' },
-      { path: ['offset'], message: 'must be a whole number of at least 1 on' },
+      { path: ['offset'], message: 'must be a whole number of at least 1' },
       { path: ['all'], message: 'must be true or false' },
       { path: ['output'], message: 'must be one of files, count' },
     ],
@@ -78,6 +78,6 @@ test('a list holds members of one kind, and is described by theirs', async () =>
   expect(await list.validate({ ids: [1, 2] })).toEqual({ value: { ids: [1, 2] } })
   for (const ids of [1, [0], ['1'], { 0: 1, length: 1 }])
     expect(await list.validate({ ids })).toMatchObject({
-      issues: [{ path: ['ids'], message: 'must be a list in which each item must be a whole number of at least 1 on' }],
+      issues: [{ path: ['ids'], message: 'must be a list in which each item must be a whole number of at least 1' }],
     })
 })

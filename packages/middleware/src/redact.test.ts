@@ -532,7 +532,7 @@ test.each<[RedactOptions, RegExp]>([
   ...[[/x/], /x/, [{ pattern: /x/ }], [{ kind: 'x', pattern: 'x' }], [undefined]].map(
     (patterns): [RedactOptions, RegExp] => [
       { patterns: patterns as never },
-      /^patterns: must be a list of \{ kind, pattern \}: what its mask calls a secret, and a RegExp that finds it$/,
+      /^patterns: must be a list of \{ kind, pattern \}: the name for the mask, and a RegExp that finds the secret$/,
     ],
   ),
   [{ window: -1 }, /window/],

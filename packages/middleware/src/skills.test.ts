@@ -52,7 +52,7 @@ test('for an unknown name it gives an error result with the list (N41)', async (
   expect(tools?.map(({ name }) => name)).toEqual(['learn'])
   expect(results).toEqual([
     'error: there is no skill fry; the skills are: boil, bake',
-    'error: there is no skill __proto__; there are boil, bake',
+    'error: there is no skill __proto__; the skills are: boil, bake',
   ])
 })
 

@@ -32,7 +32,7 @@ const guard = humanInTheLoopMiddleware({ interruptOn: { send: true } } as never)
 
 const refused: readonly (readonly [option: string, effects: object, settings: unknown, message: string])[] = [
   ['effects.lok', { lok: 'read' }, {}, 'is not the name of a tool; did you mean look?'],
-  ['effects.look', { look: 'write' }, {}, 'write is no effect'],
+  ['effects.look', { look: 'write' }, {}, 'write is not an effect'],
   ['effects.look', { look: 'reversible' }, {}, 'has no compensate'],
   ['approval', { look: 'read' }, { approval: ['sned'] }, 'sned is not the name of a tool; the tools are: look, send'],
   ['independent', { look: 'read' }, { independent: 'send' }, ''],

@@ -42,7 +42,7 @@ const look = tool({ name: 'look', description: 'l', parameters: z.object({ q: z.
 test('what is wrong with the arguments is said at once (R11)', () => {
   const runner = new Runner()
   const wrong = (effects: object, settings?: object) => () => eager(runner, { ...effects }, settings)
-  expect(wrong({ look: 'write' })).toThrow('write is no effect')
+  expect(wrong({ look: 'write' })).toThrow('write is not an effect')
   expect(wrong({ look: { effect: 'reversible' } })).toThrow('compensate')
   expect(wrong({ look: 'read' }, { independent: 'look' })).toThrow('independent')
   expect(wrong({ look: 'read' }, { stream: true })).toThrow('alwaysStream')

@@ -231,5 +231,5 @@ test('a proxy whose upstream does not answer says so', async () => {
     { error: { message: 'the upstream did not respond: fetch failed' } },
   ])
   const options: RecordModelsOptions = { upstream: fetch }
-  await expect(recordModels(options).listen()).rejects.toThrow('a proxy needs the URL of its upstream')
+  await expect(recordModels(options).listen()).rejects.toThrow('a proxy requires the URL of its upstream')
 })

@@ -91,9 +91,9 @@ test('what is no head is a SyntaxError that says why (N42)', async () => {
     ['---\nname one\n---\n', 'no keys'],
     ['---\nname:one\n---\n', 'no keys'],
     ['---\n- name\n---\n', 'no keys'],
-    ['---\nname: "one\n---\n', 'no YAML: Missing closing "quote'],
-    ["---\nname: 'it's'\n---\n", 'no YAML: Unexpected scalar'],
-    ["---\nname: '\n---\n", "no YAML: Missing closing 'quote"],
+    ['---\nname: "one\n---\n', 'not YAML: Missing closing "quote'],
+    ["---\nname: 'it's'\n---\n", 'not YAML: Unexpected scalar'],
+    ["---\nname: '\n---\n", "not YAML: Missing closing 'quote"],
     [`---\nname: ${'x'.repeat(65_536)}\n---\n`, 'more than 65536'],
   ] as const)
     await expect(frontMatter(text)).rejects.toThrow(
