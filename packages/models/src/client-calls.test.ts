@@ -84,7 +84,7 @@ test('Chat: a custom call is an error as soon as it comes (A19, qC45)', async ()
     name: 'ModelError',
     code: 'unsupported_call',
     retryable: false,
-    message: expect.stringContaining('a "custom" for its client'),
+    message: expect.stringContaining('contains a "custom", which its client must run'),
     partial: { content: [{ type: 'text', text: 'So' }] },
   })
 })
@@ -108,7 +108,7 @@ test('AI SDK: so is a request for an approval, when its usage is known (A19, B17
     name: 'ModelError',
     code: 'unsupported_call',
     retryable: false,
-    message: expect.stringContaining('a "tool-approval-request" for its client'),
+    message: expect.stringContaining('contains a "tool-approval-request", which its client must run'),
     partial: { usage: counted },
   })
 })

@@ -51,7 +51,7 @@ test('an agent in the place of its options is refused, and so are tools that are
     expect.objectContaining({
       name: 'ConfigError',
       option: 'options',
-      message: expect.stringContaining('give its options: createAgent(eager('),
+      message: expect.stringContaining('pass its options: createAgent(eager('),
     }),
   )
   expect(() => eager({ model, tools: { look } }, { look: 'read' })).toThrow(

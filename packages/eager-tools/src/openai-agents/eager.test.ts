@@ -50,7 +50,7 @@ test('what is wrong with the arguments is said at once (R11)', () => {
   const given = (runner: unknown) => () => eager(runner as Runner, { look: 'read' })
   expect(given({ run: () => undefined })).toThrow('must be a Runner of @openai/agents')
   expect(given(undefined)).toThrow('must be a Runner of @openai/agents')
-  expect(given(new Agent({ name: 'a' }))).toThrow('is an Agent; give a Runner')
+  expect(given(new Agent({ name: 'a' }))).toThrow('is an Agent; pass a Runner')
   expect(given(other)).toThrow("in CommonJS, take Runner from await import('@openai/agents')")
 })
 

@@ -80,7 +80,7 @@ export const errorQuirks: readonly Quirk[] = [
   {
     id: 'T9',
     wire: 'anthropic',
-    title: 'an error event says overloaded, and the stream ends',
+    title: 'an error event with the type overloaded comes, and the stream ends',
     source: overloaded,
     events: [
       claude.start,
