@@ -110,7 +110,8 @@ test('under setupServer a request that is not mocked reaches no network', async 
   using mock = mockModels({ script: [], wires: ['anthropic'], origin: 'http://models.test' })
   mock.listen()
   const response = await fetch('http://127.0.0.1:8123/v1/embeddings')
-  const message = 'GET http://127.0.0.1:8123/v1/embeddings is not mocked; mocked are: POST http://models.test/v1/messages are'
+  const message =
+    'GET http://127.0.0.1:8123/v1/embeddings is not mocked; mocked are: POST http://models.test/v1/messages are'
   expect([response.status, response.headers.get('x-should-retry')]).toEqual([500, 'false'])
   expect(await response.json()).toEqual({ error: { message } })
   expect(() => mock.assertComplete()).toThrow(new HarnessError(message))
@@ -146,9 +147,7 @@ test('a function that throws fails the request, in words', async () => {
 test('responses nobody asked for are named', async () => {
   const mock = mockModels({ script: [respond(say('a')), respond(call('f', {})), respond()] })
   await mock.fetch(post(url))
-  expect(() => mock.assertComplete()).toThrow(
-    '2 of 3 responses were not used: response 2 (call f), response 3 (empty)',
-  )
+  expect(() => mock.assertComplete()).toThrow('2 of 3 responses were not used: response 2 (call f), response 3 (empty)')
 })
 
 test('a request that asks for no stream is told so', async () => {

@@ -142,7 +142,9 @@ test('an answer counts whatever is asked about when it comes, and without approv
   for (const tools of [['look'], () => false]) {
     const asked = await sender([[call('send', { n: 1 })]]).agent.run('Go')
     const other = sender([[]], { tools })
-    expect(resultsOf(await answered(other.agent, asked, deny))).toEqual(['error: Not run: the call was denied: too late'])
+    expect(resultsOf(await answered(other.agent, asked, deny))).toEqual([
+      'error: Not run: the call was denied: too late',
+    ])
     expect(other.ran).toEqual([])
   }
   const { agent, ran } = sender([[call('send', { n: 1 })]])

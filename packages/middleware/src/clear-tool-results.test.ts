@@ -123,7 +123,8 @@ test('the placeholder of a result that was put into a file keeps its path, and i
   const read = results(messages)
   for (const text of read.slice(0, 2)) {
     const [, path] =
-      /^\[This old tool result was cleared\.\] \[The full result is in (\S+); read it with read_file\.\]$/.exec(text) ?? []
+      /^\[This old tool result was cleared\.\] \[The full result is in (\S+); read it with read_file\.\]$/.exec(text) ??
+      []
     expect(paths).toContain(path)
   }
   expect(read[2]).toContain('The full result is in')

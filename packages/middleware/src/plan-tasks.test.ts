@@ -210,10 +210,7 @@ test('a plan that would be too large for its file is an error result, and stays 
   }
   const backend = memoryBackend({ 'tasks.json': JSON.stringify(plan) })
   const { texts, outputs } = await planned([create('y'.repeat(200)), update(1, { status: 'deleted' })], { backend })
-  expect(texts).toEqual([
-    'error: tasks.json: the plan is too large; delete tasks',
-    expect.stringContaining('deleted'),
-  ])
+  expect(texts).toEqual(['error: tasks.json: the plan is too large; delete tasks', expect.stringContaining('deleted')])
   expect(outputs.at(-1)).toEqual([])
 })
 

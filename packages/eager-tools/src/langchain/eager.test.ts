@@ -36,7 +36,12 @@ const refused: readonly (readonly [option: string, effects: object, settings: un
   ['effects.look', { look: 'reversible' }, {}, 'has no compensate'],
   ['approval', { look: 'read' }, { approval: ['sned'] }, 'sned is not the name of a tool; the tools are: look, send'],
   ['independent', { look: 'read' }, { independent: 'send' }, ''],
-  ['independent', { look: 'read' }, { independent: ['sned'] }, 'sned is not the name of a tool; the tools are: look, send'],
+  [
+    'independent',
+    { look: 'read' },
+    { independent: ['sned'] },
+    'sned is not the name of a tool; the tools are: look, send',
+  ],
 ]
 
 test.for(refused)('%s: what cannot work is refused at once (R11, A2)', ([option, effects, settings, message]) => {

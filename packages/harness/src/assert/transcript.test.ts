@@ -25,7 +25,10 @@ test('a call the provider ran needs no result', () => {
 test.for<[string, Message[]]>([
   ['there is no result of call b before message 2 (assistant)', [calls('a', 'b'), result('a'), said]],
   ['there is no result of call a, b before the end', [user, calls('a', 'b')]],
-  ['message 1 is the result of call b, but the result of call a was expected', [calls('a', 'b'), result('b'), result('a')]],
+  [
+    'message 1 is the result of call b, but the result of call a was expected',
+    [calls('a', 'b'), result('b'), result('a')],
+  ],
   ['message 2 is the result of call a, but no call is open', [calls('a'), result('a'), result('a')]],
   ['message 2 has a call a, which an earlier message has, too', [calls('a'), result('a'), calls('a'), result('a')]],
   ['message 0 is the result of call a, but no call is open', [result('a')]],

@@ -119,9 +119,7 @@ test('what was never asked for is named', async () => {
   const recording = formatRecording([exchange('a', []), exchange('b', [])])
   const mock = mockModels({ script: replayRecording(recording) })
   await ask(mock.fetch, 'b')
-  expect(() => mock.assertComplete()).toThrow(
-    '1 of 2 responses was not used: response 1 (recorded from /v1/messages)',
-  )
+  expect(() => mock.assertComplete()).toThrow('1 of 2 responses was not used: response 1 (recorded from /v1/messages)')
 })
 
 test('where a secret was, anything may be; elsewhere only what is to be ignored may differ', async () => {

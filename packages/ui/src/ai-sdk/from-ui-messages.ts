@@ -56,7 +56,8 @@ function madeCall(part: Part): { readonly call: ToolCall; readonly result: ToolM
   const call: ToolCall = { type: 'tool-call', id, name, input: part.input ?? {} }
   const result = (text: string) => ({ role: 'tool', callId: id, name, content: [{ type: 'text', text }] }) as const
   if (part.state === 'output-error') return { call, result: { ...result(part.errorText), isError: true } }
-  if (part.state === 'output-denied') return { call, result: { ...result('Not run: the call was denied.'), isError: true } }
+  if (part.state === 'output-denied')
+    return { call, result: { ...result('Not run: the call was denied.'), isError: true } }
   if (part.state !== 'output-available' || part.preliminary) return undefined
   const { output } = part
   const text = typeof output === 'string' ? output : JSON.stringify(output ?? null)
