@@ -78,7 +78,7 @@ test('an async check is refused: nobody would wait for it', async () => {
   const mock = mockModels({ script: turns(late) })
   await ask(mock.fetch, [user])
   expect((await ask(mock.fetch, [user])).status).toBe(500)
-  expect(() => mock.assertComplete()).toThrow('is checked by an async function')
+  expect(() => mock.assertComplete()).toThrow('is an async function')
 })
 
 test('a server holds requests to the same expectations', async () => {

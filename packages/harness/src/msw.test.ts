@@ -93,7 +93,7 @@ test('requests are kept in their order, without what is secret', async () => {
 test('a URL that is not mocked throws, and is remembered', async () => {
   const mock = mockModels({ script: [], wires: ['openai-chat', 'anthropic'] })
   const error = new HarnessError(
-    'POST http://models.test/v1/embeddings is not mocked; mocked are: POST /v1/chat/completions, /v1/messages are',
+    'POST http://models.test/v1/embeddings is not mocked; mocked are: POST /v1/chat/completions, /v1/messages',
   )
   await expect(mock.fetch(post('http://models.test/v1/embeddings?key=secret'))).rejects.toThrow(error)
   expect(() => mock.assertComplete()).toThrow(error)
@@ -111,7 +111,7 @@ test('under setupServer a request that is not mocked reaches no network', async 
   mock.listen()
   const response = await fetch('http://127.0.0.1:8123/v1/embeddings')
   const message =
-    'GET http://127.0.0.1:8123/v1/embeddings is not mocked; mocked are: POST http://models.test/v1/messages are'
+    'GET http://127.0.0.1:8123/v1/embeddings is not mocked; mocked are: POST http://models.test/v1/messages'
   expect([response.status, response.headers.get('x-should-retry')]).toEqual([500, 'false'])
   expect(await response.json()).toEqual({ error: { message } })
   expect(() => mock.assertComplete()).toThrow(new HarnessError(message))
@@ -154,7 +154,7 @@ test('a request that asks for no stream is told so', async () => {
   const mock = mockModels({ script: [respond(say('a'))] })
   const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
   const request = client.chat.completions.create({ model: 'gpt', messages: [] })
-  await expect(request).rejects.toThrow('only streams are served')
+  await expect(request).rejects.toThrow('only streams are supported')
 })
 
 test('a signal that has aborted lets no request in', async () => {

@@ -66,7 +66,7 @@ test('a whole tree is compared with its outline; the error shows both, line by l
       ].join('\n'),
     }),
   )
-  expect(() => assertSpanTree([], 'run')).toThrow('(- expected, + there is):\n- run')
+  expect(() => assertSpanTree([], 'run')).toThrow('(- expected, + actual):\n- run')
 })
 
 test('spans that are ended once pass', () => {
@@ -86,7 +86,7 @@ test('spans that are never ended, or twice, are named', () => {
   expect(() => watch.assertEndedOnce()).toThrow(
     expect.objectContaining({
       name: 'SpanError',
-      message: 'of 3 spans were not ended exactly once: open never, twice 2 times',
+      message: 'these of 3 spans were not ended exactly once: open never, twice 2 times',
     }),
   )
 })
@@ -196,6 +196,6 @@ test('a link is found by the span it leads to, in memory and as received', () =>
   const id = chat.spanContext().spanId
   assertLinked({ name: 'tool', attributes: {}, status: { code: 0 }, links: [{ spanId: id }] }, finished('chat'))
   expect(() => assertLinked(finished('chat'), finished('tool'))).toThrow(
-    /span chat has no link to tool \(\w+\), but to none/,
+    /span chat has no link to tool \(\w+\); its links: none/,
   )
 })

@@ -49,6 +49,5 @@ export function assertSameTranscript(actual: readonly Message[], expected: reado
 }
 
 function assertAnswered(open: readonly string[], before: string): void {
-  if (open.length > 0)
-    throw new TranscriptError(`there is there is no result of call ${open.join(', ')} before ${before}`)
+  if (open.length > 0) throw new TranscriptError(`there is no result of call ${open.join(', ')} before ${before}`)
 }

@@ -171,7 +171,7 @@ test.for([
   ['', 'it is not JSON'],
   ['[]', 'it is not an object'],
   ['{"format":"har"}', 'its format is not "meanwhile recording"'],
-  ['{"format":"meanwhile recording","version":2}', 'this recording has version 2; only version 1 is read'],
+  ['{"format":"meanwhile recording","version":2}', 'this recording has version 2; only version 1 is supported'],
   [
     '{"format":"meanwhile recording","version":1,"exchanges":[{"request":{"wire":"x"}}]}',
     'exchanges[0].request.wire is not one of',
