@@ -98,7 +98,7 @@ function executionTable(): string {
 
 /** What a stop of the run lets go on. */
 function stopTable(): string {
-  const going: Halt = { phase: 'at work' }
+  const going: Halt = { phase: 'running' }
   const halts: Readonly<Record<string, Halt>> = {
     nothing: going,
     'a question (pause)': decideHalt(going, { is: 'pause' }),

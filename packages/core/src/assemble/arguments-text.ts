@@ -1,11 +1,11 @@
-/** Arguments that a wire gives as a value in the place of their text. */
+/** Makes the text of arguments that a wire sends as a value instead of text. */
 
 import { messageOf } from '../vocabulary/errors.ts'
 import { extentOf, jsonText, LONGEST } from '../vocabulary/json-text.ts'
 
 /**
- * Their JSON text, whatever their depth. Of what JSON cannot hold it is a text that is no JSON, so that the call gets an error result;
- * of `undefined` it is empty.
+ * The JSON text of arguments of any depth. For a value that JSON cannot hold it is a text that is not JSON, so that the call has an error
+ * result; for `undefined` it is empty.
  */
 export function argumentsText(input: unknown): string {
   try {

@@ -18,7 +18,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What a chunk of the tests' wire says; it is read by saying it. */
+/** A chunk of the tests' wire: a function that writes to the assembler. */
 type Chunk = (to: Assembler) => void
 
 interface Options {
@@ -27,7 +27,7 @@ interface Options {
   readonly explain?: Explain
 }
 
-/** The events of each chunk, and last of all those after the last chunk; and what it came to. */
+/** The events of each chunk, last of all those after the last chunk, and the outcome. */
 async function stream(
   chunks: readonly Chunk[],
   { takenIds = [], limits = {}, explain }: Options = {},
@@ -99,13 +99,13 @@ async function onlyCall(chunks: readonly Chunk[], options?: Options): Promise<To
   return message && callsOf(message)[0]
 }
 
-test('text is shown as it comes and joined in the message (B4)', async () => {
+test('text is shown as it arrives and joined in the message (B4)', async () => {
   const { perChunk, message } = await stream([said('Hel'), said('lo'), ended('stop')])
   expect(perChunk).toEqual([[{ type: 'text-delta', delta: 'Hel' }], [{ type: 'text-delta', delta: 'lo' }], [], []])
   expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
 })
 
-test('text, reasoning and calls stand in the order in which they began (G12, qC27)', async () => {
+test('text, reasoning and calls are in the order in which they began (G12, qC27)', async () => {
   const { message } = await stream([
     thought('hm'),
     said('one '),
@@ -123,7 +123,7 @@ test('text, reasoning and calls stand in the order in which they began (G12, qC2
   ])
 })
 
-test('pieces with one label make one part, and labels of text, reasoning and calls are apart (G12)', async () => {
+test('pieces with one label make one part, and labels of text, reasoning and calls are separate (G12)', async () => {
   const { message } = await stream([
     said('a', { label: 0 }),
     said('b', { label: 1 }),
@@ -166,7 +166,7 @@ test('metadata is merged per provider, and is enough to make a part (G12, qC38)'
   expect(typesOf(events)).toEqual(['text-delta', 'tool-input-start', 'tool-call'])
 })
 
-test('an empty piece is no event, begins no part and parts nothing (G12, qC24)', async () => {
+test('an empty piece makes no event, and neither begins nor splits a part (G12, qC24)', async () => {
   const { events, message } = await stream([said('a'), thought('', { label: 'r' }), said(''), said('b'), ended('stop')])
   expect(typesOf(events)).toEqual(['text-delta', 'text-delta'])
   expect(message?.content).toEqual([{ type: 'text', text: 'ab' }])
@@ -200,7 +200,7 @@ test('half a surrogate pair that ends the response is shown at its end (qC35)', 
   expect(message?.content).toMatchObject([{ text: 'a\ud83c' }, { input: '"\ud83c' }])
 })
 
-test('a call is begun, written, closed and called, and the call is one object (B5, G1, G3)', async () => {
+test('a call is started, streamed, closed and sealed, and stays one object (B5, G1, G3)', async () => {
   const { perChunk, message } = await stream([
     piece(3, { id: 'a', name: 'f', delta: '{"x"' }),
     piece(3, { delta: ':1}' }),
@@ -247,7 +247,7 @@ test('no call is sealed by the next one, by parsing, or by a finish reason while
   expect(calls.at(-1)).toMatchObject([{ call: { input: { x: 1 } } }, { call: { input: { y: 2 } } }])
 })
 
-test('a stated seal is one, once, and nothing after it changes the call (G4, qR1)', async () => {
+test('a stated seal takes effect once, and nothing after it changes the call (G4, qR1)', async () => {
   const { perChunk, message } = await stream([
     ...called('{"x":1}'),
     sealed(0),
@@ -265,7 +265,7 @@ test.each([
   ['{', '}', '{', '"x":1}'],
   [' { } ', ' {"x":1} '],
   ['{}', '{}', '{"x":1}'],
-])('a placeholder is given up for the arguments that follow: %j %j (G5, qC13)', async (...deltas) => {
+])('a placeholder is replaced by the arguments that follow: %j %j (G5, qC13)', async (...deltas) => {
   const { events, message } = await stream([...called(...deltas), ended()])
   expect(events.filter((event) => event.type === 'tool-input-closed')).toMatchObject([{ call: { input: { x: 1 } } }])
   expect(message && callsOf(message)).toEqual([{ type: 'tool-call', id: 'a', name: 'f', input: { x: 1 } }])
@@ -275,7 +275,7 @@ test.each([[], ['{}'], [''], [' \n'], ['{ ', '}']])('a call of %j has the input 
   expect(await onlyCall([...called(...deltas), ended()])).toEqual({ type: 'tool-call', id: 'a', name: 'f', input: {} })
 })
 
-test('white space and the same text again change nothing of a closed call (G6)', async () => {
+test('white space and the same text again do not change a closed call (G6)', async () => {
   const { events } = await stream([...called('{"x":1}', ' \n'), sealed(0, '{"x":1} \n'), ended()])
   const calls = events.flatMap((event) => ('call' in event ? [event.call] : []))
   expect(calls).toHaveLength(2)
@@ -292,7 +292,7 @@ test.each([
   ['as it was', object],
   ['three times', `{ "x": 1, "y": [2] } ${JSON.stringify(object)}\n${object}`],
   ['as an empty JSON string', '""'],
-])('arguments that come again, %s, are the same call, however they are cut (P21, G6, qC18)', async (_, again) => {
+])('arguments that are repeated, %s, are the same call, no matter how they are cut (P21, G6, qC18)', async (_, again) => {
   for (const deltas of [[object, again], [object + again], units(object + again), [object, ' ', ...units(again)]]) {
     const { events, message } = await stream([...called(...deltas), ended()])
     const calls = events.flatMap((event) => ('call' in event ? [event.call] : []))
@@ -302,7 +302,7 @@ test.each([
   }
 })
 
-test('so are those that their seal says again, and a placeholder that comes again (P21, qC18)', async () => {
+test('the same holds for arguments that the seal repeats, and for a repeated placeholder (P21, qC18)', async () => {
   for (const text of ['{ "x": 1 }', JSON.stringify('{"x":1}'), '{"x":1}{"x": 1}']) {
     const { events } = await stream([...called('{"x":1}'), sealed(0, text), ended()])
     const calls = events.flatMap((event) => ('call' in event ? [event.call] : []))
@@ -315,7 +315,7 @@ test('so are those that their seal says again, and a placeholder that comes agai
     ['{}', '"{}"', '{ }'],
   ])
     expect(await onlyCall([...called(...deltas), ended()])).toMatchObject({ input: {} })
-  // What was a JSON string at first (qC34) may come again as what is in it.
+  // A JSON string (qC34) may be repeated as its contents.
   expect(await onlyCall([...called(JSON.stringify(object), object), ended()])).toMatchObject({ input: object })
 })
 
@@ -329,8 +329,8 @@ test.each([
   ['{"x":1}', '{"x": 1}', 'junk'],
   ['{"x":1}', '"junk"'],
   ['[1]', '[2]'],
-  ['"{}"', '"{"'],
-])('arguments that are not the same again are invalid: %j %j (G7, qC18, qC31)', async (...deltas) => {
+  ['"{}', '{"'],
+])('arguments that differ when they are repeated are invalid: %j %j (G7, qC18, qC31)', async (...deltas) => {
   const call = await onlyCall([...called(...deltas), ended()])
   expect(call).toMatchObject({
     input: deltas.join(''),
@@ -338,7 +338,7 @@ test.each([
   })
 })
 
-test('whether the arguments are whole can be asked, whatever they are (P3)', async () => {
+test('isWhole tells whether the arguments are complete, whatever they are (P3)', async () => {
   const whole = async (...deltas: readonly string[]) => {
     let answer: boolean | undefined
     await stream([...called(...deltas), (to) => (answer = to.isWhole(0)), ended()])
@@ -350,7 +350,7 @@ test('whether the arguments are whole can be asked, whatever they are (P3)', asy
   await stream([(to) => expect(to.isWhole(7)).toBe(false), ended()])
 })
 
-test('the text of a seal decides, unless it is empty (G6, qR4)', async () => {
+test('the text of a seal replaces the arguments, unless it is empty (G6, qR4)', async () => {
   const { events, message } = await stream([...called('{"x":1}'), sealed(0, '{"x":2}'), ended()])
   expect(events.slice(2)).toMatchObject([
     { type: 'tool-input-closed', call: { input: { x: 1 } } },
@@ -397,13 +397,13 @@ test('the reason is short, however much of the arguments an engine quotes (G7)',
   expect(call?.inputError?.length).toBeLessThan(300)
 })
 
-test('arguments that are no object are what they are (G7, qC34)', async () => {
+test('arguments that are not an object keep their value (G7, qC34)', async () => {
   expect(await onlyCall([...called('[1,', '2]'), ended()])).toMatchObject({ input: [1, 2] })
   expect(await onlyCall([...called('"{\\"x\\":1}"'), ended()])).toMatchObject({ input: '{"x":1}' })
   expect(await onlyCall([...called('nu', 'll'), ended()])).toMatchObject({ input: null })
 })
 
-test('nothing of a call is shown before its name, and all of it with its name (G8, qC11)', async () => {
+test('nothing of a call is shown before its name, and everything with its name (G8, qC11)', async () => {
   const { perChunk } = await stream([
     piece(0, { id: 'a', name: '' }),
     piece(0, { name: null, delta: '{"x"' }),
@@ -430,7 +430,7 @@ test('nothing of a call is shown before its name, and all of it with its name (G
   ])
 })
 
-test('nothing of a call is shown, and nothing is closed, as long as its name may grow (P2)', async () => {
+test('a call is neither shown nor closed while its name may grow (P2)', async () => {
   const { perChunk } = await stream([
     piece(0, { id: 'a', name: 'read', nameMayGrow: true }),
     piece(0, { name: 'read', nameMayGrow: true, delta: '{"x":1}' }),
@@ -455,7 +455,7 @@ test('nothing of a call is shown, and nothing is closed, as long as its name may
   ])
 })
 
-test('a name that might have grown stands when its call is sealed, or the response has ended (P2)', async () => {
+test('a name that might have grown is final when its call is sealed, or the response has ended (P2)', async () => {
   const open = piece(0, { id: 'a', name: 'read', nameMayGrow: true, delta: '{"x":1}' })
   const call = { type: 'tool-call', id: 'a', name: 'read', input: { x: 1 } }
   const shown = [
@@ -471,7 +471,7 @@ test('a name that might have grown stands when its call is sealed, or the respon
   expect(cut.message?.content).toEqual([call])
 })
 
-test('a call that may stand for others by the beginning of its name does not by the whole of it (P2, qC37)', async () => {
+test('a call whose first part of the name could be expanded is not expanded if the complete name cannot (P2, qC37)', async () => {
   const expand = () => [{ name: 'f', input: {} }]
   const { events, message } = await stream([
     piece(0, { id: 'a', name: 'parallel', nameMayGrow: true, expand }),
@@ -482,7 +482,7 @@ test('a call that may stand for others by the beginning of its name does not by 
   expect(message?.content).toEqual([{ type: 'tool-call', id: 'a', name: 'parallel_search', input: { x: 1 } }])
 })
 
-test('what went on after the brace before the name came is not closed by the name (G8)', async () => {
+test('text that continued after the brace before the name arrived is not closed by the name (G8)', async () => {
   const { events } = await stream([
     piece(0, { id: 'a', delta: '{"x":1}' }),
     piece(0, { delta: 'junk' }),
@@ -508,7 +508,7 @@ test('a call that never gets a name is sealed without one when the response has 
   expect(message?.content).toEqual([call])
 })
 
-test('labels tell calls apart, whatever they are and in whatever order they come (G9, qC1, qC5, qC6, qC9)', async () => {
+test('labels distinguish calls, whatever they are and in whatever order they come (G9, qC1, qC5, qC6, qC9)', async () => {
   const { message } = await stream([
     piece(3, { id: 'a', name: 'f', delta: '{"x":' }),
     piece('3', { id: 'b', name: 'g', delta: '{"y":' }),
@@ -524,7 +524,7 @@ test('labels tell calls apart, whatever they are and in whatever order they come
   ])
 })
 
-test('a missing, empty, repeated or taken id gets a made one, and it stands everywhere (G10)', async () => {
+test('a missing, empty, repeated or taken id is replaced by a generated one everywhere (G10)', async () => {
   const ids: (string | undefined)[] = [undefined, '', 'a', 'a', 'taken', 'call_3', undefined]
   const { events, message } = await stream([...ids.map((id, label) => piece(label, { id, name: 'f' })), ended()], {
     takenIds: ['taken', 'taken_1', 'call_1'],
@@ -538,19 +538,19 @@ test('a missing, empty, repeated or taken id gets a made one, and it stands ever
   }
 })
 
-// One look for each call before it would take half a minute.
-test('calls that share an id get ids of their own as fast as they come (P3, G10)', { timeout: 5_000 }, async () => {
+// One look for each earlier call would take half a minute.
+test('calls that share an id get separate ids as fast as they arrive (P3, G10)', { timeout: 5_000 }, async () => {
   const chunks = Array.from({ length: 20_000 }, (_, label) => piece(label, { id: 'a', name: 'f' }))
   const { message } = await stream([...chunks, ended()], { takenIds: ['a'] })
   expect(message && callsOf(message).map(({ id }) => id)).toEqual(chunks.map((_, label) => `a_${label + 1}`))
 })
 
-test('the first id that is one stands (G10, qC6)', async () => {
+test('the first id that is not empty counts (G10, qC6)', async () => {
   const chunks = [piece(0, { id: '' }), piece(0, { id: 'a' }), piece(0, { id: 'b', name: 'f' }), ended()]
   expect(await onlyCall(chunks)).toMatchObject({ id: 'a' })
 })
 
-test('an id that comes when another one stands already is late (G10)', async () => {
+test('an id that arrives after another one is in use is ignored (G10)', async () => {
   const { events, message } = await stream([
     piece(0, { name: 'f' }),
     piece(0, { id: 'late', delta: '{"x":1}' }),
@@ -562,7 +562,7 @@ test('an id that comes when another one stands already is late (G10)', async () 
   expect(message?.content).toMatchObject([{ id: 'call_1' }])
 })
 
-test('without a terminal event nothing more is sealed, and what came is partial (G11, qT6, qA7)', async () => {
+test('without a terminal event nothing more is sealed, and what arrived is partial (G11, qT6, qA7)', async () => {
   const { events, error } = await stream([
     said('so'),
     piece(0, { id: 'a', name: 'f', delta: '{"x":1}' }),
@@ -598,7 +598,7 @@ test('the finish reason error is a model error (A19)', async () => {
   })
 })
 
-test('what is thrown is explained, after the events of its chunk (A19, qT8)', async () => {
+test('a thrown error is explained, after the events of its chunk (A19, qT8)', async () => {
   const cause = new Error('502')
   const failing: Chunk = (to) => {
     to.text('so')
@@ -625,7 +625,7 @@ test('what is thrown is explained, after the events of its chunk (A19, qT8)', as
   expect(error).toHaveProperty('cause', cause)
 })
 
-test('what nobody explains passes as it is (A19)', async () => {
+test('an error without an explanation is thrown unchanged (A19)', async () => {
   const thrown = new Error('a bug')
   const failing: Chunk = () => {
     throw thrown
@@ -663,7 +663,7 @@ test('calls of a response that ended with stop are sealed as well (G4, qC19)', a
   expect(typesOf((await stream([...called('{"x":1}'), ended('stop')])).events)).toContain('tool-call')
 })
 
-test('a text is parsed once, and once more if it went on after it had closed (G13)', async () => {
+test('a text is parsed once, and once more if it continued after it had closed (G13)', async () => {
   const parse = vi.spyOn(JSON, 'parse')
   const counts: number[] = []
   const text = JSON.stringify({ text: 'x'.repeat(1_000), list: [{}, {}, []] })
@@ -683,7 +683,7 @@ test('a text is parsed once, and once more if it went on after it had closed (G1
   expect(counts).toEqual([1, 1, 2, 1, 0, 1, 2])
 })
 
-test('of duplicate keys the last wins, and __proto__ is a key like others (G14)', async () => {
+test('of duplicate keys the last one counts, and __proto__ is a key like others (G14)', async () => {
   const call = await onlyCall([...called('{"a":1,"a":2,', '"__proto__":{"admin":true}}'), ended()])
   expect(call?.input).toEqual(JSON.parse('{"a":2,"__proto__":{"admin":true}}'))
   expect(Object.hasOwn(Object(call?.input), '__proto__')).toBe(true)
@@ -712,7 +712,7 @@ test('arguments longer than the limit are neither kept nor parsed (G14)', async 
   expect(parse).not.toHaveBeenCalled()
 })
 
-test('the limit is for the text that decides, and may be reached (G14)', async () => {
+test('the limit applies to the text that counts, and may be reached (G14)', async () => {
   const limits = { characters: 10 }
   expect(await onlyCall([...called('{"x":', '1234}'), ended()], { limits })).toMatchObject({ input: { x: 1234 } })
   for (const deltas of [['{"x":1234}'], ['{"x":', '1234567']]) {
@@ -733,7 +733,7 @@ test('arguments nested deeper than the limit are not parsed (G14)', async () => 
   expect(await onlyCall([...called('{"x":[1]}'), ended()], { limits })).toMatchObject({ input: { x: [1] } })
 })
 
-test('usage, names of the response, metadata and calls after a seal and a finish are in the message (G15)', async () => {
+test('usage, response data, metadata and calls after a seal and a finish are in the message (G15)', async () => {
   const { events, message } = await stream([
     named({ id: 'r1', model: 'm' }),
     used({ inputTokens: 10, outputTokens: 1 }),
@@ -756,14 +756,14 @@ test('usage, names of the response, metadata and calls after a seal and a finish
     usage: { inputTokens: 10, outputTokens: 20 },
     response: { id: 'r1', model: 'm', finishReason: 'tool_use' },
   })
-  // What an event said stays as it was said.
+  // An earlier event is not changed.
   expect(events.find((event) => event.type === 'tool-call')).toEqual({
     type: 'tool-call',
     call: { type: 'tool-call', id: 'a', name: 'f', input: { x: 1 } },
   })
 })
 
-test('the result of a call the provider made is with the call (G16)', async () => {
+test('the result of a call that the provider ran is stored with the call (G16)', async () => {
   const { events, message } = await stream([
     ...called('{"q":1}'),
     piece(0, { providerResult: { found: 3 } }),
@@ -776,7 +776,7 @@ test('the result of a call the provider made is with the call (G16)', async () =
   expect(events.at(-1)).toEqual({ type: 'tool-call', call })
 })
 
-test('a response with nothing in it is a message without content', async () => {
+test('an empty response is a message without content', async () => {
   expect((await stream([used({}), ended('stop')])).message).toEqual({
     role: 'assistant',
     content: [],
@@ -784,7 +784,7 @@ test('a response with nothing in it is a message without content', async () => {
   })
 })
 
-test('chunks are asked for when events are, and closed when the reader leaves or reading fails', async () => {
+test('chunks are read when events are, and closed when the reader leaves or reading fails', async () => {
   const log: string[] = []
   async function* source(): AsyncGenerator<Chunk> {
     try {
@@ -856,7 +856,7 @@ const someCall = fc.record({
   nameCuts: fc.array(fc.nat(), { maxLength: 2 }),
 })
 
-/** The beginning of a call, its name as it grows: the last piece says that it is whole. */
+/** The beginning of a call, its name as it grows; the last piece has the complete name. */
 function begun(label: Label, id: string | undefined, name: string, cuts: readonly number[]): Chunk[] {
   const starts = slices(name, cuts).map((_, i, all) => all.slice(0, i + 1).join(''))
   return [
@@ -875,7 +875,7 @@ test('for every chunking of every call list the calls of events and message are 
         ...begun(label, id, name, nameCuts),
         ...slices(text, cuts).map((delta) => piece(label, { delta })),
       ])
-      // The text of a seal is what the deltas came to, so it changes nothing.
+      // The text of a seal equals the deltas, so it changes nothing.
       const seals = calls.map(({ text }, label) => sealed(label, evidence === 'text' ? text : undefined))
       const { events, message } = await stream([
         // In call order at first.
@@ -889,7 +889,7 @@ test('for every chunking of every call list the calls of events and message are 
       const inMessage = message ? callsOf(message) : []
       expect(inMessage).toHaveLength(calls.length)
       expect(new Set(inMessage.map((call) => call.id)).size).toBe(calls.length)
-      // A nameless call is sealed at the end, whatever the provider stated before.
+      // A call without a name is sealed at the end, whatever the provider stated before.
       const inOrder = evidence === 'end' ? inMessage : inMessage.toSorted((a, b) => Number(!a.name) - Number(!b.name))
       expect(inEvents.map((call, i) => call === inOrder[i])).toEqual(calls.map(() => true))
     }),
@@ -949,7 +949,7 @@ function grouped(chunks: readonly Chunk[], size: number): Chunk[] {
   })
 }
 
-/** The events but for deltas, and what the deltas of each call, of text and of reasoning come to. */
+/** The events except deltas, and the joined deltas of each call, of text and of reasoning. */
 function withoutCuts(events: readonly ModelEvent[]): unknown[] {
   const whole = new Map<string, string>()
   for (const event of events) {

@@ -1,4 +1,4 @@
-/** Builds events and one message from the chunks of a provider. Nothing else accumulates a response. */
+/** Builds events and one message from the chunks of a provider. No other code accumulates a response. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
 import type { Flow } from '../flow/flow.ts'
@@ -9,11 +9,11 @@ import type { AssembledRequest, Assembler } from './assembler.ts'
 import { StreamedResponse } from './streamed-response.ts'
 
 /**
- * Reads `chunks` to their end and makes the events and the message of them. The `tool-call` events and the message hold the same
- * objects; so do `tool-input-closed` and `tool-call`, unless something came between.
+ * Reads `chunks` to their end and makes the events and the message from them. The `tool-call` events and the message contain the same
+ * objects; so do `tool-input-closed` and `tool-call`, unless the call changed in between.
  *
- * @throws {ModelError} The response failed, was cut off, or is not to be used; `partial` holds what came. Once the
- *   signal has aborted its reason is thrown instead, whatever the chunks made of that.
+ * @throws {ModelError} The response failed, was cut off, or must not be used; `partial` holds what arrived. After the
+ *   signal has aborted, its reason is thrown instead.
  */
 export async function* assemble<Chunk>(
   request: AssembledRequest & { readonly signal?: AbortSignal },
@@ -26,14 +26,14 @@ export async function* assemble<Chunk>(
     for await (const chunk of chunks) {
       read(chunk, response)
       let event = response.next()
-      // Nobody else sees that time passes, if no chunk makes an event.
+      // Without events nothing else would yield to the event loop.
       const turn = event ? undefined : turnIfDue()
       if (turn) await turn
       if (turn) request.signal?.throwIfAborted()
       for (; event; event = response.next()) yield event
     }
   } catch (thrown) {
-    // What the chunk said before it failed.
+    // The events of the chunk before it failed.
     for (let event = response.next(); event; event = response.next()) yield event
     request.signal?.throwIfAborted()
     const data = explain(thrown)
@@ -50,5 +50,5 @@ export async function* assemble<Chunk>(
 /** Reads one chunk of a wire. It may throw: see {@link Explain}. */
 export type ReadChunk<Chunk> = (chunk: Chunk, to: Assembler) => void
 
-/** What a thrown thing means as a `ModelError`: for the errors of a vendor's client. `undefined`: it passes as it is. */
+/** Turns an error of a vendor's client into the data of a `ModelError`. `undefined`: the error is thrown unchanged. */
 export type Explain = (thrown: unknown) => (ModelErrorData & { readonly message: string }) | undefined

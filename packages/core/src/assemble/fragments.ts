@@ -1,9 +1,9 @@
-/** A text that comes in pieces: kept as a list and joined once. */
+/** A text that arrives in pieces: kept as a list and joined once. */
 export class Fragments {
   #pieces: string[] = []
   #held = ''
 
-  /** Takes a piece and gives the one to show: a surrogate pair that was cut comes whole, with the later piece. */
+  /** Takes a piece and returns the one to show. A surrogate pair that was cut is shown complete, with the later piece. */
   add(delta: string): string {
     let piece = this.#held === '' ? delta : this.#held + delta
     if (piece === '') return ''
@@ -16,7 +16,7 @@ export class Fragments {
     return piece
   }
 
-  /** What is still held back, to be shown as it is when nothing more will come. */
+  /** The piece that is still held back, to be shown unchanged when nothing more will come. */
   rest(): string {
     const held = this.#held
     this.#held = ''

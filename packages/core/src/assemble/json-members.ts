@@ -1,4 +1,4 @@
-/** Finds the members of a root object, from the tokens that are in it and in nothing inside it. */
+/** Finds the members of a root object, from the tokens directly inside it. */
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -12,26 +12,26 @@ const BEFORE_KEY = 0
 const IN_KEY = 1
 const BEFORE_COLON = 2
 const BEFORE_VALUE = 3
-/** In a string, an object or an array: its end is told. */
+/** In a string, an object or an array: the scanner reports its end. */
 const IN_ENCLOSED = 4
-/** In a number or a literal: only what follows ends it. */
+/** In a number or a literal, which only ends with the next token. */
 const IN_BARE = 5
 const BEFORE_COMMA = 6
-/** Behind the last member, or where the text is no JSON. */
+/** After the last member, or where the text is not JSON. */
 const DONE = 7
 
-/** From the first code unit to behind the last. */
+/** From the first code unit to the one after the last. */
 interface Span {
   readonly start: number
   readonly end: number
 }
 
 /**
- * Told of each member as soon as its value is complete: a string, an object or an array with its last character, a number,
- * `true`, `false` or `null` only with the `,` or `}` that follows, since `1` may become `10`. Must not throw.
+ * Receives each member as soon as its value is complete: a string, an object or an array with its last character; a number, `true`, `false`
+ * or `null` only with the `,` or `}` that follows, since `1` may become `10`. Must not throw.
  *
- * Both spans are to be decoded with `JSON.parse`: the key's has its quotes, so that `"\u0061"` is found to be `a`, and the
- * value may turn out to be no JSON. Of a key that comes twice both members are told, and the last one counts.
+ * Decode both spans with `JSON.parse`: the span of the key includes its quotes, so that `"\u0061"` is found to be `a`, and the value may
+ * turn out not to be JSON. If a key comes twice, both members are reported, and the last one counts.
  */
 export type OnMember = (key: Span, value: Span) => void
 

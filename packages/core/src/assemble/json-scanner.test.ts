@@ -18,7 +18,7 @@ function seen({ blank, begin, closedAt, complete, empty, dirty, tooDeep }: JsonS
   return { blank, begin, closedAt, complete, empty, dirty, tooDeep }
 }
 
-/** `key value` of each member, both as they are in the text, and how much of the text had come when it was told. */
+/** `key value` of each member, as they are in the text, and how much of the text had arrived when it was reported. */
 function membersOf(deltas: readonly string[]): string[] {
   const whole = deltas.join('')
   const members: string[] = []
@@ -68,12 +68,12 @@ test('only white space is blank', () => {
   expect(scan(['\u00a0']).blank).toBe(false)
 })
 
-test('white space after the root object is no garbage, everything else is', () => {
+test('white space after the root object is allowed, everything else is garbage', () => {
   expect(scan(['{"a":1} \n\t\r']).dirty).toBe(false)
   for (const junk of ['x', '}', '{', '{"a":1}', ',', '\u00a0']) expect(scan([`{"a":1} ${junk}`]).dirty).toBe(true)
 })
 
-test('garbage changes nothing of where the root object closed', () => {
+test('garbage does not change where the root object closed', () => {
   expect(scan(['{"a":1} {"b":2}']).closedAt).toBe(7)
 })
 
@@ -83,7 +83,7 @@ test('an object that follows {} takes its place (qC13)', () => {
   expect(seen(scan(['{}{"a"']))).toMatchObject({ begin: 2, closedAt: undefined, dirty: false })
 })
 
-test('nothing but an object takes the place of {}, and nothing but {} gives it up (qC13)', () => {
+test('only an object can replace {}, and only {} can be replaced (qC13)', () => {
   for (const text of ['{}x', '{}[]', '{1}{"a":1}', '{]{"a":1}', '{"a":1}{}']) expect(scan([text]).dirty).toBe(true)
 })
 
@@ -93,14 +93,14 @@ test('nesting beyond the limit is found in objects and arrays, and not in string
   expect(scan(['[[[['], 3).tooDeep).toBe(true)
   expect(scan(['{"a":"[[[["}'], 3).tooDeep).toBe(false)
   expect(scan(['{"a":[],"b":[],"c":[]}'], 2).tooDeep).toBe(false)
-  // Its end is seen all the same, and what comes after it.
+  // Its end is still seen, and what comes after it.
   const deep = '{"a":[{"b":[[{"c":"]}"}]]}]}'
   expect(scan([deep, ' '], 3)).toMatchObject({ tooDeep: true, end: deep.length, dirty: false })
   expect(scan([deep, '{'], 3)).toMatchObject({ tooDeep: true, end: deep.length, dirty: true })
   expect(scan([deep.slice(0, -1)], 3).end).toBeUndefined()
 })
 
-test('every character is looked at once (G13)', () => {
+test('every character is examined once (G13)', () => {
   const look = vi.spyOn(String.prototype, 'charCodeAt')
   const text = JSON.stringify({ path: 'a"b\\c', lines: Array.from({ length: 100 }, (_, n) => ({ n })) })
   const scanner = scan(units(text))
@@ -110,7 +110,7 @@ test('every character is looked at once (G13)', () => {
   expect(looks).toBe(text.length)
 })
 
-test('a member is told with the last character of its value, a number or literal with what follows', () => {
+test('a member is reported with the last character of its value, a number or literal with the next token', () => {
   expect(membersOf(units('{"s":"x" ,"o":{"a":[1]},"l":[ ] , "n": 10 ,"t":true,"f":false\n}'))).toEqual([
     '8: "s" "x"',
     '23: "o" {"a":[1]}',
@@ -144,12 +144,12 @@ test.each([
   '{"b":2"","c":3}',
   '{"b":[},"c":3}',
   '{,"c":3}',
-])('no member is told from where %s is no JSON', (text) => {
+])('no member is reported from where %s is not JSON', (text) => {
   expect(membersOf([text])).toEqual([])
   expect(membersOf([`{"a":1,${text.slice(1)}`])).toHaveLength(1)
 })
 
-test('members are found where they were written, each decoding to what JSON.parse makes of it', () => {
+test('members are found where they were written, and each decodes as JSON.parse decodes it', () => {
   const space = fc.stringMatching(/^[ \t\r\n]{0,2}$/)
   const value = fc.oneof(fc.jsonValue(), fc.constantFrom('}', '"', '\\', '{"a":1,', '\ud83c'))
   const key = fc.tuple(fc.string({ unit: 'binary' }), fc.boolean()).map(([name, escaped]) => {
@@ -200,7 +200,7 @@ test.each(['{}', ' [ ] ', '{"a":[{}]}\n', '{}{"a":1}', '["]"]'])('%j is complete
   expect(scan([text]).complete).toBe(true)
 })
 
-test('where a text is cut makes no difference (G2)', () => {
+test('the places where a text is cut make no difference (G2)', () => {
   const token = fc.constantFrom(
     '{',
     '}',
@@ -245,7 +245,7 @@ const accepted = files.filter(({ text }) => parses(text))
 const enclosed = accepted.filter(({ text }) => /^[{[]/.test(text.trimStart()))
 const objects = accepted.filter(({ text }) => text.trimStart().startsWith('{'))
 
-test('JSONTestSuite is all there', () => {
+test('the JSONTestSuite is complete', () => {
   expect(files.length).toBe(318)
   expect(accepted.filter(({ name }) => name.startsWith('y_')).length).toBe(95)
   expect(accepted.filter(({ name }) => name.startsWith('n_')).length).toBe(0)
@@ -287,7 +287,7 @@ test('JSONTestSuite: an object or array is complete exactly from its last charac
   }
 })
 
-test('JSONTestSuite: complete and one JSON.parse agree with JSON.parse alone, whole and by single characters', () => {
+test('JSONTestSuite: complete and one JSON.parse agree with JSON.parse by itself, whole and by single characters', () => {
   expect(files.filter(({ text }) => scan([text]).complete && parses(text))).toEqual(enclosed)
   expect(files.filter(({ text }) => scan(units(text)).complete && parses(text))).toEqual(enclosed)
 })

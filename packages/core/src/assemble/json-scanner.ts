@@ -1,4 +1,4 @@
-/** Sees where a JSON text that comes in pieces is complete, looking at each character once. */
+/** Detects where a JSON text that arrives in pieces is complete. It examines each character once. */
 
 import { JsonMembers, type OnMember } from './json-members.ts'
 
@@ -13,74 +13,74 @@ const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
-/** Nothing but white space so far. */
+/** Only white space so far. */
 const BLANK = 0
 /** Inside the root object, array or string. */
 const INSIDE = 1
 /** After the root object, array or string. */
 const CLOSED = 2
-/** Nothing that follows can matter: a root of any other kind, text after the root. */
+/** Nothing that follows can matter: a root of another kind, or text after the root. */
 const DONE = 3
 
 /**
- * A scanner of structure, not of validity: it never throws, and it sees brackets that do not match but not, say, a missing comma.
- * So what it finds closed or complete is still to be parsed, once; what `JSON.parse` accepts it finds complete, if the root is an
- * object or array not too deep.
+ * A scanner of structure, not of validity: it never throws, and it sees brackets that do not match but not, for example, a missing comma.
+ * What it finds closed or complete must still be parsed, once. It finds every text complete that `JSON.parse` accepts, if the root is an
+ * object or array that is not too deep.
  *
- * It keeps no text, and where the text is cut makes no difference. Offsets, also those of members, are UTF-16 code units from the
+ * It keeps no text, and the places where the text is cut make no difference. Offsets, also those of members, are UTF-16 code units from the
  * start of the text, not from `begin`.
  */
 export class JsonScanner {
   readonly #maxDepth: number
   readonly #onMember: OnMember | undefined
-  /** The characters that are to close what is open, the innermost last. */
+  /** The characters that will close the open brackets, the innermost last. */
   readonly #closers: number[] = []
   #members: JsonMembers | undefined
   #phase = BLANK
   #offset = 0
   #inString = false
   #escaped = false
-  /** The character it begins with. */
+  /** The first character of the root. */
   #root = 0
   #begin = 0
   #end: number | undefined
   #empty = false
-  /** Levels open below the deepest one allowed; `undefined` if there was none. */
+  /** Levels open below the deepest allowed one; `undefined` if there was none. */
   #below: number | undefined
   #mismatched = false
 
-  /** Without `onMember` the members of the root object are not looked for. */
+  /** Without `onMember` the members of the root object are ignored. */
   constructor(maxDepth: number, onMember?: OnMember) {
     this.#maxDepth = maxDepth
     this.#onMember = onMember
   }
 
-  /** There was nothing but white space. */
+  /** The text contains only white space. */
   get blank(): boolean {
     return this.#phase === BLANK
   }
 
-  /** Where the text that counts begins: at 0, or behind a placeholder `{}` which the real object followed. */
+  /** Where the relevant text begins: at 0, or after a placeholder `{}` that the real object followed. */
   get begin(): number {
     return this.#begin
   }
 
-  /** The root object or array has closed, bracket by bracket, and only white space followed, so far. */
+  /** The root object or array has closed, with matching brackets, and only white space has followed so far. */
   get complete(): boolean {
     return this.#phase === CLOSED && !this.#mismatched && this.#root !== QUOTE
   }
 
-  /** The offset behind the brace that closed the root object. Roots of other kinds never close. */
+  /** The offset after the brace that closed the root object. Roots of other kinds never close. */
   get closedAt(): number | undefined {
     return this.#root === OPEN_BRACE ? this.#end : undefined
   }
 
-  /** The offset behind the root object, array or string. */
+  /** The offset after the root object, array or string. */
   get end(): number | undefined {
     return this.#end
   }
 
-  /** The root object is, or is so far, `{}`. */
+  /** The root object is `{}`, or is `{}` so far. */
   get empty(): boolean {
     return this.#empty
   }
@@ -90,7 +90,7 @@ export class JsonScanner {
     return this.closedAt !== undefined && this.#phase === DONE
   }
 
-  /** More levels than allowed: from there on only the end is looked for. */
+  /** There are more levels than allowed: from there on only the end is looked for. */
   get tooDeep(): boolean {
     return this.#below !== undefined
   }

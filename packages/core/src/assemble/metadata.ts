@@ -1,9 +1,9 @@
-/** Merges the metadata that a provider sends beside a part. */
+/** Merges the metadata that a provider sends with a part. */
 
 import { isRecord } from '../vocabulary/json.ts'
 import type { ProviderMetadata } from '../vocabulary/message.ts'
 
-/** Both metadata, merged per provider; of a member that both have the later one stands. */
+/** Both metadata, merged per provider. If both have a member, the later one counts. */
 export function mergeMetadata(
   earlier: ProviderMetadata | undefined,
   later: ProviderMetadata | undefined,

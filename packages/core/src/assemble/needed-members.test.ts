@@ -16,7 +16,7 @@ const tool = (name: string, needs?: readonly string[]) => ({
   ...(needs && { needs }),
 })
 
-/** What comes of chunks for a tool `f` that needs these members. */
+/** The events and the message of chunks for a tool `f` that needs these members. */
 async function streamed(needs: readonly string[] | undefined, chunks: readonly Chunk[], limits?: Partial<InputLimits>) {
   const request = {
     takenIds: new Set<string>(),
@@ -48,7 +48,7 @@ const called = (...deltas: readonly string[]): Chunk[] => [
 
 const readyOf = (events: readonly ModelEvent[]) => events.filter((event) => event.type === 'tool-input-ready')
 
-/** How much of a text had come, character by character, when the needed members were told of. */
+/** How much of a text had arrived, character by character, when the needed members were reported. */
 async function readyAfter(text: string, ...needs: readonly string[]): Promise<string | undefined> {
   const { events } = await streamed(needs, called(...text.split('')))
   const at = events.findIndex((event) => event.type === 'tool-input-ready')
@@ -68,7 +68,7 @@ test.each([
   ['a key that is in a nested object, too', '{"q":{"p":1},"p":"a"', '}'],
   ['the real object behind a placeholder', '{} {"p":"a"', '}'],
 ])(
-  'a needed member is complete with its last character, or what ends a number or literal: %s (H31)',
+  'a needed member is complete with its last character, or with the token after a number or literal: %s (H31)',
   async (_, text, rest) => {
     expect(await readyAfter(text + rest, 'p')).toBe(text)
   },
@@ -96,11 +96,11 @@ test.each([
   ['one that is no JSON', '{"p":01,"r":2}'],
   ['a key that is no JSON', '{"p":1,"\\x":1,"r":2}'],
   ['text that is no object', '["p",1,"r",2]'],
-])('nothing is told of needed members with %s (H32)', async (_, text) => {
+])('no needed members are reported with %s (H32)', async (_, text) => {
   expect(readyOf((await streamed(['p', 'r'], called(...text.split('')))).events)).toEqual([])
 })
 
-test('a member that comes again after the call was ready is told of by the whole call alone (H32)', async () => {
+test('a member that is repeated after the call was ready appears only in the complete call (H32)', async () => {
   const { events, call } = await streamed(['p'], called('{"p":1,', '"p":2}'))
   expect(readyOf(events)).toEqual([{ type: 'tool-input-ready', id: 'a', name: 'f', input: { p: 1 } }])
   expect(call?.input).toEqual({ p: 2 })
@@ -127,7 +127,7 @@ test('a call whose arguments came before its name, or were sent again from the s
 })
 
 test.each(['', ' ', '{', '{}', '{} {'])(
-  'a call whose name stood only after %j of its arguments is ready like any other (P2, H31)',
+  'a call whose name is final only after %j of its arguments is ready like any other (P2, H31)',
   async (before) => {
     const after = before.endsWith('{') ? '"p":1,' : '{"p":1,'
     const { events } = await streamed(
@@ -147,7 +147,7 @@ test.each(['', ' ', '{', '{}', '{} {'])(
   },
 )
 
-test('a call that the provider runs, or that may stand for others, is not ready (G16, H5)', async () => {
+test('a call that the provider runs, or that may be expanded, is not ready (G16, H5)', async () => {
   const provided = await streamed(
     ['p'],
     [piece({ id: 'a', name: 'f', providerResult: null }), piece({ delta: '{"p":1,"q":2}' })],
@@ -160,7 +160,7 @@ test('a call that the provider runs, or that may stand for others, is not ready 
   expect(readyOf(expanded.events)).toEqual([])
 })
 
-test('members that end beyond the limit of characters do not count, however the text is cut (G14, G2)', async () => {
+test('members that end beyond the limit of characters do not count, wherever the text is cut (G14, G2)', async () => {
   for (const [limit, times] of [
     [8, 1],
     [7, 0],
@@ -172,7 +172,7 @@ test('members that end beyond the limit of characters do not count, however the 
   }
 })
 
-test('without needs members are not looked for, and no event is another (B5)', async () => {
+test('without needs no members are looked for, and the events stay the same (B5)', async () => {
   const text = '{"p":1,"q":2}'
   const parse = vi.spyOn(JSON, 'parse')
   const { events } = await streamed(undefined, called(...text.split('')))
@@ -180,12 +180,12 @@ test('without needs members are not looked for, and no event is another (B5)', a
   expect(readyOf(events)).toEqual([])
 })
 
-test('besides the whole text, parsed as ever, only keys and needed members are decoded, once each (G13)', async () => {
+test('besides the whole text, parsed as usual, only keys and needed members are decoded, once each (G13)', async () => {
   const content = 'x'.repeat(1_000)
   const parse = vi.spyOn(JSON, 'parse')
   const text = JSON.stringify({ content, path: 'a', more: content, last: content })
   await streamed(['path'], called(...text.split('')))
-  expect(parse.mock.calls.map(([text]) => text)).toEqual(['"content"', '"path"', '"a"', text])
+  expect(parse.mock.calls.map(([text]) => text)).toEqual(['"content', 'path', 'a"', text])
 })
 
 /** Objects as models write them: members in any order, some twice, white space and escapes anywhere. */
@@ -234,7 +234,7 @@ test('a call is ready with exactly the first needed members, unless a key came t
   )
 })
 
-test('what is found after arguments have gone too deep starts nothing (G14, P11)', async () => {
+test('what is found after arguments have become too deep starts nothing (G14, P11)', async () => {
   const limits = { depth: 3 }
   expect(readyOf((await streamed(['p'], called('{"q":[[1]],', '"p":1}'), limits)).events)).toHaveLength(1)
   const { events, call } = await streamed(['p'], called('{"q":[[[1]]],', '"p":1}'), limits)
@@ -259,7 +259,7 @@ test('a call of a tool that needs no member is ready when its name is known, wha
     'closed',
     'tool-call',
   ])
-  // Nor is there anything to wait for in a piece that brings all at once.
+  // A piece that contains everything at once makes no separate event.
   expect(typesOf((await streamed([], [piece({ name: 'f', delta: '{"p":1}' })])).events)).toEqual([
     'start',
     'ready',
@@ -269,7 +269,7 @@ test('a call of a tool that needs no member is ready when its name is known, wha
   ])
 })
 
-test('a name that may grow makes no call ready, and the name that it grows to does so once (Q5, P2)', async () => {
+test('a name that may grow makes no call ready, and its final name does so once (Q5, P2)', async () => {
   const grown = await streamed(
     [],
     [
@@ -302,7 +302,7 @@ test('a call whose name comes after its arguments is ready then, unless it is ov
   expect(typesOf((await streamed([], unnamed)).events)).toEqual(['start', 'tool-call'])
 })
 
-test('a call that the provider runs itself, or that stands for others, is not ready with its name (Q5, G16)', async () => {
+test('a call that the provider runs itself, or that is expanded, is not ready with its name (Q5, G16)', async () => {
   const own = [piece({ id: 'a', name: 'f', providerResult: null }), piece({ delta: '{"p":1}' })]
   expect(readyOf((await streamed([], own)).events)).toEqual([])
   const standing = [

@@ -3,22 +3,22 @@
 import type { OnMember } from './json-members.ts'
 
 /**
- * Is given each delta before the scanner is, and told by the scanner of each member. It keeps no more text than the member
- * that is coming, so that each piece is joined once, and decodes only keys and the needed members.
+ * Collects the needed members. It receives each delta before the scanner does, and each member from the scanner. It keeps only the text of
+ * the current member, so that each piece is joined once, and decodes only keys and needed members.
  */
 export class NeededMembers {
   readonly #needs: readonly string[]
-  /** Members that end beyond so many code units do not count. */
+  /** Members that end after this number of code units do not count. */
   readonly #limit: number
   readonly #keys = new Set<string>()
   readonly #values = new Map<string, unknown>()
-  /** From `#from` on. */
+  /** The text from `#from` on. */
   #text: string[] = []
   #from = 0
   #length = 0
-  /** Where the last member ended: what lies before it is let go of. */
+  /** Where the last member ended: earlier text is no longer kept. */
   #behind = 0
-  /** All found, or the text disqualified itself. */
+  /** All members are found, or the text was disqualified. */
   #over = false
 
   constructor(needs: readonly string[], limit: number) {
@@ -26,10 +26,10 @@ export class NeededMembers {
     this.#limit = limit
   }
 
-  /** The needed members, complete; nothing before that, nor where a key came twice or one of them is no JSON. */
+  /** The needed members when all are complete. `undefined` before that, and if a key came twice or a member is not JSON. */
   get input(): Readonly<Record<string, unknown>> | undefined {
     if (this.#values.size < this.#needs.length) return undefined
-    // Never an assignment: `__proto__` is a key like others (G14).
+    // Not by assignment: `__proto__` is a key like others (G14).
     return Object.fromEntries(this.#needs.map((key) => [key, this.#values.get(key)]))
   }
 
@@ -58,7 +58,7 @@ export class NeededMembers {
     if (this.#values.size === this.#needs.length) this.#end()
   }
 
-  /** `undefined`: it is no JSON. */
+  /** `undefined`: it is not JSON. */
   #decoded(start: number, end: number): unknown {
     try {
       return JSON.parse(this.#joined().slice(start - this.#from, end - this.#from))

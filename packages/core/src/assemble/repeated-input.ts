@@ -1,4 +1,4 @@
-/** Recognizes arguments that come again in another form: with other white space, or as a JSON string of what came before. */
+/** Recognizes arguments that are repeated in another form: with other white space, or as a JSON string. */
 
 import { sameInput } from '../vocabulary/canonical.ts'
 import { unwrapJson } from '../vocabulary/checked-input.ts'
@@ -12,7 +12,7 @@ export function meansSame(a: unknown, b: unknown): boolean {
 /** The path of the input itself. */
 const WHOLE = [[]]
 
-/** Whether `text` holds nothing but this input again, once or more. It looks no deeper than `maxDepth` levels. */
+/** Whether `text` contains only this input again, once or several times. It looks at most `maxDepth` levels deep. */
 export function repeats(input: unknown, text: string, maxDepth: number): boolean {
   for (let rest = text; rest.trim() !== ''; ) {
     const scanner = new JsonScanner(maxDepth)
@@ -23,7 +23,7 @@ export function repeats(input: unknown, text: string, maxDepth: number): boolean
   return true
 }
 
-/** Whether the JSON text says of the input what is known of it, or nothing: an empty piece may be encoded as well. */
+/** Whether the JSON text is equal to the known input or empty: an empty piece may be encoded as well. */
 function isKnown(text: string, input: unknown): boolean {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,25 +1,25 @@
-/** Handles hosts that send all arguments again with each piece of them. */
+/** Handles hosts that send all arguments again with each new piece of them. */
 
 /**
- * Tells a re-send from a piece that goes on.
+ * Distinguishes a re-send from a further piece.
  *
- * A piece is a re-send if it begins with everything that came so far, an object begun at least, and could not go on with it
- * as JSON: a `{` may come only where a value may begin; inside a string the first quote of the piece would end it, and its
- * first key would follow. So pieces of valid arguments are never taken for re-sends, however they are cut: in `{"a":` |
- * `{"a":1}}` the second may go on, and does. Where both are possible the piece goes on, until a later one shows that it did
- * not; once there was one re-send, all that can be one are.
+ * A piece is a re-send if it begins with all earlier text, which has at least begun an object, and could not continue it as JSON: a `{` may
+ * come only where a value may begin; inside a string the first quote of the piece would end it, and its first key would follow. So pieces
+ * of valid arguments are never mistaken for re-sends, no matter how they are cut: in `{"a":` | `{"a":1}}` the second may continue the first, and
+ * does. Where both are possible the piece continues the text, until a later piece shows that it did not. After one certain re-send, every
+ * piece that can be one is one.
  */
 export class Resends {
   #certain = false
-  /** All that came, if the pieces that may have been re-sends were. */
+  /** All text so far, if the pieces that may have been re-sends were. */
   #candidate: string | undefined
 
-  /** Whether a piece of this length can be a re-send of a text of that length: everything else is worth no look. */
+  /** Whether a piece of this length can be a re-send of a text of that length. Any other piece need not be examined. */
   possible(delta: number, text: number): boolean {
     return delta >= text || (this.#candidate !== undefined && delta >= this.#candidate.length)
   }
 
-  /** Whether `delta` is all of the arguments again, and not the next piece after `text`. */
+  /** Whether `delta` contains all arguments again, rather than the next piece after `text`. */
   isResend(text: string, delta: string): boolean {
     const candidate = this.#candidate ?? text
     if (this.#resent(text, delta) || this.#resent(candidate, delta)) {
@@ -36,12 +36,12 @@ export class Resends {
   }
 }
 
-/** A brace alone is not repeated by another: in `{{`, whatever it is, they would be one if they came one by one. */
+/** A single brace never counts as repeated. In `{{` the two braces would be one if they arrived one by one. */
 function repeats(text: string, delta: string): boolean {
   return delta.length > 1 && delta.startsWith(text) && text.trimStart().startsWith('{')
 }
 
-/** Whether `delta`, which begins with `text`, an object, may follow it in JSON. */
+/** Whether `delta`, which begins with `text`, an object, may follow `text` in JSON. */
 function mayGoOn(text: string, delta: string): boolean {
   // The first quote of `delta` would end the string.
   if (endsInString(text)) return /^[\s:,}\]]?$/.test(delta.charAt(delta.indexOf('"') + 1))

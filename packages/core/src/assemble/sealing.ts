@@ -1,7 +1,7 @@
-/** Providers of the AI SDK whose `tool-call` part says that the call is finished: their wires do. */
+/** Knows which AI SDK providers send a `tool-call` part only when the call is finished, because their wires do. */
 const SEALING = /\.(responses|messages)$|^(amazon-bedrock|gateway|google\.generative-ai)$/
 
-/** Of others, OpenRouter's among them, that part may say no more than that the input parses. */
+/** For other providers, including OpenRouter, the part may only mean that the input parses. */
 export function sealsCalls(provider: string): boolean {
   return SEALING.test(provider)
 }

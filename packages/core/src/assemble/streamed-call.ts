@@ -1,4 +1,4 @@
-/** A tool call while it streams: what the wire says of it goes in, its events come out in their order. */
+/** A tool call while it streams: receives its pieces from the wire, and emits its events in order. */
 
 import type { ProviderMetadata, ToolCall } from '../vocabulary/message.ts'
 import type { InputLimits, ModelEvent } from '../vocabulary/model.ts'
@@ -9,9 +9,9 @@ import { type InputValue, ToolInput } from './tool-input.ts'
 export interface CallContext {
   readonly limits: InputLimits
   readonly emit: (event: ModelEvent) => void
-  /** An id nobody has: the wire's own, if it is one. */
+  /** Returns an unused id: the wire's own if possible. */
   readonly takeId: (own: string) => string
-  /** What the tool of this name needs of its input to start. */
+  /** The members of its input that the tool with this name needs to start. */
   readonly needsOf: (name: string) => readonly string[] | undefined
 }
 
@@ -49,7 +49,7 @@ export class StreamedCall {
     if (delta && !this.#stated) this.#write(delta)
   }
 
-  /** The provider states that the call is finished; of a nameless one that is kept in mind until it has its name. */
+  /** The provider states that the call is finished. For a call without a name this takes effect when the name arrives. */
   seal(text: string | undefined): void {
     if (this.#stated) return
     this.#stated = true
@@ -57,19 +57,19 @@ export class StreamedCall {
     if (this.#name) this.#over()
   }
 
-  /** The response has ended so that its calls may run: nothing more will come, a name included. */
+  /** The response has ended in a way that allows calls: nothing more will arrive, not even a name. */
   end(): void {
     if (this.#sealed) return
     this.#stated = true
     this.#over()
   }
 
-  /** All of its arguments have come: what follows can only be the same again. */
+  /** All of its arguments have arrived: what follows can only repeat them. */
   get isWhole(): boolean {
     return this.#input.isWhole
   }
 
-  /** The call as it stands, or those it stood for: the same objects as long as nothing changes. */
+  /** The call as it is now, or the calls that it contained. The objects stay the same as long as nothing changes. */
   parts(): readonly ToolCall[] {
     return this.#nested ?? [this.#as(this.#input.value())]
   }
@@ -82,13 +82,13 @@ export class StreamedCall {
   #named(): void {
     this.#nameStands = true
     if (!this.#expand) {
-      // Of a name that comes late the call is shown at once as far as it is: what it closed with, not what it needed (G8).
+      // If the name comes late, the call is shown at once as far as it has arrived: what it closed with, not what it needed (G8).
       const needs = this.#context.needsOf(this.#name)
       if (needs?.length) this.#input.need(needs)
       this.#start()
-      // The whole input of a call that is over comes at once.
+      // The complete input of a finished call arrives at once.
       if (needs?.length === 0 && !this.#stated) this.#ready({})
-      // Once closed and then gone on with is not closed.
+      // A call that closed and then continued is not closed.
       if (!this.#input.dirty) this.#close()
     }
     if (this.#stated) this.#seal()
@@ -107,7 +107,7 @@ export class StreamedCall {
     if (!this.#started) return
     this.#show(piece)
     this.#ready(this.#input.ready())
-    // Also if the same delta went on after the brace: whether it did is an accident of the cut (G2).
+    // Also if the same delta continued after the brace, because where the text is cut must make no difference (G2).
     if (this.#input.closedAt !== closedBefore) this.#close()
   }
 
@@ -115,7 +115,7 @@ export class StreamedCall {
     if (delta !== '') this.#context.emit({ type: 'tool-input-delta', id: this.#standingId, delta })
   }
 
-  /** What the provider runs itself is not ours to start. */
+  /** Calls that the provider runs itself do not start here. */
   #ready(input: Readonly<Record<string, unknown>> | undefined): void {
     if (!input || this.#providerResult !== undefined) return
     this.#context.emit({ type: 'tool-input-ready', id: this.#standingId, name: this.#name, input })
@@ -161,7 +161,7 @@ export class StreamedCall {
     return this.#call
   }
 
-  /** It stands from the first time it is shown: an id that comes later is late. */
+  /** The id is fixed when it is first shown. A later id is ignored. */
   get #standingId(): string {
     this.#id ??= this.#context.takeId(this.#ownId)
     return this.#id

@@ -1,4 +1,4 @@
-/** A response while it streams: what its wire says goes in, its events come out, and its message at the end. */
+/** A response while it streams: receives its pieces from the wire, and makes its events and finally its message. */
 
 import {
   type AssistantMessage,
@@ -14,7 +14,7 @@ import type { AssembledRequest, Assembler, CallPiece, Label, PartOptions } from 
 import { StreamedCall } from './streamed-call.ts'
 import { StreamedText } from './streamed-text.ts'
 
-/** What `read` is given: the parts and the events they have made, until someone takes them. */
+/** The assembler that `read` receives: holds the parts, and the events until they are taken. */
 export class StreamedResponse implements Assembler {
   readonly #request: AssembledRequest
   readonly #parts: (StreamedText | StreamedCall)[] = []
@@ -68,12 +68,12 @@ export class StreamedResponse implements Assembler {
   /** The next event that was not yet taken. */
   next(): ModelEvent | undefined {
     if (this.#taken < this.#made) return this.#events[this.#taken++]
-    // The array stays: a new one per chunk would be garbage per delta.
+    // The array is reused: a new one per chunk would be garbage per delta.
     this.#taken = this.#made = 0
     return undefined
   }
 
-  /** There are no more chunks: what is complete only now is shown, and what may run is sealed. */
+  /** There are no more chunks: shows what is complete only now, and seals the calls that may run. */
   end(): FinishReason {
     const reason = this.#finishReason
     if (!reason) throw this.#failed('stream_truncated', 'the response was cut off: its stream had no terminal event')
@@ -132,7 +132,7 @@ export class StreamedResponse implements Assembler {
     this.#events[this.#made++] = event
   }
 
-  /** Made deterministically: the same stream gives the same ids. `#ids` has the last number put behind each. */
+  /** Makes ids deterministically: the same stream has the same ids. `#ids` holds the last number that was appended to each. */
   readonly #takeId = (own: string): string => {
     let id = own
     let n = this.#ids.get(own) ?? 0

@@ -8,15 +8,15 @@ import { NeededMembers } from './needed-members.ts'
 import { meansSame, repeats } from './repeated-input.ts'
 import { Resends } from './resends.ts'
 
-/** What the text means; of an unusable one the text itself, and why. */
+/** The value of the text. If the text is unusable: the text itself, and the reason. */
 export interface InputValue {
   readonly input: unknown
   readonly inputError?: string
 }
 
 /**
- * Parsed at most twice: when the root object closed, and at the end if the text went on after that. Members that a
- * tool needs are decoded once besides, each by itself.
+ * Parses the text at most twice: when the root object closed, and at the end if the text continued after that. In addition each needed
+ * member is decoded once.
  */
 export class ToolInput {
   readonly #limits: InputLimits
@@ -34,7 +34,7 @@ export class ToolInput {
     this.#scanner = new JsonScanner(limits.depth)
   }
 
-  /** Looks for these members of the root object, if nothing of it has come yet. */
+  /** Looks for these members of the root object, if none of it has arrived yet. */
   need(members: readonly string[]): void {
     if (!this.#scanner.blank && !this.#scanner.empty) return
     const text = this.#text.join()
@@ -43,14 +43,14 @@ export class ToolInput {
     this.#scan(text)
   }
 
-  /** The needed members as soon as they are complete: given once. */
+  /** The needed members as soon as they are complete. Returned once. */
   ready(): Readonly<Record<string, unknown>> | undefined {
     const input = this.#scanner.tooDeep ? undefined : this.#needed?.input
     if (input) this.#needs = this.#needed = undefined
     return input
   }
 
-  /** Takes a piece, or all of them once more, and gives what is new, to be shown. */
+  /** Takes a piece, or all pieces again, and returns the new text to show. */
   add(delta: string): string {
     return this.#append(this.#resends.possible(delta.length, this.#length) ? this.#newOf(delta) : delta)
   }
@@ -65,7 +65,7 @@ export class ToolInput {
     return this.#text.rest()
   }
 
-  /** Puts `text` in the place of what came, unless it means the same. */
+  /** Replaces all text by `text`, unless it means the same. */
   replace(text: string): void {
     if (!this.#tooLong && text === this.#counting()) return
     const came = this.isWhole ? this.value() : undefined
@@ -84,7 +84,7 @@ export class ToolInput {
     return this.#scanner.closedAt
   }
 
-  /** Something came after the root object closed: what {@link closed} says is not the whole. */
+  /** Something followed the root object after it closed, so {@link closed} is not the complete value. */
   get dirty(): boolean {
     return this.#scanner.dirty
   }
@@ -116,7 +116,7 @@ export class ToolInput {
     this.#length += delta.length
     this.#scan(delta)
     if (!this.#tooLong) return this.#text.add(delta)
-    // Not kept, since the limit is one of memory, and not shown either.
+    // Not kept, because the limit protects memory, and not shown either.
     this.#text = new Fragments()
     return ''
   }
@@ -143,7 +143,7 @@ export class ToolInput {
     return this.#length > this.#limits.characters
   }
 
-  /** What came once, if all that came after it is the same again. */
+  /** The value that arrived first, if all later text only repeats it. */
   #once(): InputValue | undefined {
     const { begin, end } = this.#scanner
     const rest = end === undefined ? '' : this.#text.join().slice(end)
@@ -157,7 +157,7 @@ export class ToolInput {
       return { input: '', inputError: `arguments are longer than ${this.#limits.characters} characters` }
     if (this.#scanner.blank) return { input: {} }
     const text = this.#counting()
-    // Before parsing: what reads the value recursively must be able to.
+    // Before parsing, so that recursive readers of the value stay within the limit.
     if (this.#scanner.tooDeep) {
       return { input: text, inputError: `arguments are nested deeper than ${this.#limits.depth} levels` }
     }

@@ -1,16 +1,16 @@
-/** What an adapter knows of its wire, for whoever asks the model without it: how a response is read, how messages go back. */
+/** Describes a provider's wire for code that calls the model without an adapter: how to read a response, and how to send messages. */
 
 import type { Message } from '../vocabulary/message.ts'
 import type { Model, ModelRequest } from '../vocabulary/model.ts'
 import type { Explain, ReadChunk } from './assemble.ts'
 
-/** `Event`: of a stream as its client gives it. `Item`: what the next request has in its list of messages. */
+/** `Event`: an event of the client's stream. `Item`: an element of the message list in a request. */
 export interface Wire<Event, Item> {
   readonly provider: Model['provider']
-  /** For one response. */
+  /** A reader for one response. */
   reader(request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<Event>
-  /** What an error of the client's, or of the reader's, means. */
+  /** Explains an error of the client or of the reader. */
   readonly explain?: Explain
-  /** These messages, neighbours in a history, as the next request has them. */
+  /** Converts neighbouring messages of a history into the items of the next request. */
   items(messages: readonly Message[]): Item[]
 }

@@ -33,7 +33,7 @@ test('a tool without execute interrupts the run with its call, and the answer is
   ])
 })
 
-test('an answer that its output schema refuses is refused by the resume: the model reads nothing, the question stays open (M15, P17)', async () => {
+test('a resume refuses an answer that the output schema refuses: the model reads nothing, and the question stays open (M15, P17)', async () => {
   const agent = agentOf()
   const first = await agent.run('Go')
   const id = first.interrupts?.[0]?.id ?? ''
@@ -59,7 +59,7 @@ test('the question of a client tool has the form of its output, and a process th
   ).rejects.toMatchObject({ name: 'AnswerError', issues: [{ path: 'chosen', message: 'must be string' }] })
 })
 
-test('a question has the form that its tool or middleware declares, unless it has one of its own or the schema does not say (CC4)', async () => {
+test('a question has the form that its tool or middleware declares, unless it has its own form or the schema has none (CC4)', async () => {
   const forms = async (answer: StandardSchemaV1, own?: z.ZodType) => {
     const ask = tool({
       name: 'ask',
@@ -82,7 +82,7 @@ test('a question has the form that its tool or middleware declares, unless it ha
   expect(await forms(z.custom(() => true).transform(() => new Date()))).toEqual([undefined, undefined])
 })
 
-test('alone, a tool without execute rejects with its question (M15, L12)', async () => {
+test('without a run, a tool without execute rejects with its question (M15, L12)', async () => {
   const error: unknown = await runTool(choose, { of: [] }).result.catch((error: unknown) => error)
   expect(error).toMatchObject({ name: 'Interrupt', payload: { name: 'choose' } })
   expect(error).toHaveProperty(

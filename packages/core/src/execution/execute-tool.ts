@@ -1,4 +1,4 @@
-/** Executes a tool once, in its slot and its span. This is what the innermost `wrapToolCall` calls. */
+/** Executes a tool once, in its slot and its span. The innermost `wrapToolCall` calls this. */
 
 import type { Context } from '@opentelemetry/api'
 import { cancelable, type Flow } from '../flow/flow.ts'
@@ -19,8 +19,9 @@ import { type InSlot, runFunction } from './tool-function.ts'
 import type { Host } from './tool-host.ts'
 
 /**
- * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call; `why` gives the reason. One that goes on all the
- * same is abandoned when the grace time is over, and gives its slot back, so that a further execution need not wait for it.
+ * Executes a tool once. When a wrap closes the flow before its end, only this execution is aborted, not its call, with the reason that
+ * `why` returns. If it is still running after the grace time it is abandoned and returns its slot, so that a further execution need not
+ * wait for it.
  */
 export function executeTool<Result>(
   host: Host<Result>,
@@ -52,7 +53,7 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
   const queued = (performance.now() - wantedSince) / 1000
   const place = { ...wanted, slot, requestedAt, early, queued }
   let late: ReturnType<typeof timer>
-  // Its time is over, or the wrap that wanted it has left it: what it has called is cut off with it.
+  // Its time is over, or the wrap that asked for it has left it: the inner calls it made are cut off with it.
   const left = () => {
     if (entry.signal.aborted) return
     for (const child of madeIn(place)?.children ?? []) child.abort(signal.reason, host.grace)
@@ -63,7 +64,7 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
       turns.free(slot)
     })
   }
-  // `AbortSignal.any` would leave a finalizer for each execution to the garbage collector.
+  // `AbortSignal.any` would add work for the garbage collector with each execution.
   const abort = () => own.abort(entry.signal.reason)
   signal.addEventListener('abort', left, { once: true })
   const unfollow = follow(entry.signal, abort)
@@ -88,12 +89,12 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
   }
 }
 
-/** What is known of it until its span ends. */
+/** The entry of an execution, until its span ends. */
 function madeIn<Result>({ entry, invocation }: InSlot<Result>): Execution | undefined {
   return entry.executions.find((one) => one.invocation === invocation)
 }
 
-/** Its function is out, or nobody waits for it any more. */
+/** The function has ended, or nothing waits for it any more. */
 function ended<Result>(place: InSlot<Result>, thrown?: unknown): void {
   const execution = madeIn(place)
   if (!execution) return
@@ -103,7 +104,7 @@ function ended<Result>(place: InSlot<Result>, thrown?: unknown): void {
   if (error !== undefined) execution.error = error
 }
 
-/** Nobody waits for it any more. If it has not come to anything by then, and its wrap has left it, it may have happened. */
+/** Nothing waits for it any more. If its wrap left it before it had an outcome, it may have happened. */
 function noteCutOff<Result>(place: InSlot<Result>): void {
   const { host, entry, invocation, signal } = place
   if (signal.aborted && !entry.signal.aborted && isEntered(entry.state, invocation))
@@ -112,19 +113,19 @@ function noteCutOff<Result>(place: InSlot<Result>): void {
 
 const CUT_OFF = 'The call was cut off before its result was known: its effect may have happened.'
 
-/** What has stopped it alone, if that is a time limit, whoever set it: then that is its outcome, whatever comes later. */
+/** The time limit that stopped only this execution, if there is one: it is the outcome, whatever comes later. */
 function timedOut<Result>({ entry, invocation, signal }: InSlot<Result>): ToolTimeoutError | undefined {
   const reason: unknown = signal.reason
   const isOwn = reason instanceof ToolTimeoutError && reason !== entry.signal.reason
   return isOwn && isEntered(entry.state, invocation) ? reason : undefined
 }
 
-/** Whether what an execution threw answers its abort: all does, once its signal has aborted, but the error of its own time limit. */
+/** Whether an error results from the abort: every error after the abort does, except that of the execution's own time limit. */
 function answersAbort(error: unknown, aborted: boolean): boolean {
   return aborted && !(error instanceof ToolTimeoutError)
 }
 
-/** Its span ends later, when the call is committed or discarded, but with the time at which the function settled. */
+/** Runs the function in its span. The span ends when the call is committed or discarded, with the time at which the function settled. */
 function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
   const { host, entry, call, parent, invocation, signal, early, queued } = place
   return host.telemetry.aroundFlow<'execution', Progress, Result>('execution', parent, {
@@ -151,14 +152,14 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
   })
 }
 
-/** What tells the input of an execution from others; nothing for the call's own. */
+/** Identifies the input of an execution; `undefined` for the input of the call itself. */
 function inputOf({ call, rest }: CallEntry, { input }: ToolCall): string | undefined {
   if (input === call.input || input === rest?.started.input) return undefined
   const hashed = hashOf(input)
   return hashed === inputHash(call) ? undefined : hashed
 }
 
-/** A wrap may hand on what JSON cannot hold: that is told apart by its place only. */
+/** A wrap may pass on a value that is not JSON. Such values are identified only by their order. */
 function hashOf(input: unknown): string {
   try {
     return hash(canonical(input))

@@ -14,7 +14,7 @@ async function settled<Result>(work: Promise<Result>): Promise<Result> {
   return await work
 }
 
-/** Notes the messages that each call is given. */
+/** Logs the messages that each call receives. */
 function noting(name: string, more: Partial<Tool> = {}) {
   const noted: (readonly Message[])[] = []
   const made = tool({
@@ -28,7 +28,7 @@ function noting(name: string, more: Partial<Tool> = {}) {
 }
 
 test.each([[[]], [[early]]])(
-  'a call gets the history that its model was asked with, frozen, early or not (H9) %#',
+  'a call receives the history that its model received, frozen, early or not (H9) %#',
   async (middleware) => {
     const look = noting('look')
     const model = scriptedModel([
@@ -43,7 +43,7 @@ test.each([[[]], [[early]]])(
   },
 )
 
-test('what an afterModel changes is not in it, nor what a wrapModel sent; what a beforeModel left is (C7, C8)', async () => {
+test('it does not contain what an afterModel changes or a wrapModel sent; it contains what a beforeModel left (C7, C8)', async () => {
   const look = noting('look')
   const note = (content: string): Message => ({ role: 'user', content })
   const changes: Middleware = {
@@ -57,7 +57,7 @@ test('what an afterModel changes is not in it, nor what a wrapModel sent; what a
   expect(look.noted).toEqual([[note('Go'), note('before')]])
 })
 
-test('after a resume a call gets the history without the response that requested it (L7)', async () => {
+test('after a resume a call receives the history without the response that requested it (L7)', async () => {
   const noted: (readonly Message[])[] = []
   const ask = tool({
     name: 'ask',
@@ -78,7 +78,7 @@ test('after a resume a call gets the history without the response that requested
   expect(noted.every(Object.isFrozen)).toBe(true)
 })
 
-test('a background call that begins in a later step gets the history of its own step (I15)', async () => {
+test('a background call that begins in a later step receives the history of its own step (I15)', async () => {
   const look = noting('look', { background: true, concurrency: 1 })
   const slow = {
     ...look.tool,
@@ -103,7 +103,7 @@ test('a background call that begins in a later step gets the history of its own 
   expect(look.noted).toEqual([[{ role: 'user', content: 'Go' }], [{ role: 'user', content: 'Go' }]])
 })
 
-test('a call that a hook makes before the model is asked gets the history so far; a tool alone gets none (I11)', async () => {
+test('a call that a hook makes before the model call receives the history so far; a tool without a run receives none (I11)', async () => {
   const look = noting('look')
   const hook: Middleware = {
     name: 'hook',

@@ -18,7 +18,7 @@ import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // Tools with a limit over all runs, whose executions come back to the same tool: they do not wait for themselves.
 
-/** What `work` was entered with. */
+/** The depths with which `work` was entered. */
 let entered: number[] = []
 
 beforeEach(() => {
@@ -29,7 +29,7 @@ afterEach(() => void vi.useRealTimers())
 
 const input = z.object({ depth: z.number() })
 
-/** A tool that one execution at a time may have; `inner` is what it does on its way down. */
+/** A tool with `concurrency: 1`; `inner` is what it does on its way down. */
 function limited(inner: (depth: number, context: ToolContext) => Promise<unknown>, more: Partial<Tool> = {}): Tool {
   const work = tool({
     name: 'work',
@@ -44,7 +44,7 @@ function limited(inner: (depth: number, context: ToolContext) => Promise<unknown
   return Object.assign(work, more)
 }
 
-/** An agent that calls `name` once, and answers with what that gave. */
+/** An agent that calls `name` once, and answers with the result. */
 function caller(tools: readonly Tool[], name: string, args: object, more: object = {}): Agent {
   const model = scriptedModel([respond(call(name, args, { id: name })), respond(say(`${name} is done.`))])
   return createAgent({ name: `calls-${name}`, model, tools, ...more })
@@ -82,7 +82,7 @@ test('through any number of agents and calls a tool with a limit does not wait f
   expect(await outputs(caller([work, through], 'work', { depth: 3 }))).toEqual(['2: through is done.'])
 })
 
-test('with whenFull fail a tool is not busy with the call that its own execution serves (P25, I8, MA8)', async () => {
+test('with whenFull fail a tool is not busy because of the call for which its own execution works (P25, I8, MA8)', async () => {
   const work = limited(
     async (depth, context) =>
       agentTool(caller([work], 'work', { depth }), { name: 'next', description: 'n' }).execute?.(
@@ -106,7 +106,7 @@ test('after a resume, too, an agent works in the slot of its caller (P25, L9)', 
   const agentIn = (part: 'before' | 'after') => {
     const done = respond(say('The child is done.'))
     const model = scriptedModel(part === 'before' ? [respond(...calls)] : [done])
-    // One call at a time: that of the limited tool is made after the answer.
+    // One call at a time: the call of the limited tool is made after the answer.
     const child = (work: Tool) => createAgent({ name: 'child', model, tools: [asks, work], toolConcurrency: 1 })
     const work: Tool = limited(async (_, context) =>
       agentTool(child(work), { name: 'child', description: 'c' }).execute?.({ request: 'Go' }, context),
@@ -130,14 +130,14 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const inner = (run: Run | undefined, id: string, depth: number) =>
   (run as Run).callTool({ type: 'tool-call', id, name: 'work', input: { depth } })
 
-/** A run that asks for `work` so often at once. */
+/** A run that requests `work` once for each depth, all at once. */
 function asking(work: Tool, depths: readonly number[], middleware: readonly Middleware[] = []): Agent {
   const calls = depths.map((depth, n) => call('work', { depth }, { id: `w${n}` }))
   const model = scriptedModel([respond(...calls, wait(10)), respond(say('Done.'))])
   return createAgent({ model, tools: [work], middleware })
 }
 
-/** An agent that calls `work` once, as part of a call of `work`. */
+/** Runs an agent that calls `work` once, as part of a call of `work`. */
 const through = (work: Tool, depth: number, context: ToolContext) =>
   agentTool(caller([work], 'work', { depth }), { name: 'next', description: 'n' }).execute?.({ request: 'Go' }, context)
 
@@ -159,7 +159,7 @@ test.each(['read', 'idempotent', 'reversible', 'external'] as const)(
   },
 )
 
-test('what works for a call shares its slot, and no other call does (P25, I7)', async () => {
+test('everything that works for a call shares its slot, and no other call does (P25, I7)', async () => {
   let [atWork, most] = [0, 0]
   const work = limited(async (depth, { run, callId }) => {
     most = Math.max(most, ++atWork)
@@ -172,7 +172,7 @@ test('what works for a call shares its slot, and no other call does (P25, I7)', 
   expect([most, entered.length]).toEqual([1, 9])
 })
 
-test('a wrap whose call has no slot yet, or no more, waits for one like anybody else (P25, I7)', async () => {
+test('a wrap whose call has no slot waits for one like any other (P25, I7)', async () => {
   let [atWork, most] = [0, 0]
   const work = limited(async () => {
     most = Math.max(most, ++atWork)
@@ -194,7 +194,7 @@ test('a wrap whose call has no slot yet, or no more, waits for one like anybody 
   expect([most, entered.length]).toEqual([1, 9])
 })
 
-test('what a call leaves at work keeps its slot until that is over (P25, I7)', async () => {
+test('what a call leaves running keeps its slot until it is over (P25, I7)', async () => {
   const log: string[] = []
   const work = limited(async (depth, { run, callId }) => {
     log.push(`${callId} begins`)
@@ -220,7 +220,7 @@ test('an inner call that waits for its tool goes on in the slot that its maker g
       },
     },
   )
-  // The execution goes on behind its yield when what the wrap has called is over.
+  // The execution continues after its yield when the calls of the wrap are over.
   const holding: Middleware = {
     name: 'holding',
     async *wrapToolCall(one, next, run) {
@@ -241,7 +241,7 @@ test('an inner call that waits for its tool goes on in the slot that its maker g
   expect(new Set(log)).toEqual(new Set([0, 1, 5]))
 })
 
-test('calls of an agent that wait for a tool while its caller gets a slot of it share that, and the slot is free afterwards (P25, I7)', async () => {
+test('calls of an agent that wait for a tool share the slot that their caller gets, and the slot is free afterwards (P25, I7)', async () => {
   const log: string[] = []
   const work: Tool = limited(async (depth) => {
     log.push(`${depth} begins`)
@@ -289,7 +289,7 @@ test('calls of an agent that wait for a tool while its caller gets a slot of it 
   expect(log).toEqual([...order, '8 begins', '8 ends'])
 })
 
-test('a tool that runs another tool, or an agent, with its own signal lets that work in its slot (P25, I11)', async () => {
+test('a tool that runs another tool or an agent with its own signal lets it work in its slot (P25, I11)', async () => {
   for (const isAlone of [false, true]) {
     entered = []
     const work: Tool = limited(async (depth, { signal }) => {

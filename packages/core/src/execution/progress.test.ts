@@ -46,7 +46,7 @@ function resultsOf(messages: readonly Message[]) {
   )
 }
 
-test('each yield is an event with call, name and time while the tool runs, and no part of the history (I1)', async () => {
+test('each yield is an event with call, name and time while the tool runs, and not part of the history (I1)', async () => {
   const metadata = { file: 'a.ts', lines: [1, 2] }
   const run = start([reporting([{ progress: 0.25, message: 'reading', metadata }, { progress: 0.5 }])], 'work')
   const seen: [at: number, event: AgentEvent][] = []
@@ -88,7 +88,7 @@ test('what a generator returns is the result, as for any tool (I1)', async () =>
   expect(resultsOf(result?.messages ?? [])).toEqual([['silent', false, [{ type: 'text', text: 'whole' }]]])
 })
 
-test('progress is clamped to 0..1, never goes down, and a number that is none shows as the last (I2)', async () => {
+test('progress is clamped to 0..1, never goes down, and an invalid number shows as the last one (I2)', async () => {
   const yielded = [-1, 0.2, 0.1, Number.NaN, 0.5, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 7, 0.9]
   const reading = collect(start([reporting(yielded.map((progress) => ({ progress })))], 'work'))
   await vi.runAllTimersAsync()
@@ -96,7 +96,7 @@ test('progress is clamped to 0..1, never goes down, and a number that is none sh
   expect(progressOf(events).map(({ progress }) => progress)).toEqual([0, 0.2, 0.2, 0.2, 0.5, 0.5, 0.5, 1, 1])
 })
 
-test('a yield may carry a message alone, and before any number nothing is made up (I2)', async () => {
+test('a yield may contain only a message, and before the first number there is no number (I2)', async () => {
   const reports = [
     { message: 'first' },
     { progress: Number.NaN, message: 'second' },
@@ -114,7 +114,7 @@ test('a yield may carry a message alone, and before any number nothing is made u
 })
 
 test.for([undefined, null, 'half of it', 0.5, [1]])(
-  'a tool that yields %s, which is no progress, has failed, and is closed; the model reads what it may yield (I1, I14)',
+  'a tool that yields %s, which is not progress, has failed, and is closed; the model reads what it may yield (I1, I14)',
   async (report) => {
     let closed = false
     const work = tool({
@@ -139,7 +139,7 @@ test.for([undefined, null, 'half of it', 0.5, [1]])(
   },
 )
 
-test('calls of one tool have each their own progress (I1, I2)', async () => {
+test('each call of a tool has its own progress (I1, I2)', async () => {
   const reading = collect(start([reporting([{ progress: 0.8 }, { progress: 0.3 }])], 'work', 'work'))
   await vi.runAllTimersAsync()
   expect(progressOf((await reading).events).map(({ callId, progress }) => [callId, progress])).toEqual([
@@ -187,7 +187,7 @@ test('a tool fails the same way however it fails (I14)', async () => {
       },
     }),
   ]
-  // Made by hand, and without the `return` that a generator has.
+  // Written by hand, and without the `return` that a generator has.
   const byHand = { next: () => Promise.reject(new Error('broken')), [Symbol.asyncIterator]: () => byHand }
   failing.push(tool({ name: 'by-hand', description: 'Rejects', input, execute: () => byHand }) as never)
   const names = failing.map(({ name }) => name)
@@ -222,7 +222,7 @@ test('a generator that throws has run its finally before the call counts as sett
   expect(log).toEqual(['tidied up', 'tool-end'])
 })
 
-test('a generator that heeds no signal is closed at its next yield once it is aborted (I14)', async () => {
+test('a generator that ignores its signal is closed at its next yield once it is aborted (I14)', async () => {
   const log: [at: number, what: string][] = []
   const note = (what: string) => log.push([Date.now() - 1_000_000, what])
   const deaf = tool({

@@ -18,7 +18,7 @@ const input = z.object({
 })
 type Input = z.infer<typeof input>
 
-/** A tool `work` that names the keys it is told, and one `plain` that names none. */
+/** A tool `work` that names the keys in its input, and a tool `plain` that names none. */
 function workshop(more: Partial<Tool<Input, unknown>> = {}) {
   const start = performance.now()
   const log: string[] = []
@@ -59,7 +59,7 @@ async function run(calls: readonly ReturnType<typeof call>[], tools: readonly To
   return running
 }
 
-test('readers of a key overlap and a writer runs alone, in call order (H14)', async () => {
+test('readers of a key overlap and a writer runs by itself, in call order (H14)', async () => {
   const { log, tools } = workshop()
   await run(
     [
@@ -88,7 +88,7 @@ test('readers of a key overlap and a writer runs alone, in call order (H14)', as
   ])
 })
 
-test('a call that waits for its key holds no slot, and nobody behind it (H13, H14)', async () => {
+test('a call that waits for its key holds no slot and blocks no later call (H13, H14)', async () => {
   const { log, tools } = workshop()
   const calls = [
     at('w1', { writes: ['a'], ms: 100 }),
@@ -112,13 +112,13 @@ test('a call that waits for its key holds no slot, and nobody behind it (H13, H1
   ])
 })
 
-test('with one slot calls go in call order, whatever they name (H14, A22)', async () => {
+test('with one slot calls run in call order, whatever they name (H14, A22)', async () => {
   const { log, tools } = workshop()
   await run([at('w1', { writes: ['a'] }), at('r2', { reads: ['a'] }), plainly('p3')], tools, { toolConcurrency: 1 })
   expect(log.filter((line) => line.includes('start'))).toEqual(['0 start w1', '10 start r2', '20 start p3'])
 })
 
-/** Lets each call to its slot only after a while. */
+/** Lets each call continue to its slot only after a while. */
 const delaying = (delays: Record<string, number>): Middleware => ({
   name: 'delaying',
   async *wrapToolCall(call, next) {
@@ -127,7 +127,7 @@ const delaying = (delays: Record<string, number>): Middleware => ({
   },
 })
 
-test('while an earlier call may yet name a key, a later one that names any waits for it; others do not (H14)', async () => {
+test('while an earlier call may still name a key, a later one that names any key waits for it; others do not (H14)', async () => {
   const { log, tools } = workshop()
   const calls = [at('w1', { writes: ['a'] }), at('r2', { reads: ['a'] }), at('r3', { reads: ['b'] }), plainly('p4')]
   await run(calls, tools, { middleware: [delaying({ w1: 50 })], toolConcurrency: 2 })
@@ -149,7 +149,7 @@ test('no call waits for one whose tool names no keys (H14)', async () => {
   expect(log).toEqual(['0 start w2', '10 end w2', '50 start p1', '60 end p1'])
 })
 
-test('a call that never comes to its tool, or whose input is invalid, lets the next ones go (H14)', async () => {
+test('a call that never reaches its tool, or whose input is invalid, lets the next ones go (H14)', async () => {
   const { log, tools } = workshop()
   const guard: Middleware = {
     name: 'guard',
@@ -164,7 +164,7 @@ test('a call that never comes to its tool, or whose input is invalid, lets the n
   expect(log).toEqual(['30 start r3', '40 end r3'])
 })
 
-test('a call that is made again keeps its place, though it names other keys then (H14)', async () => {
+test('a call that is made again keeps its place, even if it then names other keys (H14)', async () => {
   const { log, tools } = workshop()
   let tries = 0
   const again: Middleware = {
@@ -191,7 +191,7 @@ test('a call that is made again keeps its place, though it names other keys then
   ])
 })
 
-test('what a call makes itself works under its keys, and waits for nobody (H14, A22)', async () => {
+test('an inner call works under the keys of its maker, and does not wait (H14, A22)', async () => {
   const { log, tools, note } = workshop()
   const outer = tool({
     name: 'outer',
@@ -237,14 +237,14 @@ test.for([
   },
 )
 
-test('an effect that is a promise counts as external, and nobody need hear what it rejects with (H4)', async () => {
+test('an effect that is a promise counts as external, and its rejection need not be handled (H4)', async () => {
   const { log, tools } = workshop({ effect: () => Promise.reject(new Error('nobody hears it')) as never })
   const { text } = await run([at('w1', {})], tools)
   expect(log).toEqual(['0 start w1', '10 end w1'])
   expect(text).toBe('done')
 })
 
-test('a call aborted while it waits for its key never starts, and says so (H14, K14)', async () => {
+test('a call aborted while it waits for its key never starts, and its result states that (H14, K14)', async () => {
   const { log, tools } = workshop()
   const abort = new AbortController()
   setTimeout(() => abort.abort(), 5)
@@ -270,7 +270,7 @@ test('a call that waits for the key of one that ends the run never starts (A12, 
   expect(log).toEqual(['start w1'])
 })
 
-test('a call behind several learns that one of them is stopped while another is at work, and both stay open (H14, L3)', async () => {
+test('a call that waits for several stays open when one of them stops, even while another is running (H14, L3)', async () => {
   const { log, note, tools } = workshop()
   const [work] = tools as [Tool, Tool]
   const asks = (input: unknown, context: ToolContext) => {
@@ -299,7 +299,7 @@ test('a call behind several learns that one of them is stopped while another is 
   expect(result.interrupts?.map(({ address }) => address.at(-1))).toEqual([{ tool: 'work', callId: 'asks' }])
 })
 
-test('thousands of calls that share keys go one after another by key, without each being tried whenever one ends (H14)', async () => {
+test('thousands of calls that share keys run one after another by key, without each being examined whenever one ends (H14)', async () => {
   const world: Record<string, string[]> = {}
   const { tools } = workshop({
     async execute({ writes: [key = ''] }, { callId }) {
@@ -318,7 +318,7 @@ test('thousands of calls that share keys go one after another by key, without ea
   )
 }, 20_000)
 
-/** Calls at random: what they name, how long they take, and when they come to their slot. */
+/** Random calls: what they name, how long they take, and when they reach their slot. */
 const scripts = fc.record({
   calls: fc.array(
     fc.record({
@@ -332,7 +332,7 @@ const scripts = fc.record({
   toolConcurrency: fc.constantFrom(1, 2, 3, 4, Number.POSITIVE_INFINITY),
 })
 
-test('what reads see and writes leave is what calls made one after another see and leave, key by key (H14)', async () => {
+test('reads see and writes leave what they would if the calls ran one after another, key by key (H14)', async () => {
   await fc.assert(
     fc.asyncProperty(scripts, async ({ calls, toolConcurrency }) => {
       const world: Record<string, string[]> = { a: [], b: [], c: [] }
@@ -365,7 +365,7 @@ test('what reads see and writes leave is what calls made one after another see a
   )
 }, 60_000)
 
-test('an abort lets nothing start that had waited for what it aborts (K1, H14)', async () => {
+test('an abort starts nothing that had waited for what it aborts (K1, H14)', async () => {
   const { log, tools } = workshop()
   const controller = new AbortController()
   setTimeout(() => controller.abort(), 50)

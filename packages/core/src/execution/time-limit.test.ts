@@ -31,7 +31,7 @@ function work(execute: (context: ToolContext) => unknown, more: Omit<Partial<Too
   }) as Tool
 }
 
-/** A run of one call of this tool. */
+/** A run with calls of this tool. */
 async function ran(tool: Tool, more: Partial<AgentOptions> = {}, count = 1) {
   const calls = Array.from({ length: count }, (_, n) => call('work', {}, { id: `c${n}` }))
   const model = scriptedModel([respond(...calls), respond(say('Done.'))])
@@ -75,7 +75,7 @@ test('time counts from the start of execute, not from the queue (I10)', async ()
   expect(texts).toEqual(['c0', 'c1', 'c2'])
 })
 
-test('a long input check and a call’s wraps are not its time either (I10)', async () => {
+test('a long input check and the wraps of a call do not count either (I10)', async () => {
   const dawdles: Middleware = {
     name: 'dawdles',
     async *wrapToolCall(request, next) {
@@ -136,7 +136,7 @@ test('a generator is closed at its next yield, and its finally has run before th
   expect(run.toolStatus('c0')).toMatchObject({ state: 'timed-out', endedAt: timeOf(150) })
 })
 
-test('a generator whose time is over while a wrap holds its report goes no step further (I10)', async () => {
+test('a generator whose time is over while a wrap holds its report goes no further (I10)', async () => {
   const log: string[] = []
   const holds: Middleware = {
     name: 'holds',
@@ -180,7 +180,7 @@ test.for([
       }
     },
   ],
-] as const)('%s that heeds no signal is waited for the grace time, then abandoned (I10, K12)', async ([, execute]) => {
+] as const)('%s that ignores its signal has the grace time, then is abandoned (I10, K12)', async ([, execute]) => {
   const ended: number[] = []
   const notes: Middleware = {
     name: 'notes',
@@ -200,7 +200,7 @@ test.for([
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('what an abandoned execution does later reaches nothing, though its call goes on (I10, K13)', async () => {
+test('what an abandoned execution does later has no effect, although its call goes on (I10, K13)', async () => {
   const log: string[] = []
   const again: Middleware = {
     name: 'again',
@@ -240,7 +240,7 @@ test('what an abandoned execution does later reaches nothing, though its call go
   expect(events.filter(({ type }) => type === 'custom')).toEqual([])
 })
 
-test('what a call makes is cut off with it when its time is over (I10)', async () => {
+test('the inner calls of a call are cut off with it when its time is over (I10)', async () => {
   const log: string[] = []
   const inner = tool({
     name: 'inner',
@@ -262,7 +262,7 @@ test('what a call makes is cut off with it when its time is over (I10)', async (
   expect(log).toEqual(['100 ToolTimeoutError'])
 })
 
-test('a call that ends in time leaves no timer, and one whose run is aborted neither (I10, A25)', async () => {
+test('neither a call that ends in time nor one whose run is aborted leaves a timer (I10, A25)', async () => {
   const signals: AbortSignal[] = []
   const quick = work(({ signal }) => {
     signals.push(signal)
@@ -285,7 +285,7 @@ test('a call that ends in time leaves no timer, and one whose run is aborted nei
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a call that goes on beyond its time limit and is discarded is reported as not undone (I10, H23)', async () => {
+test('a call that is still running after its time limit and is discarded is reported as not undone (I10, H23)', async () => {
   const undone: unknown[] = []
   const model = scriptedModel([respond(call('work'), wait(2_000), end({ finishReason: 'other' }))])
   const booking = work(() => sleep(5_000).then(() => 'booked'), {
@@ -300,7 +300,7 @@ test('a call that goes on beyond its time limit and is discarded is reported as 
   expect(undone).toEqual([])
 })
 
-test('a wrap sees the throw and may answer for it (I10, C18)', async () => {
+test('a wrap sees the throw and may answer instead (I10, C18)', async () => {
   const answers: Middleware = {
     name: 'answers',
     async *wrapToolCall(request, next) {
@@ -322,7 +322,7 @@ test('a wrap sees the throw and may answer for it (I10, C18)', async () => {
   expect(run.toolStatus('c0')).toMatchObject({ state: 'ok' })
 })
 
-test('a limit that no timer can wait, such as Infinity, is none (I10)', async () => {
+test('a limit too large for a timer, such as Infinity, means no limit (I10)', async () => {
   const { texts } = await ran(work(() => sleep(1_000).then(() => 'done'), { timeout: Number.POSITIVE_INFINITY }))
   expect(texts).toEqual(['done'])
 })

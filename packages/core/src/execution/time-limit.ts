@@ -1,4 +1,4 @@
-/** Runs a tool's function under its time limit. */
+/** Runs a tool's function with a time limit. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
 import type { Flow } from '../flow/flow.ts'
@@ -11,14 +11,14 @@ interface TimeLimitOptions {
   readonly tool: string
   /** Milliseconds; absent: no limit. */
   readonly ms: number | undefined
-  /** How long the function is waited for once its time is over, in milliseconds. */
+  /** How long the limit waits for the function after its time is over, in milliseconds. */
   readonly grace: number
-  /** The function's. Once something else aborts it, that decides how long it is waited for. */
+  /** The signal of the function. Once something else aborts it, this limit no longer applies. */
   readonly signal: AbortSignal
   abort(reason: unknown): void
 }
 
-/** The clock runs from the construction until {@link over}. */
+/** The time counts from the construction until {@link over}. */
 export class TimeLimit {
   readonly #options: TimeLimitOptions
   #timer: ReturnType<typeof timer>
@@ -33,7 +33,7 @@ export class TimeLimit {
     options.signal.addEventListener('abort', this.over, { once: true })
   }
 
-  /** What the function gave. Time over, it is {@link ToolTimeoutError}, whatever comes late. */
+  /** The outcome of the function. When its time is over, this throws {@link ToolTimeoutError}, whatever comes later. */
   async *outcome(given: unknown): Flow<Progress, unknown> {
     if (!isGenerator(given)) return await this.#wait(given)
     let closed = false
@@ -41,7 +41,7 @@ export class TimeLimit {
       for (;;) {
         const turn = turnIfDue()
         if (turn) await turn
-        // It was over, or is aborted, while somebody held the last report.
+        // Its time ended, or it was aborted, while a reader held the last report.
         if (this.#error) throw this.#error
         this.#options.signal.throwIfAborted()
         const step = await this.#wait(given.next())
@@ -53,7 +53,7 @@ export class TimeLimit {
         yield step.value
       }
     } finally {
-      // It comes to its `finally` blocks: one that is late at its next yield (I14).
+      // Runs the generator's `finally` blocks; a late one reaches them at its next yield (I14).
       if (!closed) await this.#wait(given.return?.())
     }
   }
@@ -68,7 +68,7 @@ export class TimeLimit {
     signal.removeEventListener('abort', this.over)
     const error = new ToolTimeoutError(tool, ms)
     this.#error = error
-    // First: whoever is told of the abort has its own grace time over before this one.
+    // First, so that the grace times of everything that this abort stops end before this one.
     abort(error)
     this.#timer = timer(grace, () => {
       this.#isAbandoned = true
@@ -76,7 +76,7 @@ export class TimeLimit {
     })
   }
 
-  /** No race: each would leave a reaction on the promise that it lost to, and a generator may yield without end. */
+  /** Not `Promise.race`: each race leaves a reaction on the promise that lost, and a generator may yield any number of times. */
   async #wait<Value>(work: Value | PromiseLike<Value>): Promise<Value> {
     try {
       const value = await new Promise<Value>((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** What an execution does in its slot: it checks the input, waits for what the call touches, and calls the tool's function. */
+/** Runs one execution in its slot: checks the input, waits for the resource keys of the call, and calls the tool's function. */
 
 import type { Context } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
@@ -32,19 +32,22 @@ export interface InSlot<Result> {
   readonly entry: CallEntry
   readonly call: ToolCall
   readonly invocation: Invocation
-  /** What its span nests under. */
+  /** The parent of its span. */
   readonly parent: Context
-  /** Aborts this execution alone. */
+  /** Aborts only this execution. */
   readonly own: AbortController
-  /** Its signal: while it is at work it aborts with its call, too. */
+  /** The signal of this execution. While it is running it also aborts with its call. */
   readonly signal: AbortSignal
-  /** Each of them stops an execution whose function is not entered: its call's, its own, and that of when nothing new may start. */
+  /**
+   * Signals that stop an execution whose function has not been called: its own, that of its call, and that of a run that starts nothing
+   * new.
+   */
   readonly unstarted: readonly AbortSignal[]
   readonly slot: Slot
-  /** The `requestedAt` of the call, and whether it was provisional, when the execution began to wait for the slot. */
+  /** The `requestedAt` of the call, and whether the call was provisional, when the execution began to wait for the slot. */
   readonly requestedAt: number
   readonly early: boolean
-  /** Seconds it waited for that. */
+  /** How long it waited for the slot, in seconds. */
   readonly queued: number
 }
 
@@ -55,15 +58,15 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   const whole = entry.rest ? undefined : await checkedInput(tool, call)
   const given = entry.rest ? await entry.rest.given(entry, call) : host.givenOf(tool, whole)
   signal.throwIfAborted()
-  // What has started with the members its tool needs has a declared effect, and names no keys.
+  // A call that started with only the needed members has a declared effect and names no keys.
   judge(place, tool, whole)
   try {
     await admitted(place, execution)
-    // At the last moment: another call may have stopped the run since this one was let go.
+    // At the last moment, because another call may have stopped the run since this one could go on.
     throwIfAborted(place.unstarted)
     entry.decide(movedTo(entry.state, invocation, 'entered'))
   } catch (error) {
-    // In one turn: a checkpoint taken between the two would count the attempt off twice.
+    // In one turn: a checkpoint between the two would subtract the attempt twice.
     if (isStop(error)) {
       entry.decide(movedTo(entry.state, invocation, 'left'))
       entry.decide(attemptCounted(entry.state, invocation, -1))
@@ -74,7 +77,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   if (tool.execute) host.entered?.(execution.attempt)
   const context = contextOf(place, execution, tool, given)
   const limit = timeLimit(place, tool)
-  // What it is undone with: the function may write to its own.
+  // A copy for the undo, because the function may change its own input.
   const input = tool.compensate ? copyOfJson(given.input) : given.input
   try {
     const output = tool.execute
@@ -103,7 +106,7 @@ function judge<Result>({ host, entry, invocation }: InSlot<Result>, tool: Tool, 
   entry.decide(movedTo(entry.state, invocation, 'judged', { effect, keys, mayBeEarly: isWithin(does, entry.most) }))
 }
 
-/** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes. */
+/** Resolves when the execution has its turn and this is saved. From then on the call may have happened. */
 async function admitted<Result>(place: InSlot<Result>, execution: Execution): Promise<void> {
   const { host, entry, invocation, slot, unstarted } = place
   const checked = performance.now()
@@ -117,7 +120,7 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution): Pr
   if (save && !changesNothing(does?.effect)) await unlessAborted(recently(save), unstarted)
 }
 
-/** Whether the run stops for a resume, or one that it is inside of does, whose abort this is then. */
+/** Whether the run, or an outer run that aborted it, stops for a resume. */
 function isStop(error: unknown): boolean {
   return error instanceof RunStop || (error instanceof RunAbortedError && isStop(error.cause))
 }
@@ -149,7 +152,8 @@ function contextOf<Result>(
   if (!rest) return context
   execution.wait = rest
   entry.status.waits(rest)
-  // No getter for everybody: each would have a hidden class of its own, which keeps its call until a whole garbage collection.
+  // Defined only here: a getter on every context would give each one a hidden class, which keeps its call in memory until a full garbage
+  // collection.
   return Object.defineProperty({ ...context, rest: rest.promise }, 'idempotencyKey', {
     get: () => entry.key,
   })
@@ -161,10 +165,10 @@ function timeLimit<Result>({ host, own, signal }: InSlot<Result>, tool: Tool): T
 }
 
 /**
- * What the caller has answered, as the tool's `output` schema gives it back.
+ * The caller's answer, as the tool's `output` schema returns it.
  *
- * @throws {Interrupt} It has not answered yet; the payload is the call.
- * @throws {TypeError} The schema does not accept the answer, which it did when the run was resumed: the model reads so.
+ * @throws {Interrupt} There is no answer yet; the payload is the call.
+ * @throws {TypeError} The schema no longer accepts the answer, although it did when the run was resumed. The model reads this error.
  */
 export async function answerOf(
   tool: Tool,

@@ -1,4 +1,4 @@
-/** All that differs between a tool that is executed in a run and one that is executed alone. */
+/** Describes everything that differs between a tool that is executed in a run and one that is executed without a run. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { Judgement } from '../machine/call.ts'
@@ -12,41 +12,41 @@ import type { Run, Tool } from '../vocabulary/tool.ts'
 
 export interface Host<Result> {
   readonly telemetry: Telemetry
-  /** How long a function that was aborted is waited for, in milliseconds. */
+  /** How long to wait for an aborted function, in milliseconds. */
   readonly grace: number
-  /** In milliseconds, for this tool. */
+  /** The time limit of this tool, in milliseconds. */
   readonly timeout: number | undefined
-  /** Of the run, or the one that a tool alone was given. */
+  /** The context of the run or, without a run, the context that was passed for the tool. */
   readonly userContext: UserContext
-  /** The history with which the model was asked. */
+  /** The history that the model received. */
   readonly messages: readonly Message[]
   /** Aborts when nothing new may start. */
   readonly halted?: AbortSignal | undefined
   /**
-   * Gives what an execution that does this waits for before it waits for its turn, if it waits: until its call, or a call that
-   * its run works for, is committed. Rejects when one of the signals aborts.
+   * Returns what an execution with this judgement waits for before its turn, if anything: the commit of its call, or of a call outside its
+   * run. Rejects when one of the signals aborts.
    */
   waitForCommit?(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined
-  /** What the call has been answered. */
+  /** The answers to the questions of the call. */
   answers?(): readonly Json[]
-  /** What went wrong beside the call. */
+  /** Reports a problem that does not fail the call. */
   warn?(message: string): void
-  /** Resolves when it is known, whatever comes, that the call may have happened. Absent where nothing is kept. */
+  /** Resolves when it is saved that the call may have happened. Absent if nothing is saved. */
   readonly save?: (() => Promise<void>) | undefined
-  /** What an execution came to in a run before this one, given or thrown: it is not made again. */
+  /** The outcome of an execution in an earlier run, returned or thrown. It is not repeated. */
   known?(invocation: Invocation): (() => Result) | undefined
-  /** What it came to in this one, unless its call was aborted. */
+  /** Receives the outcome of an execution in this run, unless its call was aborted. */
   came?(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void
-  /** The function is called, for the n-th time. */
+  /** Called when the function is called for the n-th time. */
   entered?(attempt: number): void
-  /** What the function threw. */
+  /** Receives what the function threw. */
   threw?(error: unknown, invocation: Invocation): void
-  /** The run as the function sees it; alone there is none. */
+  /** The run as the function sees it. Absent without a run. */
   viewOf?(actor: Actor): Run
-  /** What comes of an output. */
+  /** Makes a result from an output. */
   resultOf(call: ToolCall, tool: Tool, output: unknown): Result
-  /** What the function is given of a whole input, checked. */
+  /** What the function receives for a complete input that was checked. */
   givenOf(tool: Tool, checked: unknown): Given
-  /** What comes of a call to a tool there is not. */
+  /** The result of a call to a tool that does not exist. */
   unknown(call: ToolCall): Awaitable<Result>
 }

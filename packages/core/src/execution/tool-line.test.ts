@@ -18,13 +18,13 @@ import {
 } from '../index.ts'
 import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// Who waits for nothing but a slot of a tool stands in the line of that tool, whatever run it is of.
+// Executions that wait only for a slot of a tool form one line, whatever run they belong to.
 
 unhandledRejections()
 
 const { log, note, restart } = timedLog()
 
-/** One execution at a time, which stops at once when it is aborted. */
+/** A tool with one execution at a time, which stops at once when it is aborted. */
 function limited(more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
   return tool({
     name: 'work',
@@ -55,7 +55,7 @@ const agentOf = (work: Tool, ids: readonly string[], more: Partial<AgentOptions>
     ...more,
   })
 
-test('calls of runs, of agents in their calls and of other calls, and executions without a run stand in one line of their tool (MA8, I7)', async () => {
+test('calls of runs, of their agents and of other calls, and executions without a run form one line of their tool (MA8, I7)', async () => {
   const work = limited()
   const inner = agentTool(agentOf(work, ['of an agent']), { name: 'inner', description: 'i' }) as Tool
   const calling: Tool = tool({
@@ -96,10 +96,10 @@ const stops: Readonly<Record<string, (run: AgentRun, controller: AbortController
   'has its run cancelled': (run) => run.cancel(),
 }
 
-/** So many turns after the slot comes free. */
+/** The number of turns after the slot comes free. */
 const TURNS = Array.from({ length: 25 }, (_, turns) => turns)
 
-/** What begins when a call whose turn has come is stopped so many turns later; behind it somebody waits for the same tool. */
+/** What begins when a call whose turn has come is stopped this many turns later, while another one waits for the same tool. */
 async function stoppedAfter(
   turns: number,
   stop: (run: AgentRun) => unknown,
@@ -112,7 +112,7 @@ async function stoppedAfter(
     for (let turn = 0; turn < turns; turn++) await Promise.resolve()
     stop(next)
   }
-  // Behind the tool, whose slot is free by now.
+  // After the tool has returned: its slot is free by now.
   const stopping: Middleware = {
     name: 'stopping',
     async *wrapToolCall(one, inner) {
@@ -133,7 +133,7 @@ async function stoppedAfter(
 }
 
 test.each(Object.keys(stops).flatMap((how) => [true, false].map((isStored) => ({ how, isStored }))))(
-  'a slot goes at once to the one behind a call that $how in whatever turn after the slot came free, stored before it begins: $isStored (MA8, K1, I4)',
+  'a slot goes at once to the next one after a call that $how in whatever turn after the slot came free, stored before it begins: $isStored (MA8, K1, I4)',
   async ({ how, isStored }) => {
     const begun = new Set<boolean>()
     for (const turns of TURNS) {
@@ -143,12 +143,12 @@ test.each(Object.keys(stops).flatMap((how) => [true, false].map((isStored) => ({
       expect(did.filter((line) => !line.includes('next'))).toEqual(['0 first begins', '10 last begins'])
       begun.add(did.includes('10 next begins'))
     }
-    // Of some of the turns it is too early to begin.
+    // Some of the turns are too early to begin.
     if (isStored) expect([...begun]).toEqual([false, true])
   },
 )
 
-test('in a pause a slot goes at once to the one behind a call that has not begun, in whatever turn (MA8, K5)', async () => {
+test('in a pause a slot goes at once to the next one after a call that has not begun, in whatever turn (MA8, K5)', async () => {
   for (const turns of TURNS) {
     const did = await stoppedAfter(turns, (run) => run.cancel({ at: 'after-model' }), { checkpoints: memoryStore() })
     const whole = ['0 first begins', '10 next begins', '20 last begins']
@@ -157,7 +157,7 @@ test('in a pause a slot goes at once to the one behind a call that has not begun
 })
 
 test.each(['is cancelled', 'has its run aborted', 'has its run cancelled'])(
-  'a call that %s while it is stored that it begins gives its slot back at once (MA8, MA4)',
+  'a call that %s while its begin is being saved returns its slot at once (MA8, MA4)',
   async (how) => {
     const work = limited()
     const inner = memoryStore()
@@ -174,7 +174,7 @@ test.each(['is cancelled', 'has its run aborted', 'has its run cancelled'])(
   },
 )
 
-test('with whenFull fail a call that an early call makes waits, and is told that its tool is busy when its maker is committed (MA8, O6)', async () => {
+test('with whenFull fail an inner call of an early call waits, and fails as busy when its maker is committed (MA8, O6)', async () => {
   const work = limited({ effect: 'read', concurrency: { limit: 1, whenFull: 'fail' } })
   const calling: Tool = tool({
     name: 'calling',

@@ -8,7 +8,7 @@ import { settled } from './decide-call.ts'
 import { callStopped, decideCall } from './decide-calls.ts'
 import { decideHalt, type Halt, type HaltFact } from './halt.ts'
 
-// All facts about work behind calls, in any order: also in orders in which nobody tells them.
+// All facts about background work in any order, also in orders that never happen.
 
 type Fact = (calls: Calls) => void
 
@@ -49,7 +49,7 @@ function after(all: readonly Fact[]): Calls {
 
 const numbers = (works: readonly { readonly number: number }[]) => works.map(({ number }) => number)
 
-test('the model reads each result once, in the order in which the work began, and no result that is not there (I15, MA17)', () => {
+test('the model reads each result once, in the order in which the work began, and no result that does not exist (I15, MA17)', () => {
   fc.assert(
     fc.property(facts, facts, (some, more) => {
       const calls = noCalls()
@@ -74,8 +74,8 @@ test('the model reads each result once, in the order in which the work began, an
   )
 })
 
-test('an answer waits for the work that its tools let it wait for, until the run is told to stop or an agent asks (I17, O18, P19)', () => {
-  const AT_WORK: Halt = { phase: 'at work' }
+test('an answer waits for the work whose tools ask for that, until the run is stopped or an agent asks (I17, O18, P19)', () => {
+  const RUNNING: Halt = { phase: 'running' }
   const stop = fc.constantFrom<HaltFact | undefined>(
     undefined,
     { is: 'pause' },
@@ -85,7 +85,7 @@ test('an answer waits for the work that its tools let it wait for, until the run
   fc.assert(
     fc.property(facts, stop, (some, told) => {
       const calls = after(some)
-      const halt = told ? decideHalt(AT_WORK, told) : AT_WORK
+      const halt = told ? decideHalt(RUNNING, told) : RUNNING
       const due = workBeforeAnswer(calls, halt)
       const open = openWorks(calls).filter(({ work }) => work.atEnd !== 'cancel')
       const awaited = open.filter(({ work }) => work.atEnd === 'wait')
@@ -98,7 +98,7 @@ test('an answer waits for the work that its tools let it wait for, until the run
   )
 })
 
-test('what its tool detaches goes on beyond the run, the run stops the other work, and the caller has all that the model has not read (I17, I18, MA18)', () => {
+test('detached work goes on after the run, the run stops the other work, and the caller gets all results that the model has not read (I17, I18, MA18)', () => {
   fc.assert(
     fc.property(facts, facts, (some, more) => {
       const calls = after(some)

@@ -1,6 +1,6 @@
 /**
- * The work behind background calls: what the model has read of it, whether an answer waits for it, and what goes on beyond its run. Each
- * work is a call of its own in the table of calls. What is decided here, background/ does.
+ * Decides about work in the background: whether the model has read its result, whether an answer waits for it, and whether it goes on after
+ * its run. Each piece of work is a separate call in the table of calls. The code in background/ carries out what is decided here.
  */
 
 import type { CallState, WorkState } from './call.ts'
@@ -8,10 +8,10 @@ import { type Calls, callOf } from './calls.ts'
 import { decideCall } from './decide-calls.ts'
 import type { Halt } from './halt.ts'
 
-/** A call that is the work behind another one. */
+/** The call that does the work of a background call. */
 export type Work = CallState & { readonly work: WorkState }
 
-/** Those for which this holds, in the order in which they began. */
+/** The work that `holds` accepts, in the order in which it began. */
 function worksOf({ all }: Calls, holds: (work: Work) => boolean): Work[] {
   const works: Work[] = []
   for (const call of all.values()) if (isWork(call) && holds(call)) works.push(call)
@@ -22,17 +22,17 @@ function isWork(call: CallState): call is Work {
   return call.work !== undefined
 }
 
-/** Work that was begun, and has no result. */
+/** Work that has begun and has no result. */
 export function openWorks(calls: Calls): Work[] {
   return worksOf(calls, ({ course }) => course !== 'result' && course !== 'asleep')
 }
 
-/** Those that the run stops when it ends, and waits for then. */
+/** The open work that the run stops and waits for when it ends. */
 export function ownWorks(calls: Calls): Work[] {
   return openWorks(calls).filter(({ work }) => !work.isHandedOver)
 }
 
-/** Those with a result that the model has not read. */
+/** Work with a result that the model has not read. */
 export function unreadWorks(calls: Calls): Work[] {
   return worksOf(calls, isUnread)
 }
@@ -41,12 +41,12 @@ function isUnread({ course, work }: Work): boolean {
   return course === 'result' && !work.isRead
 }
 
-/** The model reads the result. */
+/** Marks the result of a call as read by the model. */
 export function resultRead(calls: Calls, number: number): void {
   change(calls, number, { isRead: true })
 }
 
-/** Work that stays open for a resume: the agent that it runs asks, or has stopped. Its run stops at the next safe point. */
+/** Work that stays open for a resume, because its agent asked a question or stopped. The run then stops at its next safe point. */
 export function stoppedWork(calls: Calls): Work | undefined {
   return openWorks(calls).find(hasStopped)
 }
@@ -56,8 +56,9 @@ function hasStopped({ course }: Work): boolean {
 }
 
 /**
- * What an answer that is offered comes to before anybody judges it. `wait`: for work at work. `stop`: the run stops. The work `by` stays
- * open for a resume; without `by`, the run was told to stop while the answer waited. `judge`: there is nothing to wait for.
+ * What happens to an offered answer before anything judges it. `wait`: it waits for work that is running. `stop`: the run stops, either
+ * because the work `by` stays open for a resume or, without `by`, because the run was stopped while the answer waited. `judge`: nothing to
+ * wait for.
  */
 export type WorkBeforeAnswer =
   | { readonly is: 'wait'; readonly for: readonly Work[] }
@@ -73,8 +74,8 @@ export function workBeforeAnswer(calls: Calls, { stop, mode }: Halt): WorkBefore
 }
 
 /**
- * The run has its answer. Open work that its tool detaches goes on beyond the run. Returns the work that is the caller's from now on: this
- * work, and that whose result the model has not read.
+ * Hands work over to the caller when the run has its answer. Open work whose tool has `atEnd: 'detach'` goes on after the run. Returns that
+ * work, and the work with a result that the model has not read.
  */
 export function worksHandedOver(calls: Calls): Work[] {
   for (const { number, work } of openWorks(calls))

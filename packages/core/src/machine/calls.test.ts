@@ -8,7 +8,7 @@ import * as table from './decide-calls.ts'
 import { arrived, awaitsTool, beginsToWait, dueOf, mustLook, stopsWaiting, takesOverSlot, takesTurn } from './due.ts'
 import { joinableCall } from './join.ts'
 
-// All facts about calls, in any order: also in orders in which nobody tells them.
+// All facts about calls in any order, also in orders that never happen.
 
 const KEYS = [[], ['k'], ['l']] as const
 const STAGES: readonly Stage[] = ['judged', 'entered', 'threw', 'ended', 'left', 'cut off', 'abandoned']
@@ -18,7 +18,7 @@ type Fact = (calls: Calls) => void
 
 const pick = fc.nat({ max: 30 })
 
-/** One of the calls there are, or none. */
+/** One of the calls in the table, or none. */
 const ofOne = (fact: (calls: Calls, call: CallState) => void, one: number): Fact => {
   return (calls) => {
     const all = [...calls.all.values()]
@@ -51,14 +51,14 @@ function made(calls: Calls, attempt: number, maker: number | undefined, content:
   })
 }
 
-/** Asks for an execution, and for its turn. */
+/** Asks for an execution, and lets it wait for its turn. */
 function asked(calls: Calls, { number }: CallState, input: string | undefined): void {
   const invocation = nextInvocation(callOf(calls, number), input)
   table.decideCall(calls, facts.executionWanted(callOf(calls, number), invocation))
   if (!takesOverSlot(calls, number, invocation)) beginsToWait(calls, arrived(number, invocation))
 }
 
-/** What the newest execution of a call comes to. `does`: if that is that its input is judged, it waits for its turn once more. */
+/** Moves the newest execution of a call to a stage. A judged execution waits for its turn again. */
 function comes(calls: Calls, { number, executions }: CallState, stage: Stage, does: Judgement): void {
   const invocation = executions.at(-1)?.invocation
   if (!invocation) return
@@ -70,7 +70,7 @@ function comes(calls: Calls, { number, executions }: CallState, stage: Stage, do
   if (stage === 'judged') beginsToWait(calls, arrived(number, invocation))
 }
 
-/** Lets go whoever may, as the table says. */
+/** Lets every execution go on that may, according to the table. */
 function advanced(calls: Calls): void {
   for (const waiting of calls.waiting) {
     const isGone = !calls.all.has(waiting.call)
@@ -81,7 +81,7 @@ function advanced(calls: Calls): void {
   }
 }
 
-/** The call and all it makes are past, and leave the table. */
+/** The call and its inner calls are past, and leave the table. */
 function left(calls: Calls, call: CallState): void {
   if (call.maker !== undefined || !isPast(calls, call)) return
   const inner = (number: number): readonly number[] => [number, ...callOf(calls, number).children.flatMap(inner)]
@@ -160,7 +160,7 @@ const aTable = fc.record({
   all: fc.array(aFact, { minLength: 20, maxLength: 100, size: 'max' }),
 })
 
-/** Tells the facts, and looks at the table after each. */
+/** Applies the facts, and looks at the table after each. */
 function told(
   { limit, innerLimit, all }: { limit: number; innerLimit: number; all: readonly Fact[] },
   look: (calls: Calls) => void,
@@ -172,14 +172,14 @@ function told(
   }
 }
 
-test('no fact throws, whatever the order, over the whole table (MA10)', () => {
+test('no fact throws, in any order, over the whole table (MA10)', () => {
   fc.assert(
     fc.property(aTable, (given) => told(given, (calls) => expect(calls.made).toBeGreaterThanOrEqual(calls.all.size))),
     { numRuns: 300 },
   )
 })
 
-test('the slots that are counted are those that a recount gives, and call order has each call once (MA12)', () => {
+test('the number of taken slots equals a recount, and call order contains each call once (MA12)', () => {
   fc.assert(
     fc.property(aTable, (given) =>
       told(given, (calls) => {
@@ -194,7 +194,7 @@ test('the slots that are counted are those that a recount gives, and call order 
   )
 })
 
-test('the calls of one maker that are counted as having a slot are those that a recount gives (MA12)', () => {
+test('the number of slots that the inner calls of one maker hold equals a recount (MA12)', () => {
   fc.assert(
     fc.property(aTable, (given) =>
       told(given, (calls) => {
@@ -211,7 +211,7 @@ test('the calls of one maker that are counted as having a slot are those that a 
   )
 })
 
-test('nobody passes a gate without a free slot of the run (MA1, MA12)', () => {
+test('no execution passes a gate without a free slot of the run (MA1, MA12)', () => {
   fc.assert(
     fc.property(aTable, (given) =>
       told(given, (calls) => {
@@ -224,7 +224,7 @@ test('nobody passes a gate without a free slot of the run (MA1, MA12)', () => {
   )
 })
 
-/** Calls that write one key, one behind another: the first executes, and the others wait for it. */
+/** Calls that write one key, one after another: the first executes, and the others wait for it. */
 function line(length: number): Calls {
   const calls: Calls = { ...noCalls() }
   for (let number = 1; number <= length; number++) {
@@ -240,11 +240,11 @@ function line(length: number): Calls {
 
 const lookedAt = (calls: Calls) => [...calls.waiting].filter((one) => mustLook(calls, one)).map(({ call }) => call)
 
-test('of a thousand executions that wait for each other only those are looked at that wait for what has changed (MA12)', () => {
+test('of a thousand executions that wait for each other, only those that wait for what has changed are examined (MA12)', () => {
   const calls = line(1_000)
   expect([calls.waiting.size, lookedAt(calls)]).toEqual([999, []])
   table.callChanged(calls, 500)
-  // It waits itself, and the next one waits for it.
+  // This one is still waiting, and the next one waits for it.
   expect(lookedAt(calls)).toEqual([500, 501])
   advanced(calls)
   expect(lookedAt(calls)).toEqual([])
@@ -253,7 +253,7 @@ test('of a thousand executions that wait for each other only those are looked at
   expect(lookedAt(calls)).toEqual([2])
 })
 
-test('an execution that waits only for a slot of its tool is not looked at until something of its call changes (MA8)', () => {
+test('an execution that waits only for a slot of its tool is not examined until its call changes (MA8)', () => {
   const calls: Calls = { ...noCalls(), limit: 2 }
   made(calls, 0, undefined, 1, false)
   asked(calls, callOf(calls, 1), undefined)
@@ -262,13 +262,13 @@ test('an execution that waits only for a slot of its tool is not looked at until
   expect(dueOf(calls, waiting)).toEqual({ is: 'turn' })
   awaitsTool(waiting, true)
   expect(mustLook(calls, waiting)).toBe(false)
-  // Its tool holds nothing of the run meanwhile.
+  // Meanwhile its tool holds nothing of the run.
   expect(calls.slotsTaken).toBe(0)
   table.callChanged(calls, 1)
   expect(mustLook(calls, waiting)).toBe(true)
 })
 
-test('what is past leaves nothing in the table: neither a state, a place nor a count (MA13)', () => {
+test('calls that are past leave nothing in the table: no state, no place, no count (MA13)', () => {
   fc.assert(
     fc.property(aTable, (given) =>
       told(given, (calls) => {

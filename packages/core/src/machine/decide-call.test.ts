@@ -66,7 +66,7 @@ const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
   which.map((invocation) => (call: CallState) => facts.executionOver(call, invocation)),
 )
 
-/** The states that a call goes through, each frozen before the next fact is taken. */
+/** The states that a call goes through. Each is frozen before the next fact. */
 function states(first: CallState, all: readonly ((call: CallState) => CallState)[]): readonly CallState[] {
   let state = frozen(first)
   return [state, ...all.map((fact) => (state = frozen(fact(state))))]
@@ -78,7 +78,7 @@ function frozen<Value>(value: Value): Value {
   return Object.freeze(value)
 }
 
-/** A call with one execution, which has come so far. */
+/** A call with one execution that has passed these stages. */
 function at(...stages: readonly Stage[]): CallState {
   return stages.reduce(
     (call, stage) => facts.movedTo(call, { n: 0 }, stage, stage === 'judged' ? WRITES : undefined),
@@ -89,7 +89,7 @@ function at(...stages: readonly Stage[]): CallState {
 const only = (call: CallState) => call.executions.slice(0, 1)
 
 describe('a call', () => {
-  test('no fact, in whatever order, throws, changes the state it is told to, or brings in what JSON does not hold (MA9, MA10)', () => {
+  test('no fact, in any order, throws, changes the state that it receives, or adds a value that is not JSON (MA9, MA10)', () => {
     fc.assert(
       fc.property(fc.constantFrom(MADE, ASLEEP), fc.array(aFact, { maxLength: 40 }), (first, all) => {
         for (const state of states(first, all)) expect(JSON.parse(JSON.stringify(state))).toEqual(state)
@@ -97,7 +97,7 @@ describe('a call', () => {
     )
   })
 
-  test('its fate and its end are decided once, it never sleeps again, and no execution goes back (MA1, MA10)', () => {
+  test('its fate and its end are decided once, it never falls asleep again, and no execution moves backwards (MA1, MA10)', () => {
     fc.assert(
       fc.property(fc.constantFrom(MADE, ASLEEP), fc.array(aFact, { maxLength: 40 }), (first, all) => {
         const [before, ...later] = states(first, all)
@@ -117,7 +117,7 @@ describe('a call', () => {
     )
   })
 
-  test('asleep, discarded, or asked for by failed attempts only, it is aside; a committed one is not', () => {
+  test('is set aside while it is asleep, discarded, or requested by failed attempts only; a committed call is not', () => {
     const made = { asleep: ASLEEP, provisional: NEW, discarded: facts.discarded(NEW, 'stream_error') }
     const committed = facts.committed(NEW, 1)
     expect([
@@ -130,7 +130,7 @@ describe('a call', () => {
 })
 
 describe('an execution', () => {
-  test('has a slot while its input is checked and from its keys on, and holds nothing while it waits or is over (MA1)', () => {
+  test('has a slot while its input is checked and again once it has its keys, and holds nothing while it waits or is over (MA1)', () => {
     const ways: readonly (readonly Stage[])[] = [
       [],
       ['checking'],
@@ -153,7 +153,7 @@ describe('an execution', () => {
     ])
   })
 
-  test('that threw what ends the run keeps its slot, and its keys if it had them (MA1, A12)', () => {
+  test('that threw an error that ends the run keeps its slot, and its keys if it had them (MA1, A12)', () => {
     const [checked] = only(at('checking', 'threw'))
     const [entered] = only(at('checking', 'judged', 'storing', 'entered', 'threw'))
     expect([checked, entered].map((one) => one && [hasSlot(one), hasKeys(one)])).toEqual([
@@ -162,7 +162,7 @@ describe('an execution', () => {
     ])
   })
 
-  test('says what its call does only when it is judged; then the call names the keys of all its executions, and reads nothing once discarded (MA1, MA2)', () => {
+  test('has an effect and keys only when it is judged; then the call names the keys of all its executions, and has no reads once discarded (MA1, MA2)', () => {
     const second: Invocation = { input: 'x', n: 0 }
     const unjudged = facts.executionWanted(at('checking'), second)
     expect(keysOf(unjudged, 'provisional')).toBeUndefined()
@@ -175,7 +175,7 @@ describe('an execution', () => {
     expect(keysOf(both, 'discarded')).toEqual({ reads: [], writes: ['w', 'v'] })
   })
 
-  test('is told from others by its input and by how many with that input were before it (MA11)', () => {
+  test('is identified by its input and by the number of earlier executions with that input (MA11)', () => {
     const inputs = ['x', 'y', 'x', undefined, 'x']
     const call = inputs.reduce<CallState>(
       (state, input) => facts.executionWanted(state, nextInvocation(state, input)),
@@ -193,7 +193,7 @@ describe('an execution', () => {
   })
 })
 
-test('the outcome that an execution had in an earlier process is given once (MA11, L8)', () => {
+test('uses the outcome of an execution in an earlier process once (MA11, L8)', () => {
   const [own, other] = [{ n: 0 }, { input: 'x', n: 0 }]
   const saved: CallState = {
     ...NEW,

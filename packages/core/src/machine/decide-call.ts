@@ -1,6 +1,6 @@
 /**
- * What may happen to a call. Each function takes the state and a fact, and returns the new state. Where a fact can come too late, it
- * returns the same object.
+ * What can happen to one call. Each function takes the state and a fact, and returns the new state. A fact that comes too late returns the
+ * same object.
  */
 
 import type { DiscardCause } from '../vocabulary/events.ts'
@@ -21,18 +21,18 @@ import {
 } from './call.ts'
 import { knownFor } from './invocation.ts'
 
-/** It was asleep, and somebody requests it. */
+/** The call was asleep and is requested now. */
 export function begun(call: CallState): CallState {
   return call.course === 'asleep' ? { ...call, course: 'begun' } : call
 }
 
 /**
- * What the wraps of a call, or the run that waits for them, came to: a message (`result`), a message which only says that the end of the
+ * How the wraps of a call, or the run that waits for them, ended: with a message (`result`), a message that only states that the end of the
  * run `cut off` the call, a thrown `RunStop` (`stop`), or any other `throw`.
  */
 export type WrapsOutcome = 'result' | 'cut off' | 'stop' | 'throw'
 
-/** How a call settles. The table in docs/architecture.md is made of this function. */
+/** How a call settles. A table in docs/architecture.md is generated from this function. */
 export function endOf({ isParked, fate, aborted }: CallState, came: WrapsOutcome): End {
   const isThrown = came === 'stop' || came === 'throw'
   if (isParked && (isThrown || aborted !== 'cancelled')) return 'open'
@@ -41,7 +41,7 @@ export function endOf({ isParked, fate, aborted }: CallState, came: WrapsOutcome
   return aborted === 'cancelled' ? 'result' : came
 }
 
-/** It settles. Only its first end counts. */
+/** The call settles. Only its first end counts. */
 export function settled(call: CallState, end: End): CallState {
   return hasSettled(call) ? call : { ...call, course: end }
 }
@@ -50,12 +50,12 @@ export function renamed(call: CallState, id: string): CallState {
   return { ...call, id }
 }
 
-/** A further attempt requests it. */
+/** A further attempt requests the call. */
 export function alsoRequestedBy(call: CallState, attempt: number): CallState {
   return { ...call, requestedBy: [...call.requestedBy, attempt] }
 }
 
-/** Its input is whole: it has the same tool and input as all calls with this content. */
+/** The input of the call is complete. `content` is equal for all calls with the same tool and input. */
 export function withContent(call: CallState, content: number): CallState {
   return { ...call, content }
 }
@@ -64,27 +64,27 @@ export function withChild(call: CallState, child: number): CallState {
   return { ...call, children: [...call.children, child] }
 }
 
-/** Its model call stood and requests it. Both times are in `performance.now()`. */
+/** The call is committed: its model call succeeded and requests it. Both times are in `performance.now()`. */
 export function committed<Call extends HasFate>(call: Call, requestedAt: number, modelEnded?: number): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'committed', requestedAt, modelEnded } : call
 }
 
-/** Nobody requests it any more. */
+/** The call is discarded: nothing requests it any more. */
 export function discarded<Call extends HasFate>(call: Call, cause: DiscardCause): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'discarded', cause } : call
 }
 
-/** Its run stops while it is provisional, and a resume decides its fate; `undefined`: no resume does. */
+/** Its run stops while the call is provisional, and a resume decides its fate. `undefined`: no resume does. */
 export function kept(call: CallState, how: CallState['kept']): CallState {
   return call.kept === how ? call : { ...call, kept: how, undo: call.undo === 'theirs' ? undefined : call.undo }
 }
 
-/** It is told to stop. Only the first reason counts, and only while the call is at work. */
+/** The call is stopped. Only the first reason counts, and only while the call is running. */
 export function aborted(call: CallState, why: CallState['aborted']): CallState {
   return call.course === 'begun' && !call.aborted ? { ...call, aborted: why } : call
 }
 
-/** Its tool asks this question itself; with `by`: that wrap does. */
+/** Its tool asks this question or, with `by`, that wrap asks it. */
 export function asksQuestion(call: CallState, question: number, by?: MiddlewareHook): CallState {
   return { ...call, ownQuestion: { question, ...(by && { by }) } }
 }
@@ -94,17 +94,17 @@ export function addsQuestion(call: CallState, question: number): CallState {
   return { ...call, questions: [...call.questions, question] }
 }
 
-/** Its commit, or a call that it waits for, has come to this stop. */
+/** Its commit, or a call that it waits for, ended with this stop. */
 export function meetsStop(call: CallState, stop: number): CallState {
   return { ...call, metStop: stop }
 }
 
-/** It waits for a commit, and its run pauses: no commit follows in this process. */
+/** The call waits for a commit, and its run pauses: no commit follows in this process. */
 export function parked(call: CallState): CallState {
   return call.fate === 'provisional' && call.course === 'begun' ? { ...call, isParked: true } : call
 }
 
-/** Its undo begins, if it is due, and ends; or it is left to whoever goes on with the run. */
+/** Its undo begins, if it is due, and ends; or it is left to the process that continues the run. */
 export function undoing(call: CallState, undo: 'theirs' | 'begun' | 'ended'): CallState {
   const isNext = undo === 'begun' ? undoOf(call) === 'due' : undo === 'theirs' || call.undo === 'begun'
   return isNext ? { ...call, undo } : call
@@ -112,25 +112,27 @@ export function undoing(call: CallState, undo: 'theirs' | 'begun' | 'ended'): Ca
 
 type Noted = 'isAbandoned' | 'isDone' | 'isRerun' | 'isUnknown'
 
-/** What its name says is true of it from now on. */
+/** Sets a flag of the call. */
 export function marked(call: CallState, what: Noted): CallState {
   return { ...call, [what]: true }
 }
 
-/** The reader has not been told of it: until that, its events wait. Only those of a provisional call do. */
+/** The reader has not seen the call yet, so its events wait. Only events of a provisional call do. */
 export function hidden(call: CallState): CallState {
   return call.fate === 'provisional' ? { ...call, told: 'hidden' } : call
 }
 
-/** What comes before. */
+/** The state that must come before each state. */
 const BEFORE: Readonly<Record<Exclude<Told, 'hidden'>, Told>> = { open: 'hidden', ended: 'open', shown: 'ended' }
 
-/** The reader is told more of it. Each of these counts once, and only after the one before. */
+/** The reader sees more of the call. Each step counts once, and only after the one before. */
 export function told(call: CallState, what: keyof typeof BEFORE): CallState {
   return call.told === BEFORE[what] ? { ...call, told: what } : call
 }
 
-/** An execution only moves forward through these stages, and may skip some. `ended` follows `cut off`: a late outcome still counts. */
+/**
+ * The order of the stages. An execution only moves forward, and may skip stages. `ended` follows `cut off`: a late outcome still counts.
+ */
 const ORDER: readonly Stage[] = [
   'wanted',
   'checking',
@@ -144,12 +146,12 @@ const ORDER: readonly Stage[] = [
   'abandoned',
 ]
 
-/** A wrap wants one more execution. */
+/** A wrap asks for one more execution. */
 export function executionWanted<Call extends HasExecutions>(call: Call, invocation: Invocation): Call {
   return { ...call, executions: [...call.executions, { invocation, stage: 'wanted' }] }
 }
 
-/** 1: an execution has its slot, and counts as an attempt. -1: its run stopped before its function was called, so it does not count. */
+/** 1: an execution has its slot and counts as an attempt. -1: its run stopped before its function was called, so it does not count. */
 export function attemptCounted<Call extends HasExecutions>(call: Call, which: Invocation, by: 1 | -1): Call {
   const { executions, attempts } = call
   const one = executionOf(call, which)
@@ -159,7 +161,7 @@ export function attemptCounted<Call extends HasExecutions>(call: Call, which: In
   return { ...call, attempts: attempts + by, executions: executions.with(executions.indexOf(one), counted) }
 }
 
-/** An execution moves on to this stage, unless it has reached or passed that. `does`: what is known of it from now on. */
+/** An execution moves to this stage, unless it has reached or passed it. `judgement`: what is known of it from now on. */
 export function movedTo<Call extends HasExecutions>(
   call: Call,
   which: Invocation,
@@ -177,7 +179,7 @@ function movedOn(one: ExecutionState, stage: Stage, judgement: Judgement | undef
   return stage === 'entered' ? { ...one, stage, isEntered: true } : { ...one, stage }
 }
 
-/** An execution had an outcome in an earlier process, if one is known: it has that again, and is not made. */
+/** If the outcome of an execution in an earlier process is known, the execution ends with that outcome and is not repeated. */
 export function recalled(call: CallState, which: Invocation): CallState {
   const known = knownFor(call, which)
   if (!known) return call
@@ -185,7 +187,7 @@ export function recalled(call: CallState, which: Invocation): CallState {
   return movedTo(without, which, 'ended')
 }
 
-/** An execution asks, or a call that it makes does. */
+/** An execution, or a call that it makes, asks a question. */
 export function executionAsked(call: CallState, which: Invocation): CallState {
   const one = executionOf(call, which)
   const { executions } = call

@@ -1,4 +1,4 @@
-/** What may happen to the calls of a run. Each function takes a fact, and at once changes the state of all calls that the fact concerns. */
+/** What can happen to the calls of a run. Each function takes a fact and updates the state of every call that the fact concerns. */
 
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type CallState, hasSettled, hasSlot } from './call.ts'
@@ -16,7 +16,7 @@ import {
   withChild,
 } from './decide-call.ts'
 
-/** A call has the state that a fact of decide-call.ts has made. Returns whether that has changed anything. */
+/** Stores a state that decide-call.ts has made. Returns whether it differs from the stored one. */
 export function decideCall(calls: Calls, after: CallState): boolean {
   const { number } = after
   const before = callOf(calls, number)
@@ -37,7 +37,7 @@ export function slotsOf(call: CallState): number {
   return slots
 }
 
-/** Whether a call has one of the slots that its maker has for the calls it makes. */
+/** Whether an inner call holds one of the slots of its maker. */
 function hasInnerSlot({ maker, course, executions }: CallState): boolean {
   return maker !== undefined && course === 'begun' && executions.some(hasSlot)
 }
@@ -49,12 +49,12 @@ function countInner({ innerSlotsTaken }: Calls, { maker }: CallState, by: number
   else innerSlotsTaken.delete(maker)
 }
 
-/** Something of a call has changed: executions that it holds back must be looked at again. */
+/** Something about a call has changed: executions that it blocks must be examined again. */
 export function callChanged(calls: Calls, number: number): void {
   if (calls.waiting.size > 0) calls.changedIn.set(number, ++calls.version)
 }
 
-/** How many slots the run has, and how many of them the calls of one maker may have at once. */
+/** How many slots the run has, and how many of them the inner calls of one maker may hold at the same time. */
 export function callsLimited(calls: Calls, limit: number, innerLimit: number): void {
   calls.limit = limit
   calls.innerLimit = innerLimit
@@ -67,7 +67,7 @@ export function modelCalled({ response }: Calls): void {
   response.announcedBy.clear()
 }
 
-/** An attempt announces a call. Only the first announcement of an id counts: returns whether this is the first. */
+/** An attempt announces a call. Only the first announcement of an id counts. Returns whether this is the first. */
 export function idAnnounced({ response }: Calls, id: string, attempt: number): boolean {
   if (response.announcedBy.has(id)) return false
   response.announcedBy.set(id, attempt)
@@ -75,7 +75,7 @@ export function idAnnounced({ response }: Calls, id: string, attempt: number): b
   return true
 }
 
-/** The stream of an attempt ended at this time. `hasFailed`: it broke off, so no call that it requests starts any more. */
+/** The stream of an attempt ended at this time. `hasFailed`: it broke off, so the calls that it requests no longer start. */
 export function attemptEnded(calls: Calls, attempt: number, ended: number, hasFailed: boolean): void {
   calls.response.attempts.set(attempt, { ended, hasFailed })
   if (hasFailed)
@@ -83,18 +83,18 @@ export function attemptEnded(calls: Calls, attempt: number, ended: number, hasFa
       if (requestedBy.includes(attempt)) callChanged(calls, number)
 }
 
-/** The model call stood, or it failed: no call starts early any more. */
+/** The model call succeeded or failed: no call starts early any more. */
 export function responseEnded({ response }: Calls): void {
   response.isOpen = false
 }
 
-/** A call is made. It stands last in call order, if it has a place there. Returns its number. */
+/** A call is made. It comes last in call order, if it has a place there. Returns its number. */
 export function callMade(calls: Calls, call: Omit<CallState, 'number' | 'children'>): number {
   const number = ++calls.made
   calls.all.set(number, { ...call, number, children: [] })
   if (needsSlot(call)) calls.order.push(number)
   if (call.maker !== undefined) calls.inner.add(number)
-  // A maker may still be at work after the run has forgotten it.
+  // A maker may still be running after the run has forgotten it.
   if (call.maker !== undefined && calls.all.has(call.maker))
     decideCall(calls, withChild(callOf(calls, call.maker), number))
   callChanged(calls, number)
@@ -102,8 +102,8 @@ export function callMade(calls: Calls, call: Omit<CallState, 'number' | 'childre
 }
 
 /**
- * A call begins. `isAnnounced`: the reader was told that the response requests it. If not, its events wait. The events of a call that
- * another one makes wait if those of its maker do.
+ * A call begins. Unless the reader has seen that the response requests it (`isAnnounced`), its events wait. The events of an inner call
+ * wait if those of its maker do.
  */
 export function callHidden(calls: Calls, number: number, isAnnounced: boolean): void {
   const { maker } = callOf(calls, number)
@@ -111,26 +111,26 @@ export function callHidden(calls: Calls, number: number, isAnnounced: boolean): 
     decideCall(calls, hidden(callOf(calls, number)))
 }
 
-/** The reader is told of a call, and of those that it makes. Returns those whose events have waited for that, a maker first. */
+/** The reader sees a call and its inner calls. Returns the calls whose events have waited for that, makers first. */
 export function callShown(calls: Calls, number: number): readonly number[] {
   const own = decideCall(calls, told(callOf(calls, number), 'open')) ? [number] : []
   const inner = callOf(calls, number).children.filter((child) => callOf(calls, child).fate !== 'discarded')
   return [...own, ...inner.flatMap((child) => callShown(calls, child))]
 }
 
-/** A further attempt requests a call. The call takes the id that this attempt gives it, and moves to the end of call order. */
+/** A further attempt requests a call. The call takes the id from this attempt and moves to the end of call order. */
 export function callJoined(calls: Calls, number: number, id: string, attempt: number): void {
   decideCall(calls, renamed(callOf(calls, number), id))
   decideCall(calls, alsoRequestedBy(callOf(calls, number), attempt))
   movedToEnd(calls, number)
 }
 
-/** A call moves to the end of call order, if it is still there. */
+/** A call moves to the end of call order, if it still has a place there. */
 export function movedToEnd(calls: Calls, number: number): void {
   if (calls.order.includes(number)) putAtEnd(calls, number)
 }
 
-/** A call moves to the end of call order, even if it was not there any more. */
+/** A call moves to the end of call order, even if it had no place there any more. */
 export function putAtEnd(calls: Calls, number: number): void {
   const place = calls.order.indexOf(number)
   if (place >= 0) calls.order.splice(place, 1)
@@ -138,18 +138,18 @@ export function putAtEnd(calls: Calls, number: number): void {
   callChanged(calls, number)
 }
 
-/** A call has settled: it holds no other call back any more. A call that stays open for a resume keeps its place in call order. */
+/** A call has settled and no longer blocks other calls. A call that stays open for a resume keeps its place in call order. */
 export function callClosed(calls: Calls, number: number): void {
   const { course } = callOf(calls, number)
   const place = calls.order.indexOf(number)
   if (course !== 'open' && place >= 0) calls.order.splice(place, 1)
   calls.inner.delete(number)
   callChanged(calls, number)
-  // All that wait are looked at again, whatever holds them back: an open call stops those behind it.
+  // All waiting executions are examined again, whatever blocks them, because an open call stops those behind it.
   if (course === 'open') for (const { call } of calls.waiting) callChanged(calls, call)
 }
 
-/** The model call stood and requests a call. This commits the call and those that it makes. Returns which became committed. */
+/** The model call succeeded and requests a call. This commits the call and its inner calls. Returns the calls that became committed. */
 export function callCommitted(
   calls: Calls,
   number: number,
@@ -168,7 +168,9 @@ export function callCommitted(
   return all
 }
 
-/** Nobody requests a call any more. This discards the call and those that it makes. Returns which became discarded, innermost first. */
+/**
+ * Nothing requests a call any more. This discards the call and its inner calls. Returns the calls that became discarded, innermost first.
+ */
 export function callDiscarded(calls: Calls, number: number, cause: DiscardCause): readonly number[] {
   if (!decideCall(calls, discarded(callOf(calls, number), cause))) return []
   callChanged(calls, number)
@@ -176,9 +178,9 @@ export function callDiscarded(calls: Calls, number: number, cause: DiscardCause)
 }
 
 /**
- * The run stops. `how`: a resume decides the fate of the calls that are provisional now, though this run's reader is told that they were
- * discarded; absent: no resume does. `keepsResults`: a call that has a message stays provisional. `isUndone`: nobody goes on
- * with the run, so that it undoes what is discarded. Returns which became discarded.
+ * The run stops. `how`: a resume decides the fate of the calls that are provisional now, although the reader of this run sees them as
+ * discarded; absent: no resume does. `keepsResults`: a call that has a message stays provisional. `isUndone`: nothing continues the run, so
+ * it undoes what is discarded. Returns the calls that became discarded.
  */
 export function runStopped(
   calls: Calls,
@@ -194,13 +196,13 @@ export function runStopped(
   if (isUndone) return discarded
   for (const number of discarded) {
     const call = callOf(calls, number)
-    // No checkpoint holds a call whose input is not whole, nor what it has made: whoever goes on knows nothing of it.
+    // A checkpoint contains neither a call with incomplete input nor its effects, so a resume cannot undo it.
     if (!isInputOpen(calls, call)) decideCall(calls, undoing(call, 'theirs'))
   }
   return discarded
 }
 
-/** Discards all provisional calls, and those that they make, except those for which `stays` holds. Returns which became discarded. */
+/** Discards all provisional calls and their inner calls, except those for which `stays` holds. Returns the calls that became discarded. */
 export function restDiscarded(
   calls: Calls,
   cause: DiscardCause,
@@ -210,7 +212,7 @@ export function restDiscarded(
   return outer.flatMap(({ number }) => callDiscarded(calls, number, cause))
 }
 
-/** A call, and those that it makes, are to stop. Returns which of them were at work, and not told before; innermost first. */
+/** Stops a call and its inner calls. Returns those that were running and not stopped before, innermost first. */
 export function callStopped(calls: Calls, number: number, why: CallState['aborted']): readonly number[] {
   const inner = callOf(calls, number).children.flatMap((child) => callStopped(calls, child, why))
   return decideCall(calls, aborted(callOf(calls, number), why)) ? [...inner, number] : inner

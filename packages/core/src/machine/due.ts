@@ -1,4 +1,4 @@
-/** Decides when an execution may go on that waits at one of the two gates of obstacle.ts, or why it never will. */
+/** Decides when an execution that waits at one of the two gates of obstacle.ts may go on, or why it never will. */
 
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, executionOf } from './call.ts'
@@ -8,18 +8,18 @@ import { callChanged, decideCall } from './decide-calls.ts'
 import { obstacleOf } from './obstacle.ts'
 
 /**
- * What happens to an execution that waits. `turn`: it may go on, if its tool has a slot for it. `stop`: the call `by` holds it back and
- * stays open for a resume, so this execution does not happen before that. `circle`: the call `by` holds it back, and waits itself for a
- * maker of this call.
+ * What happens to a waiting execution. `turn`: it may go on if its tool has a slot for it. `stop`: the call `by` blocks it and stays open
+ * for a resume, so this execution does not happen before that. `circle`: the call `by` blocks it, and itself waits for a maker of this
+ * call.
  */
 export type Due = { readonly is: 'turn' } | { readonly is: 'stop' | 'circle'; readonly by: number }
 
-/** An execution comes to a gate. It waits there only once {@link beginsToWait} says so. */
+/** An execution reaches a gate. It is not waiting until {@link beginsToWait} is called. */
 export function arrived(call: number, invocation: Invocation): WaitingExecution {
   return { call, invocation, blockedBy: undefined, awaitsToolSlot: false, lookedAtIn: 0 }
 }
 
-/** It begins to wait, behind all that wait already. */
+/** The execution begins to wait, behind all that are waiting already. */
 export function beginsToWait({ waiting }: Calls, one: WaitingExecution): void {
   waiting.add(one)
 }
@@ -28,7 +28,7 @@ export function stopsWaiting({ waiting }: Calls, one: WaitingExecution): void {
   waiting.delete(one)
 }
 
-/** It is the turn of an execution: it has all that it needs at its gate. */
+/** The execution goes on: it has everything that its gate requires. */
 export function takesTurn(calls: Calls, waiting: WaitingExecution): void {
   stopsWaiting(calls, waiting)
   decideCall(
@@ -37,7 +37,7 @@ export function takesTurn(calls: Calls, waiting: WaitingExecution): void {
   )
 }
 
-/** An execution takes the slot of one of the same call that threw what ends the run. Returns which that is, if there is one. */
+/** An execution takes the slot of an execution of the same call that threw an error that ends the run. Returns that one, if it exists. */
 export function takesOverSlot(calls: Calls, number: number, invocation: Invocation): Invocation | undefined {
   const kept = callOf(calls, number).executions.find(({ stage }) => stage === 'threw')
   if (!kept) return undefined
@@ -47,17 +47,17 @@ export function takesOverSlot(calls: Calls, number: number, invocation: Invocati
   return kept.invocation
 }
 
-/** Whether the input of an execution is checked: it waits at the second gate. */
+/** Whether the input of an execution is checked, so that it waits at the second gate. */
 export function isJudged(calls: Calls, { call, invocation }: Pick<WaitingExecution, 'call' | 'invocation'>): boolean {
   return executionOf(callOf(calls, call), invocation)?.judgement !== undefined
 }
 
-/** The tool of an execution that waits has no slot for it; `false`: it may have one again. */
+/** Whether the tool of a waiting execution has no slot for it. */
 export function awaitsTool(waiting: WaitingExecution, isFull: boolean): void {
   waiting.awaitsToolSlot = isFull
 }
 
-/** What happens to an execution at its gate; `undefined`: it waits. Notes in `waiting` what holds it back. */
+/** What happens to an execution at its gate; `undefined`: it waits. Records in `waiting` what blocks it. */
 export function dueOf(calls: Calls, waiting: WaitingExecution): Due | undefined {
   const call = callOf(calls, waiting.call)
   const obstacle = obstacleOf(calls, call, executionOf(call, waiting.invocation)?.judgement)
@@ -73,8 +73,8 @@ export function dueOf(calls: Calls, waiting: WaitingExecution): Due | undefined 
 const TURN: Due = { is: 'turn' }
 
 /**
- * Whether `other`, which holds `call` back, waits for a maker of `call`: that maker holds back a call that `other` makes, or a third call
- * does which waits for that maker in the same way. Then both would wait for ever.
+ * Whether `other`, which blocks `call`, waits for a maker of `call`: that maker blocks an inner call of `other`, directly or through a
+ * third call that waits for that maker in the same way. Both would then wait forever.
  */
 function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<number> = new Set()): boolean {
   if (callOf(calls, call).maker === undefined || seen.has(other)) return false
@@ -87,7 +87,7 @@ function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<numb
   return false
 }
 
-/** Whether a call that this one makes, directly or not, may wait: so that not every execution that waits is looked at in vain. */
+/** Whether an inner call of this one, directly or not, may be waiting. It spares a search through all waiting executions. */
 function makesOneThatWaits(calls: Calls, maker: number): boolean {
   return (calls.all.get(maker)?.children ?? []).some(
     (child) =>
@@ -96,13 +96,13 @@ function makesOneThatWaits(calls: Calls, maker: number): boolean {
   )
 }
 
-/** Whether a slot is free for a call: one of its run, or of those that its maker has for the calls it makes. */
+/** Whether a slot is free for a call: a slot of its run or, for an inner call, one of its maker. */
 function hasRoom(calls: Calls, call: CallState): boolean {
   if (needsSlot(call)) return calls.slotsTaken < calls.limit
   return call.maker === undefined || (calls.innerSlotsTaken.get(call.maker) ?? 0) < calls.innerLimit
 }
 
-/** Whether an execution that waits must be looked at again: something has changed that it waits for. */
+/** Whether a waiting execution must be examined again, because something that it waits for has changed. */
 export function mustLook(calls: Calls, { call, blockedBy, awaitsToolSlot, lookedAtIn }: WaitingExecution): boolean {
   const { changedIn } = calls
   const isNew = (number: number) => (changedIn.get(number) ?? 0) > lookedAtIn

@@ -18,12 +18,12 @@ const fact: fc.Arbitrary<HaltFact> = fc.oneof(
 )
 
 const LOADING: Halt = { phase: 'loading' }
-const AT_WORK: Halt = { phase: 'at work' }
-const after = (...facts: HaltFact[]) => facts.reduce(decideHalt, AT_WORK)
+const RUNNING: Halt = { phase: 'running' }
+const after = (...facts: HaltFact[]) => facts.reduce(decideHalt, RUNNING)
 
-it('nothing that happens to a run lets start again what may not, takes back a stop, or lowers a mode (K8, K11)', () => {
+it('no fact lets anything start that may not start, takes back a stop, or weakens a mode (K8, K11)', () => {
   fc.assert(
-    fc.property(fc.constantFrom(LOADING, AT_WORK), fc.array(fact, { maxLength: 8 }), (begin, facts) => {
+    fc.property(fc.constantFrom(LOADING, RUNNING), fc.array(fact, { maxLength: 8 }), (begin, facts) => {
       let halt = begin
       for (const one of facts) {
         const next = decideHalt(halt, one)
@@ -42,11 +42,11 @@ it('nothing that happens to a run lets start again what may not, takes back a st
 it('a cancel that comes while the run is loading stops it when there is something to save (K11)', () => {
   const asked = decideHalt(LOADING, { is: 'cancel', at: 'now' })
   expect([mayStart(asked), runsOn(asked)]).toEqual([false, true])
-  expect(decideHalt(asked, { is: 'at work' })).toEqual({ phase: 'at work', mode: 'now', stop: 'cancel' })
-  expect(decideHalt(decideHalt(asked, { is: 'abort' }), { is: 'at work' }).stop).toBe('abort')
+  expect(decideHalt(asked, { is: 'running' })).toEqual({ phase: 'running', mode: 'now', stop: 'cancel' })
+  expect(decideHalt(decideHalt(asked, { is: 'abort' }), { is: 'running' }).stop).toBe('abort')
 })
 
-it('a run that has its answer is not cancelled any more, and an abort still wins; one that stops may be cancelled more strongly (MA6, K8)', () => {
+it('a run that has its answer can no longer be cancelled, but can be aborted; one that is stopping may be cancelled more strongly (MA6, K8)', () => {
   const now: HaltFact = { is: 'cancel', at: 'now' }
   const ending = after({ is: 'ending' })
   expect(decideHalt(ending, now)).toBe(ending)
@@ -55,16 +55,16 @@ it('a run that has its answer is not cancelled any more, and an abort still wins
   expect(decideHalt(stopping, now)).toEqual({ phase: 'ending', stop: 'pause', mode: 'now' })
 })
 
-it('only a run that is at work begins to end: not one that is loading, and not one that is over (MA6)', () => {
+it('only a running run begins to end: not one that is loading, and not one that is over (MA6)', () => {
   expect(after({ is: 'ending' }).phase).toBe('ending')
   expect(after({ is: 'ending' }, { is: 'over' }, { is: 'ending' }).phase).toBe('over')
   expect(decideHalt(LOADING, { is: 'ending' })).toBe(LOADING)
 })
 
-it('what starts, goes on and can be resumed follows from what stops the run (K1, K4, K5)', () => {
+it('what stops the run decides what starts, what goes on and whether it can be resumed (K1, K4, K5)', () => {
   const facts: HaltFact[] = [{ is: 'pause' }, { is: 'cancel', at: 'now' }, { is: 'abort' }, { is: 'failure' }]
   const read = (halt: Halt) => ({ starts: mayStart(halt), goesOn: runsOn(halt), isLost: isLost(halt) })
-  expect([AT_WORK, ...facts.map((one) => after(one))].map(read)).toEqual([
+  expect([RUNNING, ...facts.map((one) => after(one))].map(read)).toEqual([
     { starts: true, goesOn: true, isLost: false },
     { starts: false, goesOn: true, isLost: false },
     { starts: false, goesOn: false, isLost: false },
@@ -80,13 +80,13 @@ it('each mode stops at its own safe points and at those of the modes below it, a
   expect(starts).toEqual([true, false, false])
 })
 
-it('a time limit raises a mode and says so, unless the mode is as strong already (K9)', () => {
+it('a time limit raises the mode and records that, unless the mode is as strong already (K9)', () => {
   const late: HaltFact = { is: 'cancel', at: 'now', escalated: true }
   expect(after({ is: 'cancel', at: 'after-tools' }, late)).toMatchObject({ mode: 'now', escalated: true })
   expect(after({ is: 'cancel', at: 'now' }, late).escalated).toBeUndefined()
 })
 
-it('work is waited for until the grace time is over, and the last save until the run is aborted (K1, K12, L16)', () => {
+it('a run waits for what is running until the grace time is over, and for the last save until it is aborted (K1, K12, L16)', () => {
   expect(isAwaited(after({ is: 'abort' }))).toBe(true)
   expect(isAwaited(after({ is: 'abort' }, { is: 'grace over' }))).toBe(false)
   expect(isAwaited(after({ is: 'cancel', at: 'now' }, { is: 'grace over' }, { is: 'over' }))).toBe(true)

@@ -1,7 +1,7 @@
 /**
- * Whether a run starts anything new, and whether what is at work goes on. `decideHalt` makes the state after a fact; the other functions
- * read that state. run-halt.ts acts on it, and has the errors that a stop throws.
- * docs/architecture.md has the table of stops, which is made of these functions.
+ * Decides whether a run starts anything new, and whether what is running goes on. `decideHalt` computes the state after a fact; the other
+ * functions read that state. run-halt.ts acts on it and holds the errors that a stop throws. The table of stops in docs/architecture.md is
+ * generated from these functions.
  */
 
 import { CANCEL_MODES, type CancelMode } from '../vocabulary/cancel.ts'
@@ -9,23 +9,23 @@ import { CANCEL_MODES, type CancelMode } from '../vocabulary/cancel.ts'
 /** Plain JSON that never changes: `decideHalt` makes a new object. */
 export interface Halt {
   /**
-   * `loading`: the run has nothing to save yet, so a cancel waits. `ending`: it has its answer, or has stopped. Nobody makes anything more
-   * in it, and what is still at work is told to stop. `over`: nothing is at work, except perhaps its last save.
+   * `loading`: the run has nothing to save yet, so a cancel waits. `ending`: the run has its answer or has stopped; nothing new is made in
+   * it, and what is still running is stopped. `over`: nothing is running, except perhaps the last save.
    */
-  readonly phase: 'loading' | 'at work' | 'ending' | 'over'
+  readonly phase: 'loading' | 'running' | 'ending' | 'over'
   readonly stop?: 'pause' | 'cancel' | 'abort' | 'failure'
   /** The mode of the strongest cancel so far. */
   readonly mode?: CancelMode
-  /** That mode comes from a cancel's `escalateAfter`. */
+  /** That mode was set by a cancel's `escalateAfter`. */
   readonly escalated?: true | undefined
   /** An attempt of the model call has failed, and the next one has not begun. */
   readonly betweenAttempts?: boolean
-  /** The run was stopped, and no longer waits for what is at work. */
+  /** The run was stopped, and no longer waits for what is running. */
   readonly graceOver?: true
 }
 
 export type HaltFact =
-  | { readonly is: 'at work' | 'ending' | 'over' | 'pause' | 'abort' | 'failure' | 'grace over' }
+  | { readonly is: 'running' | 'ending' | 'over' | 'pause' | 'abort' | 'failure' | 'grace over' }
   | { readonly is: 'cancel'; readonly at: CancelMode; readonly escalated?: true }
   | { readonly is: 'attempts'; readonly between: boolean }
 
@@ -33,13 +33,13 @@ export type HaltFact =
 export function decideHalt(halt: Halt, fact: HaltFact): Halt {
   switch (fact.is) {
     case 'ending':
-      // A run that has nothing to save stays so, and one that is over does not end again.
-      return halt.phase === 'at work' ? { ...halt, phase: 'ending' } : halt
-    case 'at work':
+      // A run that has nothing to save stays as it is, and one that is over does not end again.
+      return halt.phase === 'running' ? { ...halt, phase: 'ending' } : halt
+    case 'running':
     case 'over':
       return withCancel({ ...halt, phase: fact.is })
     case 'cancel':
-      // A run that has its answer is not cancelled any more, and a cancel does not replace a stronger one.
+      // A run that has its answer can no longer be cancelled, and a cancel does not replace a stronger one.
       return (isEnding(halt) && !halt.stop) || reaches(halt, fact.at)
         ? halt
         : withCancel({ ...halt, mode: fact.at, escalated: fact.escalated })
@@ -55,9 +55,9 @@ export function decideHalt(halt: Halt, fact: HaltFact): Halt {
   }
 }
 
-/** A cancel of `now` stops a run that is at work. One that is ending has stopped what is at work already. */
+/** A cancel of `now` stops a run that is running. One that is ending has already stopped everything. */
 function withCancel(halt: Halt): Halt {
-  return halt.mode === 'now' && halt.phase === 'at work' && runsOn(halt) ? { ...halt, stop: 'cancel' } : halt
+  return halt.mode === 'now' && halt.phase === 'running' && runsOn(halt) ? { ...halt, stop: 'cancel' } : halt
 }
 
 /** Whether a cancel stops the run at a safe point of this kind. */
@@ -65,27 +65,27 @@ export function reaches({ mode }: Halt, point: CancelMode): boolean {
   return mode !== undefined && CANCEL_MODES.indexOf(mode) >= CANCEL_MODES.indexOf(point)
 }
 
-/** Whether a call may start that has not started. */
+/** Whether a call that has not started may start. */
 export function mayStart(halt: Halt): boolean {
   return !halt.stop && !reaches(halt, 'after-model')
 }
 
-/** Whether nobody makes anything more in the run. */
+/** Whether nothing new is made in the run. */
 export function isEnding({ phase }: Halt): boolean {
   return phase === 'ending' || phase === 'over'
 }
 
-/** Whether what is at work goes on. */
+/** Whether what is running goes on. */
 export function runsOn({ stop }: Halt): boolean {
   return !stop || stop === 'pause'
 }
 
-/** Whether the run comes to nothing: no resume goes on from it. */
+/** Whether the run is lost, so that no resume can continue it. */
 export function isLost({ stop }: Halt): boolean {
   return stop === 'abort' || stop === 'failure'
 }
 
-/** Whether the run waits for its work; when it is over: for its last save. */
+/** Whether the run waits for what is running or, when it is over, for its last save. */
 export function isAwaited(halt: Halt): boolean {
   return halt.phase === 'over' ? !isLost(halt) : !halt.graceOver
 }

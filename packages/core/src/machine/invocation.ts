@@ -1,8 +1,8 @@
-/** Tells the executions of one call apart. By this a resume finds what a checkpoint holds of each. */
+/** Identifies the executions of one call, so that a resume finds what a checkpoint contains for each. */
 
 import type { Invocation } from '../vocabulary/saved-run.ts'
 
-/** Something that a checkpoint keeps of an execution. */
+/** Something that a checkpoint contains for one execution. */
 interface Kept {
   readonly invocation: Invocation
 }
@@ -15,17 +15,17 @@ interface HasOutcomes {
   readonly knownOutcomes?: readonly KnownOutcome[]
 }
 
-/** What of `kept` belongs to this invocation. */
+/** The element of `kept` that belongs to this invocation. */
 export function savedFor<Some extends Kept>(which: Invocation, kept: readonly Some[]): Some | undefined {
   return kept.find(({ invocation }) => isSame(invocation, which))
 }
 
-/** What an execution of a call came to in an earlier process, if that is known: it has that outcome again, and is not made. */
+/** The outcome of an execution in an earlier process, if it is known. The execution is then not repeated. */
 export function knownFor({ knownOutcomes = [] }: HasOutcomes, which: Invocation): KnownOutcome | undefined {
   return savedFor(which, knownOutcomes)
 }
 
-/** Whether they are the same execution, and the same run of an agent in it. */
+/** Whether both are the same execution and the same agent run inside it. */
 export function isSame(one: Invocation, other: Invocation): boolean {
   return isSameExecution(one, other) && one.nested === other.nested
 }

@@ -1,31 +1,31 @@
 /**
- * What holds an execution back, read off the present state of the calls of its run. It only reads that state.
+ * Finds out which call blocks an execution, from the state of the calls of its run. It only reads that state.
  *
- * An execution passes two gates. At the first it takes a slot of its run, and its input is checked: after that its resource keys are
- * known. It gives the slot back. At the second gate it takes its keys and a slot together, or nothing. An execution that waits holds
- * nothing, so no two executions wait for each other, and no slot is idle while another call may start.
+ * An execution passes two gates. At the first it takes a slot of its run, and its input is checked: after that its resource keys are known.
+ * It returns the slot. At the second gate it takes its keys and a slot together, or neither. A waiting execution holds nothing, so no two
+ * executions wait for each other, and no slot is idle while another call may start.
  *
- * A call waits for each call in front of it, in call order, that names one of its keys or may still name one, until that call is over.
- * A call behind it holds it back only while that call executes. If the run has one slot, a call waits for all calls in front of it.
+ * A call waits for each call before it in call order that names one of its keys, or may still name one, until that call is over. A later
+ * call blocks it only while that call executes. If the run has one slot, a call waits for all calls before it.
  *
- * A call that another one makes has no place in call order and needs no slot of the run: it works in the place and in the slot of its
- * maker. It waits for its keys only while other calls execute that name them. Its makers do not hold it back.
+ * An inner call has no place in call order and needs no slot of the run: it uses the place and the slot of its maker. It waits for its keys
+ * only while other calls that name them execute. Its makers do not block it.
  */
 
 import { keysMeet, namesNone, type ResourceKeys } from '../vocabulary/resource-keys.ts'
 import { type CallState, hasKeys, isSetAside, type Judgement } from './call.ts'
 import { awaitsNextAttempt, type Calls, callOf, isMakerOf, keysIn, needsSlot } from './calls.ts'
 
-/** What holds an execution back. */
+/** What blocks an execution. */
 export interface Obstacle {
-  /** It holds the execution back at least until something of this call changes. It may be the execution's own call. */
+  /** The execution is blocked at least until this call changes. It may be the execution's own call. */
   readonly call: number
   /** That call stays open for a resume, so the execution does not happen before that either. */
   readonly isStop?: true
 }
 
 /**
- * The call that holds an execution of this call back, if one does. It does not look whether a slot is free.
+ * The call that blocks an execution of this call, if there is one. Does not check whether a slot is free.
  *
  * @param judgement - What the execution does. Known at the second gate only.
  */
@@ -36,7 +36,7 @@ export function obstacleOf(calls: Calls, call: CallState, judgement: Judgement |
   if (!needsSlot(call)) {
     if (!judgement) return undefined
     if (isTooEarly) return itself
-    // Work in the background goes on under no key.
+    // Work in the background takes no keys.
     return call.work || namesNone(judgement.keys) ? undefined : keyHolderFor(calls, call, judgement)
   }
   const keys = calls.limit === 1 ? 'all' : judgement && !namesNone(judgement.keys) ? judgement.keys : undefined
@@ -48,11 +48,11 @@ export function obstacleOf(calls: Calls, call: CallState, judgement: Judgement |
   if (front) return { call: front.number }
   if (!judgement) return undefined
   if (isTooEarly) return itself
-  // A call that executes holds its keys, even if it was discarded or stands behind.
+  // A call that executes holds its keys, even if it was discarded or comes later in call order.
   return keyHolderFor(calls, call, judgement)
 }
 
-/** A call that executes and has a key that this execution cannot share with it. */
+/** A call that is executing and holds a key that this execution cannot share with it. */
 function keyHolderFor(calls: Calls, call: CallState, { keys }: Judgement): Obstacle | undefined {
   const isHolder = (number: number) => {
     const other = callOf(calls, number)
@@ -68,7 +68,7 @@ function firstOf<Item>(items: Iterable<Item>, holds: (item: Item) => boolean): I
   return undefined
 }
 
-/** The nearest call in front, in call order, that is in the way. It is likely to be over last, so the execution is looked at seldom. */
+/** The nearest earlier call that blocks. It is likely to finish last, so the execution is seldom examined again. */
 function inFront(
   calls: Calls,
   call: CallState,
@@ -83,7 +83,7 @@ function inFront(
   return undefined
 }
 
-/** Whether a call is in the way of whoever claims these keys. One whose keys are not known yet is in everybody's way. */
+/** Whether a call blocks an execution that claims these keys. A call whose keys are not known yet blocks all keys. */
 function isInTheWay(other: CallState, claimed: ResourceKeys | 'all'): boolean {
   const keys = keysIn(other)
   return claimed === 'all' || !keys || keysMeet(keys, claimed)
@@ -94,7 +94,7 @@ function isAsideIn(calls: Calls, call: CallState): boolean {
   return isSetAside(call, awaitsNextAttempt(calls, call))
 }
 
-/** Whether a call is committed, and stays open until a resume. A call that must come after it stays open, too. */
+/** Whether a committed call stays open until a resume. A call that must come after it then stays open, too. */
 function staysOpen(calls: Calls, call: CallState): boolean {
   return call.course === 'open' && !isAsideIn(calls, call) && call.fate !== 'provisional'
 }

@@ -10,7 +10,7 @@ import { goesOn, isSaved, loadedCall, savedCall } from './saved-state.ts'
 
 const WRITES = { effect: 'external', keys: { reads: ['r'], writes: ['w'] }, mayBeEarly: false } as const
 
-/** With an execution that has come so far. */
+/** A call with an execution that has passed these stages. */
 function at(...stages: ('checking' | 'judged' | 'storing' | 'entered' | 'ended')[]) {
   return (call: CallState) =>
     stages.reduce<CallState>(
@@ -19,13 +19,13 @@ function at(...stages: ('checking' | 'judged' | 'storing' | 'entered' | 'ended')
     )
 }
 
-/** What a checkpoint keeps of how often a call was executed, and of what may have happened. */
+/** What a checkpoint contains about how often a call was executed and what may have happened. */
 function kept(call: CallState, isLast: boolean) {
   const { attempts, effect } = savedCall(call, isLast, [])
   return { attempts, ...(effect && { effect }) }
 }
 
-test('a call may have happened from the moment in which that is to be stored, unless nothing is entered any more (MA4)', () => {
+test('a call may have happened from the moment its checkpoint is being saved, unless no function is called any more (MA4)', () => {
   const storing = attemptCounted(at('checking', 'judged', 'storing')(NEW), { n: 0 }, 1)
   expect([kept(storing, false), kept(storing, true)]).toEqual([{ attempts: 1, effect: 'external' }, { attempts: 0 }])
   const entered = movedTo(storing, { n: 0 }, 'entered')
@@ -35,7 +35,7 @@ test('a call may have happened from the moment in which that is to be stored, un
   expect(kept(movedTo(entered, { n: 0 }, 'ended'), true)).toEqual({ attempts: 1 })
 })
 
-test('an execution counts as an attempt of a checkpoint once its function may have been called (MA4, L20)', () => {
+test('an execution counts as an attempt in a checkpoint once its function may have been called (MA4, L20)', () => {
   const counted = (...stages: Parameters<typeof at>) => attemptCounted(at(...stages)(NEW), { n: 0 }, 1)
   for (const isLast of [false, true]) {
     expect(kept(at('checking')(NEW), isLast)).toEqual({ attempts: 0 })
@@ -46,13 +46,13 @@ test('an execution counts as an attempt of a checkpoint once its function may ha
   }
 })
 
-test('what a process before this one had entered may have happened until it is made again (MA4, L20)', () => {
+test('a call whose function an earlier process called may have happened until it is made again (MA4, L20)', () => {
   const before: CallState = { ...NEW, effectBefore: 'idempotent', attempts: 1 }
   expect(kept(before, true)).toEqual({ attempts: 1, effect: 'idempotent' })
   expect(kept(at('checking', 'judged', 'storing', 'entered', 'ended')(before), true)).toEqual({ attempts: 1 })
 })
 
-test('an execution that asks, or in which an agent runs, has not happened for a checkpoint, and another one of its call may have (L7, L8, L21)', () => {
+test('for a checkpoint an execution that asks or runs an agent has not happened, and another execution of its call may have (L7, L8, L21)', () => {
   const entered = at('checking', 'judged', 'storing', 'entered')({ ...NEW, fate: 'committed' })
   const asking: CallState = { ...executionAsked(entered, { n: 0 }), ownQuestion: { question: 1 } }
   expect(kept(settled(asking, 'open'), true)).toEqual({ attempts: 0 })
@@ -87,7 +87,7 @@ const savedCalls: fc.Arbitrary<SavedCallState> = fc
     ...(isWork && isRead && { isRead }),
   }))
 
-test('a call of a checkpoint to which nothing has happened since is saved as it was (MA19)', () => {
+test('a call of a checkpoint that has not changed since is saved as it was (MA19)', () => {
   fc.assert(
     fc.property(savedCalls, fc.boolean(), (saved, isLast) => {
       const call: CallState = { ...NEW, ...loadedCall({ ...saved, outcomes: [] }, 'wait') }
@@ -98,7 +98,7 @@ test('a call of a checkpoint to which nothing has happened since is saved as it 
   )
 })
 
-test('a call without a result goes on by its effect, and stays open while its question has no answer (L20, L21)', () => {
+test('a call without a result continues according to its effect, and stays open while its question has no answer (L20, L21)', () => {
   const ways = (rerun: readonly ('read' | 'idempotent')[]) =>
     ([undefined, 'read', 'idempotent', 'external', 'calls'] as const).map((effectBefore) =>
       goesOn({ ...NEW, effectBefore }, false, rerun),
@@ -108,7 +108,7 @@ test('a call without a result goes on by its effect, and stays open while its qu
   expect(goesOn({ ...NEW, effectBefore: 'external' }, true, [])).toBe('open')
 })
 
-test('a checkpoint holds the calls of the step at work, those that no response requested, those still at work, and what they make; discarded ones as long as an effect of them may be left (MA13)', () => {
+test('a checkpoint contains the calls of the current step, those that no response requested, those still running, and their inner calls; discarded ones while an effect of them may remain (MA13)', () => {
   const calls = noCalls()
   const made = (more: Partial<CallState>) => callMade(calls, { ...NEW, fate: 'committed', content: 1, ...more })
   const now = made({ step: 2 })
@@ -126,7 +126,7 @@ test('a checkpoint holds the calls of the step at work, those that no response r
   for (const call of calls.all.values())
     if (call.step === 1 && call.isRequested) decideCall(calls, settled(call, 'result'))
   decideCall(calls, settled(callOf(calls, numbers[4] ?? 0), 'result'))
-  // The call of a step that is over has made one since, which is at work.
+  // The call of an earlier step has since made one that is running.
   const late = made({ step: 1 })
   decideCall(calls, settled(callOf(calls, late), 'result'))
   const ofLate = made({ step: 1, maker: late, isRequested: false })

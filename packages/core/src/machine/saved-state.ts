@@ -1,6 +1,6 @@
 /**
- * What a checkpoint keeps of the calls and steps of a run, and how these go on in the process that resumes it. The values that belong to
- * them are added in `checkpoint/`.
+ * Decides what a checkpoint contains of the calls and steps of a run, and in which state they continue when the run is resumed. checkpoint/
+ * adds the values that belong to them.
  */
 
 import { changesNothing, type Effect, exceeds } from '../vocabulary/effect.ts'
@@ -11,10 +11,10 @@ import { isSameExecution } from './invocation.ts'
 import type { Steps } from './steps.ts'
 
 /**
- * Whether a checkpoint holds a call. Of a step that is over the history has all, except what is still at work; and a call that no response
- * requested is never made again. A discarded call is held as long as the run has to stop or undo an effect of it.
+ * Whether a checkpoint contains a call. The history already contains the calls of earlier steps, except those that are still running; a
+ * call that no response requested is never made again. A discarded call is kept as long as the run has to stop or undo an effect of it.
  *
- * @param step - The number of the step at work, if there is one.
+ * @param step - The number of the current step, if there is one.
  * @param isLast - It is the checkpoint of a run that has stopped. This process itself stops and undoes what is discarded.
  */
 export function isSaved(calls: Calls, call: CallState, step: number | undefined, isLast: boolean): boolean {
@@ -25,7 +25,7 @@ export function isSaved(calls: Calls, call: CallState, step: number | undefined,
   return !call.isRequested || call.step === step || !isPast(calls, call)
 }
 
-/** Whether an effect of a discarded call may be left if its process ends now: the call is told to stop, or is to be undone. */
+/** Whether an effect of a discarded call may remain if its process ends now, because the call is still stopping or is still to undo. */
 function leavesEffect(calls: Calls, call: CallState): boolean {
   const effect = call.course === 'begun' && effectWithoutOutcome(call, false, [])
   const isOwn = isUndoAhead(call) || (effect && !changesNothing(effect))
@@ -33,14 +33,14 @@ function leavesEffect(calls: Calls, call: CallState): boolean {
 }
 
 /**
- * What a checkpoint keeps of the state of a call.
+ * What a checkpoint contains of the state of a call.
  *
- * @param isLast - It is the checkpoint of a run that has stopped, so no function of an execution that waits is called any more.
- * @param nested - The executions in which agents run. What these agents have done is in their own checkpoints.
+ * @param isLast - It is the checkpoint of a run that has stopped, so a waiting execution does not call its function any more.
+ * @param nested - The executions in which agents run. Their own checkpoints contain what these agents have done.
  */
 export function savedCall(call: CallState, isLast: boolean, nested: readonly Invocation[]): SavedCallState {
   const { id, step, isRequested, course, told, work } = call
-  // The result of a discarded call is nobody's.
+  // Nothing uses the result of a discarded call.
   const hasResult = course === 'result' && call.fate !== 'discarded'
   const effect = course === 'result' ? hasResult && effectOf(call) : effectWithoutOutcome(call, isLast, nested)
   const isUnknown = hasResult && (call.isUnknown || call.isAbandoned || hasAbandoned(call))
@@ -48,7 +48,7 @@ export function savedCall(call: CallState, isLast: boolean, nested: readonly Inv
     id,
     step,
     isRequested,
-    // A resume decides on what a run discards as it stops.
+    // A resume decides about what a run discards as it stops.
     fate: call.kept && call.fate === 'discarded' ? 'provisional' : call.fate,
     attempts: attemptsMade(call, isLast),
     ...(effect && { effect }),
@@ -59,14 +59,14 @@ export function savedCall(call: CallState, isLast: boolean, nested: readonly Inv
   }
 }
 
-/** An execution that is at work, and whose function has not been called by then, is no attempt for whoever goes on from there. */
+/** The number of attempts that a resume starts from. An execution whose function has not been called by then does not count. */
 function attemptsMade({ attempts, executions }: CallState, isLast: boolean): number {
   const isAhead = ({ stage, isCounted }: ExecutionState) =>
     isCounted && (stage === 'checking' || stage === 'judged' || (isLast && stage === 'storing'))
   return attempts - executions.filter(isAhead).length
 }
 
-/** The gravest effect that may have happened, and of which no outcome is known. */
+/** The strongest effect that may have happened and has no known outcome. */
 function effectWithoutOutcome(
   { executions, effectBefore }: CallState,
   isLast: boolean,
@@ -74,7 +74,7 @@ function effectWithoutOutcome(
 ): Effect | undefined {
   let gravest = executions.some(({ isEntered }) => isEntered) ? undefined : effectBefore
   for (const one of executions) {
-    // An execution that asks starts from its top when it is answered (L7), and an agent goes on from its own checkpoint.
+    // An execution that asks starts again from the beginning when it is answered (L7), and an agent continues from its own checkpoint.
     if (one.hasAsked || nested.some((invocation) => isSameExecution(invocation, one.invocation))) continue
     const effect = mayHaveHappened(one, isLast) ? one.judgement?.effect : undefined
     if (effect && !(gravest && exceeds(gravest, effect))) gravest = effect
@@ -82,13 +82,13 @@ function effectWithoutOutcome(
   return gravest
 }
 
-/** Whether an execution may have had its effect, and has no known outcome. That begins with the save that comes before its function. */
+/** Whether an execution may have had its effect and has no known outcome. This begins with the save before its function is called. */
 function mayHaveHappened({ stage, judgement, isEntered }: ExecutionState, isLast: boolean): boolean {
   if (stage === 'storing') return !isLast && judgement?.effect !== 'read'
   return isEntered === true && stage !== 'ended' && stage !== 'abandoned'
 }
 
-/** What a checkpoint keeps of a call, as far as its state depends on it. */
+/** The parts of a saved call that determine its state. */
 interface Kept extends SavedCallState {
   readonly outcomes: readonly { readonly invocation: Invocation }[]
   readonly done?: unknown
@@ -98,9 +98,9 @@ interface Kept extends SavedCallState {
 export type CallBegun = Omit<CallState, 'number' | 'children' | 'tool' | 'maker' | 'content' | 'requestedAt' | 'undo'>
 
 /**
- * The state with which a call of a checkpoint goes on. If it has a result, it settles with that.
+ * The state in which a call of a checkpoint continues. If it has a result, it settles with that result.
  *
- * @param atEnd - Of work in the background, as its tool says now.
+ * @param atEnd - What happens to work in the background at the end of the run, as its tool is defined now.
  */
 export function loadedCall({ effect, outcomes, done, ...saved }: Kept, atEnd: WorkState['atEnd']): CallBegun {
   const { id, step, isRequested, fate, attempts, told, isUnknown, isWork, isRead } = saved
@@ -129,10 +129,11 @@ export function loadedCall({ effect, outcomes, done, ...saved }: Kept, atEnd: Wo
 type GoesOn = 'open' | 'asleep' | 'again' | 'unknown'
 
 /**
- * How a call of a checkpoint goes on that has no result. `open`: it has asked, and has no answer yet. `asleep`: it is made when it is
- * requested. `again`: it is made then, too, though an earlier process had begun it. `unknown`: it may have happened, and is not made.
+ * How a call of a checkpoint without a result continues. `open`: it has asked a question that has no answer yet. `asleep`: it is made when
+ * it is requested. `again`: the same, although an earlier process had begun it. `unknown`: it may have happened, and is not made.
  *
- * @param rerun - The effects that may happen twice. A call that only makes calls finds those that it had made.
+ * @param rerun - The effects that may happen twice. A call with the effect `calls` may always run again, because it finds the calls that it
+ * had made.
  */
 export function goesOn(call: CallState, asks: boolean, rerun: readonly Effect[]): GoesOn {
   const effect = effectOf(call)
@@ -141,7 +142,7 @@ export function goesOn(call: CallState, asks: boolean, rerun: readonly Effect[])
   return effect === 'calls' || rerun.includes(effect) ? 'again' : 'unknown'
 }
 
-/** The steps go on as a checkpoint has them. */
+/** Restores the steps from a checkpoint. */
 export function stepsLoaded(steps: Steps, { begun, current }: Pick<SavedSteps, 'begun' | 'current'>): void {
   steps.begun = begun
   steps.current = current

@@ -11,7 +11,7 @@ import * as machine from './steps.ts'
 
 const PHASES: readonly Phase[] = ['before-model', 'model', 'after-model', 'calls', 'gate', 'over']
 
-// All facts about steps, in any order: also in orders in which nobody tells them.
+// All facts about steps in any order, also in orders that never happen.
 
 type Fact = (steps: Steps) => void
 
@@ -62,7 +62,7 @@ const after = (...facts: Fact[]): Steps => {
   return steps
 }
 
-test('no fact, in whatever order, throws, or brings in what JSON does not hold; steps count up and phases are known (MA9, MA10)', () => {
+test('no fact, in any order, throws or adds a value that is not JSON; step numbers only grow, and every phase is known (MA9, MA10)', () => {
   fc.assert(
     fc.property(fc.array(fact, { maxLength: 12 }), (facts) => {
       const steps = machine.noSteps()
@@ -79,7 +79,7 @@ test('no fact, in whatever order, throws, or brings in what JSON does not hold; 
   )
 })
 
-test('an answer that was rejected may not stand, nor one while something waits that a step can still read (E6, K19, I17)', () => {
+test('a rejected answer is not accepted, and neither is one while something waits that a step can still read (E6, K19, I17)', () => {
   fc.assert(
     fc.property(fc.array(fact, { maxLength: 12 }), fc.boolean(), (facts, hasResult) => {
       const steps = after(...facts)
@@ -93,7 +93,7 @@ test('an answer that was rejected may not stand, nor one while something waits t
   )
 })
 
-test('hooks are asked in order, after the model call in reverse, each once a phase (C3, L8)', () => {
+test('hooks run in order, after the model call in reverse, each once per phase (C3, L8)', () => {
   const askAll = (steps: Steps): string[] => {
     const asked: string[] = []
     for (let hook = machine.dueHook(steps, ALL); hook; hook = machine.dueHook(steps, ALL)) {
@@ -112,18 +112,18 @@ test('hooks are asked in order, after the model call in reverse, each once a pha
   expect(askAll(steps)).toEqual(['a', 'c'])
 })
 
-test('what is sent is taken until an answer stands, the run stops at once or ends, and again when a loop begins (MA6, K18)', () => {
-  const AT_WORK: Halt = { phase: 'at work' }
+test('a sent message is accepted until an answer is accepted, the run stops at once or ends, and again when a loop begins (MA6, K18)', () => {
+  const RUNNING: Halt = { phase: 'running' }
   const steps = after((one) => machine.loopBegun(one, 9), machine.stepBegun)
-  expect(machine.takesMessages(steps, AT_WORK)).toBe(true)
-  expect(machine.takesMessages(steps, { phase: 'at work', stop: 'pause' })).toBe(true)
-  expect(machine.takesMessages(steps, { phase: 'at work', stop: 'cancel' })).toBe(false)
+  expect(machine.takesMessages(steps, RUNNING)).toBe(true)
+  expect(machine.takesMessages(steps, { phase: 'running', stop: 'pause' })).toBe(true)
+  expect(machine.takesMessages(steps, { phase: 'running', stop: 'cancel' })).toBe(false)
   expect(machine.takesMessages(steps, { phase: 'over' })).toBe(false)
   machine.answerAccepted(steps)
-  expect(machine.takesMessages(steps, AT_WORK)).toBe(false)
+  expect(machine.takesMessages(steps, RUNNING)).toBe(false)
   machine.loopEnded(steps)
   machine.loopBegun(steps, 9)
-  expect(machine.takesMessages(steps, AT_WORK)).toBe(true)
+  expect(machine.takesMessages(steps, RUNNING)).toBe(true)
   machine.inboxClosed(steps)
-  expect(machine.takesMessages(steps, AT_WORK)).toBe(false)
+  expect(machine.takesMessages(steps, RUNNING)).toBe(false)
 })

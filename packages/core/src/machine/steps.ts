@@ -1,6 +1,6 @@
 /**
- * How far the steps of a run have come, as plain data. The functions that change it say what has happened; the others read what follows
- * from it. The messages, errors and middlewares that belong to it are in state/run-steps.ts and state/inbox.ts.
+ * How far the steps of a run have come, as plain data. Some functions record what has happened; the others read what follows from it. The
+ * messages, errors and middleware that belong to the steps are in state/run-steps.ts and state/inbox.ts.
  */
 
 import type { Phase, Step } from '../vocabulary/saved-run.ts'
@@ -13,13 +13,13 @@ export interface Steps {
   begun: number
   /** How many may begin. */
   limit: number
-  /** The step at work; absent between two steps. */
+  /** The current step. Absent between two steps. */
   current: Step | undefined
-  /** The loop that makes the steps. A `wrapAgent` may call `next` again when it is out. */
-  loop: 'not begun' | 'at work' | 'out'
-  /** How many messages were sent that no step has read. */
+  /** The state of the loop that makes the steps. A `wrapAgent` may call `next` again when the loop is `out`. */
+  loop: 'not begun' | 'running' | 'out'
+  /** How many sent messages no step has read. */
   waiting: number
-  /** Whether the end of the run is decided, so that no step will read what is sent. */
+  /** Whether the end of the run is decided, so that no step will read new messages. */
   isClosed: boolean
 }
 
@@ -27,17 +27,17 @@ export function noSteps(): Steps {
   return { begun: 0, limit: 0, current: undefined, loop: 'not begun', waiting: 0, isClosed: false }
 }
 
-/** A loop begins. One that is not the first goes on with a new step, and reads what is sent from now on. */
+/** A loop begins. After the first one, a loop continues with a new step and reads what is sent from now on. */
 export function loopBegun(steps: Steps, limit: number): void {
   if (steps.loop === 'out') steps.current = undefined
   steps.limit = limit
-  steps.loop = 'at work'
+  steps.loop = 'running'
   steps.isClosed = false
 }
 
-/** Whether a loop may begin: no other is at work. */
+/** Whether a loop may begin, because no other one is running. */
 export function mayEnter({ loop }: Steps): boolean {
-  return loop !== 'at work'
+  return loop !== 'running'
 }
 
 /** The loop has ended. */
@@ -70,7 +70,7 @@ export function attemptBegun(steps: Steps): number {
   return attempts
 }
 
-/** The model call has stood. */
+/** The model call has succeeded. */
 export function modelStood(steps: Steps, attempt: number | undefined): void {
   enter(steps, 'after-model', attempt === undefined ? {} : { attempt })
 }
@@ -85,17 +85,17 @@ export function answerRejected(steps: Steps): void {
   change(steps, { isOffered: false })
 }
 
-/** The gate has accepted the answer. It does not judge it again, whatever happens on the way up through the wraps. */
+/** The gate has accepted the answer. It does not judge it again, whatever happens in the outer wraps. */
 export function answerAccepted(steps: Steps): void {
   enter(steps, 'over')
 }
 
-/** The step is over, and its answer, if it had one, does not stand. */
+/** The step is over. If it had an answer, that answer is not accepted. */
 export function stepEnded(steps: Steps): void {
   steps.current = undefined
 }
 
-/** So many messages wait now: some were sent, or all of them enter the history. */
+/** The number of waiting messages has changed: some were sent, or all of them enter the history. */
 export function messagesWait(steps: Steps, waiting: number): void {
   steps.waiting = waiting
 }
@@ -110,22 +110,22 @@ export function mayGoOn({ begun, limit }: Steps): boolean {
   return begun < limit
 }
 
-/** Whether there is something that the model has not read: a message, or the result of a background call and a step in which it can. */
+/** Whether there is something that the model has not read: a message, or a background result that a further step can read. */
 function hasNews(steps: Steps, calls: Calls): boolean {
   return steps.waiting > 0 || (mayGoOn(steps) && unreadWorks(calls).length > 0)
 }
 
-/** Whether the answer that is offered may stand: the model must answer first what it has not read. */
+/** Whether the offered answer may be accepted. The model first has to answer what it has not read. */
 export function mayStand(steps: Steps, calls: Calls): boolean {
   return steps.current?.isOffered === true && !hasNews(steps, calls)
 }
 
-/** Whether what is sent now is taken: a step may still read it, or a resume. */
+/** Whether a message that is sent now is accepted, because a step or a resume may still read it. */
 export function takesMessages({ isClosed, current }: Steps, halt: Halt): boolean {
   return !isClosed && current?.phase !== 'over' && runsOn(halt) && halt.phase !== 'over'
 }
 
-/** Whose hook of the present phase is due next: hooks after the model call run last to first. */
+/** The middleware whose hook of the present phase is next. Hooks after the model call run in reverse order. */
 export function dueHook<Named extends { readonly name: string }>(
   { current }: Steps,
   all: readonly Named[],
@@ -138,7 +138,7 @@ function enter(steps: Steps, phase: Phase, more: Partial<Step> = {}): void {
   change(steps, { phase, done: [], ...more })
 }
 
-/** A loop that its wrap has left may come too late: then there is no step any more. */
+/** If a loop continues after its wrap has left, there is no step any more. */
 function change(steps: Steps, to: Partial<Step>): void {
   if (steps.current) steps.current = { ...steps.current, ...to }
 }

@@ -16,26 +16,26 @@ import type { InputLimits, ModelEvent, ModelRequest } from '../vocabulary/model.
 import { discardCauseOf, ModelError } from '../vocabulary/model-errors.ts'
 import { heeding } from './heeding.ts'
 
-/** What comes down the wraps of a model call. */
+/** An event that passes the wraps of a model call. */
 export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessage> ? Event : never
 
-/** What a model call is told of its attempts: one on the side only that they begin. */
+/** What observes the attempts of a model call. A side call only observes that they begin. */
 export interface AttemptObserver {
-  /** An attempt begins; gives its number. */
+  /** An attempt begins. Returns its number. */
   started(request: ModelRequest): number
-  /** Its span is open: it works in this context. */
+  /** The span of the attempt is open. `context` is its context. */
   opened?(attempt: number, context: Context): void
   answered?(message: AssistantMessage, attempt: number): void
   failed?(error: unknown, attempt: number, request: ModelRequest): void
-  /** A wrap has left it before its end. */
+  /** A wrap left the attempt before its end. */
   left?(attempt: number): void
-  /** It has begun a call. */
+  /** The attempt has begun a call. */
   announced?(callId: string, attempt: number, context: Context): void
-  /** Its stream is over; `brokeOff` says why before its end. Gives how many of its calls had started. */
+  /** The stream of the attempt is over; `brokeOff` is the reason if it did not end normally. Returns how many of its calls had started. */
   ended?(attempt: number, brokeOff: DiscardCause | undefined): number
 }
 
-/** The innermost of `wrapModel`: calls the request's model, and gives its events the stamp of run, step and attempt. */
+/** The innermost `wrapModel`: calls the model of the request, and adds run, step and attempt to its events. */
 export function attemptFlow(
   run: RunState,
   request: ModelRequest,
@@ -44,7 +44,7 @@ export function attemptFlow(
 ): ModelFlow {
   const controller = new AbortController()
   const sent = run.work.output.forModel(request)
-  // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
+  // A wrap may have replaced the signal in the request. The abort of the run still reaches the model.
   const stops = [run.signal, request.signal]
   let following: readonly (() => void)[] = []
   let attempt = 0
@@ -94,7 +94,7 @@ export function attemptFlow(
     came: ({ error }) => {
       for (const unfollow of following) unfollow()
       const partial = left ? undefined : partialOf(error)
-      // What a failed attempt had used counts, too (B17).
+      // The usage of a failed attempt counts, too (B17).
       run.addUsage(partial?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : discardCauseOf(error)
       const early = observer.ended?.(attempt, brokeOff) ?? 0
@@ -103,7 +103,7 @@ export function attemptFlow(
   })
 }
 
-/** As it may be shown: what the model says of a call may be of any length and depth. */
+/** The event with bounded contents, because a model may send a call of any length and depth. */
 function bounded(event: ModelEvent, limits: InputLimits): ModelEvent {
   switch (event.type) {
     case 'tool-input-closed':
@@ -117,13 +117,13 @@ function bounded(event: ModelEvent, limits: InputLimits): ModelEvent {
   }
 }
 
-/** The id of the call that an event announces: its start does, or, where a wrap lets no start through, the whole call. */
+/** The id of the call that an event announces. Usually the start of a call does; if a wrap drops the start, the complete call does. */
 export function announcedId(event: WrapModelEvent): string | undefined {
   if (event.type === 'tool-input-start') return event.id
   return event.type === 'tool-input-closed' || event.type === 'tool-call' ? event.call.id : undefined
 }
 
-/** A model may end without a message, or say itself that its response is none; the assembler's never do. */
+/** Throws if a model ended without a message or marked its response as failed. The assembler never returns such a message. */
 function checkEnd(message: AssistantMessage): void {
   if (!isAssistantMessage(message)) {
     throw new ModelError('the model ended without a message', { code: 'stream_truncated', retryable: true })
@@ -138,7 +138,7 @@ function checkEnd(message: AssistantMessage): void {
   }
 }
 
-/** What comes beside text and arguments goes back as it came. */
+/** Whether the parts other than text and arguments are small enough to be kept. */
 function canBeKept(part: AssistantPart): boolean {
   const result = part.type === 'tool-call' && part.providerResult
   return [part.providerMetadata, result].every((data) => {
@@ -147,12 +147,15 @@ function canBeKept(part: AssistantPart): boolean {
   })
 }
 
-/** What had come of a response that failed. */
+/** The partial response of a failed attempt. */
 function partialOf(error: unknown): AssistantMessage | undefined {
   return error instanceof ModelError ? error.partial : undefined
 }
 
-/** An abort of the run is the run's error, one by a wrap its reason; whatever else a model throws is a `ModelError`. */
+/**
+ * The error of an attempt. An abort of the run is the error of the run, and an abort by a wrap is the reason of that abort. Anything else
+ * that a model throws becomes a `ModelError`.
+ */
 function asAgentError(thrown: unknown, run: AbortSignal, request: AbortSignal): AgentError {
   if (run.aborted) return run.reason
   const error: unknown = request.aborted ? request.reason : thrown

@@ -1,11 +1,11 @@
-/** Ends a stream when a signal aborts, even if the code that makes the stream does not heed the signal. */
+/** Ends a stream when a signal aborts, even if the code that makes the stream ignores the signal. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
 import { byHand, close, type Flow, finished } from '../flow/flow.ts'
 
 /**
- * The same stream, its events changed one by one. Once the signal aborts it is closed and throws the signal's reason: at once if
- * it is waited for, else when it is asked for more. It is asked for one event at a time. One that never waits does not keep the event loop.
+ * Returns the same stream with each event changed. Once the signal aborts, the stream is closed and throws the signal's reason: at once if
+ * a reader is waiting, otherwise at the next read. It reads one event at a time. A stream that never waits does not block the event loop.
  */
 export function heeding<In, Out, Result>(
   stream: Flow<In, Result>,
@@ -14,7 +14,7 @@ export function heeding<In, Out, Result>(
 ): Flow<Out, Result> {
   type Step = IteratorResult<Out, Result>
   let over = false
-  /** Whoever waits for the next event, if somebody does. */
+  /** The reader that waits for the next event, if there is one. */
   let asked:
     | { readonly resolve: (step: Step | Promise<Step>) => void; readonly reject: (reason: unknown) => void }
     | undefined
@@ -36,7 +36,7 @@ export function heeding<In, Out, Result>(
   const abort = () => {
     if (!asked) return
     const { reject } = asked
-    // A stream that does not heed its signal must not hold the run.
+    // A stream that ignores its signal must not delay the run.
     leave().catch(() => undefined)
     reject(signal.reason)
   }

@@ -1,4 +1,4 @@
-/** Makes one model call of a step: with the wraps round it, and what the reader sees of its attempts. */
+/** Makes the model call of a step with its wraps, and shows its attempts to the reader. */
 
 import type { Context } from '@opentelemetry/api'
 import { drive } from '../flow/flow.ts'
@@ -21,11 +21,11 @@ import { PartialResponse } from './partial-response.ts'
 
 export interface ModelAnswer {
   readonly message: AssistantMessage
-  /** The attempt that stood, whose deltas joined are the text; absent if a wrap answered itself and none stands. */
+  /** The accepted attempt, whose text deltas make up the text. Absent if a wrap answered itself and no attempt is accepted. */
   readonly attempt?: number
 }
 
-/** Calls the model, through all `wrapModel`s. Its next event is pulled when the one before is taken: nothing piles up. */
+/** Calls the model through every `wrapModel`. It pulls an event only when the reader has taken the one before, so no buffer grows. */
 export async function callModel(run: RunState, request: ModelRequest): Promise<ModelAnswer> {
   const attempts = new Attempts(run)
   const onion = compose(run, wrapModel(attempts), (request, parent) => attemptFlow(run, request, parent, attempts))
@@ -66,17 +66,17 @@ interface Failure {
   readonly model: Model
 }
 
-/** The attempts of one model call. Each failed one is told of exactly once: by the wrap that goes on, else by us. */
+/** The attempts of one model call. Each failed attempt is reported exactly once: by the wrap that continues, or otherwise here. */
 class Attempts implements Required<AttemptObserver> {
   readonly #run: RunState
   readonly #answers: Map<AssistantMessage, number> = new Map()
-  /** What may yet stand: attempts at work and those that answered, in order, with their contexts. */
+  /** The attempts that may still be accepted, running or answered, in order, with their contexts. */
   readonly #standing: Map<number, Context> = new Map()
   readonly #atWork: Set<number> = new Set()
   readonly #failures: Failure[] = []
-  /** By attempt, as the reader was shown it; 0 is a wrap's own, while none is at work. */
+  /** What the reader has seen of each attempt. 0 stands for a wrap that answers itself while no attempt is running. */
   readonly #said: Map<number, PartialResponse> = new Map()
-  /** Numbers of attempts whose failure the reader was told of; 0 is none. */
+  /** The numbers of the attempts whose failure the reader has seen. 0 has no failure. */
   readonly #told: Set<number> = new Set([0])
 
   constructor(run: RunState) {
@@ -106,7 +106,7 @@ class Attempts implements Required<AttemptObserver> {
     this.#atWork.delete(attempt)
   }
 
-  /** What is wrong with the calls of a message that was not looked at before, if anything is. */
+  /** What is wrong with the calls of a message that was not checked before, if anything. */
   problemOf(message: AssistantMessage): string | undefined {
     return this.#answers.has(message) ? undefined : messageProblem(message)
   }
@@ -130,12 +130,12 @@ class Attempts implements Required<AttemptObserver> {
     return attemptOver(this.#run, attempt, brokeOff)
   }
 
-  /** The attempt that gave this message; if a wrap made it, the one its events belong to, or none. */
+  /** The attempt that returned this message. If a wrap made the message: the attempt to which its events belong, or none. */
   of(message: AssistantMessage): number | undefined {
     return this.#answers.get(message) ?? (this.#latest() || undefined)
   }
 
-  /** Tells the commit gate of a call, also of one that a wrap made up. */
+  /** Announces a call to the commit gate, also one that a wrap made up. */
   announce(event: WrapModelEvent & { readonly attempt?: number }): void {
     const id = announcedId(event)
     if (id === undefined) return
@@ -143,13 +143,13 @@ class Attempts implements Required<AttemptObserver> {
     callAnnounced(this.#run, id, attempt, this.#standing.get(attempt))
   }
 
-  /** Shows the reader an event as it came out of all wraps, then what the call it tells of has emitted by now. */
+  /** Shows the reader an event after all wraps, then the events that the announced call has emitted by now. */
   show(event: WrapModelEvent): void {
     const run = this.#run
     if (event.type === 'attempt-failed') this.#tell({ ...event, attempt: this.#meant(event) })
-    // Its layer of the onion has named its source.
+    // The wrap that emitted it has already set its source.
     else if (event.type === 'custom') run.events.push(event as CustomEvent)
-    // What was on its way when the checkpoint was taken is not in that.
+    // An event that was on its way when the checkpoint was taken is not part of it.
     else if (!run.isCancelledNow) {
       const stamped = isStamped(event) ? event : { ...event, attempt: event.attempt ?? this.#latest() }
       this.#saidBy(stamped.attempt).add(event)
@@ -160,7 +160,7 @@ class Attempts implements Required<AttemptObserver> {
       readerShown(run, event.call, event.type === 'tool-call')
   }
 
-  /** Tells of the failures that no wrap told of; an attempt of another model makes `retry` a `fallback`. */
+  /** Reports the failures that no wrap has reported. An attempt with another model turns `retry` into `fallback`. */
   reportFailures(next: AttemptFailed['next'], model?: Model): void {
     for (const { attempt, error, model: failed } of this.#failures) {
       this.#tell({ type: 'attempt-failed', attempt, error, next: model && model !== failed ? 'fallback' : next })
@@ -173,7 +173,7 @@ class Attempts implements Required<AttemptObserver> {
     this.#standing.delete(event.attempt)
     const { attempt, error } = event
     const { isCancelledNow, signal } = this.#run
-    // A run inside of one that is cancelled is aborted.
+    // An inner run of a cancelled run is aborted.
     const isCancelled = error instanceof RunCancelled || (isCancelledNow && error === signal.reason)
     this.#run.events.push(isCancelled ? { type: 'attempt-cancelled', attempt } : event)
     if (event.next !== 'none' && this.#atWork.size === 0) this.#run.halt.post({ is: 'attempts', between: true })
@@ -186,14 +186,14 @@ class Attempts implements Required<AttemptObserver> {
   }
 
   /**
-   * Whose an event or a message of a wrap's own is: the latest that may yet stand; 0 is none, as a reader drops a failed
-   * one's.
+   * The attempt to which an event or a message of a wrap belongs: the latest one that may still be accepted. 0 means none, because a reader
+   * drops what belongs to a failed attempt.
    */
   #latest(): number {
     return [...this.#standing.keys()].at(-1) ?? 0
   }
 
-  /** The attempt that a wrap says has failed: by its error, else the latest that nobody has told of. */
+  /** The attempt that a wrap reports as failed: the one with its error, otherwise the latest that has not been reported. */
   #meant({ error }: AttemptFailed): number {
     const failure =
       this.#failures.find((failure) => failure.error === error) ??

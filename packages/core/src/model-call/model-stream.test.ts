@@ -3,7 +3,7 @@ import { sleep } from '../../test/clock.ts'
 import { createAgent, type Middleware, type Model } from '../index.ts'
 import { collect } from '../testing.ts'
 
-test('a stream that stands at a yield when the abort comes is pulled no more, and its close is waited for (K1)', async () => {
+test('a stream that is at a yield when the abort comes is not pulled again, and its close is awaited (K1)', async () => {
   const controller = new AbortController()
   const seen: string[] = []
   const model: Model = {
@@ -59,7 +59,7 @@ test('a delta announces no call: its start does, or the call itself (B5, G10)', 
   expect(taken).toEqual([[], ['started']])
 })
 
-test('an error shows no content when it is made JSON, and keeps it for who holds it (B2)', async () => {
+test('an error hides its content when it is written as JSON, and keeps it for code that holds the error (B2)', async () => {
   const secret = 'canary-4711'
   const model: Model = {
     provider: 'own',

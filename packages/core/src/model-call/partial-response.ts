@@ -1,13 +1,13 @@
-/** Collects what a response has said so far: a cancelled run keeps that of a model call that has not stood. */
+/** Collects what a response has contained so far: a cancelled run keeps it for an unfinished model call. */
 
 import type { AssistantMessage, AssistantPart, ToolCall } from '../vocabulary/message.ts'
 import type { WrapModelEvent } from './attempt.ts'
 
 export class PartialResponse {
-  /** A text by its deltas, or a call that is complete. */
+  /** A text as a list of deltas, or a complete call. */
   readonly #parts: (string[] | ToolCall)[] = []
 
-  /** Reasoning is not kept: its signature comes at its end. Nor is a call that the provider runs itself. */
+  /** Reasoning is not kept, because its signature comes at its end. Calls that the provider runs itself are not kept either. */
   add(event: WrapModelEvent): void {
     if (event.type === 'text-delta') {
       const last = this.#parts.at(-1)
@@ -16,7 +16,7 @@ export class PartialResponse {
     } else if (event.type === 'tool-call' && event.call.providerResult === undefined) this.#parts.push(event.call)
   }
 
-  /** Nothing, if it has neither said a word nor made a call. */
+  /** `undefined` if there was neither text nor a call. */
   get message(): AssistantMessage | undefined {
     return partialMessage(
       this.#parts.map((part) => (Array.isArray(part) ? { type: 'text', text: part.join('') } : part)),

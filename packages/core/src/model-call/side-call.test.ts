@@ -11,7 +11,7 @@ unhandledRejections()
 
 const usage = { inputTokens: 5, outputTokens: 1 }
 
-test('a model call on the side has a span and counts in usage; it is no step and shows no events (N29)', async () => {
+test('a side call to a model has a span and counts in usage; it is not a step and shows no events (N29)', async () => {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
   const model = scriptedModel([
@@ -42,7 +42,7 @@ test('a model call on the side has a span and counts in usage; it is no step and
   ])
 })
 
-test('a model call on the side that fails throws to who asked, and the run goes on if that catches it (N28, N29)', async () => {
+test('a failed side call throws to its caller, and the run goes on if the caller catches it (N28, N29)', async () => {
   const model = scriptedModel([respond(fail({ status: 500 })), respond(say('Hello.'))])
   let thrown: unknown
   const asking: Middleware = {
@@ -58,7 +58,7 @@ test('a model call on the side that fails throws to who asked, and the run goes 
   expect(result?.text).toBe('Hello.')
 })
 
-test('round a model call on the side stand the wraps that say so, and no others (N29)', async () => {
+test('only the wraps with aroundSideCalls wrap a side call (N29)', async () => {
   const wrapping = (name: string, aroundSideCalls?: boolean): Middleware => ({
     name,
     ...(aroundSideCalls !== undefined && { aroundSideCalls }),
@@ -82,14 +82,14 @@ test('round a model call on the side stand the wraps that say so, and no others 
   expect(events.filter(({ type }) => type === 'attempt-start')).toHaveLength(1)
 })
 
-/** Asks on the side, and does not wait. */
+/** Makes a side call, and does not wait. */
 const forgetful = (ask: (run: Run) => Promise<unknown>): Middleware => ({
   name: 'forgetful',
   beforeModel: (_, run) => void ask(run).catch(() => undefined),
 })
 const aside = { messages: [{ role: 'user', content: 'Sum it up.' }] } as const
 
-test('a model call on the side that nobody waits for is aborted with its run, and counts in it (N29)', async () => {
+test('a side call that nothing awaits is aborted with its run, and counts in it (N29)', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const { telemetry, spans, points } = observed()
@@ -114,7 +114,7 @@ test('a model call on the side that nobody waits for is aborted with its run, an
   expect(ends()).toEqual(expected)
 })
 
-test('a run that stops aborts what was asked on the side, too', async () => {
+test('a run that stops also aborts its side calls', async () => {
   const { telemetry, spans } = observed()
   const model = scriptedModel([respond(wait(5_000), say('In short.')), respond(say('Hello.'))])
   const asking: Middleware = {
@@ -130,7 +130,7 @@ test('a run that stops aborts what was asked on the side, too', async () => {
   expect(chats.map(({ attributes }) => attributes['meanwhile.outcome'])).toEqual(['completed', 'cancelled'])
 })
 
-test('a wrap round a model call on the side that does not heed its signal is waited for no longer than the grace time', async () => {
+test('a wrap of a side call that ignores its signal delays the run no longer than the grace time', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const { telemetry, watch } = observed()
@@ -157,7 +157,7 @@ test('a wrap round a model call on the side that does not heed its signal is wai
   expect(model.requests).toHaveLength(1)
 })
 
-test('nobody asks on the side of a run that is over, but work that was handed over does (I17)', async () => {
+test('a run that is over makes no side calls, but work that was handed over does (I17)', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const job = tool({
@@ -178,13 +178,13 @@ test('nobody asks on the side of a run that is over, but work that was handed ov
   const { text, background = [] } = await run.result
   expect(text).toBe('Hello.')
   await expect(kept?.callModel(aside)).rejects.toMatchObject({ name: 'AbortError' })
-  // Nobody need wait for what comes to nothing.
+  // Nothing need wait for a call that is refused.
   void kept?.callModel(aside)
   await vi.runAllTimersAsync()
   expect(await background[0]?.result).toMatchObject({ content: [{ type: 'text', text: 'In short.' }] })
 })
 
-test('the attempts of each model call on the side are counted for themselves', async () => {
+test('the attempts of each side call are counted separately', async () => {
   const { telemetry, spans } = observed()
   const again: Middleware = { ...askAgain, aroundSideCalls: true }
   const asking: Middleware = {
@@ -201,7 +201,7 @@ test('the attempts of each model call on the side are counted for themselves', a
   expect(chats.map(({ attributes }) => attributes['meanwhile.attempt'])).toEqual([1, 2, 1, 2, 1])
 })
 
-test('a model call on the side of a call that is cancelled rejects with that, and the run goes on (N29, I4)', async () => {
+test('a side call of a cancelled call rejects with the cancellation, and the run goes on (N29, I4)', async () => {
   const model = scriptedModel([
     respond(call('look', {}, { id: 'c' })),
     respond(wait(1_000), say('Never read.')),

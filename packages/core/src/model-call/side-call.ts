@@ -1,4 +1,4 @@
-/** Makes a model call on the side: it has a span and usage, no step and no events, and only the wraps that are for such calls. */
+/** Makes a side call to a model: it has a span and usage, but no step and no events, and only the wraps with `aroundSideCalls`. */
 
 import type { Context } from '@opentelemetry/api'
 import { rejectInTurn } from '../flow/event-loop.ts'
@@ -13,7 +13,7 @@ import { type AssistantMessage, withFittingReason } from '../vocabulary/message.
 import type { ModelRequest } from '../vocabulary/model.ts'
 import { attemptFlow, type WrapModelEvent } from './attempt.ts'
 
-/** `run.callModel`. Whoever does not wait for it need not handle what it throws. */
+/** Implements `run.callModel`. A caller that does not wait for it need not handle its errors. */
 export function askOnSide(
   run: RunState,
   actor: Actor,
@@ -54,13 +54,13 @@ async function callModelOnSide(
     signal: request?.signal ? AbortSignal.any([request.signal, signal]) : signal,
   } as const
   let attempts = 0
-  // Nobody is told of it, and its calls, if the model makes any, are nobody's.
+  // The run does not observe it, and nothing runs the calls that the model may request.
   const alone = { started: () => ++attempts }
   const onion = compose(run, AROUND, (request, context) => attemptFlow(run, request, context, alone))
   try {
     return freeze(await settle(onion(checkedRequest(whole), parent)))
   } catch (error) {
-    // Whoever asked was stopped: what it throws then must not look like a failure of the model, which would end the run.
+    // The caller was stopped. The error must not look like a failure of the model, which would end the run.
     if (whole.signal.aborted) throw whole.signal.reason
     throw error
   }

@@ -166,7 +166,7 @@ async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<
     const { failure } = run.halt
     if (failure) {
       // This was not its end after all.
-      run.halt.post({ is: 'at work' })
+      run.halt.post({ is: 'running' })
       return await failed(run, failure)
     }
     if (error instanceof AgentError) return { checkpointError: error }

@@ -39,7 +39,7 @@ export function wrappedLoop(run: RunState): Promise<CompletedResult> {
 /** A wrap has left: the step at work, if there is one, waits for nothing more. */
 function abandon(run: RunState): void {
   const { steps, halt } = run
-  if (steps.state.loop !== 'at work') return
+  if (steps.state.loop !== 'running') return
   steps.left.abort(wrapLeft())
   halt.leaveRequest()
   abortCalls(run, wrapLeft())

@@ -174,7 +174,7 @@ export class RunState {
   /** It is ready to begin: a cancel that came before may act. */
   unlock(): void {
     if (this.#nesting) this.#nesting.run.#hold(this, this.#nesting)
-    this.halt.post({ is: 'at work' })
+    this.halt.post({ is: 'running' })
   }
 
   #hold(inner: RunState, { entry, invocation }: Nesting): void {

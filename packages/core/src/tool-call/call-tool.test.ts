@@ -41,7 +41,7 @@ function setup() {
 
 const noteCall = (id: string, input: unknown): ToolCall => ({ type: 'tool-call', id, name: 'note', input })
 
-test('the same id with canonically equal input gives the same promise, before and after it settled (A23, MA14)', async () => {
+test('the same id with canonically equal input returns the same promise, before and after it settles (A23, MA14)', async () => {
   const { executed, note, asking } = setup()
   const promises: Promise<ToolMessage>[] = []
   const ask = asking(async (run) => {
@@ -65,7 +65,7 @@ test('the same id with canonically equal input gives the same promise, before an
   expect(executed).toEqual(['x'])
 })
 
-test('what is no call is refused: two without an id would be one (A23)', async () => {
+test('a value that is not a valid call is refused: two calls without an id would be the same call (A23)', async () => {
   const { executed, note, asking } = setup()
   const problems: unknown[] = []
   const ask = asking(async (run) => {
@@ -86,7 +86,7 @@ test('what is no call is refused: two without an id would be one (A23)', async (
   expect(executed).toEqual([])
 })
 
-test('a call starts at once: nobody needs to await it (A23)', async () => {
+test('a call starts at once, even if nothing awaits it (A23)', async () => {
   vi.useFakeTimers()
   const { executed, note } = setup()
   const model = scriptedModel([respond(call('note', { text: 'a' }, { id: 'x' }), wait(1_000)), respond(say('done'))])
@@ -99,7 +99,7 @@ test('a call starts at once: nobody needs to await it (A23)', async () => {
   expect(result.messages[2]).toMatchObject({ callId: 'x', output: 'noted a' })
 })
 
-test('a call the response did not ask for never enters the history, whoever makes it (A23)', async () => {
+test('a call that the response did not request never enters the history, no matter what makes it (A23)', async () => {
   const { executed, note, asking } = setup()
   const heard: (string | undefined)[] = []
   const hear = async (run: Run, id: string) => {
@@ -151,7 +151,7 @@ test('a side call that fails is a message with isError, also for an unknown tool
   ])
 })
 
-test('the id of a side call is given to no later call of the model (A23, G10)', async () => {
+test('no later call of the model gets the id of a side call (A23, G10)', async () => {
   const { executed, note, asking } = setup()
   const ask = asking((run) => run.callTool(noteCall('call_2_1', { text: 'a' })))
   const model = scriptedModel([respond(call('ask')), respond(call('note', { text: 'a' })), respond(say('done'))])
@@ -163,7 +163,7 @@ test('the id of a side call is given to no later call of the model (A23, G10)', 
   expect(answered).toMatchObject({ role: 'tool', callId: id, output: 'noted a' })
 })
 
-test('a call that the loop was not asked for cannot be started once its response has ended (A23)', async () => {
+test('a call that the response did not request cannot be started once its response has ended (A23)', async () => {
   const { executed, note } = setup()
   const kept: ToolCall[] = []
   const outcomes: unknown[] = []
@@ -189,7 +189,7 @@ test('a call that the loop was not asked for cannot be started once its response
   expect(outcomes[0]).toBe(result.messages[2])
 })
 
-test('a call whose step is over is forgotten, and its id still answers for it (A23, I4, I6, MA13)', async () => {
+test('a call of an earlier step is forgotten, and its id still returns its result (A23, I4, I6, MA13)', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage: unknown = runInNewContext('gc')
   if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
@@ -236,7 +236,7 @@ test('a call whose step is over is forgotten, and its id still answers for it (A
   expect(asked).toEqual([false, 'ok', 'x', true, new ToolDiscardedError('x', 'call_withdrawn'), [false, false]])
 })
 
-test('what is done to a call when it has been made changes nothing of it (A23)', async () => {
+test('changes to the call object after the call was made do not reach the call (A23)', async () => {
   const { note, asking } = setup()
   const ask = asking(async (run) => {
     const input = { text: 'before' }
@@ -253,7 +253,7 @@ test('what is done to a call when it has been made changes nothing of it (A23)',
   ])
 })
 
-test('a call that cannot be made any more is refused, and nobody need hear of it (A23, K13)', async () => {
+test('a call that can no longer be made is refused, and the rejection need not be handled (A23, K13)', async () => {
   const { executed, note } = setup()
   let kept: Run | undefined
   const keep: Middleware = { name: 'keep', beforeAgent: (_, run) => void (kept = run) }
@@ -262,7 +262,7 @@ test('a call that cannot be made any more is refused, and nobody need hear of it
   expect(executed).toEqual([])
 })
 
-test('a run that has ended starts no call any more (A23)', async () => {
+test('a run that has ended starts no more calls (A23)', async () => {
   const { executed, note } = setup()
   let kept: Run | undefined
   const keep: Middleware = { name: 'keep', beforeAgent: (_, run) => void (kept = run) }
@@ -271,7 +271,7 @@ test('a run that has ended starts no call any more (A23)', async () => {
   expect(executed).toEqual([])
 })
 
-test('an early call and the loop’s are one (A23)', async () => {
+test('an early call and the same call of the loop are one (A23)', async () => {
   const { executed, note } = setup()
   const early = startingEarly({ at: 'tool-input-closed' })
   const calls = [call('note', { text: 'a' }, { id: 'x' }), call('note', { text: 'a' }, { id: 'y' })]
@@ -283,7 +283,7 @@ test('an early call and the loop’s are one (A23)', async () => {
   expect([count('tool-start'), count('tool-committed'), count('tool-end')]).toEqual([2, 2, 2])
 })
 
-test('in a tool and its wraps run.signal is aborted with their call alone, too (O2)', async () => {
+test('in a tool and its wraps run.signal is also aborted when only their call is (O2)', async () => {
   const { asking } = setup()
   const signals: AbortSignal[] = []
   const hooks: AbortSignal[] = []

@@ -1,4 +1,4 @@
-/** `run.callTool`: finds the call if it is made already, by its id or as an equal call of an earlier attempt; else makes it. */
+/** `run.callTool`: finds a call that already exists, by id or as an equal call of an earlier attempt; otherwise makes it. */
 
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { unheard } from '../flow/unheard.ts'
@@ -21,8 +21,8 @@ import { findMade } from './find-made.ts'
 import { beginCall, startCall } from './start-call.ts'
 
 /**
- * The result of a call of the response that is coming, or of one that a tool or wrap makes on the side. It is made at most once. Never
- * throws: it rejects, and nobody need wait for it.
+ * Returns the result of a call that the current response requests, or of one that a tool or wrap makes itself. The call is made at most
+ * once. Errors arrive as a rejection, never as a synchronous throw, and a rejection that is not handled is ignored.
  */
 export function callTool(
   run: RunState,
@@ -34,7 +34,7 @@ export function callTool(
   const { call } = actor
   const { halt, config } = run
   const graceAt = (stop: RunStop) => (stop === halt.halted.reason ? config.grace : undefined)
-  // Before the caller hears of it.
+  // Before the caller receives the error.
   if (call) result.catch((error) => error instanceof RunStop && call.meet(error, graceAt(error)))
   return result
 }
@@ -51,7 +51,7 @@ function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallO
   }
 }
 
-/** Two calls without an id would be one. */
+/** Two calls without an id would be the same call. */
 function checkCall(call: ToolCall): void {
   if (isCall(call) && call.id !== '') return
   throw new TypeError(
@@ -59,12 +59,12 @@ function checkCall(call: ToolCall): void {
   )
 }
 
-/** A call of a response is frozen. One that somebody makes up is copied, so that later changes to it do not reach the call. */
+/** A call of a response is frozen. Any other call is copied, so that later changes to the object do not reach the call. */
 function ownOf({ calls, config }: RunState, call: ToolCall): ToolCall {
   const bounded = boundedCall(call, config.inputLimits)
   if (calls.attemptOf(call.id) !== undefined && Object.isFrozen(bounded)) return bounded
   const own = freeze(structuredClone(bounded))
-  // Throws where JSON cannot hold it: later nobody could be told.
+  // Throws here if the call is not JSON, while its caller can still receive the error.
   canonicalInput(own)
   return own
 }
@@ -76,7 +76,7 @@ function checkOpen({ signal, halt }: RunState, actor: Actor): void {
   if (isEnding(halt.state)) throw new TypeError('the run is over')
   const stop = execution?.signal ?? call?.signal
   stop?.throwIfAborted()
-  // One that had settled was not aborted (K13).
+  // A call that had settled was not aborted (K13).
   if (call?.discarded) throw new ToolDiscardedError(call.id, call.discarded)
 }
 
@@ -89,24 +89,27 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   const attempt = calls.attemptOf(call.id)
   const found = maker ? madeFor(run, maker, call) : findMade(run, call)
   table.turns.advance()
-  // A maker that has settled waits for nothing it makes.
+  // A maker that has settled waits for none of its calls.
   if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()
   if (found) return beginCall(run, found, actor).promise
   const isFree = maker ? !past : !history.takenIds.has(call.id)
   const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt)
-  // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
+  // After the response has ended, only the loop starts its calls: it has made this one, or the call must not be made.
   if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
   return startCall(run, call, { actor, attempt, options }).promise
 }
 
-/** The call that its maker wants, if it is made already: under an id of the maker's own, or as a call of the response, equal to that. */
+/** The call that a maker requests, if it already exists: an inner call of the maker, or an equal call of the response. */
 function madeFor({ calls }: RunState, maker: CallEntry, call: ToolCall): CallEntry | undefined {
   const made = calls.table.get(call.id, maker) ?? calls.get(call.id)
   if (made?.discarded || (made && !sameCall(made.call, call))) throw new ToolDiscardedError(call.id, 'call_withdrawn')
   return made
 }
 
-/** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
+/**
+ * Makes a call when the members of its input that its tool needs are complete, if it may start at that time; otherwise when the whole input
+ * is complete.
+ */
 function onNeeds(
   run: RunState,
   call: ToolCall,

@@ -1,4 +1,4 @@
-/** Finds a call by its id, whatever step made it, for `run.stood`, `run.cancelTool` and `run.toolStatus`. */
+/** Finds a call by its id, in any step, for `run.stood`, `run.cancelTool` and `run.toolStatus`. */
 
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { CallEntry } from '../state/call-entry.ts'
@@ -9,7 +9,7 @@ import { ToolDiscardedError, UnknownCallError } from '../vocabulary/tool-errors.
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
 import { untilCallersCommitted, untilCommitted, type Waiter } from './wait-for-commit.ts'
 
-/** What `run.stood` does. */
+/** Implements `run.stood`. */
 export async function callStood(run: RunState, callId: string, waiting: Waiter): Promise<string> {
   const made = madeCall(run, callId, waiting.call)
   if (!made) return rejectInTurn(new UnknownCallError(callId))
@@ -21,7 +21,7 @@ export async function callStood(run: RunState, callId: string, waiting: Waiter):
   return made.id
 }
 
-/** What `run.cancelTool` does. */
+/** Implements `run.cancelTool`. */
 export function cancelCall(run: RunState, callId: string, path: readonly PathPart[] = [], within?: CallEntry): boolean {
   const [caller, ...rest] = path
   const { innerRuns, config } = run
@@ -32,12 +32,12 @@ export function cancelCall(run: RunState, callId: string, path: readonly PathPar
     const inner = innerRuns.of(work)
     return inner ? cancelCall(inner, callId, rest) : false
   }
-  // Of a background call the wraps may still be at work, too.
+  // The wraps of a background call may still be running, too.
   const isCallCancelled = made instanceof CallEntry && made !== work && made.cancel(config.grace)
   return work.cancel(config.grace) || isCallCancelled
 }
 
-/** What `run.toolStatus` does. */
+/** Implements `run.toolStatus`. */
 export function statusOf(
   run: RunState,
   callId: string,
@@ -51,7 +51,7 @@ export function statusOf(
   return inner && statusOf(inner, callId, rest)
 }
 
-/** The call that an id means, and its work if that goes on behind it. */
+/** The call with this id, and its work if that goes on in the background. */
 function known(
   run: RunState,
   callId: string,
@@ -62,7 +62,9 @@ function known(
   return { ...(made && { made }), ...(work && { work }) }
 }
 
-/** Within a call an id means that call, one that it made, the same of the call that made it, and so on; else any call. */
+/**
+ * Inside a call an id means that call, then one of its inner calls, then the same for its maker, and so on. Otherwise it means any call.
+ */
 function madeCall(
   { calls }: RunState,
   callId: string,

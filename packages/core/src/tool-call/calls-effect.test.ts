@@ -25,7 +25,7 @@ import {
 } from '../index.ts'
 import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// Tools of the effect `calls`: they only call other tools, or run an agent.
+// Tools with the effect `calls`: they only call other tools, or run an agent.
 
 unhandledRejections()
 
@@ -34,7 +34,7 @@ const { log, note, restart } = timedLog()
 
 const input = z.object({ n: z.number() })
 
-/** Notes that it is made, takes ten milliseconds and gives its name and input. */
+/** Logs each call, takes ten milliseconds and returns its name and input. */
 function worker(name: string, effect?: Effect, more: Partial<Tool<{ n: number }>> = {}): Tool {
   return {
     name,
@@ -75,7 +75,7 @@ function maker(effect: Effect, names: readonly string[], more: Partial<Tool<{ n:
   })
 }
 
-/** The call is there at once, and the model call stands after 100 ms. */
+/** The call arrives at once, and the model call succeeds after 100 ms. */
 const first = respond(call('plan', { n: 1 }, { id: 'c1' }), wait(100), say('So.'))
 
 async function played(agent: Agent, resume?: readonly [string, ResumeOptions?]) {
@@ -90,7 +90,7 @@ async function played(agent: Agent, resume?: readonly [string, ResumeOptions?]) 
   return { events, result, results }
 }
 
-/** An agent whose first answer is that, with early calls of these options. */
+/** An agent whose first response is `first`, and whose calls start early with these options. */
 function eager(tools: readonly Tool[], options: CallOptions | undefined, more: readonly Middleware[] = []): Agent {
   return createAgent({
     model: scriptedModel([first, respond(say('Done.'))]),
@@ -107,7 +107,7 @@ test.each<[string, CallOptions | undefined, readonly string[]]>([
   ['reversible', { ceiling: 'reversible' }, ['0 plan 1', '0 look 1', '10 put 1', '20 move 1', '100 send 1']],
   ['none', {}, ['0 plan 1', '0 look 1', '10 put 1', '20 move 1', '30 send 1']],
 ])(
-  'a call of effect calls starts where a read may, and what it makes no earlier than that ceiling allows: %s (Q1)',
+  'a call with effect calls starts when a read may, and its inner calls start no earlier than the ceiling allows: %s (Q1)',
   async (_, options, made) => {
     const { results } = await played(eager([maker('calls', ['look', 'put', 'move', 'send'])], options))
     expect(log).toEqual(made)
@@ -115,7 +115,7 @@ test.each<[string, CallOptions | undefined, readonly string[]]>([
   },
 )
 
-test('a call of effect calls that another one makes, or a read, starts at once, and the ceiling holds for its own calls (Q1)', async () => {
+test('a call with effect calls that a call with effect calls or a read makes starts at once, and the ceiling applies to its inner calls (Q1)', async () => {
   for (const effect of ['calls', 'read'] as const) {
     restart()
     const outer = worker('plan', effect, { execute: (_, { run }) => callOf(run, 'inner') })
@@ -137,7 +137,7 @@ test('an effect that the tool computes may be calls, too (Q1)', async () => {
   expect(log).toEqual(['0 plan 1', '0 look 1', '100 send 1'])
 })
 
-test('what a discarded call of effect calls would have made does not happen, and what it has undone is undone (Q1)', async () => {
+test('inner calls that a discarded call with effect calls has not made do not happen, and those it made are undone (Q1)', async () => {
   const parallel = worker('plan', 'calls', {
     execute: (_, { run }) => Promise.all(['look', 'move', 'put', 'send'].map((name) => callOf(run, name))),
   })
@@ -150,14 +150,14 @@ test('what a discarded call of effect calls would have made does not happen, and
   }
 })
 
-/** An agent that calls these tools, one per step, as a tool of the name `plan`. */
+/** An agent that calls these tools, one per step, as a tool with the name `plan`. */
 function planner(effect: Effect | undefined, tools: readonly Tool[], middleware: readonly Middleware[] = []): Tool {
   const model = scriptedModel([...tools.map(({ name }) => respond(call(name, { n: 1 }))), respond(say('Planned.'))])
   const agent = createAgent({ name: 'plan', description: 'p', model, tools, middleware })
   return agentTool(agent, { input, ...(effect && { effect }) }) as Tool
 }
 
-test('an agent as a tool is external; with the effect calls it starts early, and what its tools do waits like calls of its own (Q4, Q1, M1)', async () => {
+test('an agent as a tool is external; with the effect calls it starts early, and what its tools do waits like its own inner calls (Q4, Q1, M1)', async () => {
   expect(planner(undefined, workers).effect).toBeUndefined()
   const made: Readonly<Record<string, readonly string[]>> = {
     external: ['100 look 1', '110 put 1', '120 send 1'],
@@ -174,7 +174,7 @@ test('an agent as a tool is external; with the effect calls it starts early, and
   }
 })
 
-/** What an agent has, and whether its own calls start early, too. */
+/** The options of an agent, and whether its own calls start early, too. */
 interface Inside {
   readonly tools: readonly Tool[]
   readonly isEager?: boolean
@@ -223,7 +223,7 @@ test('a call in an agent that waits for the commit of the call that runs it ends
   expect(log).toEqual(['51 cancelled'])
 })
 
-/** Asks once, when the first model call has stood. */
+/** Asks once, when the first model call has succeeded. */
 const asking: Middleware = {
   name: 'asking',
   afterModel(_, run) {
@@ -231,7 +231,7 @@ const asking: Middleware = {
   },
 }
 
-/** A run that pauses before its early call is committed, and what becomes of it after the answer. */
+/** Plays a run that pauses before its early call is committed, and its resume after the answer. */
 async function paused(plan: Tool): Promise<void> {
   const agent = eager([plan], { ceiling: 'read' }, [asking])
   const { result } = await played(agent)
@@ -261,7 +261,7 @@ test('background work of an agent whose caller is not committed before a pause b
   }
 })
 
-test('an agent that starts early asks nobody about a call before its own call is committed (Q1, P7)', async () => {
+test('an agent that starts early asks no question about a call before its own call is committed (Q1, P7)', async () => {
   const asking: Middleware = {
     name: 'asking',
     async *wrapToolCall(one, next, run) {
@@ -277,7 +277,7 @@ test('an agent that starts early asks nobody about a call before its own call is
   expect(log).toEqual([])
 })
 
-/** The model asks for a plan, then for a write in front of the same plan. */
+/** The model requests a plan, and after a retry a write before the same plan. */
 const rewritten = () =>
   scriptedModel([
     respond(call('plan', { n: 1 }, { id: 'a' }), wait(50), fail()),
@@ -285,7 +285,7 @@ const rewritten = () =>
     respond(say('Done.')),
   ])
 
-test('a call of effect calls that has only read is made anew behind a write of the next attempt, one that has done more is not (Q2, H26)', async () => {
+test('a call with effect calls that has only read is made again after a write of the next attempt; one that has done more is not (Q2, H26)', async () => {
   const keyed = { writes: () => ['k'] }
   const played1 = async (plan: Tool, options: CallOptions) => {
     restart()
@@ -305,11 +305,11 @@ test('a call of effect calls that has only read is made anew behind a write of t
     'send 1',
   ])
   expect(await played1(sends, {})).toEqual(['plan 1', 'look 1', 'send 1', 'write 1'])
-  // Where nothing is written in front of it, it is joined.
+  // It is joined if no write comes before it.
   expect(await played1(maker('calls', ['look']), { ceiling: 'read' })).toEqual(['plan 1', 'look 1', 'write 1'])
 })
 
-test('a call of effect calls that is not over is made anew behind a read of the next attempt that must not see what it calls (Q2, H14)', async () => {
+test('a running call with effect calls is made again after a read of the next attempt that must not see its inner calls (Q2, H14)', async () => {
   const played1 = async (toolConcurrency: number, more: Partial<Tool<{ n: number }>>, names: readonly string[]) => {
     restart()
     const model = scriptedModel([
@@ -327,7 +327,7 @@ test('a call of effect calls that is not over is made anew behind a read of the 
   const unlimited = Number.POSITIVE_INFINITY
   expect(await played1(unlimited, keyed, ['look', 'send'])).toEqual(anew)
   expect(await played1(1, {}, ['look', 'send'])).toEqual(anew)
-  // One that is over, or names no key of it, is joined.
+  // A call that is over, or that names no key of the read, is joined.
   expect(await played1(unlimited, keyed, ['look'])).toEqual(['plan 1', 'look 1', 'fetch 1', 'fetch 1', 'look 1'])
   expect(await played1(unlimited, {}, ['look', 'send'])).toEqual([
     'plan 1',
@@ -339,7 +339,7 @@ test('a call of effect calls that is not over is made anew behind a read of the 
   ])
 })
 
-test('of what an agent has done the ceiling says whether it may be made anew (Q2, H26)', async () => {
+test('the ceiling of an agent decides whether it may be made again (Q2, H26)', async () => {
   const played1 = async (options: CallOptions) => {
     restart()
     const said = ({ messages }: ModelRequest) =>
@@ -356,12 +356,12 @@ test('of what an agent has done the ceiling says whether it may be made anew (Q2
   expect(await played1({})).toEqual(['send 1', 'write 1'])
 })
 
-/** A process that ends while this call is at work, and the next. */
+/** A process that ends while this call is running, and the next one. */
 interface Lives {
   readonly inner: readonly string[]
-  /** Whether it waits for each before it makes the next. Default true. */
+  /** Whether it waits for each inner call before it makes the next. Default true. */
   readonly inTurn?: boolean
-  /** The tool in whose function the process ends; of `plan` when its calls are through. */
+  /** The process ends in the function of this tool; for `plan`, when its inner calls have ended. */
   readonly endsIn: string
   readonly resume?: ResumeOptions
   readonly options?: CallOptions
@@ -410,7 +410,7 @@ async function lives({ inner, inTurn = true, endsIn, resume, options }: Lives) {
   return { before, after, results, reruns, contexts, unknown: result?.unknown }
 }
 
-test('after a crash a call of effect calls is made again, and finds what it had called (Q3, L20)', async () => {
+test('after a crash a call with effect calls is made again, and finds the calls it had made (Q3, L20)', async () => {
   const { before, after, results, reruns, contexts, unknown } = await lives({
     inner: ['look', 'put', 'send'],
     endsIn: 'plan',
@@ -434,7 +434,7 @@ test.each<[string, string, ResumeOptions | undefined, readonly string[], string]
   ['an external one', 'send', undefined, ['plan 1'], 'look 1, put 1, send failed'],
   ['an external one, and only calls are named', 'send', { rerun: ['calls'] }, ['plan 1'], 'look 1, put 1, send failed'],
 ])(
-  'of what a call of effect calls had called, a crash cuts off, and its own effect decides: %s (Q3, L20, L21)',
+  'an inner call that a crash cuts off is handled according to its own effect: %s (Q3, L20, L21)',
   async (_, endsIn, resume, made, text) => {
     const inner = ['look', 'put', 'send']
     const { after, unknown, results } = await lives({ inner, inTurn: false, endsIn, ...(resume && { resume }) })
@@ -444,7 +444,7 @@ test.each<[string, string, ResumeOptions | undefined, readonly string[], string]
   },
 )
 
-test('a call of effect calls that a crash cut off before its response stood is joined and made again, and what it has read is not read again (Q3, O9)', async () => {
+test('a call with effect calls that a crash cut off before its response was accepted is joined and made again, and its finished reads are not repeated (Q3, O9)', async () => {
   const { before, after, results, reruns } = await lives({
     inner: ['look', 'send'],
     endsIn: 'plan',
@@ -456,7 +456,7 @@ test('a call of effect calls that a crash cut off before its response stood is j
   expect(reruns).toEqual(['plan'])
 })
 
-test('a crash inside an agent of effect calls: the agent goes on, and an effect that may have happened is not made again (Q3, L21)', async () => {
+test('after a crash inside an agent with effect calls the agent continues, and an effect that may have happened is not repeated (Q3, L21)', async () => {
   const checkpoints = memoryStore()
   let isFirst = true
   const send = worker('send', 'external', {
@@ -486,7 +486,7 @@ test('a crash inside an agent of effect calls: the agent goes on, and an effect 
   expect(result?.unknown).toEqual(['c1/s'])
 })
 
-test('a call of effect calls begins without being stored first, as a read does; what it makes is stored by its own effect (Q3, L15)', async () => {
+test('a call with effect calls begins without being saved first, as a read does; its inner calls are saved according to their own effects (Q3, L15)', async () => {
   /** How much had been done before each save. */
   const savesOf = async (effect: Effect) => {
     restart()
@@ -511,7 +511,7 @@ test('a call of effect calls begins without being stored first, as a read does; 
   expect(await savesOf('external')).toEqual([0, ...saves])
 })
 
-test('a tool of effect calls may name what it needs and warm up (Q4, H31, H33)', async () => {
+test('a tool with effect calls may name the members it needs, and may warm up (Q4, H31, H33)', async () => {
   const plan = tool({
     name: 'plan',
     description: 'p',
@@ -564,7 +564,7 @@ test('a tool of effect calls may name what it needs and warm up (Q4, H31, H33)',
   expect(at('send 1')).toBeGreaterThan(at('then stop') + 99)
 })
 
-test('until a call that a retry has joined stands, what an agent in it tells has the id with which the call started (B8, M4)', async () => {
+test('until a call that a retry has joined is accepted, the events of an agent in it have the id with which the call started (B8, M4)', async () => {
   const model = scriptedModel([respond(wait(30), call('look', { n: 1 }, { id: 'i1' })), respond(say('Helped.'))])
   const helper = createAgent({ name: 'helper', description: 'h', model, tools: workers })
   const asked = call('helper', { request: 'Go' }, { id: 'a' })

@@ -25,10 +25,10 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const AT_WORK = 'The call was cancelled while it was at work: it was cut off, and its effect may have happened.'
+const RUNNING = 'The call was cancelled while it was at work: it was cut off, and its effect may have happened.'
 const QUEUED = 'Not run: the call was cancelled before it was started.'
 
-/** Heeds its signal, and notes what happens. */
+/** Reacts to its signal, and logs what happens. */
 function heeding(log: string[], more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
   return tool({
     name: 'work',
@@ -62,7 +62,7 @@ function resultsOf(messages: readonly Message[] = []) {
   )
 }
 
-test('a call is cancelled alone: it gets an error result that says so, and the run goes on (I4)', async () => {
+test('only the cancelled call is cancelled: it gets an error result with that reason, and the run goes on (I4)', async () => {
   const log: string[] = []
   const run = started([heeding(log)], ['a', 'b'])
   const reading = collect(run)
@@ -72,7 +72,7 @@ test('a call is cancelled alone: it gets an error result that says so, and the r
   const { result, events } = await reading
   expect(log).toEqual(['start a', 'start b', 'abort a: ToolCancelledError', 'end b'])
   expect(resultsOf(result?.messages)).toEqual([
-    ['a', AT_WORK],
+    ['a', RUNNING],
     ['b', 'b'],
   ])
   expect(result?.messages[2]).toMatchObject({ callId: 'a', isError: true })
@@ -81,7 +81,7 @@ test('a call is cancelled alone: it gets an error result that says so, and the r
   expect(result?.abandoned).toBeUndefined()
 })
 
-test('whatever a cancelled call still gives, its result says that it was cancelled (I4)', async () => {
+test('whatever a cancelled call still returns, its result states that it was cancelled (I4)', async () => {
   const tidy = tool({
     name: 'work',
     description: 'Tidies up',
@@ -96,10 +96,10 @@ test('whatever a cancelled call still gives, its result says that it was cancell
   expect(run.cancelTool('a')).toBe(true)
   expect(run.cancelTool('a')).toBe(true)
   await vi.runAllTimersAsync()
-  expect(resultsOf((await run.result).messages)).toEqual([['a', AT_WORK]])
+  expect(resultsOf((await run.result).messages)).toEqual([['a', RUNNING]])
 })
 
-test('a call that asks when it has been cancelled is cancelled: nobody is asked, and its siblings go on (I4, L3)', async () => {
+test('a call that asks after it was cancelled stays cancelled: no question is asked, and the other calls go on (I4, L3)', async () => {
   const log: string[] = []
   const ask = tool({
     name: 'ask',
@@ -122,12 +122,12 @@ test('a call that asks when it has been cancelled is cancelled: nobody is asked,
   expect(log).toEqual(['start b', 'end b'])
   expect(result.status).toBe('completed')
   expect(resultsOf(result.messages)).toEqual([
-    ['a', AT_WORK],
+    ['a', RUNNING],
     ['b', 'b'],
   ])
 })
 
-test('a cancelled call is over: a resume has its result, does not make it again, and tells of it no second time (I4, L3, B6)', async () => {
+test('a cancelled call is over: a resume has its result, does not make it again, and does not report it a second time (I4, L3, B6)', async () => {
   const log: string[] = []
   const asks = tool({
     name: 'asks',
@@ -151,7 +151,7 @@ test('a cancelled call is over: a resume has its result, does not make it again,
   const { checkpoint, interrupts = [] } = await run.result
   const { events, result } = await collect(agent.resume(checkpoint ?? '', { [interrupts[0]?.id ?? '']: 'yes' }))
   expect(resultsOf(result?.messages)).toEqual([
-    ['a', AT_WORK],
+    ['a', RUNNING],
     ['b', 'sure'],
   ])
   expect(result?.unknown).toBeUndefined()
@@ -159,7 +159,7 @@ test('a cancelled call is over: a resume has its result, does not make it again,
   expect(log).toEqual(['start a', 'abort a: ToolCancelledError'])
 })
 
-test('a cancelled call that heeds nothing is waited for the grace time, then abandoned, and the run goes on (I4, K12)', async () => {
+test('a cancelled call that ignores its signal has the grace time, is then abandoned, and the run goes on (I4, K12)', async () => {
   const log: string[] = []
   const deaf = tool({
     name: 'work',
@@ -178,14 +178,14 @@ test('a cancelled call that heeds nothing is waited for the grace time, then aba
   await vi.advanceTimersByTimeAsync(200)
   const { result, events } = await reading
   expect(result).toMatchObject({ text: 'Done.', abandoned: ['a'] })
-  expect(resultsOf(result?.messages)).toEqual([['a', AT_WORK]])
+  expect(resultsOf(result?.messages)).toEqual([['a', RUNNING]])
   expect(run.toolStatus('a')).toMatchObject({ state: 'abandoned' })
   await vi.runAllTimersAsync()
   expect(log).toHaveLength(1)
   expect(events.filter(({ type }) => type === 'custom')).toEqual([])
 })
 
-test('a call cancelled in the queue never starts, and its result says so (I4, I7)', async () => {
+test('a call cancelled in the queue never starts, and its result states that (I4, I7)', async () => {
   const log: string[] = []
   const run = started([heeding(log)], ['a', 'b', 'c'], { toolConcurrency: 1 })
   await vi.advanceTimersByTimeAsync(100)
@@ -199,7 +199,7 @@ test('a call cancelled in the queue never starts, and its result says so (I4, I7
   ])
 })
 
-test('a call that has settled is not cancelled, and one nobody made is unknown (I4)', async () => {
+test('a call that has settled is not cancelled, and an id without a call is unknown (I4)', async () => {
   const run = started([heeding([])], ['a'])
   await vi.advanceTimersByTimeAsync(100)
   expect(() => run.cancelTool('b')).toThrow(UnknownCallError)
@@ -250,11 +250,11 @@ test('hooks, wraps and tools cancel calls, too; a wrap sees the tool’s throw (
   }
   const run = started([heeding(log)], ['a'], { middleware: [guard] })
   await vi.runAllTimersAsync()
-  expect(resultsOf((await run.result).messages)).toEqual([['a', AT_WORK]])
+  expect(resultsOf((await run.result).messages)).toEqual([['a', RUNNING]])
   expect(log).toEqual(['start a', 'abort a: ToolCancelledError', 'cancel a: true', 'thrown: a'])
 })
 
-test('what a cancelled call makes is cancelled with it (I4, H39)', async () => {
+test('the inner calls of a cancelled call are cancelled with it (I4, H39)', async () => {
   const log: string[] = []
   const asks = tool({
     name: 'work',
@@ -286,14 +286,14 @@ test.for(['first', 'second'])('a call whose id a retry changed is cancelled by i
   expect(run.cancelTool(id)).toBe(true)
   await vi.runAllTimersAsync()
   expect(log).toEqual(['start first', 'abort first: ToolCancelledError'])
-  expect(resultsOf((await run.result).messages)).toEqual([['second', AT_WORK]])
+  expect(resultsOf((await run.result).messages)).toEqual([['second', RUNNING]])
   expect([run.toolStatus('first'), run.toolStatus('second')]).toMatchObject([
     { state: 'cancelled' },
     { state: 'cancelled' },
   ])
 })
 
-test('an early call cancelled before its model call stood is not made again (I4)', async () => {
+test('an early call that was cancelled before its model call succeeded is not made again (I4)', async () => {
   const log: string[] = []
   const model = scriptedModel([respond(call('work', {}, { id: 'a' }), wait(500)), respond(say('Done.'))])
   const run = createAgent({ model, tools: [heeding(log)], middleware: [early] }).stream('Go')
@@ -301,7 +301,7 @@ test('an early call cancelled before its model call stood is not made again (I4)
   expect(run.cancelTool('a')).toBe(true)
   await vi.runAllTimersAsync()
   expect(log).toEqual(['start a', 'abort a: ToolCancelledError'])
-  expect(resultsOf((await run.result).messages)).toEqual([['a', AT_WORK]])
+  expect(resultsOf((await run.result).messages)).toEqual([['a', RUNNING]])
 })
 
 test('after a cancel no timer is left (I4, A25)', async () => {

@@ -1,4 +1,4 @@
-/** Commits or makes all calls of a response that has stood, and waits for their results. */
+/** Commits or makes all calls of an accepted response, and waits for their results. */
 
 import { within } from '../flow/grace.ts'
 import { putAtEnd, responseEnded } from '../machine/decide-calls.ts'
@@ -13,9 +13,9 @@ import { inWordsOf } from './history-results.ts'
 import { beginCall, startCall } from './start-call.ts'
 
 /**
- * Commits those of these calls that were made, makes the others, and discards the rest. Gives the messages in call order, under the
- * names the model wrote. If a tool ends the run, its siblings are aborted and waited for first; one that asks, or that
- * no longer starts, stays open, and the others finish.
+ * Commits the given calls that were already made, makes the others, and discards all other early calls. Returns the messages in call order,
+ * under the tool names that the model wrote. If a tool ends the run, the other calls are aborted and awaited first. If a call asks a
+ * question, or no longer starts, it stays open and the others finish.
  */
 export async function commitCalls(
   run: RunState,
@@ -32,10 +32,10 @@ export async function commitCalls(
   responseEnded(table.state)
   discardAll(run, 'call_withdrawn', made.values())
   const failed = requested.findIndex((call) => hasEndedRun(made.get(call)))
-  // What the run that is not eager enters before that call ends it.
+  // A run without early calls would enter this many calls before that call ends it.
   const most = failed < 0 ? requested.length : Math.max(run.setup.toolConcurrency, failed + 1)
   calls.awaited = requested.flatMap((call, index) => {
-    // A wrap of the one before it may have stopped the run.
+    // A wrap of the call before it may have stopped the run.
     run.signal.throwIfAborted()
     const entry = made.get(call)
     if (!entry) return index < most ? startCall(run, call, { attempt: response.announcedBy.get(call.id) }) : []
@@ -48,7 +48,9 @@ export async function commitCalls(
   return messages.map((message, index) => inWordsOf(written[index], message))
 }
 
-/** Those that are made already, when it is known whether the whole inputs of those that started without them stand. */
+/**
+ * The calls that already exist. For calls that started before their input was complete, this waits until their complete input is checked.
+ */
 async function madeOf(run: RunState, calls: readonly ToolCall[]): Promise<ReadonlyMap<ToolCall, CallEntry>> {
   const made = findAllMade(run, calls)
   const checks = [...made.values()].flatMap(({ rest }) => rest?.checked ?? [])
@@ -64,7 +66,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
     if (isEnded) await enterAll(run, entries)
     await Promise.all(entries.map((entry) => entry.promise.catch((error: unknown) => unlessStop(error))))
     const messages = await Promise.all(entries.map((entry) => entry.promise))
-    // A call that had settled before it was joined goes into the history under the id it has by now.
+    // A call that had settled before it was joined enters the history under its newest id.
     return messages.map((message, index) => entries[index]?.message ?? message)
   } catch (error) {
     if (error instanceof RunStop) throw error
@@ -75,7 +77,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
   }
 }
 
-/** An early call ends the run: its siblings are entered first, except for those that wait for each other's keys. */
+/** An early call ends the run: the other calls are entered first, except those that wait for each other's keys. */
 async function enterAll({ calls }: RunState, entries: readonly CallEntry[]): Promise<void> {
   for (const entry of entries) putAtEnd(calls.table.state, entry.number)
   await within(0, calls.idle())
@@ -85,7 +87,7 @@ function unlessStop(error: unknown): void {
   if (!(error instanceof RunStop)) throw error
 }
 
-/** It threw an `AgentError` that ends the run before its model call stood. */
+/** Whether the call threw an `AgentError` that ends the run before its model call succeeded. */
 function hasEndedRun(entry: CallEntry | undefined): boolean {
   return entry?.settled === true && entry.message === undefined && entry.stopped === undefined
 }

@@ -1,4 +1,7 @@
-/** Commits, discards, stops and closes calls: first the machine decides it for all that are concerned, then everyone is told. */
+/**
+ * Commits, discards, stops and closes calls: the machine first decides for every call concerned, then events, spans and waiting code
+ * follow.
+ */
 
 import { hasAbandoned } from '../machine/call.ts'
 import { kept } from '../machine/decide-call.ts'
@@ -13,15 +16,15 @@ import { Interrupt } from '../vocabulary/interrupt.ts'
 import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 import { compensate } from './compensate.ts'
 
-/** `id`: of the attempt that stands, which need not be the last that joined. */
+/** Commits a call. `id`: its id in the accepted attempt, which may differ from the last attempt that joined. */
 export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: number | undefined): void {
   const { calls } = run
   const { table } = calls
   if (entry.reused) calls.counts.reused++
-  // Calls committed or made after it stand behind it.
+  // Calls that are committed or made later come after it in call order.
   const committed = callCommitted(table.state, entry.number, performance.now(), modelEnded)
   if (committed.size === 0) {
-    // As a checkpoint has it: its result was kept, but nobody told of it.
+    // The call is loaded from a checkpoint: its result was saved, but the reader has not seen it.
     if (entry.message && entry.state.told === 'open' && !entry.discarded) closeCall(run, entry)
     return
   }
@@ -32,7 +35,7 @@ export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: 
 
 function tellCommitted(run: RunState, entry: CallEntry, committed: ReadonlySet<number>): void {
   const { calls, telemetry } = run
-  // As a checkpoint has it: not made in this run, it is a call like any other.
+  // A call that is loaded from a checkpoint, and was not made in this run, is like any other call.
   if (entry.state.course !== 'asleep') {
     if (!entry.maker) calls.counts.committed++
     calls.events.committed(entry)
@@ -42,7 +45,7 @@ function tellCommitted(run: RunState, entry: CallEntry, committed: ReadonlySet<n
   if (entry.settled) closeCall(run, entry)
 }
 
-/** The run stops, with `stop` if it goes on after a resume. `isUndone`: whether what is discarded is nobody else's. */
+/** The run stops, with `stop` if a resume continues it. `isUndone`: this run undoes what is discarded, because nothing continues it. */
 export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone: boolean): void {
   const how = stop && (stop instanceof Interrupt ? 'interrupted' : 'cancelled')
   const keepsResults = stop !== undefined && !run.signal.aborted
@@ -50,7 +53,7 @@ export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone
   if (isUndone) undoKept(run)
 }
 
-/** An abort has won over the cancel that kept them: no resume decides on them any more. */
+/** An abort replaced the cancel that kept these calls: no resume decides on them any more. */
 function undoKept(run: RunState): void {
   const { calls } = run
   for (const entry of calls.entries()) {
@@ -67,7 +70,7 @@ export function discardAll(run: RunState, cause: DiscardCause, except: Iterable<
   tellAll(run, discarded, cause)
 }
 
-/** Discards a call, and those it made, while it is provisional: it alone is aborted, and nobody sees its result. */
+/** Discards a provisional call and its inner calls. Only these are aborted, and nothing reads their results. */
 export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): void {
   tellAll(run, callDiscarded(run.calls.table.state, entry.number, cause), cause)
 }
@@ -75,7 +78,7 @@ export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): v
 function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause): void {
   const entries = discarded.flatMap((number) => run.calls.table.of(number) ?? [])
   for (const entry of entries) entry.decided.resolve()
-  // The others are as a checkpoint has them, and nobody has requested them since: the reader is told nothing of them.
+  // The others are loaded from a checkpoint and have not been requested since, so the reader sees no event for them.
   const made = entries.filter(({ state }) => state.course !== 'asleep')
   for (const entry of entries) if (!made.includes(entry)) undoWhenOver(run, entry)
   for (const entry of made) run.calls.events.discarded(entry)
@@ -94,12 +97,12 @@ function stopDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause): vo
   calls.track(over(entry).then(async () => telemetry.ended(entry, await compensate(run, entry))))
 }
 
-/** Undoes a call, if that is due, when nothing of it is at work. */
+/** Undoes a call, if an undo is due, when nothing of it is running any more. */
 export function undoWhenOver(run: RunState, entry: CallEntry): void {
   run.calls.track(over(entry).then(() => compensate(run, entry)))
 }
 
-/** The call goes on under this id: whoever lists it has its new one. */
+/** Gives a call a new id, also in every list of ids. */
 export function rename(run: RunState, entry: CallEntry, id: string): void {
   const old = entry.id
   const isInside = (one: string) => one.startsWith(`${old}/`)
@@ -109,20 +112,20 @@ export function rename(run: RunState, entry: CallEntry, id: string): void {
   run.calls.table.renamed(entry)
 }
 
-/** Resolves when nothing of it is at work, whatever it came to. */
+/** Resolves when nothing of the call is running, with any outcome. */
 async function over(entry: CallEntry): Promise<void> {
-  // A wrap may stop the run in the very turn in which the call begins: it has no promise before that is through.
+  // A wrap may stop the run in the same turn in which the call begins, and the call has no promise until that turn is over.
   await Promise.resolve()
   if (entry.state.course !== 'asleep') await entry.promise.catch(() => undefined)
 }
 
-/** How a call has ended is told from now on. */
+/** Records how a call has ended. */
 export function callEnded(run: RunState, entry: CallEntry, ok: boolean): void {
   if (entry.state.isAbandoned || hasAbandoned(entry.state)) run.noLongerWaitedFor(entry.id)
   run.calls.end(entry, endState(entry, ok))
 }
 
-/** A call that was made is over, and the reader is told. */
+/** A call that was made is over: emits its last events and ends its span. */
 export function closeCall(run: RunState, entry: CallEntry): void {
   run.calls.events.ended(entry)
   if (entry.stopped instanceof Interrupt && !run.checkpoint)
@@ -133,15 +136,15 @@ export function closeCall(run: RunState, entry: CallEntry): void {
 }
 
 /**
- * The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. What a stopped run has made
- * early stays as it is, for its resume.
+ * The run is aborted or over: nothing more starts or commits, and everything that is running is stopped. Early calls of a stopped run keep
+ * their state for its resume.
  */
 export function abortCalls(run: RunState, reason: unknown): void {
   const { calls, config } = run
   responseEnded(calls.table.state)
   calls.warmUps.drop('the run is over')
   const stop = stopFor(run, reason)
-  // Whoever has saved this run since has its calls, and decides on them.
+  // After a conflict another process has these calls in its checkpoint and decides on them.
   stopUndecided(run, stop, !stop && !(reason instanceof CheckpointConflictError))
   calls.table.turns.advance()
   const entries = calls.entries()
@@ -149,13 +152,13 @@ export function abortCalls(run: RunState, reason: unknown): void {
   calls.table.stop(entries, reason, config.grace)
 }
 
-/** Why the run stops, if it goes on after a resume: one inside of a run that is cancelled at once is aborted with its call. */
+/** The stop, if a resume continues the run. An inner run is aborted together with its call, and stops only if it is cancelled at once. */
 function stopFor(run: RunState, reason: unknown): RunStop | undefined {
   if (reason instanceof RunStop) return reason
   return run.isCancelledNow ? run.halt.error : undefined
 }
 
-/** Nothing more comes of what stayed open. */
+/** Ends the spans of calls that stayed open. */
 export function callsOver({ calls, telemetry }: RunState): void {
   for (const entry of calls.entries()) telemetry.ended(entry)
 }

@@ -1,4 +1,4 @@
-/** Undoes a call that was discarded. */
+/** Undoes a discarded call with its tool's `compensate`. */
 
 import { within } from '../flow/grace.ts'
 import { undoOf } from '../machine/call.ts'
@@ -9,8 +9,8 @@ import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 
 /**
- * Undoes a discarded call if it had succeeded; it is waited for as long as an aborted tool is. Gives whether that
- * went well, or nothing where there was nothing to undo. A failure is a warning, and changes nothing else.
+ * Undoes a discarded call if it had succeeded, and waits at most the grace time. Returns whether the undo succeeded, or nothing if there
+ * was nothing to undo. A failure produces a warning and changes nothing else.
  */
 export async function compensate(run: RunState, entry: CallEntry): Promise<boolean | undefined> {
   const { tool } = entry
@@ -32,7 +32,7 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
     return false
   }
   const is = undoOf(entry.state)
-  // Made by a run before this one: what it gave is not in the checkpoint.
+  // An earlier run made it, and its output is not in the checkpoint.
   if (is === 'unknown')
     return failed(
       'the call may have happened before the run was resumed; what it gave is not known, so it is not undone',

@@ -1,4 +1,4 @@
-/** Finds the call that was already made for a requested one: under its id, or for an earlier attempt that requested the same. */
+/** Finds a call that has already started, by id or, after a retry, by equal input. */
 
 import { callJoined } from '../machine/decide-calls.ts'
 import { mayStart } from '../machine/halt.ts'
@@ -11,7 +11,7 @@ import { sameCall } from '../vocabulary/canonical.ts'
 import type { ToolCall } from '../vocabulary/message.ts'
 import { discard, rename } from './commit-or-discard.ts'
 
-/** Of the calls of a response. */
+/** Finds the calls of a response that already exist. */
 export function findAllMade(run: RunState, calls: readonly ToolCall[]): ReadonlyMap<ToolCall, CallEntry> {
   const made = new Map<ToolCall, CallEntry>()
   const coming: ToolCall[] = []
@@ -24,9 +24,11 @@ export function findAllMade(run: RunState, calls: readonly ToolCall[]): Readonly
 }
 
 /**
- * The entry of a call that is made already. One of an earlier attempt goes on as this call; one that has turned out to be
- * something else is discarded. `coming`: what is made before it; without it the call is requested while its response streams. Then nothing
- * joins once the run halts: what stands in front of it may have been refused, so that nobody knows what the call has overtaken.
+ * Finds the entry of a call that already exists. A call of an earlier attempt continues as this call. A call whose arguments have changed
+ * is discarded.
+ *
+ * @param coming - The calls that are made before this one. Absent while the response is streaming: then nothing joins once the run halts,
+ * because an earlier call may have been refused and the order is unknown.
  */
 export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCall[]): CallEntry | undefined {
   const { calls, steps, setup } = run
@@ -47,7 +49,7 @@ export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCa
   return entry
 }
 
-/** A further attempt requests it. */
+/** A further attempt requests the call. */
 function join(run: RunState, entry: CallEntry, id: string, attempt: number): void {
   const { calls, telemetry } = run
   rename(run, entry, id)

@@ -14,7 +14,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, type ScriptStep, say, scriptedModel, wait } from '../testing.ts'
 
-// What calls tell before their reader has heard of them.
+// Events of calls that the reader has not seen yet.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 const MOST = 1_024
 
-/** Holds back what the model has said so long, for those outside of the wraps that start calls. */
+/** Delays the model events for the outer wraps, after inner wraps have started calls. */
 function holding(ms: number): Middleware {
   return {
     name: 'holding',
@@ -43,7 +43,7 @@ function holding(ms: number): Middleware {
   }
 }
 
-/** Tells so much at once, and once more after 100 ms. */
+/** Reports this many times at once, and once more after 100 ms. */
 function telling(count: number): Tool {
   return tool({
     name: 'tell',
@@ -69,18 +69,18 @@ const toldIn = (events: readonly AgentEvent[]) =>
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
 test.each([10, MOST - 2, MOST - 1, 5_000])(
-  'of %i events that a call tells before its reader has heard of it at most 1,024 wait, the first ones, and what comes later is told (MA16, B7)',
+  'of %i events of a call that its reader has not seen yet at most the first 1,024 wait, and later ones are delivered (MA16, B7)',
   async (count) => {
     const model = scriptedModel([respond(call('tell')), respond(say('Done'))])
     const events = await eventsOf({ model, tools: [telling(count)], middleware: [holding(50), early] })
-    // Two of those that wait are that the call has started, and that its function is called.
+    // Two of the waiting events are that the call has started and that its function is called.
     expect(toldIn(events)).toEqual([...numbers(Math.min(count, MOST - 2)), 'after that'])
     const types = events.map(({ type }) => type)
     expect(types.indexOf('tool-start')).toBeGreaterThan(types.indexOf('tool-call'))
   },
 )
 
-test('the same holds for what an agent in the call tells (MA16, M4)', async () => {
+test('the same holds for the events of an agent in the call (MA16, M4)', async () => {
   const model = (step: ScriptStep) => scriptedModel([respond(step), respond(say('Done'))])
   const inner = createAgent({ name: 'inner', description: 'i', model: model(call('tell')), tools: [telling(5_000)] })
   const asRead: Tool = { ...agentTool(inner), effect: 'read' } as Tool
@@ -89,7 +89,7 @@ test('the same holds for what an agent in the call tells (MA16, M4)', async () =
   expect(events.filter(({ path }) => path)).toHaveLength(MOST - 2)
 })
 
-test('of a call that is discarded before its reader has heard of it nothing is told, nor of what it has called (MA16, B8)', async () => {
+test('a call that is discarded before its reader has seen it delivers no events, and neither do its inner calls (MA16, B8)', async () => {
   const silent: Middleware = {
     name: 'silent',
     async *wrapModel(request, next) {
@@ -128,7 +128,7 @@ test('of a call that is discarded before its reader has heard of it nothing is t
   ])
 })
 
-/** Outside of what starts calls: tells the reader, and the loop, of another input. */
+/** Outside of the wrap that starts calls: passes another input on to the reader and the loop. */
 function rewriting(type: 'tool-input-closed' | 'tool-call', n: number): Middleware {
   const other = (one: ToolCall) => ({ ...one, input: { n } })
   return {
@@ -138,7 +138,7 @@ function rewriting(type: 'tool-input-closed' | 'tool-call', n: number): Middlewa
   }
 }
 
-/** Of the call that the response asks for. */
+/** The events of the call that the response requests. */
 function storyOf(events: readonly AgentEvent[]): readonly string[] {
   return events.flatMap((event) => {
     if ('call' in event) return [`${event.type} ${JSON.stringify(event.call.input)}`]

@@ -1,4 +1,4 @@
-/** The results of calls as the history has them, and the messages that stand there for calls without a result. */
+/** Makes the result messages of calls for the history, also for calls without a result. */
 
 import { wasEntered } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
@@ -10,20 +10,20 @@ import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './no-result-message.ts'
 
-/** The result of each call, or what became of it, which the reader is told then. */
+/** The result of each call, or a message that states how far it came. Emits the end of each call that the reader has not seen. */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
     const made = entry?.discarded ? undefined : entry
     if (!made?.message) return refuse(run, call, cutOffText(made !== undefined && wasEntered(made.state)))
     const { message } = made
-    // What a `wrapAgent` that left was just being given never came up.
+    // An event that a `wrapAgent` was passing on when it left has not reached the reader.
     if (made.state.told !== 'shown') run.events.callEnded(call.id, message)
     return inWordsOf(call, message)
   })
 }
 
-/** The same for calls that a checkpoint keeps open, early ones included: a resume tells of their end. */
+/** The same without events, for calls that a checkpoint keeps open, early ones included: a resume emits their end. */
 export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
@@ -33,7 +33,7 @@ export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessa
   })
 }
 
-/** The results that there are of these calls. */
+/** The results of these calls that already exist. */
 export function settledOf(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return outcomesOf(
     run,
@@ -41,32 +41,32 @@ export function settledOf(run: RunState, calls: readonly ToolCall[]): ToolMessag
   )
 }
 
-/** The error result of a call that is not made, or comes to no result: the reader is told then. */
+/** The error result of a call that is not made or has no result. Emits the end of the call. */
 export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage {
   const message = freeze(textMessage(own(run, call), text, true))
   run.events.callEnded(call.id, message)
   return inWordsOf(call, message)
 }
 
-/** The result of a call that was aborted. If it was cancelled by itself, the message is its result; else its run has cut it off. */
+/** The result of an aborted call. If the call itself was cancelled, the message is its result; otherwise the end of its run cut it off. */
 export function cutOffResult({ call, state, cancelled }: CallEntry): Result {
   if (cancelled) return { message: cancelledMessage(call, wasEntered(state)) }
   return { message: cutOffMessage(call, wasEntered(state)), isCutOff: true }
 }
 
-/** It is over, as a checkpoint says. */
+/** Settles a call with the result from a checkpoint. */
 export function settleAs(entry: CallEntry, message: ToolMessage): void {
   entry.settle({ message: freeze(message) })
   entry.promise = Promise.resolve(message)
   entry.status.end(message.isError ? 'error' : 'ok')
 }
 
-/** The result as the history has it: under the name the model wrote. */
+/** The result for the history, with the tool name that the model wrote. */
 export function inWordsOf(call: ToolCall | undefined, message: ToolMessage): ToolMessage {
   return !call || call.name === message.name ? message : freeze({ ...message, name: call.name })
 }
 
-/** A call's result, or how far it came. */
+/** The result of a call, or a message that states how far it came. */
 function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
   const message = entry?.message
   if (message?.callId === call.id) return message

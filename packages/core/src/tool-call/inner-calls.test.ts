@@ -42,7 +42,7 @@ const executed: { readonly name: string; readonly n: unknown; readonly key: stri
 
 const input = z.looseObject({ n: z.number() })
 
-/** Notes its executions, takes some time and gives what it was called with. */
+/** Logs its executions, takes some time and returns its input. */
 function worker(name: string, effect: Effect, execute?: (n: number, context: ToolContext) => unknown): Tool {
   return tool({
     name,
@@ -59,7 +59,7 @@ function worker(name: string, effect: Effect, execute?: (n: number, context: Too
 
 const inner = (id: string, n: number, name = 'part') => ({ type: 'tool-call', id, name, input: { n } }) as const
 
-/** Works through another tool, called under this id. */
+/** Calls another tool under this id, and returns its result. */
 function makerOf(effect: Effect, idOf: (callId: string) => string, name = 'whole'): Tool {
   return worker(name, effect, async (n, { run, callId }) => {
     const { output } = await (run as Run).callTool(inner(idOf(callId), n))
@@ -69,7 +69,7 @@ function makerOf(effect: Effect, idOf: (callId: string) => string, name = 'whole
 
 type Chunk = (to: Assembler) => void
 
-/** What it says comes a millisecond apart. */
+/** A model whose chunks come a millisecond apart. */
 function telling(...responses: readonly (readonly Chunk[])[]): Model {
   let requests = 0
   return {
@@ -89,7 +89,7 @@ function telling(...responses: readonly (readonly Chunk[])[]): Model {
 
 const DONE: readonly Chunk[] = [(to) => to.text('Done.'), (to) => to.finish('stop')]
 
-/** It asks for 1, and then, when that is complete, for 2. */
+/** It requests 1 and then, when that is complete, 2. */
 const CHANGING: readonly Chunk[] = [
   (to) => to.call(0, { id: 'c1', name: 'whole', delta: '{"n":1}' }),
   (to) => to.text('Hm.'),
@@ -98,7 +98,7 @@ const CHANGING: readonly Chunk[] = [
   (to) => to.finish('tool-calls'),
 ]
 
-/** It asks for 1, and `afterModel` makes that 2. */
+/** It requests 1, and `afterModel` changes that to 2. */
 const STEADY: readonly Chunk[] = [
   (to) => to.call(0, { id: 'c1', name: 'whole', delta: '{"n":1}' }),
   (to) => to.seal(0),
@@ -123,7 +123,7 @@ async function played(agent: Agent, input: string | readonly [Checkpoint | strin
   return { ...(await reading), id: run.id }
 }
 
-/** What was told of calls that were not discarded, without what differs between runs. */
+/** The events of calls that were not discarded, without what differs between runs. */
 function told(events: readonly AgentEvent[]): object[] {
   const last = (id: string) => events.findLastIndex((event) => event.type === 'tool-discarded' && event.callId === id)
   return events.flatMap((event, index) => {
@@ -139,7 +139,7 @@ const textsOf = (messages: readonly Parameters<typeof textOf>[0][] = []) => mess
 const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
 
 test.each(EFFECTS)(
-  'a call that is made anew after its arguments have changed makes its inner calls, early as waiting: %s (P5, H8)',
+  'a call that is made again after its arguments have changed makes its inner calls, early as waiting: %s (P5, H8)',
   async (effect) => {
     for (const [model, middleware, at] of [
       [() => telling(CHANGING), [], 'tool-input-closed'],
@@ -165,7 +165,7 @@ test.each(EFFECTS)(
   },
 )
 
-test('an inner call of a call that is made anew may have been made with equal input before (P5)', async () => {
+test('an inner call of a call that is made again may have been made with equal input before (P5)', async () => {
   const tools = [
     worker('whole', 'read', async (_, { run, callId }) => (await run?.callTool(inner(`${callId}/1`, 7)))?.output),
     worker('part', 'read'),
@@ -185,29 +185,32 @@ test('an inner call of a call that is made anew may have been made with equal in
 test.each([
   ['early', [startingEarly()]],
   ['not eager', []],
-])('calls that give their inner calls the same id make each its own, once: %s (P5, A23)', async (_, middleware) => {
-  const seen: unknown[] = []
-  const asks = worker('whole', 'external', async (n, { run }) => {
-    const own = run as Run
-    const [first, again] = [own.callTool(inner('x', n)), own.callTool(inner('x', n))]
-    const refused = await own.callTool(inner('x', n + 10)).catch((error: Error) => error.name)
-    const { output } = await first
-    seen.push([n, output, again === first, refused, own.toolStatus('x')?.state, await own.stood('x')])
-    return output
-  })
-  const model = scriptedModel([
-    respond(call('whole', { n: 1 }, { id: 'a' }), call('whole', { n: 2 }, { id: 'b' }), call('whole', { n: 1 })),
-    respond(say('Done.')),
-  ])
-  const { result } = await played(createAgent({ model, tools: [asks, worker('part', 'external')], middleware }))
-  expect(textsOf(result?.messages).slice(2, 5)).toEqual(['part 1', 'part 2', 'part 1'])
-  expect(seen).toEqual([1, 2, 1].map((n) => [n, `part ${n}`, true, 'ToolDiscardedError', 'ok', 'x']))
-  const parts = executed.filter(({ name }) => name === 'part')
-  expect(parts.map(({ n }) => n)).toEqual([1, 2, 1])
-  expect(new Set(parts.map(({ key }) => key)).size).toBe(3)
-})
+])(
+  'calls that use the same id for their inner calls each make their own inner call, once: %s (P5, A23)',
+  async (_, middleware) => {
+    const seen: unknown[] = []
+    const asks = worker('whole', 'external', async (n, { run }) => {
+      const own = run as Run
+      const [first, again] = [own.callTool(inner('x', n)), own.callTool(inner('x', n))]
+      const refused = await own.callTool(inner('x', n + 10)).catch((error: Error) => error.name)
+      const { output } = await first
+      seen.push([n, output, again === first, refused, own.toolStatus('x')?.state, await own.stood('x')])
+      return output
+    })
+    const model = scriptedModel([
+      respond(call('whole', { n: 1 }, { id: 'a' }), call('whole', { n: 2 }, { id: 'b' }), call('whole', { n: 1 })),
+      respond(say('Done.')),
+    ])
+    const { result } = await played(createAgent({ model, tools: [asks, worker('part', 'external')], middleware }))
+    expect(textsOf(result?.messages).slice(2, 5)).toEqual(['part 1', 'part 2', 'part 1'])
+    expect(seen).toEqual([1, 2, 1].map((n) => [n, `part ${n}`, true, 'ToolDiscardedError', 'ok', 'x']))
+    const parts = executed.filter(({ name }) => name === 'part')
+    expect(parts.map(({ n }) => n)).toEqual([1, 2, 1])
+    expect(new Set(parts.map(({ key }) => key)).size).toBe(3)
+  },
+)
 
-test('within a call an id means its own inner call, also to its wraps; from outside the latest (P5, I4, I6)', async () => {
+test('inside a call, and in its wraps, an id means the inner call of that call; from outside the latest one (P5, I4, I6)', async () => {
   const notes: unknown[] = []
   const asks = worker('whole', 'external', async (n, { run }) => {
     const made = run?.callTool(inner('x', n))
@@ -248,7 +251,7 @@ test('within a call an id means its own inner call, also to its wraps; from outs
   expect(textsOf(result?.messages).slice(2, 4)).toEqual(['true', 'true'])
 })
 
-test('a failed attempt’s call and another one of the next attempt have inner calls of one id (P5, H22)', async () => {
+test('a call of a failed attempt and another call of the next attempt may use the same id for their inner calls (P5, H22)', async () => {
   const tools = [makerOf('read', () => 'x'), worker('part', 'read')]
   for (const n of [1, 2]) {
     const model = scriptedModel([
@@ -263,7 +266,7 @@ test('a failed attempt’s call and another one of the next attempt have inner c
   }
 })
 
-test('a resume finds each call’s inner calls, under ids that others have, too, and makes none again (P5, L7, H26)', async () => {
+test('a resume finds the inner calls of each call, although their ids occur several times, and repeats none (P5, L7, H26)', async () => {
   const whole = worker('whole', 'external', async (n, { run, answers }) => {
     const first = await run?.callTool(inner('1', n))
     if (answers.length === 0) throw interrupt(n)
@@ -285,7 +288,7 @@ test('a resume finds each call’s inner calls, under ids that others have, too,
   expect(new Set(parts.map(({ key }) => key)).size).toBe(4)
 })
 
-test('killed and resumed, a read that is made again finds what its inner calls came to, and one anew makes its own (P5, L20)', async () => {
+test('killed and resumed, a read that is made again finds the outcomes of its inner calls, and a new one makes its own (P5, L20)', async () => {
   const checkpoints = memoryStore()
   let alive = true
   const whole = worker('whole', 'read', async (n, { run }) => {
@@ -331,7 +334,7 @@ test('work in the background finds its inner calls again after a resume in a lat
   void collect(run)
   await vi.advanceTimersByTimeAsync(200)
   alive = false
-  // Twice: what is saved of it in between is as good.
+  // Resumed twice: the checkpoint saved in between must be just as good.
   for (const script of [[hangs], [respond(say('Done.')), respond(say('Done.'))]]) {
     const resumed = createAgent({ model: scriptedModel(script), tools, checkpoints }).resume(run.id)
     const reading = collect(resumed)
@@ -343,7 +346,7 @@ test('work in the background finds its inner calls again after a resume in a lat
   expect(executed.flatMap(({ name, n }) => (name === 'part' ? [n] : []))).toEqual([1, 2])
 })
 
-test('inner calls of one id that work in the background are each begun, and each is found by its maker (P5, I15, I6)', async () => {
+test('inner background calls with the same id all begin, and each is found by its maker (P5, I15, I6)', async () => {
   const states: unknown[] = []
   const whole = worker('whole', 'external', async (n, { run }) => {
     await run?.callTool(inner('x', n, 'work'))
@@ -372,7 +375,7 @@ test('inner calls of one id that work in the background are each begun, and each
   ])
 })
 
-test('an agent in a call that is made anew makes its calls, and theirs (P5, M3)', async () => {
+test('an agent in a call that is made again makes its calls, and their inner calls (P5, M3)', async () => {
   const innermost = () =>
     createAgent({
       name: 'whole',
@@ -398,7 +401,7 @@ test('an agent in a call that is made anew makes its calls, and theirs (P5, M3)'
   expect(eager.result?.messages).toEqual((await run([])).result?.messages)
 })
 
-test('an inner call under an id of the response is refused, and the response’s call stands, early as waiting (P5, H16)', async () => {
+test('an inner call with an id of the response is refused, and the call of the response is kept, early as waiting (P5, H16)', async () => {
   for (const early of [[startingEarly()], []]) {
     const refused: unknown[] = []
     const whole = worker('whole', 'read', async (n, { run, callId }) => {

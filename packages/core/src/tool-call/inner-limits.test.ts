@@ -16,7 +16,7 @@ interface Job {
   readonly ms?: number | undefined
   readonly reads?: string[] | undefined
   readonly writes?: string[] | undefined
-  /** The calls that it makes, all at once, before it takes its own time. */
+  /** The inner calls that it makes, all at once, before its own work. */
   readonly makes?: readonly { readonly id: string; readonly job: Job }[] | undefined
 }
 const job: z.ZodType<Job> = z.lazy(() =>
@@ -29,7 +29,7 @@ const job: z.ZodType<Job> = z.lazy(() =>
   }),
 )
 
-/** A tool that names the keys it is told and makes the calls it is told, and a log of what executes when. */
+/** A tool that names the keys and makes the calls in its input, and a log of what executes when. */
 function workshop(more: Pick<Tool, 'concurrency'> = {}) {
   const start = performance.now()
   const log: string[] = []
@@ -72,7 +72,7 @@ async function run(
 
 const made = (id: string, job: Job) => ({ id, job })
 
-test('a call that another makes waits while a third call executes that writes its key, and holds back those that come after (Q8)', async () => {
+test('an inner call waits while another call that writes its key executes, and blocks those that come after (Q8)', async () => {
   const { log, work } = workshop()
   await run(
     [
@@ -94,7 +94,7 @@ test('a call that another makes waits while a third call executes that writes it
   ])
 })
 
-test('calls that different makers make overlap as readers of a key, and not as its writers (Q8)', async () => {
+test('inner calls of different makers overlap as readers of a key, but not as its writers (Q8)', async () => {
   const { log, work } = workshop()
   await run(
     [
@@ -113,7 +113,7 @@ test('calls that different makers make overlap as readers of a key, and not as i
   ])
 })
 
-test('a call never waits for a key that its maker, or the maker of that, has (Q8)', async () => {
+test('a call never waits for a key that its maker, or the maker of that, holds (Q8)', async () => {
   const { log, work } = workshop()
   const innermost = made('innermost', { writes: ['k'] })
   await run([['maker', { writes: ['k'], makes: [made('inner', { writes: ['k'], makes: [innermost] })] }]], work)
@@ -127,7 +127,7 @@ test('a call never waits for a key that its maker, or the maker of that, has (Q8
   ])
 })
 
-test('a call that another makes needs no slot of its run, and has one of its own tool (Q9)', async () => {
+test('an inner call needs no slot of its run, and takes a slot of its own tool (Q9)', async () => {
   const { log, work } = workshop({ concurrency: 2 })
   await run(
     [
@@ -140,7 +140,7 @@ test('a call that another makes needs no slot of its run, and has one of its own
   expect(log).toEqual(['0 start a', '0 start inner', '10 end inner', '10 end a', '10 start b', '40 end b'])
 })
 
-test('at most `innerConcurrency` calls of one maker execute at once, of each maker for itself, in the order in which they were made (Q10)', async () => {
+test('at most `innerConcurrency` inner calls of each maker execute at the same time, in the order in which they were made (Q10)', async () => {
   const { log, work } = workshop()
   const three = (name: string) => ['1', '2', '3'].map((n) => made(`${name}${n}`, { ms: 10 }))
   await run(
@@ -173,7 +173,7 @@ test.for([0, 1.5, '2', Number.NaN])('innerConcurrency %s is refused (Q10)', (inn
   expect(() => createAgent(options)).toThrow('innerConcurrency')
 })
 
-test('of two calls whose inner calls need what the other has, the one that would close the circle fails, and the rest goes on (Q11)', async () => {
+test('if two calls each have an inner call that needs a key of the other, the one that would close the circle fails, and the rest goes on (Q11)', async () => {
   const { log, work } = workshop()
   const result = await run(
     [
@@ -190,7 +190,7 @@ test('of two calls whose inner calls need what the other has, the one that would
   ])
 })
 
-test('work in the background is under no key: it waits for nobody, and nobody waits for it (Q8, I15)', async () => {
+test('work in the background takes no keys: it waits for no call, and no call waits for it (Q8, I15)', async () => {
   const { log, work } = workshop()
   const behind: Tool = { ...work, name: 'behind', background: true }
   const model = scriptedModel([
@@ -221,18 +221,15 @@ test.for<readonly [what: string, job: Job, options: { readonly innerConcurrency?
     { writes: ['k'], makes: [made('i', { writes: ['k'], ms: 0 })] },
     {},
   ],
-])(
-  'a thousand calls of one maker %s do not look at each other again and again (Q8, Q10)',
-  async ([_, job, options]) => {
-    const { log, work } = workshop()
-    const makes = Array.from({ length: 1_000 }, (_, n) => made(`inner ${n}`, { ...job, ms: 0 }))
-    const result = await run([['maker', { makes, ms: 0 }]], work, options)
-    expect(result.status).toBe('completed')
-    expect(log.filter((line) => line.includes('end inner'))).toHaveLength(1_000)
-  },
-)
+])('a thousand calls of one maker %s do not examine each other repeatedly (Q8, Q10)', async ([_, job, options]) => {
+  const { log, work } = workshop()
+  const makes = Array.from({ length: 1_000 }, (_, n) => made(`inner ${n}`, { ...job, ms: 0 }))
+  const result = await run([['maker', { makes, ms: 0 }]], work, options)
+  expect(result.status).toBe('completed')
+  expect(log.filter((line) => line.includes('end inner'))).toHaveLength(1_000)
+})
 
-test('whatever calls make of calls and whatever keys they name, no two write one key at once, unless one works for the other, and all end (Q8, Q10, Q11)', async () => {
+test('for any tree of calls and any keys, no two calls write one key at the same time unless one is an inner call of the other, and all end (Q8, Q10, Q11)', async () => {
   const keys = fc.uniqueArray(fc.constantFrom('x', 'y', 'z'), { maxLength: 2 })
   const leaf = fc.record({ ms: fc.integer({ min: 0, max: 20 }), reads: keys, writes: keys })
   const { tree } = fc.letrec<{ tree: Job }>((tie) => ({
@@ -252,7 +249,7 @@ test('whatever calls make of calls and whatever keys they name, no two write one
       fc.array(tree, { minLength: 2, maxLength: 4 }),
       fc.constantFrom(1, 2, Number.POSITIVE_INFINITY),
       async (jobs, innerConcurrency) => {
-        /** Paths of those at work, with what they write. */
+        /** The paths of the running calls, with the keys that they write. */
         const atWork = new Map<string, readonly string[]>()
         const problems: string[] = []
         const worksFor = (one: string, other: string) => one.startsWith(`${other}/`) || other.startsWith(`${one}/`)

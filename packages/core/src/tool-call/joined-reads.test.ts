@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type Checkpoint, createAgent, type Middleware, textOf, tool } from '../index.ts'
 import { call, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
-/** Two attempts at once: the first asks for `get`, the second for `put` and then, so many turns of promises later, for the same `get`. */
+/** Two parallel attempts: the first requests `get`; the second requests `put` and then, this many promise turns later, the same `get`. */
 async function seen(turns: number): Promise<string> {
   let value = 'old'
   let check = () => {}
@@ -62,13 +62,13 @@ async function seen(turns: number): Promise<string> {
   return messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : [])).join(', ')
 }
 
-test('a read that has its turn, and is not entered yet, is not joined behind a write either (H22, H26)', async () => {
+test('a read that has its turn but is not entered yet is not joined after a write either (H22, H26)', async () => {
   const all: string[] = []
   for (let turns = 0; turns < 60; turns++) all.push(await seen(turns))
   expect(all).toEqual(all.map(() => 'done, new'))
 })
 
-test('once a run halts, a later attempt joins no read: one that stands behind a refused write is made anew after the resume (H22, H26)', async () => {
+test('once a run halts, a later attempt joins no read: a read after a refused write is made again after the resume (H22, H26)', async () => {
   let value = 'old'
   const executed: string[] = []
   const input = z.object({})

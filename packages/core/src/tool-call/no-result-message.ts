@@ -1,9 +1,9 @@
-/** The messages that the model reads of calls that came to no result. */
+/** The messages that the model reads for calls without a result. */
 
 import { messageOf } from '../vocabulary/errors.ts'
 import type { FinishReason, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 
-/** The message of a call that failed: the model reads what was wrong, without a stack. */
+/** The message of a call that failed: the error text, without a stack. */
 export function errorMessage(call: ToolCall, thrown: unknown): ToolMessage {
   return textMessage(call, messageOf(thrown), true)
 }
@@ -13,7 +13,7 @@ export function textMessage(call: ToolCall, text: string, isError: boolean): Too
   return isError ? { ...message, isError } : message
 }
 
-/** What the model reads of a call that did not come to a result because its run ended. */
+/** What the model reads for a call that has no result because its run ended. */
 export function cutOffText(started: boolean): string {
   return started
     ? 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
@@ -24,17 +24,17 @@ export function cutOffMessage(call: ToolCall, started: boolean): ToolMessage {
   return textMessage(call, cutOffText(started), true)
 }
 
-/** What the model reads, after a resume, of a call that had been started and is not made again. */
+/** What the model reads, after a resume, for a call that had started and is not made again. */
 export function mayHaveHappenedText(cancelled: boolean): string {
   const what = cancelled ? 'the run was cancelled' : 'the run was cut off'
   return `This call was started, and ${what} before its result was known: it may have happened. It was not made again.`
 }
 
-/** What the model reads of a background call that asks, and whoever reads the history of its tool. */
+/** What the model reads for a background call that asks a question. It is also in the history of the tool's agent. */
 export const NO_ANSWER =
   'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.'
 
-/** What the model reads of a call that was cancelled, alone. */
+/** What the model reads for a call that was cancelled by itself. */
 export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage {
   const text = started
     ? 'The call was cancelled while it was at work: it was cut off, and its effect may have happened.'
@@ -42,17 +42,14 @@ export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage 
   return textMessage(call, text, true)
 }
 
-/**
- * What the model reads of calls whose response must not be acted on. It is the same whether one had started early by then
- * or not, and so says neither.
- */
+/** What the model reads for calls of a response that must not be used. The text does not depend on whether a call had started early. */
 export function forbiddenText(reason: FinishReason): string {
   if (reason === 'length') return 'No result: the response was cut off at its token limit before it was complete.'
   if (reason === 'content-filter') return 'No result: the response was stopped by a content filter.'
   return 'No result: the response ended for a reason that does not allow tool calls.'
 }
 
-/** What the model would read of calls in the last permitted step. */
+/** What the model reads for calls in the last permitted step. */
 export function stepLimitText(maxSteps: number): string {
   return `Not run: the limit of ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} is reached, so no model call could read the result.`
 }

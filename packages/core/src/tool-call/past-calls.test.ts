@@ -16,18 +16,18 @@ import {
 } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
-// What a run keeps of calls whose step is over.
+// What a run keeps of calls from earlier steps.
 
 const STEPS = 60
 
 const SAID = 'x'.repeat(100)
 
-/** Without what a step adds to the history. */
+/** The size without what a step adds to the history. */
 function sizeOfCalls({ calls, questions, values, unknown, abandoned }: Checkpoint): number {
   return JSON.stringify({ calls, questions, values, unknown, abandoned }).length
 }
 
-/** Each asks for calls that stay, and for others that are taken back; of each for one that has settled by then, and for one that has not. */
+/** Each response requests calls that stay and calls that are withdrawn; some have settled by then, some have not. */
 const responses = () =>
   Array.from({ length: STEPS }, (_, n) =>
     respond(
@@ -60,7 +60,7 @@ const part: Tool = tool({
   execute: ({ n }) => n,
 })
 
-test('over 60 steps what is stored of calls stays as large as in the first ones, and no discarded call is stored once its response stands (MA13)', async () => {
+test('over 60 steps the stored data of calls stays as small as in the first steps, and no discarded call is stored once its response is accepted (MA13)', async () => {
   vi.useFakeTimers()
   const inner = memoryStore()
   const saved: Checkpoint[] = []
@@ -84,7 +84,7 @@ test('over 60 steps what is stored of calls stays as large as in the first ones,
   expect(result).toMatchObject({ status: 'completed', steps: STEPS + 1 })
   const largest = (some: readonly Checkpoint[]) => Math.max(...some.map(sizeOfCalls))
   const steps10 = (from: number) => saved.filter(({ steps: { begun } }) => begun > from && begun <= from + 10)
-  // What is more are digits.
+  // Only numbers get longer.
   expect(largest(steps10(STEPS - 10))).toBeLessThan(largest(steps10(0)) * 1.1)
   const late = saved.filter(({ steps }) => steps.current?.phase === 'calls')
   const ids = late.flatMap(({ calls }) => calls.map(({ id }) => id))
@@ -92,7 +92,7 @@ test('over 60 steps what is stored of calls stays as large as in the first ones,
   expect(ids.filter((id) => id.includes('part of stays later')).length).toBeGreaterThan(STEPS / 2)
 })
 
-test('of a call whose step is over a run keeps neither input nor output, if its history has neither (MA13, A23)', async () => {
+test('a run keeps neither input nor output of a call of an earlier step if its history does not contain them (MA13, A23)', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage: unknown = runInNewContext('gc')
   if (typeof collectGarbage !== 'function') throw new TypeError('no gc')

@@ -1,4 +1,7 @@
-/** Takes a call from its input to its message, through `prepareInput`, all `wrapToolCall`s and the execution inside them. A throw becomes an error result. */
+/**
+ * Performs a call: `prepareInput`, then every `wrapToolCall`, with the execution innermost. The outcome is a message; a throw becomes an
+ * error result.
+ */
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
@@ -25,7 +28,7 @@ import { errorMessage } from './no-result-message.ts'
 import { RunHost } from './run-host.ts'
 import { warnOnceCommitted } from './wait-for-commit.ts'
 
-/** Whatever is thrown on the way is the call's error result, except an `AgentError`, which ends the run. */
+/** Returns the result of a call. Anything thrown on the way becomes an error result, except an `AgentError`, which ends the run. */
 export async function performCall(run: RunState, entry: CallEntry): Promise<Result> {
   const throws = new WrapThrows()
   const { inputLimits, outputLimits, prepareInput } = run.config
@@ -41,7 +44,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
     return { message: freeze(boundedResult(message, outputLimits)) }
   } catch (error) {
-    // A call that was cancelled asks nothing any more, and stops no run (I4).
+    // A cancelled call no longer asks a question or stops the run (I4).
     const isOver = error instanceof RunStop && entry.cancelled
     if (error instanceof AgentError && !isOver) throw error
     if (entry.signal.aborted) return cutOffResult(entry)
@@ -51,7 +54,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
   }
 }
 
-/** The model reads it as the tool's failure. */
+/** Warns that a wrap threw. The model reads it as the tool's failure. */
 function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: unknown): void {
   const { id, name } = entry.call
   const place = `middleware ${middleware} threw in wrapToolCall`
@@ -61,7 +64,7 @@ function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: u
 
 async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
   const given = prepareInput(call.input, call)
-  // Copied in this turn, if it is there: whoever gave it may write to it in the next.
+  // Copied in this turn, because the caller may change the object later.
   const input = isRecord(given) && 'then' in given ? await Promise.resolve<unknown>(given) : given
   return Object.freeze({ ...call, input: input === call.input ? input : freezePlain(copyOfJson(input)) })
 }

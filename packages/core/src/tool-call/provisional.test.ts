@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Reports twice in so many milliseconds, once in either way. */
+/** Reports twice in the given number of milliseconds, once with each kind of event. */
 const look = tool({
   name: 'look',
   description: 'Looks for some time',
@@ -36,7 +36,7 @@ async function eventsOf(options: Parameters<typeof createAgent>[0]): Promise<rea
   return (await reading).events
 }
 
-/** What the reader is told of calls, in short: the event, the call's id, and what is special about it. */
+/** What the reader sees of calls, in short: the event, the call's id, and what is special about it. */
 function ofCalls(events: readonly AgentEvent[]): string[] {
   return events.flatMap((event) => {
     const words = inShort(event)
@@ -68,7 +68,7 @@ function inShort(event: AgentEventBody): (string | false | undefined)[] {
   }
 }
 
-test('what a call emits before its model call stands is provisional, and is then committed (B8)', async () => {
+test('events of a call before its model call succeeds are provisional, and are then committed (B8)', async () => {
   const model = scriptedModel([
     respond(call('look', { ms: 30 }), wait(20), say('and', { deltas: 1 })),
     respond(say('Done', { deltas: 1 })),
@@ -109,7 +109,7 @@ test('the tool-end of a call that settled early waits for the commit, and for no
   ])
 })
 
-test('a call the loop does not ask for is discarded: nothing else follows (B8)', async () => {
+test('a call that the response does not request is discarded: nothing else follows (B8)', async () => {
   const model = scriptedModel([respond(say('Hm', { deltas: 1 }), call('look', { ms: 30 }))])
   const events = await eventsOf({ model, tools: [look], middleware: [atClosed, withdrawing('look')] })
   expect(ofCalls(events)).toEqual([
@@ -123,7 +123,7 @@ test('a call the loop does not ask for is discarded: nothing else follows (B8)',
   ])
 })
 
-/** Calls on the side as it is told, and notes what that gives. */
+/** Makes side calls according to its input, and logs their outcomes. */
 function caller(act: (look: (ms: number) => Promise<void>) => Promise<void>, log: unknown[]) {
   return tool({
     name: 'caller',
@@ -145,7 +145,7 @@ test.each([
   ['early', [atClosed]],
   ['not eager', []],
 ])(
-  'a call that a tool makes under an id it has used for another input is refused, and the first stands: %s (A23, H16)',
+  'an inner call with an id that its maker has used for another input is refused, and the first is kept: %s (A23, H16)',
   async (_, middleware) => {
     const log: unknown[] = []
     const twice = caller(async (look) => {
@@ -157,7 +157,7 @@ test.each([
   },
 )
 
-test('what a discarded call calls when it has settled is not made (K13)', async () => {
+test('an inner call that a discarded call makes after it has settled is refused (K13)', async () => {
   const log: unknown[] = []
   const leaves = caller(async (look) => {
     setTimeout(() => void look(10), 100)
@@ -172,7 +172,7 @@ test('what a discarded call calls when it has settled is not made (K13)', async 
   expect(ofCalls(events).filter((word) => word.includes('side'))).toEqual([])
 })
 
-test('a call of a response that must not be acted on is discarded before its tool-end (B6, B7, B8)', async () => {
+test('a call of a response that must not be used is discarded before its tool-end (B6, B7, B8)', async () => {
   const model = scriptedModel([respond(call('look', { ms: 30 }), wait(10), end({ finishReason: 'content-filter' }))])
   expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [atClosed] }))).toEqual([
     'tool-input-closed call_1_1',
@@ -197,7 +197,7 @@ test('a call of a stream that fails for good is discarded (B8)', async () => {
   ])
 })
 
-test('a call whose run is aborted is discarded (B8)', async () => {
+test('a call of an aborted run is discarded (B8)', async () => {
   const model = scriptedModel([respond(call('look', { ms: 30 }), wait(1_000))])
   const agent = createAgent({ model, tools: [look], middleware: [atClosed] })
   const controller = new AbortController()
@@ -218,33 +218,30 @@ test('a call whose run is aborted is discarded (B8)', async () => {
 test.each([
   ['outside', [atClosed, askAgain]],
   ['inside', [askAgain, atClosed]],
-])(
-  'started %s of a retry, the call is committed under the id of the attempt that stood (B8)',
-  async (_, middleware) => {
-    const model = scriptedModel([
-      respond(call('look', { ms: 30 }, { id: 'a' }), wait(10), fail()),
-      respond(call('look', { ms: 30 }, { id: 'b' }), wait(10)),
-      respond(say('Done', { deltas: 1 })),
-    ])
-    expect(ofCalls(await eventsOf({ model, tools: [look], middleware }))).toEqual([
-      'tool-input-closed a',
-      'tool-start a provisional',
-      'custom a provisional',
-      'tool-call a',
-      'attempt-failed',
-      'tool-input-closed b',
-      'tool-call b',
-      'tool-committed b started as a',
-      'tool-progress b',
-      'tool-end b',
-      'step-end',
-      'text-delta',
-      'step-end',
-    ])
-  },
-)
+])('started %s of a retry, the call is committed with its id in the accepted attempt (B8)', async (_, middleware) => {
+  const model = scriptedModel([
+    respond(call('look', { ms: 30 }, { id: 'a' }), wait(10), fail()),
+    respond(call('look', { ms: 30 }, { id: 'b' }), wait(10)),
+    respond(say('Done', { deltas: 1 })),
+  ])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware }))).toEqual([
+    'tool-input-closed a',
+    'tool-start a provisional',
+    'custom a provisional',
+    'tool-call a',
+    'attempt-failed',
+    'tool-input-closed b',
+    'tool-call b',
+    'tool-committed b started as a',
+    'tool-progress b',
+    'tool-end b',
+    'step-end',
+    'text-delta',
+    'step-end',
+  ])
+})
 
-test('a call the next attempt does not repeat is discarded when that has stood (B8)', async () => {
+test('a call that the next attempt does not repeat is discarded when that attempt is accepted (B8)', async () => {
   const model = scriptedModel([
     respond(call('look', { ms: 5 }, { id: 'a' }), wait(10), fail()),
     respond(call('look', { ms: 7 }, { id: 'b' }), wait(10)),
@@ -271,7 +268,7 @@ test('a call the next attempt does not repeat is discarded when that has stood (
   ])
 })
 
-test('a number beyond the range of numbers is not the null that JSON would write for it: the call is another (H22)', async () => {
+test('a number that is too large for a double differs from the null that JSON would write for it: the call is another one (H22)', async () => {
   const given: unknown[] = []
   const weigh = tool({
     name: 'weigh',
@@ -290,7 +287,7 @@ test('a number beyond the range of numbers is not the null that JSON would write
   expect(ofCalls(events)).toEqual(expect.arrayContaining(['tool-discarded a call_withdrawn', 'tool-end b']))
 })
 
-test('no event of a call comes before the one that announced it, though a wrap holds that back (B7)', async () => {
+test('no event of a call comes before the one that announced it, even if a wrap delays that one (B7)', async () => {
   const holding: Middleware = {
     name: 'holding',
     async *wrapModel(request, next) {
@@ -316,7 +313,7 @@ test.each([
   ['committed', 'stop', ['tool-start call_1_1 provisional', 'custom call_1_1 provisional', 'tool-committed call_1_1']],
   ['discarded, as the call that was not run alone', 'other', ['tool-end call_1_1']],
 ] as const)(
-  'a call whose announcement a wrap swallowed is heard of when it is %s (B7, B8)',
+  'a call whose announcement a wrap dropped appears when it is %s (B7, B8)',
   async (_, finishReason, story) => {
     const swallowing: Middleware = {
       name: 'swallowing',
@@ -338,8 +335,8 @@ test.each([
   },
 )
 
-test('a call that starts after its announcement was read is seen when it starts, not when it is sealed (B7, B8)', async () => {
-  // As one does that has to look something up first.
+test('a call that starts after its announcement was read appears when it starts, not when it is sealed (B7, B8)', async () => {
+  // Like a wrap that has to look something up first.
   const later = startingEarly({ at: 'tool-input-closed', delay: 10 })
   const model = scriptedModel(
     [respond(call('look', { ms: 5 }), call('look', '{"ms":7}', { deltas: 8 })), respond(say('Done', { deltas: 1 }))],
@@ -364,7 +361,7 @@ test('a call that starts after its announcement was read is seen when it starts,
   ])
 })
 
-test('of each call the reader is told one whole story, however its run goes (B6, B7, B8)', async () => {
+test('the reader sees one complete story of each call, however its run goes (B6, B7, B8)', async () => {
   const input = fc.record({ ms: fc.integer({ min: 0, max: 12 }) })
   const attempt = fc.record({
     steps: fc.array(
@@ -432,13 +429,13 @@ test('of each call the reader is told one whole story, however its run goes (B6,
 })
 
 /**
- * Announced by the model; then either begun early (`S`), with what it says then (`p`), and discarded (`d`) or committed (`c`), or
- * begun late (`s`); what is said after that is not provisional (`n`); its end (`e`). A call that was not run has its end alone,
- * and one that was let go of has one if it is in the history.
+ * Announced by the model; then either begun early (`S`), with provisional events (`p`), and discarded (`d`) or committed (`c`), or
+ * begun late (`s`); later events are not provisional (`n`); its end (`e`). A call that was not run has only its end,
+ * and a discarded one has an end if it is in the history.
  */
 const STORY = /^a+(Sa*(p|a)*(da*e?|ca*n*e)|sn*e|e)?$/
 
-/** What the reader is told of each logical call, one letter an event. */
+/** What the reader sees of each logical call, one letter per event. */
 function stories(events: readonly AgentEvent[]): string[] {
   const stories = new Map<string, string>()
   const joined = new Map<string, string>()
@@ -460,7 +457,7 @@ function stories(events: readonly AgentEvent[]): string[] {
   return [...stories.values()]
 }
 
-test('a call that a wrap makes up, asking no model, goes through the commit gate like any other (B8, C12)', async () => {
+test('a call that a wrap makes up without a model goes through the commit gate like any other (B8, C12)', async () => {
   const made = { type: 'tool-call', id: 'made', name: 'look', input: { ms: 1 } } as const
   const cached: Middleware = {
     name: 'cached',

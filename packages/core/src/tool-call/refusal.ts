@@ -1,4 +1,4 @@
-/** Refuses the calls of a response that was cut off, or of the last permitted step: the model reads why in the place of their results. */
+/** Refuses the calls of a response that was cut off, or of the last permitted step: the model reads the reason instead of their results. */
 
 import { mayGoOn } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
@@ -13,11 +13,11 @@ import { discardResponse } from './streamed-calls.ts'
 export interface Refusal {
   readonly text: string
   readonly cause: DiscardCause
-  /** Whether the response is an answer all the same. */
+  /** Whether the response still counts as an answer. */
   readonly isAnswer: boolean
 }
 
-/** Why none of these calls may run: how the response ended, or that nothing could read their results. */
+/** Why none of these calls may run: because of how the response ended, or because no step could read their results. */
 export function refusalOf(
   run: RunState,
   { finishReason }: AssistantMessage,
@@ -35,10 +35,10 @@ export function refusalOf(
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
 }
 
-/** The results of calls that may not run; what was made of them early is discarded. */
+/** The results of calls that may not run. Early calls of the response are discarded. */
 export function refuseAll(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
   discardResponse(run, cause)
-  // What is discarded may have stopped the run: then a resume refuses them, and tells of that.
+  // A discarded call may have stopped the run. A resume then refuses the calls and emits their ends.
   run.signal.throwIfAborted()
   return calls.map((call) => refuse(run, call, text))
 }

@@ -11,8 +11,8 @@ import type { Tool } from '../vocabulary/tool.ts'
 import { ToolOutputError } from '../vocabulary/tool-errors.ts'
 
 /**
- * The message of a call that went well; whether it is too large is checked again when its wraps are out. Throws {@link ToolOutputError}
- * when the model could not read its output.
+ * The message of a call that succeeded. Its size is checked again after its wraps. Throws {@link ToolOutputError} if the model could not
+ * read the output.
  */
 export function resultMessage(call: ToolCall, tool: Tool, output: unknown, limits: OutputLimits): ToolMessage {
   const content = readable(tool, output)
@@ -20,7 +20,7 @@ export function resultMessage(call: ToolCall, tool: Tool, output: unknown, limit
   const shown = (text: string) => content ?? [{ type: 'text' as const, text }]
   if (output === undefined) return { ...message, content: shown('') }
   if (typeof output === 'string') return { ...message, content: shown(output), output }
-  // A wrap may yet make less of what is over the limit.
+  // A wrap may still reduce an output that is over the limit.
   const most = Math.max(limits.characters, LONGEST)
   const { json, extent } = content ? writtenIfAny(tool, output, most) : written(tool, output, most)
   if (json !== undefined) return { ...message, content: shown(json), ...keptJson(json, extent, limits) }
@@ -39,12 +39,12 @@ function readable(tool: Tool, output: unknown): ToolMessage['content'] | undefin
     if (content.every(isContentPart)) return content
     throw unreadable(tool, `its toContent gave what is no part: one is ${CONTENT_PARTS}`)
   }
-  // Its function may be an async one, in JavaScript: what comes of that is nobody's.
+  // `toContent` may be an async function in JavaScript. The outcome of its promise is ignored.
   unheard(content)
   throw unreadable(tool, `its toContent gave no list of parts`)
 }
 
-/** An output as JSON; how large it is, if it is too large to be written. */
+/** An output as JSON, or only its size if it is too large to be written. */
 interface Written {
   readonly json?: string
   readonly extent: Extent
@@ -63,7 +63,7 @@ function written(tool: Tool, output: unknown, most: number): Written {
     if (json !== undefined) return { json, extent }
   } catch (error) {
     if (error instanceof ToolOutputError) throw error
-    // The engine's message goes on to name what is where.
+    // The following lines of the engine's message only name the place.
     const why = messageOf(error).split('\n')[0]
     const problem = `its result cannot be written as JSON (${why}): return plain data, or give the tool a toContent`
     throw unreadable(tool, problem, error)
@@ -71,12 +71,12 @@ function written(tool: Tool, output: unknown, most: number): Written {
   throw unreadable(tool, `returned ${withArticle(typeof output)}, which is no JSON; give the tool a toContent`)
 }
 
-/** What ends the run ends it wherever it is thrown. */
+/** The error to throw. An `AgentError` ends the run wherever it is thrown, so it is not wrapped. */
 function unreadable({ name }: Tool, problem: string, cause?: unknown): Error {
   return cause instanceof AgentError ? cause : new ToolOutputError(name, problem, { cause })
 }
 
-/** What `toContent` makes readable need not be JSON itself. */
+/** The output as JSON, if it can be written. With `toContent` it need not be JSON. */
 function writtenIfAny(tool: Tool, output: unknown, most: number): Written {
   try {
     return written(tool, output, most)
@@ -87,7 +87,7 @@ function writtenIfAny(tool: Tool, output: unknown, most: number): Written {
 
 const NO_EXTENT: Extent = { characters: 0, levels: 0 }
 
-/** What to return in its place, by what it is. */
+/** What to return instead, by kind of value. */
 const INSTEAD = new Map([
   ['Response', 'return what it holds, as await response.text()'],
   ['Map', 'return Object.fromEntries(map)'],
@@ -96,7 +96,7 @@ const INSTEAD = new Map([
   ['Promise', 'await it'],
 ])
 
-/** What an output is and what to return instead, if it is no data. What has a `toJSON` says itself what it is. */
+/** What is wrong with an output that is not data, and what to return instead. A value with `toJSON` is data. */
 export function noDataProblem(output: unknown): string | undefined {
   if (typeof output === 'function') return problem('a function', 'return what it gives')
   if (typeof output !== 'object' || output === null || Array.isArray(output)) return undefined

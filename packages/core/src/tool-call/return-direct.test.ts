@@ -37,7 +37,7 @@ test('the result of a direct tool is the answer, without another model call (M6)
   expect(model.requests).toHaveLength(1)
 })
 
-test('returnDirect is asked with the output of each call, and false never counts (M6)', async () => {
+test('returnDirect is called with the output of each call, and false never counts (M6)', async () => {
   const asked: unknown[] = []
   const get = direct('get', (output) => {
     asked.push(output)
@@ -49,7 +49,7 @@ test('returnDirect is asked with the output of each call, and false never counts
   expect(result).toMatchObject({ stopReason: 'return-direct', text: 'get says 2', steps: 2 })
 })
 
-test('what beforeAgent makes of returnDirect holds for that run, taking it away included (M6)', async () => {
+test('a returnDirect that beforeAgent sets or removes applies to that run (M6)', async () => {
   const model = scriptedModel([
     respond(call('get', { n: 1 })),
     respond(say('It is 1.')),
@@ -99,7 +99,7 @@ const promises: readonly (readonly [string, () => Promise<boolean>])[] = [
 test.for(promises)(
   'a returnDirect whose promise %s does not count, and there is a warning (M6)',
   async ([, promising]) => {
-    // What JavaScript may pass.
+    // JavaScript code may pass this.
     const get = { ...direct('get', true), returnDirect: promising as never }
     const model = scriptedModel([respond(call('get', { n: 1 })), respond(say('It is 1.'))])
     const result = await createAgent({ model, tools: [get] }).run('Go')
@@ -114,7 +114,7 @@ test.for(promises)(
   },
 )
 
-test('with a direct call among others all run and are answered (M7)', async () => {
+test('if one of several calls is direct, all run and all have results (M7)', async () => {
   const model = scriptedModel([respond(call('plain', { n: 1 }), call('get', { n: 2 }), call('plain', { n: -3 }))])
   const result = await createAgent({ model, tools: [direct('plain'), direct('get', true)] }).run('Go')
   expect(result).toMatchObject({ stopReason: 'return-direct', text: 'get says 2' })
@@ -125,7 +125,7 @@ test('with a direct call among others all run and are answered (M7)', async () =
   ])
 })
 
-test('of several direct calls the first in call order that did not fail is the answer, whatever ends first (M7)', async () => {
+test('if several calls are direct, the first in call order that did not fail is the answer, whichever ends first (M7)', async () => {
   const ended: number[] = []
   let open: () => void = () => undefined
   const last = new Promise<void>((resolve) => {

@@ -5,7 +5,7 @@ import type { RunState } from '../state/run.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
 
-/** Whether the result of a call is the run's answer: its tool says so, and it did not fail. */
+/** Whether the result of a call is the answer of the run: the tool is defined with `returnDirect`, and the call did not fail. */
 export function isDirect(run: RunState, { callId, isError, output }: ToolMessage): boolean {
   const entry = run.calls.get(callId)
   const direct = entry?.tool?.returnDirect

@@ -1,4 +1,4 @@
-/** Connects the executions of a call with their run: known outcomes, answers, saves, and what becomes of a call of an unknown tool. */
+/** Connects the executions of a call with their run: known outcomes, answers to questions, saves, and calls of unknown tools. */
 
 import type { Host } from '../execution/tool-host.ts'
 import type { Judgement } from '../machine/call.ts'
@@ -22,11 +22,11 @@ import { textMessage } from './no-result-message.ts'
 import { resultMessage } from './result-message.ts'
 import { waitForCommit, warnOnceCommitted } from './wait-for-commit.ts'
 
-/** Methods, and no functions made for each call: there may be thousands. */
+/** A class with methods, so that no functions are created for each call: there may be thousands. */
 export class RunHost implements Host<ToolMessage> {
   readonly #run: RunState
   readonly #entry: CallEntry
-  /** Work in the background may begin in a later step. */
+  /** The messages of the step in which the call began. Work in the background may begin in a later step. */
   readonly messages: readonly Message[]
 
   constructor(run: RunState, entry: CallEntry) {
@@ -51,7 +51,7 @@ export class RunHost implements Host<ToolMessage> {
     return this.#entry.tool?.timeout
   }
 
-  /** What a call makes on the side is its own work: it has started. */
+  /** An inner call is part of its maker's work, which has already started, so a halt does not stop it. */
   get halted(): AbortSignal | undefined {
     return this.#entry.maker ? undefined : this.#run.halt.halted
   }
@@ -93,7 +93,7 @@ export class RunHost implements Host<ToolMessage> {
 
   threw(error: unknown, invocation: Invocation): void {
     const entry = this.#entry
-    // What it does not ask itself is no reason to start it anew (L7).
+    // A question that it did not ask itself is not a reason to start it again (L7).
     if (!(error instanceof Interrupt) || entry.isStoppedBy(error)) return
     entry.ask(error)
     entry.decide(executionAsked(entry.state, invocation))

@@ -1,4 +1,4 @@
-/** Starts a call, and settles it when its wraps are out. */
+/** Starts a call, and settles it when its wraps have returned. */
 
 import { follow, type LazyController } from '../flow/follow.ts'
 import { wasEntered } from '../machine/call.ts'
@@ -21,10 +21,10 @@ import { performCall } from './perform-call.ts'
 interface Start {
   /** The tool or wrap that makes the call, or starts it early. */
   readonly actor?: Actor
-  /** The attempt that requests it, if one does. */
+  /** The attempt that requests it, if there is one. */
   readonly attempt?: number | undefined
   readonly options?: CallOptions
-  /** Of a call that starts with the members its tool needs. */
+  /** Present for a call that starts with only the members that its tool needs. */
   readonly rest?: Rest<CallEntry> | undefined
 }
 
@@ -62,8 +62,8 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
 }
 
 /**
- * One that a checkpoint holds, and that is to be made, is begun when it is requested. If its result is there, what it had called by then
- * and what never started is begun instead: nobody requests that again.
+ * Begins a call of a checkpoint when it is requested. If the call already has a result, its inner calls that never started begin instead,
+ * because nothing requests those again.
  */
 export function beginCall(run: RunState, entry: CallEntry, actor?: Actor): CallEntry {
   if (entry.reused) for (const child of entry.children) if (!wasEntered(child.state)) beginCall(run, child)
@@ -80,7 +80,7 @@ function begin(run: RunState, entry: CallEntry): void {
   run.calls.track(entry.promise)
 }
 
-/** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
+/** Makes the call. Returns its result as a message; throws if the call ends the run or was discarded. */
 async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   let end: Ending = {}
   try {
@@ -95,9 +95,9 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     return result
   } catch (thrown) {
     const error = entry.dropped ?? thrown
-    // It stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14).
+    // It stays open, and so do the calls that must not overtake it: they start after the resume, too (A22, H14).
     if (error instanceof RunStop && endOf(entry.state, 'stop') === 'open') end = { stopped: error }
-    // What waits for its slot must not start any more (A12).
+    // Calls that wait for its slot must no longer start (A12).
     else if (run.calls.awaited.includes(entry)) abortCalls(run, error)
     throw error
   } finally {
@@ -107,7 +107,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   }
 }
 
-/** What its wraps come to; once it is abandoned, nobody waits for that any more. */
+/** The result of its wraps. Once the call is abandoned, nothing waits for that any more. */
 function work(run: RunState, entry: CallEntry): Promise<Result> {
   const made = performCall(run, entry)
   entry.work = made
@@ -124,7 +124,7 @@ function settle(run: RunState, entry: CallEntry, end: Ending): void {
   callEnded(run, entry, message !== undefined && !message.isError)
 }
 
-/** A call on the side is cut off with the wrap that made it, if that is left. */
+/** A wrap made this call itself: the call is cut off when that wrap is left. */
 function endWith(entry: CallEntry, { signal }: LazyController, grace: number): void {
   const unfollow = follow(signal, () => entry.abort(signal.reason, grace))
   entry.promise.then(unfollow, unfollow)

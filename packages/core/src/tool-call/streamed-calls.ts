@@ -1,4 +1,7 @@
-/** Notes what becomes known of calls while their response streams: which attempt requests them, what the reader has seen, and whether they still come. */
+/**
+ * Tracks the calls of a response while it streams: which attempt requests them, what the reader has seen, and whether they are still
+ * coming.
+ */
 
 import type { Context } from '@opentelemetry/api'
 import { earlyFor, mayStartFor } from '../machine/calls.ts'
@@ -14,8 +17,8 @@ import { discardCauseOf } from '../vocabulary/model-errors.ts'
 import { discard, discardAll } from './commit-or-discard.ts'
 
 /**
- * A step's model call begins: the calls it announces are provisional until they are committed or discarded. What only the steps before it
- * needed is forgotten.
+ * The model call of a step begins: the calls it announces are provisional until they are committed or discarded. Data of earlier steps that
+ * is no longer needed is deleted.
  */
 export function responseBegins({ calls, steps, telemetry }: RunState): void {
   modelCalled(calls.table.state)
@@ -25,27 +28,27 @@ export function responseBegins({ calls, steps, telemetry }: RunState): void {
   for (const { call } of calls.table.letGo(steps.begun)) telemetry.forget(call.id)
 }
 
-/** A resumed step has its response already: the calls that it requests, and those that a run before this one has made for it. */
+/** A resumed step already has its response, with the calls that it requests and the calls that an earlier run made for it. */
 export function responseIsThere(run: RunState, answer: AssistantMessage, attempt: number | undefined): void {
   responseBegins(run)
   const { calls } = run
   for (const { id } of callsOf(answer)) {
     callAnnounced(run, id, attempt ?? 0)
-    // It is this response's own: an equal call of it is another one, and joins none of these (H11).
+    // It belongs to this response: an equal call of the response is another call and does not join it (H11).
     const by = calls.attemptOf(id)
     const entry = calls.get(id)
     if (by !== undefined && entry) entry.decide(alsoRequestedBy(entry.state, by))
   }
 }
 
-/** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
+/** A model attempt announced a call; number 0 stands for a wrap that answers itself. Only the first announcement counts. */
 export function callAnnounced({ calls, history }: RunState, callId: string, attempt: number, context?: Context): void {
   if (!idAnnounced(calls.table.state, callId, attempt)) return
   history.takenIds.add(callId)
   if (context && !calls.contexts.has(attempt)) calls.contexts.set(attempt, context)
 }
 
-/** What `run.warm` does. */
+/** Implements `run.warm`. */
 export function warm(run: RunState, callId: string, name: string, failed: (message: string) => void): void {
   const { calls, setup } = run
   const attempt = calls.attemptOf(callId)
@@ -54,7 +57,7 @@ export function warm(run: RunState, callId: string, name: string, failed: (messa
   calls.warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
 }
 
-/** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is discarded. */
+/** The reader sees a call, and the events that the call has emitted follow. A sealed call whose arguments changed is discarded. */
 export function readerShown(run: RunState, written: ToolCall, sealed: boolean): void {
   const { calls, setup } = run
   const call = resolveAliases(written, setup.tools)
@@ -69,8 +72,8 @@ export function readerShown(run: RunState, written: ToolCall, sealed: boolean): 
 }
 
 /**
- * An attempt's stream is over. If it broke off, no call of it starts any more, and none whose input is not whole can be
- * joined by another. Gives how many had started.
+ * The stream of an attempt is over. If it broke off, its calls no longer start, and calls with incomplete input can no longer be joined.
+ * Returns how many had started.
  */
 export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCause | undefined): number {
   const { table, warmUps } = run.calls
@@ -89,12 +92,12 @@ export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCau
   return early.length
 }
 
-/** The model call failed with this, at last: unless it goes on after a resume, all its calls are discarded. */
+/** The model call has failed for good. Unless a resume continues it, all its calls are discarded. */
 export function modelFailed(run: RunState, error: unknown): void {
   if (!(error instanceof RunStop)) discardResponse(run, discardCauseOf(error))
 }
 
-/** The model call did not stand, or must not be acted on: discards all its calls. */
+/** The model call failed, or its response must not be used: discards all its calls. */
 export function discardResponse(run: RunState, cause: DiscardCause): void {
   const { table, warmUps } = run.calls
   responseEnded(table.state)

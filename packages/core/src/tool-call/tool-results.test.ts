@@ -19,7 +19,7 @@ import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 type Step = ReturnType<typeof call>
 
-/** Lets the model make these calls in one step, then answer; gives what the model read of them. */
+/** Lets the model make these calls in one step, then answer; returns the results that the model read. */
 async function resultsOf(calls: readonly Step[], options: Omit<AgentOptions, 'model'>) {
   const model = scriptedModel([respond(...calls), respond(say('done'))])
   const { events, result, error } = await collect(createAgent({ model, ...options }).stream('Go'))
@@ -106,7 +106,7 @@ const throws: readonly (readonly [string, unknown, string])[] = [
 ]
 
 test.for(throws)(
-  'a tool that throws %s gives an error result, and its siblings and the run go on (A11)',
+  'a tool that throws %s has an error result, and the other calls and the run go on (A11)',
   async ([, thrown, text]) => {
     const tools = [throwing(thrown), note]
     const calls = [call('note', { text: 'a' }), call('fail'), call('note', { text: 'b' })]
@@ -121,7 +121,7 @@ test.for(throws)(
   },
 )
 
-test('a tool that rejects, at once or between two yields, gives the same error result (A11)', async () => {
+test('a tool that rejects, at once or between two yields, has the same error result (A11)', async () => {
   const rejects = tool({
     name: 'rejects',
     description: 'Rejects.',
@@ -157,7 +157,7 @@ function strictTool() {
 
 const noNumber = 'at.line: Invalid input: expected number, received undefined'
 const noText = 'text: Invalid input: expected string, received number'
-test('a streaming tool that yields what is no progress is closed, and gives an error result (A11)', async () => {
+test('a streaming tool that yields something other than progress is closed, and has an error result (A11)', async () => {
   let closed = false
   const streams = tool({
     name: 'streams',
@@ -185,7 +185,7 @@ const wrongInputs: readonly (readonly [string, unknown, string])[] = [
 ]
 
 test.for(wrongInputs)(
-  '%s in the input gives an error result with path and message, not run (A13)',
+  '%s in the input produces an error result with path and message, and the tool does not run (A13)',
   async ([, input, text]) => {
     const { inputs, strict } = strictTool()
     const { messages } = await resultsOf([call('strict', input)], { tools: [strict] })
@@ -195,7 +195,7 @@ test.for(wrongInputs)(
   },
 )
 
-test('a tool gets what its schema gives back, also one that answers later (A13)', async () => {
+test('a tool receives what its schema returns, also from an async schema (A13)', async () => {
   const inputs: unknown[] = []
   const schema = z.object({ text: z.string().trim(), times: z.number().default(1) })
   const trim = tool({
@@ -212,7 +212,7 @@ test('a tool gets what its schema gives back, also one that answers later (A13)'
   ])
 })
 
-test('input that was not JSON stays the text it was, and is not run (A13)', async () => {
+test('input that is not JSON stays the text it was, and the tool does not run (A13)', async () => {
   const { inputs, strict } = strictTool()
   const { result, messages } = await resultsOf([call('strict', '{"text":"a", at')], { tools: [strict] })
   expect(result?.messages[1]).toMatchObject({ content: [{ type: 'tool-call', input: '{"text":"a", at' }] })
@@ -224,7 +224,7 @@ test('input that was not JSON stays the text it was, and is not run (A13)', asyn
   expect(inputs).toEqual([])
 })
 
-test('input that was not JSON is not run even by a tool that takes any text (A13)', async () => {
+test('with input that is not JSON not even a tool that takes any text runs (A13)', async () => {
   const inputs: unknown[] = []
   const any = tool({
     name: 'any',
@@ -237,7 +237,7 @@ test('input that was not JSON is not run even by a tool that takes any text (A13
   expect(inputs).toEqual(['JSON'])
 })
 
-test('a schema that throws gives an error result, not run (A13)', async () => {
+test('a schema that throws produces an error result, and the tool does not run (A13)', async () => {
   const { inputs, strict } = strictTool()
   const schema = (validate: () => Promise<never>) => ({ '~standard': { ...strict.input['~standard'], validate } })
   const throws = schema(() => {
@@ -253,7 +253,7 @@ test('a schema that throws gives an error result, not run (A13)', async () => {
   expect(inputs).toEqual([])
 })
 
-test('the input of a model that does not parse it fares like any wrong input (A13)', async () => {
+test('unparsed input of a model is handled like any wrong input (A13)', async () => {
   const { inputs, strict } = strictTool()
   const asked: ToolCall = { type: 'tool-call', id: 'one', name: 'strict', input: '{"te' }
   const first: AssistantMessage = { role: 'assistant', content: [asked], finishReason: 'tool-calls' }
@@ -304,7 +304,7 @@ test('a model reads undefined as empty text, and there is no output (M12)', asyn
   expect(messages).toEqual([{ role: 'tool', callId: 'call_1_1', name: 'give', content: textContent('') }])
 })
 
-test('an output is kept as the JSON the model read, whatever its tool does with it later (M12)', async () => {
+test('an output is kept as the JSON that the model read, whatever its tool does with it later (M12)', async () => {
   const list = [1, 2]
   const when = { at: new Date(0), none: undefined, list }
   const { messages } = await resultsOf([call('give')], { tools: [returning(when)] })
@@ -361,7 +361,7 @@ test.for(noJson)('with toContent %s may be an output, which the caller does not 
   expect(seen).toEqual([output])
 })
 
-test('toContent says what the model reads, and the output stays what it was (M12)', async () => {
+test('toContent decides what the model reads, and the output stays what it was (M12)', async () => {
   const image = { type: 'file', mediaType: 'image/png', data: 'AAAA' } as const
   const toContent = () => [...textContent('A picture:'), image]
   const { messages } = await resultsOf([call('give')], { tools: [returning({ id: 7 }, toContent)] })
@@ -376,14 +376,14 @@ test('toContent says what the model reads, and the output stays what it was (M12
   ])
 })
 
-test('content that is no JSON is an error result (M12)', async () => {
+test('content that is not JSON is an error result (M12)', async () => {
   const part = { type: 'file', mediaType: 'image/png', data: 'AAAA' } as const
   const give = returning(1, () => [Object.assign({ ...part }, { data: new Uint8Array([1]) })])
   const { messages } = await resultsOf([call('give')], { tools: [give] })
   expect(messages).toMatchObject([{ callId: 'call_1_1', isError: true }])
 })
 
-test('an AgentError or a question in toContent, or in a toJSON, is what it is anywhere (A12, L1)', async () => {
+test('an AgentError or a question in toContent, or in a toJSON, has its usual effect (A12, L1)', async () => {
   class Fatal extends AgentError {}
   const fatal = new Fatal('enough')
   const throws = (error?: Error) => () => {
@@ -395,7 +395,7 @@ test('an AgentError or a question in toContent, or in a toJSON, is what it is an
   expect(await run(returning(1, throws()))).toMatchObject({ status: 'interrupted' })
 })
 
-test('a toContent that gives no list of parts is an error result (M12)', async () => {
+test('a toContent that returns no list of parts is an error result (M12)', async () => {
   for (const given of [() => 'text', () => Promise.reject(new Error('late'))]) {
     const { messages } = await resultsOf([call('give')], { tools: [returning(1, given as never)] })
     expect(messages).toMatchObject([
@@ -404,7 +404,7 @@ test('a toContent that gives no list of parts is an error result (M12)', async (
   }
 })
 
-test('a toContent that gives what is no part is an error result, which says what a part is (M12)', async () => {
+test('a toContent that returns an invalid part is an error result that explains what a part is (M12)', async () => {
   const toContent = () => [{ type: 'image', image: 'AAAA' }]
   const { messages } = await resultsOf([call('give')], { tools: [returning(1, toContent as never)] })
   const text = expect.stringMatching(
@@ -438,7 +438,7 @@ const recorder = (log: unknown[]): Middleware => ({
   },
 })
 
-test('a call to an unknown tool takes the way of any other and is told which tools there are (M8)', async () => {
+test('a call of an unknown tool passes the wraps like any other, and its result lists the tools (M8)', async () => {
   const log: unknown[] = []
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
@@ -463,12 +463,12 @@ test('a call to an unknown tool takes the way of any other and is told which too
   expect(span?.attributes).toMatchObject({ 'gen_ai.tool.call.id': 'call_1_1', 'error.type': 'unknown_tool' })
 })
 
-test('an agent without tools says so to a call it cannot make (M8)', async () => {
+test('the result of an unknown call in an agent without tools states that there are no tools (M8)', async () => {
   const { texts } = await resultsOf([call('nope')], {})
   expect(texts).toEqual([['There is no tool named "nope". There are no tools.']])
 })
 
-test('unknownTool answers in the place of a tool there is not, and of none there is (M8)', async () => {
+test('unknownTool answers for tools that do not exist, and never for an existing one (M8)', async () => {
   const asked: ToolCall[] = []
   const { messages } = await resultsOf([call('nope', { a: 1 }), call('note', { text: 'a' })], {
     tools: [note],
@@ -485,7 +485,7 @@ test('unknownTool answers in the place of a tool there is not, and of none there
   expect(messages[0]?.isError).toBeUndefined()
 })
 
-test('an unknownTool that throws gives an error result (M8)', async () => {
+test('an unknownTool that throws produces an error result (M8)', async () => {
   const { messages } = await resultsOf([call('nope')], {
     unknownTool: () => {
       throw new Error('nor do I')
@@ -494,7 +494,7 @@ test('an unknownTool that throws gives an error result (M8)', async () => {
   expect(messages).toMatchObject([{ content: textContent('nor do I'), isError: true }])
 })
 
-test('input goes through prepareInput, the wraps, the schema, and only then to the tool (M10)', async () => {
+test('input passes prepareInput, the wraps and the schema before it reaches the tool (M10)', async () => {
   const log: unknown[] = []
   const shout = tool({
     name: 'shout',
@@ -530,7 +530,7 @@ test('input goes through prepareInput, the wraps, the schema, and only then to t
   expect(result?.messages[1]).toMatchObject({ content: [asked] })
 })
 
-test('input that a wrap or prepareInput made wrong is that call’s error result, not run (M10)', async () => {
+test('input that a wrap or prepareInput made wrong is an error result of that call, and the tool does not run (M10)', async () => {
   const { inputs, strict } = strictTool()
   const right = { text: 'a', at: { line: 1 } }
   const wrap: Middleware = {
@@ -553,7 +553,7 @@ test('input that a wrap or prepareInput made wrong is that call’s error result
   expect(inputs).toEqual([right])
 })
 
-test('what prepareInput gives is waited for, also if it is a thenable and no Promise (M10)', async () => {
+test('the result of prepareInput is awaited, also if it is a thenable but not a Promise (M10)', async () => {
   const later = { then: (resolve: (input: unknown) => void) => resolve({ text: 'prepared' }) }
   const { messages } = await resultsOf([call('note', { text: 'as asked' })], {
     tools: [note],
@@ -562,7 +562,7 @@ test('what prepareInput gives is waited for, also if it is a thenable and no Pro
   expect(messages).toMatchObject([{ content: textContent('noted prepared') }])
 })
 
-test('a prepareInput that throws or rejects is that call’s error result, and no wrap sees the call (M10)', async () => {
+test('a prepareInput that throws or rejects is an error result of that call, and no wrap sees the call (M10)', async () => {
   const log: unknown[] = []
   const calls = ['one', 'two', 'three'].map((id) => call('note', { text: id }, { id }))
   const { messages } = await resultsOf(calls, {

@@ -1,4 +1,4 @@
-/** Waits until calls are committed. If the run pauses before that, the call that waits meets the stop of the run. */
+/** Waits until calls are committed. If the run pauses before that, the waiting call stops with the run. */
 
 import { follow } from '../flow/follow.ts'
 import { unlessAborted } from '../flow/grace.ts'
@@ -8,15 +8,15 @@ import type { RunState } from '../state/run.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 
-/** Whoever waits: the call it works for, if any, and the signals that end only its wait. */
+/** What waits: the call for which it waits, if any, and the signals that end only the wait. */
 export interface Waiter {
   readonly call?: CallEntry | undefined
   readonly signals?: readonly AbortSignal[]
 }
 
 /**
- * Resolves when a call is committed. Throws when it is discarded, when it or whoever waits is aborted, and when the run pauses: no
- * commit follows then, and the call that has waited meets the run's stop.
+ * Resolves when a call is committed. Throws when it is discarded, when it or the waiting call is aborted, and when the run pauses. No
+ * commit follows a pause, so the waiting call then stops with the run.
  */
 export async function untilCommitted({ halt, config }: RunState, entry: CallEntry, by: Waiter = {}): Promise<void> {
   const { paused } = halt
@@ -30,8 +30,8 @@ export async function untilCommitted({ halt, config }: RunState, entry: CallEntr
 }
 
 /**
- * What an execution waits for before the second gate, if it waits: an inner call for its own commit, and any call for the commit of the calls
- * above its run.
+ * What an execution waits for before the second gate, if anything: an inner call waits for its own commit, and every call waits for the
+ * commit of the calls outside its run.
  */
 export function waitForCommit(
   run: RunState,
@@ -45,22 +45,22 @@ export function waitForCommit(
 }
 
 /**
- * Waits for the commit of each early call that a run works for and that only makes calls; of those only that do not allow this effect, if one
- * is given. Nothing where there is none.
+ * Waits for the commit of each early call with the effect `calls` that contains this run. With `effect`, waits only for those whose ceiling
+ * does not allow it. Returns nothing if there is nothing to wait for.
  */
 export function untilCallersCommitted(
   { caller, outer }: RunState,
   signals: readonly AbortSignal[],
   effect?: Effect,
 ): Promise<void> | undefined {
-  // What another call does, with an agent, too, is what its author has declared.
+  // The author of any other tool has declared its effect, including what its agent does.
   if (!outer || !caller || effectOf(caller.state) !== 'calls') return undefined
   const isAllowed = effect && !exceeds(effect, caller.state.ceiling ?? 'external')
   if (!caller.provisional || isAllowed) return untilCallersCommitted(outer, signals, effect)
   return untilCallerCommitted(outer, caller, signals).then(() => untilCallersCommitted(outer, signals, effect))
 }
 
-/** If its run pauses, the caller meets that, and its abort reaches whoever waits. */
+/** Waits for the commit of a caller. If its run pauses, the caller stops with it; aborting the caller ends the wait. */
 async function untilCallerCommitted(
   { halt, config }: RunState,
   caller: CallEntry,
@@ -78,7 +78,10 @@ async function untilCallerCommitted(
   if (caller.discarded) throw new ToolDiscardedError(caller.call.id, caller.discarded)
 }
 
-/** A warning about a call: only if it is committed, as the run that is not eager makes no other. */
+/**
+ * Emits a warning about a call when it is committed. A discarded call has no warnings, because a run without early calls would not have
+ * made it.
+ */
 export function warnOnceCommitted(run: RunState, entry: CallEntry, code: string, message: string): void {
   void entry.decided.promise.then(() => {
     if (entry.state.fate === 'committed') run.events.warn({ code, message, source: 'core' })

@@ -653,7 +653,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a loop begins while another is at work',
     file: 'machine/steps.ts',
-    replace: "return loop !== 'at work'",
+    replace: "return loop !== 'running'",
     by: 'return loop !== undefined',
     breaks: 'the steps of one next are at work at a time',
     scenario: { steps: [], eager: false, limit: 1, again: true },

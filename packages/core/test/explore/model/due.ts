@@ -34,7 +34,7 @@ export function take(s: State): Due | undefined {
     const due = ofCall(s, one)
     if (due) return due
   }
-  if (s.model === 'at work' && isStopping(s)) {
+  if (s.model === 'running' && isStopping(s)) {
     s.model = 'stopping'
     return { do: 'stop model' }
   }
@@ -206,7 +206,7 @@ function endDecided(s: State): void {
 }
 
 function isAtWork(s: State, withWork: boolean): boolean {
-  if (s.model === 'at work' || s.model === 'stopping' || s.hook === 'at work' || s.saving !== null) return true
+  if (s.model === 'running' || s.model === 'stopping' || s.hook === 'running' || s.saving !== null) return true
   const isBegun = ({ call }: Known) => call.course === 'begun' && (!call.work || (withWork && isOwn(s, call)))
   return knownOf(s).some((one) => isBegun(one) || one.call.undo === 'begun')
 }

@@ -24,7 +24,7 @@ import { aboutOf, type Due, isPaused, knownOf, pause, type State, stopAt } from 
 
 /** The next thing that is due in the steps, if anything is. */
 export function ofStep(s: State): Due | undefined {
-  if (isPaused(s) || s.hook !== 'none' || s.steps.loop !== 'at work') return undefined
+  if (isPaused(s) || s.hook !== 'none' || s.steps.loop !== 'running') return undefined
   switch (s.steps.current?.phase) {
     case undefined:
       return nextStep(s)
@@ -91,7 +91,7 @@ function askModel(s: State): Due | undefined {
   if (s.inbox.length > 0) takeSent(s)
   stopAt(s, 'after-model')
   if (isPaused(s)) return undefined
-  s.model = 'at work'
+  s.model = 'running'
   modelCalled(s.calls)
   letGo(s)
   return { do: 'ask model' }
@@ -100,7 +100,7 @@ function askModel(s: State): Due | undefined {
 function hookIn(s: State): Due | undefined {
   const hook = dueHook(s.steps, s.steps.current?.phase === 'gate' ? s.gate : [{ name: 'one' }])
   if (!hook) return undefined
-  s.hook = 'at work'
+  s.hook = 'running'
   s.hookName = hook.name
   return { do: 'hook' }
 }

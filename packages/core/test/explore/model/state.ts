@@ -103,8 +103,8 @@ export interface State {
   phase: 'going' | 'over'
   steps: Steps
   readonly hasStore: boolean
-  model: 'due' | 'at work' | 'stopping' | 'out'
-  hook: 'none' | 'at work' | 'asks'
+  model: 'due' | 'running' | 'stopping' | 'out'
+  hook: 'none' | 'running' | 'asks'
   /** Whose hook that is. */
   hookName: string
   hookAnswers: string[]
@@ -193,7 +193,7 @@ export type Due =
   | { readonly do: 'end'; readonly ending: Ending }
 
 /** Nothing stops it. */
-export const AT_WORK: Halt = { phase: 'at work' }
+export const RUNNING: Halt = { phase: 'running' }
 
 export function begin(limit: number, innerLimit: number, hasStore: boolean, more: Partial<State> = {}): State {
   return {
@@ -221,7 +221,7 @@ export function begin(limit: number, innerLimit: number, hasStore: boolean, more
     most: 0,
     history: [],
     hasAnswer: false,
-    halt: AT_WORK,
+    halt: RUNNING,
     aside: null,
     unknown: [],
     version: 0,
