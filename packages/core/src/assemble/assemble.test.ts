@@ -292,15 +292,18 @@ test.each([
   ['as it was', object],
   ['three times', `{ "x": 1, "y": [2] } ${JSON.stringify(object)}\n${object}`],
   ['as an empty JSON string', '""'],
-])('arguments that are repeated, %s, are the same call, no matter how they are cut (P21, G6, qC18)', async (_, again) => {
-  for (const deltas of [[object, again], [object + again], units(object + again), [object, ' ', ...units(again)]]) {
-    const { events, message } = await stream([...called(...deltas), ended()])
-    const calls = events.flatMap((event) => ('call' in event ? [event.call] : []))
-    expect(calls).toEqual(Array(2).fill({ type: 'tool-call', id: 'a', name: 'f', input: { x: 1, y: [2] } }))
-    expect(calls[1]).toBe(calls[0])
-    expect(message?.content).toEqual([calls[0]])
-  }
-})
+])(
+  'arguments that are repeated, %s, are the same call, no matter how they are cut (P21, G6, qC18)',
+  async (_, again) => {
+    for (const deltas of [[object, again], [object + again], units(object + again), [object, ' ', ...units(again)]]) {
+      const { events, message } = await stream([...called(...deltas), ended()])
+      const calls = events.flatMap((event) => ('call' in event ? [event.call] : []))
+      expect(calls).toEqual(Array(2).fill({ type: 'tool-call', id: 'a', name: 'f', input: { x: 1, y: [2] } }))
+      expect(calls[1]).toBe(calls[0])
+      expect(message?.content).toEqual([calls[0]])
+    }
+  },
+)
 
 test('the same holds for arguments that the seal repeats, and for a repeated placeholder (P21, qC18)', async () => {
   for (const text of ['{ "x": 1 }', JSON.stringify('{"x":1}'), '{"x":1}{"x": 1}']) {

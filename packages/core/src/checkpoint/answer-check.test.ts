@@ -38,7 +38,7 @@ const look = tool({
   execute: () => void did.push('look'),
 }) as Tool
 
-/** Asks, and says what it was answered. */
+/** Asks a question, and returns the answer. */
 const ask = tool({
   name: 'ask',
   description: 'a',
@@ -129,7 +129,7 @@ const askers: readonly (readonly [string, Partial<AgentOptions>])[] = [
   ],
 ]
 
-/** An agent that looks and calls what else it has, then is done; and one more that has it as a tool, and so on. */
+/** An agent with a read tool and these options, inside as many agents as `depth`. */
 function agentOf(options: Partial<AgentOptions>, depth: number): Agent {
   const { tools = [look], middleware = [] } = options
   const names = [...tools.map(({ name }) => name), ...(middleware[0]?.name === 'adds' ? ['choose'] : [])]
@@ -149,7 +149,7 @@ function answered({ interrupts = [] }: AgentResult, given: Json): Record<string,
 }
 
 test.for(askers.flatMap(([who, options]) => [0, 1, 2].map((depth) => [who, depth, options] as const)))(
-  'an answer that is not of the form %s asks for is refused %d agents deep: nothing runs, and the question stays open (P17)',
+  'an answer that does not have the form that %s requires is refused %d agents deep: nothing runs, and the question stays open (P17)',
   async ([, depth, options]) => {
     const agent = agentOf(options, depth)
     const first = await agent.run('Go')
@@ -172,7 +172,7 @@ test.for(askers.flatMap(([who, options]) => [0, 1, 2].map((depth) => [who, depth
   },
 )
 
-test('no hook, model or tool sees a resume with a wrong answer, and what is stored stays as it is (P17, L5)', async () => {
+test('no hook, model or tool sees a resume with a wrong answer, and the stored checkpoint stays as it is (P17, L5)', async () => {
   const checkpoints = memoryStore()
   const seen: string[] = []
   const all: Middleware = {
@@ -205,7 +205,7 @@ test('no hook, model or tool sees a resume with a wrong answer, and what is stor
   expect((await agent.resume(run.id, answered(first, { chosen: 'b' })).result).text).toBe('Done.')
 })
 
-test('of several answers one that is wrong keeps all from being taken (P17, L6)', async () => {
+test('if one of several answers is wrong, none is accepted (P17, L6)', async () => {
   const model = scriptedModel([respond(call('ask'), call('choose')), respond(say('Done.'))])
   const agent = createAgent({ model, tools: [ask, choose] })
   const first = await agent.run('Go')
@@ -217,7 +217,7 @@ test('of several answers one that is wrong keeps all from being taken (P17, L6)'
   expect([did, second.interrupts?.map(({ id }) => id)]).toEqual([['ask [{"chosen":"a"}]'], [chosen]])
 })
 
-test('an agent that a tool makes as it is called refuses the answer itself: the run rejects, and the question stays open (P17)', async () => {
+test('an agent that a tool creates when it is called refuses the answer itself: the run rejects, and the question stays open (P17)', async () => {
   const checkpoints = memoryStore()
   const innerModel = scriptedModel([respond(call('choose')), respond(say('Inside.'))])
   const inner = () => createAgent({ model: innerModel, name: 'inner', description: 'i', tools: [choose] })
@@ -263,7 +263,7 @@ test('a schema that throws refuses the answer, and an abort ends a check that do
   await expect(resumed.result).rejects.toMatchObject({ name: 'AbortError' })
 })
 
-test('what is no schema cannot say what an answer must be (P17, A2)', () => {
+test('only a valid schema may define what an answer must be (P17, A2)', () => {
   const model = scriptedModel([])
   const wrong = { answer: 'a text' } as object
   expect(() => createAgent({ model, middleware: [{ name: 'asks', ...wrong }] })).toThrow(

@@ -1,4 +1,4 @@
-/** Checks answers before a run goes on with them. */
+/** Checks answers before a run continues with them. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { agentRunBy } from '../state/call-effect.ts'
@@ -21,7 +21,7 @@ export interface Askers {
  * in the same way. An answer is checked by the schema of its asker, or by the JSON Schema of its question if the asker is not among these.
  * Answers that belong to none of the questions are not looked at.
  *
- * @throws {AnswerError} An answer does not fit the JSON Schema of its question, or the schema of its asker.
+ * @throws {AnswerError} An answer does not fit the JSON Schema of its question, or the schema of its tool or middleware.
  */
 export async function checkAnswers(
   questions: readonly PendingInterrupt[],
@@ -31,20 +31,20 @@ export async function checkAnswers(
   for (const { id, address, answerSchema } of questions) {
     if (!(id in answers)) continue
     const asker = askerAt(address, askers)
-    // The asker's own schema knows more, and says it better.
+    // The schema of the tool or middleware is more precise than the JSON Schema, and has better messages.
     const { issues, cause } = asker?.answer ? await issuesOf(asker.answer, answers[id]) : {}
     const wrong = issues?.map(described) ?? (answerSchema ? misfits(answerSchema, answers[id]) : [])
     if (wrong.length > 0) throw new AnswerError(id, nameOf(address), wrong, { cause })
   }
 }
 
-/** What the answers to a question from there must be, if its asker says so for all its questions. */
+/** The JSON Schema for answers to questions from this address, if its tool or middleware declares one for all its questions. */
 export function answerSchemaAt(address: Address, askers: Askers): JsonSchema | undefined {
   const answer = askerAt(address, askers)?.answer
   return answer && jsonSchemaIn(answer)
 }
 
-/** The name of the tool or middleware that has asked. It need not be there. */
+/** The name of the tool or middleware that has asked. It may no longer exist. */
 function nameOf(address: Address): string {
   const last = address.at(-1)
   if (last && 'middleware' in last) return `middleware ${last.middleware}`
@@ -56,7 +56,10 @@ interface Asker {
   readonly answer: StandardSchemaV1 | undefined
 }
 
-/** The asker at an address. There is none to be found in an agent that a tool makes only when it is called: that agent checks its answers itself. */
+/**
+ * Finds the tool or middleware at an address. Returns `undefined` inside an agent that a tool creates only when it is called: that agent
+ * checks its answers itself.
+ */
 function askerAt(address: Address, { middleware, tools }: Askers): Asker | undefined {
   const inner = address.findIndex((part, index) => index > 0 && 'agent' in part)
   const last = address[inner < 0 ? address.length - 1 : inner - 1]

@@ -12,11 +12,11 @@ import {
 } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
-// A run that is stored before anything of it runs.
+// A run that is stored before any of it runs.
 
 const send = tool({ name: 'send', description: 'Sends', input: z.object({}), execute: () => 'sent' })
 
-/** An agent, and what was called of it. */
+/** An agent, and a log of what was called in it. */
 function agentOf(options: Partial<AgentOptions> = {}) {
   const called: string[] = []
   const notes: Middleware = {
@@ -67,7 +67,7 @@ test('a run that is begun is stored, nothing of it has run, and another process 
   expect(await here.agent.resume('order 7/\0').result).toEqual(result)
 })
 
-test('of several that begin one id one does, and what it has stored stays (DU1, L14)', async () => {
+test('if several processes begin one id, one succeeds, and its checkpoint stays (DU1, L14)', async () => {
   const checkpoints = memoryStore()
   const { agent } = agentOf({ checkpoints })
   const begun = await Promise.allSettled(['a', 'b', 'c'].map((input) => agent.begin(input, { id: 'mine' })))
@@ -82,7 +82,7 @@ test('of several that begin one id one does, and what it has stored stays (DU1, 
   })
 })
 
-test('two that go on with a begun run: one does (DU1, L14)', async () => {
+test('if two processes continue a begun run, one succeeds (DU1, L14)', async () => {
   const checkpoints = memoryStore()
   const { agent } = agentOf({ checkpoints })
   const { runId } = await agent.begin('Go')
@@ -90,7 +90,7 @@ test('two that go on with a begun run: one does (DU1, L14)', async () => {
   expect(ended.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
 })
 
-test('without a store the checkpoint itself is what a run goes on from (DU1)', async () => {
+test('without a store a run continues from the checkpoint itself (DU1)', async () => {
   const { agent } = agentOf()
   const history = [
     { role: 'user', content: 'Hi' },
@@ -104,7 +104,7 @@ test('without a store the checkpoint itself is what a run goes on from (DU1)', a
   expect([result.text, result.messages.length]).toEqual(['Done', 6])
 })
 
-test('a store of its own takes the place of the agent’s (DU1)', async () => {
+test('a store in the options replaces the store of the agent (DU1)', async () => {
   const [own, given] = [memoryStore(), memoryStore()]
   const { agent } = agentOf({ checkpoints: own })
   await agent.begin('Go', { id: 'r', checkpoints: given })
@@ -132,7 +132,7 @@ test('nothing is stored if the input or an option is wrong, or the store fails (
   await expect(agent.begin('Go', { id: 'r', checkpoints: full })).rejects.toMatchObject(error)
 })
 
-test('a run that is begun has no span; that of its first resume has its instructions and input, and links to none (DU1, L12)', async () => {
+test('a run that is begun has no span; the span of its first resume has its instructions and input, and no link (DU1, L12)', async () => {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
   const { agent } = agentOf({ telemetry: { tracerProvider, captureContent: true } })

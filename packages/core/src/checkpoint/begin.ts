@@ -1,4 +1,4 @@
-/** Begins a run of which nothing runs yet: another process may go on with it. */
+/** Begins a run without running any of it, so that another process may continue it. */
 
 import { RunState, type RunWork } from '../state/run.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
@@ -12,7 +12,7 @@ export type BeginOptions = Pick<RunOptions, 'id' | 'checkpoints'>
 
 const BEGIN_OPTIONS: OptionNames<BeginOptions> = { id: 'runId', checkpoints: 'checkpointer' }
 
-/** See `Agent.begin`. */
+/** Implements `Agent.begin`. */
 export async function beginRun(
   work: RunWork,
   config: AgentConfig,

@@ -1,4 +1,4 @@
-/** What each member of a checkpoint must be. A right checksum does not show that. */
+/** Checks the type of each member of a checkpoint. A correct checksum does not show that the types are correct. */
 
 import { isEffect } from '../vocabulary/effect.ts'
 import { isHistory } from '../vocabulary/history.ts'

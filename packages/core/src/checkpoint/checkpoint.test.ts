@@ -13,7 +13,7 @@ import {
 import { call, respond, say, scriptedModel } from '../testing.ts'
 import { checksumOf } from './checksum.ts'
 
-// Checkpoints of each format, as a version wrote them: pinned, and never to be written anew.
+// Checkpoints of each format, as a version wrote them. They are pinned and must never be rewritten.
 
 const FOLDER = new URL('../../test-data/checkpoints/', import.meta.url)
 
@@ -33,7 +33,7 @@ function agentOf(did: string[], more: Partial<AgentOptions> = {}) {
 const outputs = async ({ result }: AgentRun) =>
   (await result).messages.flatMap((message) => (message.role === 'tool' ? [message.output ?? 'unknown'] : []))
 
-test('there is a fixture of each kind (L18)', async () => {
+test('each kind of checkpoint has a fixture (L18)', async () => {
   expect((await readdir(FOLDER)).toSorted()).toEqual([
     'format-1-cancelled.json',
     'format-1-completed.json',
@@ -53,7 +53,7 @@ test('there is a fixture of each kind (L18)', async () => {
 })
 
 describe.each([1, 2])('of format %i', (format) => {
-  test('a pinned interrupted run goes on: the questions are answered, the siblings not made again (L18)', async () => {
+  test('a pinned interrupted run continues: the questions are answered, the other calls are not repeated (L18)', async () => {
     const { checkpoint } = await pinned(format, 'interrupted')
     const did: string[] = []
     const { agent, model } = agentOf(did)
@@ -64,7 +64,7 @@ describe.each([1, 2])('of format %i', (format) => {
     expect(model.requests).toHaveLength(1)
   })
 
-  test('a pinned cancelled run goes on: the read is made again, the rest may have happened (L18, L20, L21)', async () => {
+  test('a pinned cancelled run continues: the read is made again, the rest may have happened (L18, L20, L21)', async () => {
     const { checkpoint } = await pinned(format, 'cancelled')
     const did: string[] = []
     const run = agentOf(did).agent.resume(checkpoint)
@@ -73,7 +73,7 @@ describe.each([1, 2])('of format %i', (format) => {
     expect(did).toEqual(['look 2'])
   })
 
-  test('a pinned completed run gives its result (L18, L19)', async () => {
+  test('a pinned completed run returns its result (L18, L19)', async () => {
     const { checkpoint } = await pinned(format, 'completed')
     const { agent, model } = agentOf([])
     expect(await agent.resume(checkpoint).result).toMatchObject({ status: 'completed', text: 'Hello.', steps: 1 })
@@ -92,7 +92,7 @@ describe.each([1, 2])('of format %i', (format) => {
     expect(did).toEqual([])
   })
 
-  test('what was being undone in a pinned run is neither joined nor undone, and the rest is joined (L18, P22)', async () => {
+  test('a call that was being undone in a pinned run is neither joined nor undone, and the others are joined (L18, P22)', async () => {
     const { checkpoint } = await pinned(format, 'undone-calls')
     const did: string[] = []
     const model = scriptedModel([
@@ -106,7 +106,7 @@ describe.each([1, 2])('of format %i', (format) => {
     expect([unknown, warnings.map(({ code }) => code)]).toEqual([['b'], ['compensation-failed']])
   })
 
-  test('a pinned checkpoint resumes from a store, whose bytes a refusal leaves as they are (L18)', async () => {
+  test('a pinned checkpoint resumes from a store, and a refused resume leaves its bytes unchanged (L18)', async () => {
     const { checkpoint } = await pinned(format, 'interrupted')
     const checkpoints = memoryStore()
     await checkpoints.save(checkpoint.runId, { ...checkpoint, revision: 1 }, 0)
@@ -119,7 +119,7 @@ describe.each([1, 2])('of format %i', (format) => {
   })
 
   test.for(Object.entries(FIXTURES))(
-    'a pinned run goes on with what only some checkpoints hold: %s (L18)',
+    'a pinned run continues with members that only some checkpoints have: %s (L18)',
     async ([name, fixture]) => {
       const text = await readFile(new URL(`format-${format}-optional/${name}.json`, FOLDER), 'utf8')
       const pinned = JSON.parse(text) as { readonly checkpoint: Checkpoint; readonly resumed: unknown }
@@ -132,7 +132,7 @@ test.each([
   [undefined, 'undefined'],
   [null, 'null'],
   [5, 'a number'],
-])('a resume of %s says what a resume takes (L18)', async (from, what) => {
+])('a resume of %s fails with an error that explains what a resume takes (L18)', async (from, what) => {
   const agent = createAgent({ model: scriptedModel([]) })
   const message = `checkpoint: resume takes a checkpoint or the id of a stored one; this is ${what}`
   await expect(agent.resume(from as never).result).rejects.toMatchObject({ name: 'CheckpointCorruptError', message })

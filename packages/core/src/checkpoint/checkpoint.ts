@@ -1,4 +1,4 @@
-/** A checkpoint from outside: which one is meant, and whether it is whole. */
+/** Finds and validates a checkpoint that comes from outside. */
 
 import {
   CheckpointCorruptError,
@@ -18,9 +18,9 @@ import { checksumOf } from './checksum.ts'
 import { type Format1, fromFormat1 } from './format-1.ts'
 
 /**
- * A checkpoint from outside: a frozen copy, in the format of this version.
+ * Returns a frozen copy of a checkpoint, in the format of this version.
  *
- * @throws {CheckpointCorruptError} It is none, or is damaged.
+ * @throws {CheckpointCorruptError} The value is not a checkpoint, or is damaged.
  * @throws {CheckpointVersionError} A later version wrote it.
  */
 export function checkedCheckpoint(value: unknown): Checkpoint {
@@ -33,21 +33,21 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
       if (isCheckpoint(checkpoint)) return freeze(checkpoint)
     }
   } catch (cause) {
-    // It refers to itself, is nested too deep …
+    // The value refers to itself or is nested too deep, for example.
     throw new CheckpointCorruptError(idOf(value), 'it is no JSON that can be read', { cause })
   }
   throw new CheckpointCorruptError(idOf(value), 'it is no checkpoint, or is damaged')
 }
 
 /**
- * The checkpoint that an agent is to go on from.
+ * The checkpoint from which an agent continues.
  *
- * @param from - The checkpoint itself, or the id that it is stored under.
- * @param found - The same checkpoint, or what is stored under the id.
+ * @param from - The checkpoint itself, or the id with which it is stored.
+ * @param found - The same checkpoint, or what is stored with the id.
  * @param name - The name of the agent.
- * @throws {CheckpointCorruptError} It is damaged, or none.
- * @throws {CheckpointVersionError} It is of a later format.
- * @throws {CheckpointMismatchError} It is another agent's, or another run's.
+ * @throws {CheckpointCorruptError} The value is damaged, or not a checkpoint.
+ * @throws {CheckpointVersionError} The checkpoint has a later format.
+ * @throws {CheckpointMismatchError} The checkpoint belongs to another agent or another run.
  */
 export function checkpointFrom(from: unknown, found: unknown, name: string | null = null): Checkpoint {
   if (typeof from !== 'string' && !isRecord(from))
@@ -63,9 +63,9 @@ export function checkpointFrom(from: unknown, found: unknown, name: string | nul
 const named = (agent: string | null) => (agent === null ? 'an agent without a name' : `agent ${agent}`)
 
 /**
- * What is stored under an id.
+ * Loads what is stored with an id.
  *
- * @throws {CheckpointMissingError} Nothing is stored there.
+ * @throws {CheckpointMissingError} Nothing is stored with this id.
  * @throws {ConfigError} There is no store.
  */
 export async function stored(store: CheckpointStore | undefined, id: string): Promise<unknown> {
@@ -92,7 +92,7 @@ function idOf(value: unknown): string {
   return isRecord(value) && typeof value.runId === 'string' ? value.runId : ''
 }
 
-/** Whether it is as it was written: whoever wrote it has given it all its members, and their checksum. */
+/** Whether the value is unchanged since it was written. Its writer has set all members and their checksum. */
 function isWhole(value: unknown): value is Checkpoint | Format1 {
   if (!isRecord(value) || (value.format !== 1 && value.format !== CHECKPOINT_FORMAT)) return false
   return isCount(value.revision) && value.checksum === checksumOf(value)

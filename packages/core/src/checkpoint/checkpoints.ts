@@ -1,4 +1,4 @@
-/** Adds checkpoints: a run is saved while it works and where it stops, and another run goes on from there. */
+/** Adds checkpoints to an agent: a run is saved while it is running and when it stops, and another run continues from there. */
 
 import type { CallEntry } from '../state/call-entry.ts'
 import type { CheckpointCapability } from '../state/capabilities.ts'

@@ -1,9 +1,9 @@
-/** The checksum of a checkpoint: it tells damage, not malice. */
+/** Computes the checksum of a checkpoint: it detects damage, not manipulation. */
 
 import { hashOf } from '../vocabulary/hash.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 
-/** Of all members except the revision. It does not depend on the order of the members. */
+/** The checksum of all members except the revision. It does not depend on the order of the members. */
 export function checksumOf(checkpoint: object): string {
   return hashOf({ ...checkpoint, revision: undefined, checksum: undefined })
 }

@@ -1,4 +1,4 @@
-/** Closes a run that has stopped and is not to go on. Each open call gets a result that says why. */
+/** Closes a run that has stopped and will not continue. Each open call gets a result with the reason. */
 
 import { partialMessage } from '../model-call/partial-response.ts'
 import { inWordsOf } from '../tool-call/history-results.ts'
@@ -28,7 +28,7 @@ const CLOSE_OPTIONS: OptionNames<CloseOptions> = { reason: '', checkpoints: 'che
 
 const REASON = 'No result: the run was closed before this call had one.'
 
-/** See `Agent.close`. */
+/** Implements `Agent.close`. */
 export async function closeRun(
   config: AgentConfig,
   from: unknown,
@@ -53,7 +53,7 @@ export async function closeRun(
       messages,
       unknown,
       steps: { begun: steps.begun, added: [] },
-      // The next step tells the model of background work that has settled.
+      // The next step shows the model the results of background work that has settled.
       calls: checkpoint.calls.filter(({ isWork, message }) => isWork && message),
       undos: [],
       interrupts: [],
@@ -82,7 +82,7 @@ async function saved(store: CheckpointStore, closed: Checkpoint, expected: numbe
   }
 }
 
-/** The history, then what the model was saying when the run stopped, a result for each open call, and the messages that were sent. */
+/** The history, then the partial response at the stop, a result for each open call, and the messages that were sent. */
 function closedHistory(checkpoint: Checkpoint, lost: readonly string[], reason: string): readonly Message[] {
   const { messages, steps, calls, sent, status } = checkpoint
   const { current, cutOff } = steps
@@ -96,7 +96,9 @@ function closedHistory(checkpoint: Checkpoint, lost: readonly string[], reason: 
   return [...messages, ...(said ? [said] : []), ...openCalls(messages).map(resultOf), ...sent]
 }
 
-/** Ids of calls that may have changed something and whose result nobody has read, as the outermost run knows them. */
+/**
+ * The ids of calls that may have changed something and have a result that the model has not read. Ids are relative to the outermost run.
+ */
 function lostIn({ calls, interrupts }: Checkpoint): string[] {
   return calls.flatMap(({ id, effect, message, fate, runs }) => {
     const asks = interrupts.some(({ address }) => address.some((part) => 'callId' in part && part.callId === id))

@@ -21,7 +21,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// What a kill, or a cancel, cuts off: what may have happened is not made again, and what has not happened is not lost.
+// Calls that a kill or a cancel cuts off: what may have happened is not repeated, and what has not happened is not lost.
 
 let did: string[] = []
 
@@ -39,7 +39,7 @@ function toolOf(name: string, execute: Execute, more: Partial<Tool> = {}): Tool 
   return { ...tool({ name, description: name, input: sent, execute }), ...more }
 }
 
-/** Acts for a second. It asks before that, if its input says so. */
+/** Acts for a second. It first asks, if its input contains `asks`. */
 const send = toolOf(
   'send',
   async ({ asks }, { attempt, answers }) => {
@@ -66,7 +66,7 @@ async function settled(run: AgentRun) {
   return await reading
 }
 
-/** What a kill leaves after so many milliseconds: what is stored by then. */
+/** What is stored when the process is killed after this many milliseconds. */
 async function killedAt(ms: number, responses: readonly ScriptedResponse[], options: Partial<AgentOptions>) {
   const checkpoints = memoryStore()
   const run = agentOf(responses, { checkpoints, ...options }).stream('Go')
@@ -78,7 +78,7 @@ async function killedAt(ms: number, responses: readonly ScriptedResponse[], opti
   return left
 }
 
-/** What a cancel leaves after so many milliseconds. */
+/** The checkpoint of a run that is cancelled after this many milliseconds. */
 async function cancelledAt(ms: number, responses: readonly ScriptedResponse[], options: Partial<AgentOptions>) {
   const run = agentOf(responses, options).stream('Go')
   setTimeout(() => void run.cancel(), ms)
@@ -87,7 +87,7 @@ async function cancelledAt(ms: number, responses: readonly ScriptedResponse[], o
   return result.checkpoint
 }
 
-/** What a resume executes, and which calls it says may have happened. */
+/** What a resume executes, and which calls it reports as unknown. */
 async function resumed(left: Checkpoint, responses: readonly ScriptedResponse[], options: Partial<AgentOptions>) {
   did = []
   const { result } = await settled(agentOf(responses, options).resume(left))
@@ -105,7 +105,7 @@ async function driven(flow: ToolFlow): Promise<ToolMessage> {
   }
 }
 
-/** Asks for an execution that asks, and for one that acts. */
+/** A middleware with this wrap. */
 function wrapOf(wrap: (call: ToolCall, next: Next) => ToolFlow): Middleware {
   return { name: 'wrap', wrapToolCall: (call, next) => (call.name === 'send' ? wrap(call, next) : next(call)) }
 }
@@ -128,7 +128,7 @@ const bothAtOnce = wrapOf(async function* (call, next) {
 
 const sends = [respond(call('send', {}, { id: 'send' }), call('look', {}, { id: 'look' })), done]
 
-test('what is executed after the agent that a wrap ran may have happened, if a kill cuts it off (L21, C14, L15)', async () => {
+test('an execution after the agent that a wrap ran may have happened, if a kill cuts it off (L21, C14, L15)', async () => {
   const model = scriptedModel([respond(say('Yes')), respond(say('Yes'))])
   const reviewer = agentTool(createAgent({ name: 'reviewer', model }), { description: 'Reviews' })
   const reviewing: Middleware = {
@@ -150,7 +150,7 @@ test.for([
   ['whose question was caught', oneAfterAnother],
   ['that asks at the same time', bothAtOnce],
 ] as const)(
-  'what is executed beside an execution %s may have happened, if a kill or a cancel cuts it off (L21, C14, L15, L7)',
+  'an execution that runs at the same time as an execution %s may have happened, if a kill or a cancel cuts it off (L21, C14, L15, L7)',
   async ([, wrap]) => {
     const options = { tools: [send, look], middleware: [wrap] }
     const nothingAgain = { did: [], unknown: ['send'] }
@@ -160,7 +160,7 @@ test.for([
 )
 
 test.for([10, 300])(
-  'what a tool calls %i ms after it has given its result may have happened, if a kill cuts it off (L15, L21, MA13)',
+  'an inner call that a tool makes %i ms after it has returned may have happened, if a kill cuts it off (L15, L21, MA13)',
   async (ms) => {
     const outer = toolOf(
       'outer',
@@ -178,7 +178,7 @@ test.for([10, 300])(
   },
 )
 
-test('what a settled call has made, and what waited for its turn when the process was killed, is made by the resume (L20)', async () => {
+test('a resume makes the inner calls of a settled call that were waiting for their turn when the process was killed (L20)', async () => {
   const write = toolOf(
     'write',
     async ({ n }) => {
@@ -203,7 +203,7 @@ test('what a settled call has made, and what waited for its turn when the proces
   expect(await resumed(left, responses.slice(1), { tools })).toEqual({ did: ['write 2'], unknown: ['first'] })
 })
 
-test('a resumed run makes no work in the background before its claim is saved (L19, MA19)', async () => {
+test('a resumed run starts no work in the background before its claim is saved (L19, MA19)', async () => {
   const work = toolOf('work', () => sleep(500).then(() => void did.push('work')), { effect: 'read', background: true })
   const model = scriptedModel([respond(wait(400), say('Hm')), respond(say('Done'))])
   const child = agentTool(createAgent({ name: 'child', model }), { description: 'Is an agent' })

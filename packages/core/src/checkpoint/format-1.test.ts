@@ -33,7 +33,7 @@ async function checkpointsOf(scenario: Scenario): Promise<Checkpoint[]> {
   return checkpoints
 }
 
-test('a run goes on from a checkpoint of format 1 as from the same state in format 2 (MA19, L18)', async () => {
+test('a run continues from a checkpoint of format 1 as from the same state in format 2 (MA19, L18)', async () => {
   let withCalls = 0
   await fc.assert(
     fc.asyncProperty(scenarios, async (scenario) => {
@@ -61,7 +61,7 @@ async function read(name: string): Promise<Checkpoint> {
   return checkedCheckpoint(pinned.checkpoint ?? pinned)
 }
 
-test('what the first versions did not write has its meaning (L18)', async () => {
+test('members that the first versions did not write have a default (L18)', async () => {
   expect(await read('format-1-interrupted.json')).toMatchObject({ undos: [], calls: [{ runs: [] }, { outcomes: [] }] })
   const [fails] = (await read('format-1-optional/outcomes.json')).calls
   expect(fails?.outcomes.map(({ invocation }) => invocation)).toEqual([{ n: 0 }, { n: 1 }])

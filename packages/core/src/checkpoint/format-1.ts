@@ -1,11 +1,11 @@
-/** Reads checkpoints of format 1, which versions before this one wrote. */
+/** Converts checkpoints of format 1, which earlier versions wrote. */
 
 import type { Effect } from '../vocabulary/effect.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Checkpoint, Invocation, Outcome, SavedCall, SavedUndo, Step } from '../vocabulary/saved-run.ts'
 import { signed } from './checksum.ts'
 
-/** Members that are optional here are absent where there is nothing to say, or where a version did not know them. */
+/** An optional member is absent if it has no value, or if the version did not know it. */
 export interface Format1 extends Omit<Checkpoint, 'format' | 'steps' | 'calls' | 'undos'> {
   readonly format: 1
   readonly steps: number
@@ -29,14 +29,14 @@ export interface Call1 {
   readonly attempts: number
   readonly effect?: Effect
   readonly message?: ToolMessage
-  /** In the order in which they had come. */
+  /** In the order in which they arrived. */
   readonly outcomes?: readonly (Outcome & { readonly invocation?: Invocation })[]
-  /** The run of the agent in an execution that has no outcome, and which execution that is. */
+  /** The run of the agent in an execution without an outcome, and that execution. */
   readonly nested?: Format1
   readonly nestedIn?: Invocation
-  /** Those of further executions that were at work at once. */
+  /** The agent runs of further parallel executions. */
   readonly alsoNested?: readonly { readonly nested: Format1; readonly nestedIn: Invocation }[]
-  /** Of work in the background: the model has read its result. Such work has none of the members below. */
+  /** For work in the background: the model has read its result. Such work has none of the members below. */
   readonly delivered?: boolean
   readonly id?: string
   readonly asked?: boolean
@@ -46,7 +46,7 @@ export interface Call1 {
   readonly done?: NonNullable<SavedCall['done']>
 }
 
-/** The same state as this version writes it, with the checksum of what it holds then. */
+/** The same state in the current format, with its new checksum. */
 export function fromFormat1(old: Format1): Checkpoint {
   const { steps, step, feedback, calls, background = [], undos = [], ...rest } = old
   const { added = [], candidate, cutOff } = step ?? {}
@@ -71,7 +71,7 @@ function stepFrom({ added: _, candidate, cutOff: __, ...step }: Step1): Step {
   return { ...step, isOffered: candidate !== undefined }
 }
 
-/** `lost`: ids of calls that may have happened, or go on. */
+/** Converts a call. `lost`: the ids of calls that may have happened, or are still running. */
 function callFrom(old: Call1, lost: readonly string[]): SavedCall {
   const { asked = false, provisional, told, outcomes = [], nested, nestedIn, alsoNested = [], ...rest } = old
   const { message, id = rest.call.id } = rest
@@ -82,7 +82,7 @@ function callFrom(old: Call1, lost: readonly string[]): SavedCall {
     isRequested: asked,
     fate: provisional ? 'provisional' : 'committed',
     told: told ? 'shown' : 'open',
-    // Without an invocation: each is of the call's own input.
+    // An outcome without an invocation belongs to the call's own input.
     outcomes: outcomes.map((outcome, n) => ({ ...outcome, invocation: outcome.invocation ?? { n } })),
     runs: [...first, ...alsoNested].map((run) => ({
       invocation: run.nestedIn,

@@ -1,4 +1,4 @@
-/** A run goes on from a checkpoint: first it gets the state of the checkpoint, and when its set-up stands, the calls. */
+/** Continues a run from a checkpoint: restores its state first, and its calls when the set-up is known. */
 
 import { stepsLoaded } from '../machine/saved-state.ts'
 import { partialMessage } from '../model-call/partial-response.ts'
@@ -19,19 +19,19 @@ import { checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
 import { outermost, restoreCalls, resumeCall } from './restore-calls.ts'
 
 /**
- * Puts a run into the state of a checkpoint, except for its calls: {@link claim} restores them when the set-up is known.
+ * Restores the state of a checkpoint in a run, except for its calls: {@link claim} restores those when the set-up is known.
  *
  * @throws {CheckpointCorruptError} The checkpoint is damaged.
  * @throws {CheckpointVersionError} A later version wrote it.
  * @throws {CheckpointMismatchError} It belongs to another agent, or a middleware that has asked is missing.
- * @throws {ConfigError} The answers are no object, or an id is given and there is no store.
+ * @throws {ConfigError} The answers are not an object, or there is an id but no store.
  * @throws {UnknownInterruptError} An answer belongs to no question of the checkpoint.
  * @throws {AnswerError} The middleware that has asked does not accept an answer.
- * @throws {ContextError} The run goes on, and the given context does not fit.
+ * @throws {ContextError} The run continues, and the given context does not fit.
  * @throws {InputError} The final answer was accepted, and a message was sent before that was known.
  */
 export async function load(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
-  // Copied in this turn: the caller may change the answers in the next.
+  // Copied in this turn, because the caller may change the answers later.
   const given = checkedAnswers(answers)
   const found = typeof from === 'string' ? await stored(run.store, from) : from
   const checkpoint = checkpointFrom(from, found, run.config.name)
@@ -65,12 +65,12 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
 }
 
 /**
- * The set-up is known. Restores the calls, and saves the run before anything is made: if several processes resume one checkpoint, only one
- * of them can save.
+ * Restores the calls when the set-up is known, and saves the run before anything is made: if several processes resume one checkpoint, only
+ * one of them can save.
  *
- * @throws {CheckpointMismatchError} An open call lacks its tool.
- * @throws {AnswerError} A tool that has asked, or whoever has asked in an agent that the tool runs, does not accept an answer.
- * @throws {CheckpointConflictError} Somebody else has resumed the checkpoint.
+ * @throws {CheckpointMismatchError} The tool of an open call is missing.
+ * @throws {AnswerError} A tool that has asked, or the asking tool or middleware of an agent that the tool runs, does not accept an answer.
+ * @throws {CheckpointConflictError} Another process has resumed the checkpoint.
  */
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
   const tools = new Set(run.setup.tools.map(({ name }) => name))
@@ -83,7 +83,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   try {
     await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
   } catch (error) {
-    // A run round this one may still be saved: nothing is to be saved with these answers.
+    // An outer run may still be saved, and must not be saved with these answers.
     run.questions.restore(checkpoint.questions)
     throw error
   }
@@ -92,7 +92,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const open = entries.filter(({ settled }) => !settled)
   for (const entry of open) resumeCall(run, entry, { checkpoint, answers })
   for (const entry of entries) {
-    // No call joins one whose undo had begun, nor its maker: the result of the maker depends on it.
+    // No call joins a call whose undo had begun, or its maker, because the result of the maker depends on it.
     if (entry.state.undo === 'before') discard(run, outermost(entry), 'run_aborted')
     else if (entry.discarded) undoWhenOver(run, entry)
   }
@@ -110,9 +110,10 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
 }
 
 /**
- * Whether the middleware that asks at this address is there. A middleware of an agent inside a call is checked when that agent is resumed.
+ * Checks that the middleware that asks at this address exists. A middleware of an agent inside a call is checked when that agent is
+ * resumed.
  *
- * @throws {CheckpointMismatchError} It is not.
+ * @throws {CheckpointMismatchError} The middleware does not exist.
  */
 function checkAsker(run: RunState, address: Address): void {
   const place = address.find((part, index) => 'middleware' in part || (index > 0 && 'agent' in part))
@@ -121,7 +122,7 @@ function checkAsker(run: RunState, address: Address): void {
     throw new CheckpointMismatchError(run.id, `a question lacks its asker, the middleware ${place.middleware}`)
 }
 
-/** A copy without a prototype: `in` finds only the ids that were given. */
+/** A copy without a prototype, so that `in` finds only the given ids. */
 function checkedAnswers(answers: Answers): Answers {
   if (!isRecord(answers)) {
     const problem = `must be an object with an answer under the id of each interrupt, not ${JSON.stringify(answers)}`

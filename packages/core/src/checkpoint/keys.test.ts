@@ -15,7 +15,7 @@ import {
 import { call, collect, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 import { signed } from './checksum.ts'
 
-// No two calls of a run have the same key, whatever process makes them.
+// No two calls of a run have the same key, whichever process makes them.
 
 let keys: string[] = []
 
@@ -62,7 +62,7 @@ const guessing: Middleware = {
     }),
 }
 
-/** What is stored of a run after so many milliseconds, in which it goes on: what a kill leaves. */
+/** What is stored of a running run after this many milliseconds, as after a kill. */
 async function killedAfter(ms: number, run: AgentRun, store: CheckpointStore): Promise<Checkpoint> {
   const reading = collect(run)
   await vi.advanceTimersByTimeAsync(ms)
@@ -72,7 +72,7 @@ async function killedAfter(ms: number, run: AgentRun, store: CheckpointStore): P
   return left
 }
 
-test('a call that was undone while its response streamed leaves its key to no call of a resume, however often that is killed (H25, P5)', async () => {
+test('no call of a resume reuses the key of a call that was undone while its response streamed, however often it is killed (H25, P5)', async () => {
   const checkpoints = memoryStore()
   const other = call('hold', { n: 2 }, { id: 'hold' })
   const slow = respond(wait(1), other, wait(20), call('look', {}), wait(5_000), say('Well'))
@@ -93,7 +93,7 @@ test('a call that was undone while its response streamed leaves its key to no ca
   expect(left.spentKeys).toContain(guessed)
 })
 
-test('so does a call whose undo had begun when the process was killed, also if its resume is killed (P22, H25)', async () => {
+test('the same holds for a call whose undo had begun when the process was killed, also if its resume is killed (P22, H25)', async () => {
   const checkpoints = memoryStore()
   const slowly = { ...hold, compensate: () => sleep(20) }
   const options = { tools: [slowly], middleware: [early] }
@@ -110,7 +110,7 @@ test('so does a call whose undo had begun when the process was killed, also if i
   expect(new Set(keys).size).toBe(2)
 })
 
-test('the next step keeps no keys of the step before it, in whatever process that was (MA13)', async () => {
+test('the next step keeps no keys of the step before it, whichever process ran that (MA13)', async () => {
   const checkpoints = memoryStore()
   const options = { tools: [hold, look], middleware: [guessing], checkpoints }
   const other = call('hold', { n: 2 }, { id: 'hold' })
@@ -125,7 +125,7 @@ test('the next step keeps no keys of the step before it, in whatever process tha
   expect(left).not.toHaveProperty('spentKeys')
 })
 
-test('a further equal call has a key of its own, in whatever order a checkpoint holds those before it (H25)', async () => {
+test('a further equal call has a new key, in whatever order a checkpoint contains the earlier ones (H25)', async () => {
   const checkpoints = memoryStore()
   const run = agentOf([respond(holds('a'), holds('b'), wait(5_000))], { checkpoints, middleware: [early] }).stream('Go')
   const reading = collect(run)

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { agentIn, type Deed } from '../../test/killed-process.ts'
 import { type AgentResult, CheckpointMissingError, type Message } from '../index.ts'
 
-// `kill -9` at any point of a run, and a resume: the proof that no call is made twice and none is lost.
+// `kill -9` at any point of a run, and a resume: no call is made twice and none is lost.
 
 const PROGRAM = fileURLToPath(new URL('../../test/killed-process.ts', import.meta.url))
 const KILLS = Number(process.env.KILLS ?? 10)
@@ -39,7 +39,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** Starts or resumes the run in a process of its own, and kills that so many milliseconds later. Gives the run's id. */
+/** Starts or resumes the run in a separate process, and kills it after this many milliseconds. Returns the run's id. */
 async function killedRun(folder: string, after: number, resumed?: string): Promise<string> {
   const child = fork(PROGRAM, [folder, ...(resumed === undefined ? [] : [resumed])], {
     execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
@@ -52,7 +52,7 @@ async function killedRun(folder: string, after: number, resumed?: string): Promi
   return id
 }
 
-/** Its ids count as what they are the how-manieth of: an early call of a killed process has taken the one that it had. */
+/** The messages with ids numbered by first occurrence, because an early call of a killed process has used an id. */
 function transcript(messages: readonly Message[]): Message[] {
   const ids = messages.flatMap((message) =>
     message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.id] : [])) : [],
@@ -80,14 +80,14 @@ test(
     for (const [round, part] of spread.entries()) {
       const folder = await mkdtemp(join(scratch, 'run-'))
       const id = await killedRun(folder, part * duration)
-      // Each third one is killed again, on its way.
+      // Every third run is killed again on its way.
       if (round % 3 === 2) await killedRun(folder, Math.random() * (1 - part) * duration, id)
       const resumed = agentIn(folder).resume(id)
       const events: string[] = []
       try {
         for await (const event of resumed) if (event.type === 'tool-start' && event.rerun) events.push(event.callId)
       } catch (error) {
-        // Not even the first save was done: then nothing was done that waits for one.
+        // Not even the first save was done, so nothing that waits for a save was done either.
         expect(error).toBeInstanceOf(CheckpointMissingError)
         expect((await deedsIn(folder)).filter(({ effect }) => effect !== 'read')).toEqual([])
         continue
@@ -117,7 +117,7 @@ test(
             times.map(({ attempt }) => attempt).toSorted((a, b) => a - b),
           )
       }
-      // What was done is what the model reads, or is told to be unknown.
+      // The model reads what was done, or that the outcome is unknown.
       const done = new Set(deeds.filter(({ at }) => at === 'end').map(({ key }) => key)).size
       expect({ enough: done >= 10 - lost.length, context }).toEqual({ enough: true, context })
       unknown += lost.length

@@ -18,7 +18,7 @@ async function pinned(name: string): Promise<Checkpoint> {
   return file.checkpoint ?? file
 }
 
-/** The places of all values in a value of JSON. */
+/** The paths of all values in a JSON value. */
 function placesIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path]
   return [path, ...Object.entries(value).flatMap(([key, member]) => placesIn(member, [...path, key]))]
@@ -28,14 +28,14 @@ const kindOf = (value: unknown) => (value === null ? 'null' : Array.isArray(valu
 
 const OTHERS: readonly unknown[] = [null, 7, 'x', true, [], [null], {}, undefined]
 
-/** With another value in this place. `undefined`: without the member. */
+/** The value with another value at this path. `undefined`: without the member. */
 function changed(value: unknown, [key, ...path]: readonly string[], to: unknown): unknown {
   if (key === undefined) return to
   const copy = Array.isArray(value) ? [...value] : { ...(value as object) }
   return Object.assign(copy, { [key]: changed(Reflect.get(copy, key), path, to) })
 }
 
-/** As JSON, with the right checksums in all levels. */
+/** As JSON, with the correct checksums at all levels. */
 function sealed(checkpoint: Checkpoint): Checkpoint {
   const { checksum: _, ...rest } = JSON.parse(JSON.stringify(checkpoint), (key, value) =>
     key === 'checkpoint' && typeof value === 'object' && value ? sealed(value) : value,
@@ -56,7 +56,7 @@ const CASES: readonly (readonly [string, () => Agent])[] = [
   ),
 ]
 
-test('each pinned checkpoint is looked at (L18)', async () => {
+test('each pinned checkpoint is examined (L18)', async () => {
   const files = [...(await readdir(FOLDER)), ...(await readdir(new URL('format-2-optional', FOLDER)))]
   const names = files.filter((file) => !file.startsWith('format-1') && file.endsWith('.json'))
   expect(CASES.map(([name]) => name.slice(name.indexOf('/') + 1)).toSorted()).toEqual(
@@ -65,7 +65,7 @@ test('each pinned checkpoint is looked at (L18)', async () => {
 })
 
 test.each(CASES)(
-  'whatever member of a checkpoint is of a wrong kind, its refusal is an AgentError: %s (L18)',
+  'if a member of a checkpoint has a wrong type, the checkpoint is refused with an AgentError: %s (L18)',
   async (name, agentFor) => {
     const checkpoint = await pinned(name)
     const raw: string[] = []

@@ -9,7 +9,7 @@ async function expectDone(run: () => Promise<void>): Promise<void> {
   await expect(run()).resolves.toBeUndefined()
 }
 
-test('memory: what was saved at the very time is not older (L14)', async () => {
+test('memory: a checkpoint saved at exactly the given time is not older (L14)', async () => {
   vi.useFakeTimers({ now: 1_000 })
   try {
     const store = memoryStore()
@@ -21,7 +21,7 @@ test('memory: what was saved at the very time is not older (L14)', async () => {
   }
 })
 
-test('memory: a revision that does not grow is refused, and leaves what is stored (L14)', async () => {
+test('memory: a revision that does not grow is refused, and the stored checkpoint stays (L14)', async () => {
   const store = memoryStore()
   await store.save('a', { runId: 'a', revision: 1 }, 0)
   for (const revision of [1, 0, 1.5, Number.NaN, 2 ** 53]) {

@@ -1,9 +1,9 @@
-/** Checkpoints in memory: for tests, and for runs that need not outlive their process. */
+/** Stores checkpoints in memory, for tests and for runs that end with their process. */
 
 import { CheckpointConflictError } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
 
-/** Keeps text, so that what is loaded is a copy. It holds every checkpoint until it is deleted or pruned. */
+/** Stores text, so that a loaded checkpoint is a copy. Keeps every checkpoint until it is deleted or pruned. */
 export function memoryStore(): CheckpointStore {
   const stored = new Map<string, { readonly revision: number; readonly savedAt: number; readonly text: string }>()
   return {

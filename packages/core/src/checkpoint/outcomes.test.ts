@@ -27,7 +27,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// What executions came to belongs to the inputs they were given, also after a resume.
+// The outcomes of executions belong to their inputs, also after a resume.
 
 unhandledRejections()
 
@@ -67,7 +67,7 @@ async function driven(flow: ToolFlow): Promise<ToolMessage> {
   }
 }
 
-/** What each of these inputs comes to, asked for at once, in this order. */
+/** The outcome of each of these inputs, requested at once in this order. */
 async function atOnce(call: ToolCall, next: Next, inputs: readonly object[]): Promise<readonly string[]> {
   const texts = inputs.map((input) =>
     driven(next({ ...call, input: { ...(call.input as object), ...input } })).then(
@@ -85,7 +85,7 @@ const answered = ({ id: callId, name }: ToolCall, texts: readonly string[]): Too
   content: [{ type: 'text', text: texts.join(', ') }],
 })
 
-/** A wrap of the call that asks behind what it does. */
+/** A wrap of the call that does some work and then asks. */
 function asking(work: (call: ToolCall, next: Next, run: Run) => Promise<readonly string[]>): Middleware {
   return {
     name: 'asking',
@@ -171,7 +171,7 @@ test.each(EFFECTS)(
   },
 )
 
-test('the same holds for what failed, for a time limit, and for what the call’s own input came to (P24, I10)', async () => {
+test('"the same holds for failures, for a time limit, and for the outcome of the call\'s own input (P24, I10)"', async () => {
   const work = worker('external', async ({ what }, { signal }) => {
     if (what === 'fails') throw new Error('failed')
     if (what === 'lasts') await new Promise((_, reject) => signal.addEventListener('abort', reject))
@@ -188,7 +188,7 @@ test('the same holds for what failed, for a time limit, and for what the call’
   expect(did).toHaveLength(5)
 })
 
-test('what a wrap inside repeats belongs to the input it repeats, in whatever order the repeats came (P24, C14)', async () => {
+test('an outcome that an inner wrap repeats belongs to the input it repeats, in whatever order the repeats came (P24, C14)', async () => {
   let late = 'a'
   // The second try of one input begins before that of the other, and after the resume the other way round.
   const dawdling: Middleware = {
@@ -214,7 +214,7 @@ test('what a wrap inside repeats belongs to the input it repeats, in whatever or
   expect(did).toEqual(['a 1', 'b 2', 'b 3', 'a 4'])
 })
 
-test('of equal inputs at once each execution gets its own outcome; one whose tool asked is executed (P24, L7)', async () => {
+test('with equal inputs at once each execution gets its own outcome; the one whose tool asked is executed (P24, L7)', async () => {
   const work = worker('external', (_, { attempt, answers }) => {
     if (attempt === 2 && answers.length === 0) throw interrupt('Well?')
     return `made as ${attempt}`
@@ -238,7 +238,7 @@ test('of equal inputs at once each execution gets its own outcome; one whose too
   expect(did).toEqual(['own 1', 'own 2', 'own 3', 'own 4'])
 })
 
-test('a tool that asks in two executions at once asks itself, and not the wrap round it (P24, L4)', async () => {
+test('if a tool asks in two parallel executions, the question belongs to the tool and not to the wrap (P24, L4)', async () => {
   const work = worker('external', ({ what }, { answers }) => {
     if (answers.length === 0) throw interrupt(`${what}?`)
     return `${what} ${answers.length}`
@@ -259,7 +259,7 @@ test('a tool that asks in two executions at once asks itself, and not the wrap r
   expect([second.status, second.text]).toEqual(['completed', 'a 1, b 1'])
 })
 
-test('an input that was not executed before is executed after the resume, and what was is not (P24, L8)', async () => {
+test('an input that was not executed before is executed after the resume, and one that was is not (P24, L8)', async () => {
   const agent = agentOf({
     tools: [worker('external')],
     middleware: [
@@ -273,7 +273,7 @@ test('an input that was not executed before is executed after the resume, and wh
   expect(did).toEqual(['a 1', 'b 2', 'c 3', 'own 4'])
 })
 
-test('an input that is made anew by prepareInput, or that has no JSON, finds its outcome (P24, L8)', async () => {
+test('an input that prepareInput creates again, or that is not JSON, finds its outcome (P24, L8)', async () => {
   const inputs = [{ what: 'big', n: 1n, ms: 30 }, { what: 'map', of: new Map([[1, 2]]), ms: 20 }, {}]
   const wrap = asking(async (call, next) => {
     const made = inputs.map((input) => driven(next({ ...call, input: 'what' in input ? input : call.input })))
@@ -290,7 +290,7 @@ test.each([
   ['read', ['a 1', 'b 2', 'a 3'], 'a, b', undefined],
   ['external', ['a 1', 'b 2'], expect.stringContaining('it may have happened'), ['c1']],
 ] as const)(
-  'of two executions a cancel cuts off one: with effect %s that one is as a call cut off (P24, L20, L21, K15)',
+  'if a cancel cuts off one of two executions: with effect %s that one is treated as a call that was cut off (P24, L20, L21, K15)',
   async (effect, executed, text, unknown) => {
     const work = worker(effect, async ({ what }, { attempt, signal }) => {
       if (attempt === 1) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -327,7 +327,7 @@ test.each(EFFECTS)(
   },
 )
 
-test('killed while one of two executions is at work, the other’s outcome is not made again (P24, L20)', async () => {
+test('killed while one of two executions is running, the outcome of the other is not made again (P24, L20)', async () => {
   const checkpoints = memoryStore()
   let alive = true
   const work = worker('read', async ({ what }) => (alive && what === 'a' ? await new Promise(() => undefined) : what))
@@ -357,7 +357,7 @@ test('killed while one of two executions is at work, the other’s outcome is no
   expect(did.filter((deed) => deed.startsWith('a'))).toEqual(['a 1', 'a 3'])
 })
 
-/** An agent that answers what it was asked, after its tool has done that; `asks` says whether that asks first. */
+/** An agent that answers with its input, after its tool has done that; `asks` decides whether that asks first. */
 function expert(effect: Effect, asks: (what: string) => boolean): Tool {
   const work = worker(effect, ({ what }, { answers }) => {
     if (asks(what) && answers.length === 0) throw interrupt(`${what}?`)
@@ -379,7 +379,7 @@ function expert(effect: Effect, asks: (what: string) => boolean): Tool {
   return agentTool(agent, { name: 'work', input })
 }
 
-test('each execution of an agent has a run of its own, at once or one after another, and a resume finds each (P24, M2, L9)', async () => {
+test('each execution of an agent has its own run, in parallel or one after another, and a resume finds each (P24, M2, L9)', async () => {
   for (const inTurn of [false, true]) {
     for (const asks of [() => false, (what: string) => what === 'b', (what: string) => what === 'a', () => true]) {
       did = []
@@ -412,7 +412,7 @@ test('each execution of an agent has a run of its own, at once or one after anot
   }
 })
 
-test('a wrap that repeats an agent has it run anew, like any tool (P24, C14)', async () => {
+test('a wrap that repeats an agent runs it again, like any tool (P24, C14)', async () => {
   const twice: Middleware = {
     name: 'twice',
     async *wrapToolCall(call, next) {
@@ -424,7 +424,7 @@ test('a wrap that repeats an agent has it run anew, like any tool (P24, C14)', a
   expect(did).toHaveLength(2)
 })
 
-test('of two agents that one execution runs each goes on from its own state (P24, L9, K16)', async () => {
+test('if one execution runs two agents, each continues from its own state (P24, L9, K16)', async () => {
   const [one, other] = [expert('external', (what) => what === 'b'), expert('external', () => false)]
   const both = tool({
     name: 'work',
@@ -443,7 +443,7 @@ test('of two agents that one execution runs each goes on from its own state (P24
   expect(did).toEqual(['a 1', 'b 1', 'b 2'])
 })
 
-test('of the agents that a wrap runs, one after another, the same again, or when it is tried anew, each has its own run, and a resume goes on with it (P24, L9)', async () => {
+test('if a wrap runs agents, one after another, the same one again, or after a retry, each has its own run, and a resume continues it (P24, L9)', async () => {
   const log: string[] = []
   const asks = tool({
     name: 'asks',
@@ -489,6 +489,6 @@ test('of the agents that a wrap runs, one after another, the same again, or when
   const stopped = await played(makeAgent(false))
   expect(log).toEqual(['first 1', 'first 2', 'first 3', 'first 4'])
   expect((await played(makeAgent(true), stopped.checkpoint)).status).toBe('completed')
-  // What had completed gives its result again.
+  // An agent that had completed returns its result again.
   expect(log.slice(4)).toEqual(['first 1', 'first 2', 'first 3', 'first 4', 'second after the answer'])
 })

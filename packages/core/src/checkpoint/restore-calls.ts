@@ -1,4 +1,4 @@
-/** The calls of a checkpoint become calls of the run that goes on from it. */
+/** Turns the calls of a checkpoint into calls of the run that continues from it. */
 
 import { unheard } from '../flow/unheard.ts'
 import { marked } from '../machine/decide-call.ts'
@@ -14,7 +14,7 @@ import { type Address, type Answers, Interrupt, type PendingInterrupt } from '..
 import type { Json } from '../vocabulary/message.ts'
 import type { Resumed, SavedCall } from '../vocabulary/saved-run.ts'
 
-/** Puts calls of a checkpoint into the table, in their order. None is made by that. */
+/** Adds the calls of a checkpoint to the table, in their order. This starts none of them. */
 export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readonly CallEntry[] {
   const { table } = run.calls
   const entries: CallEntry[] = []
@@ -42,12 +42,12 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
   return entries
 }
 
-/** The call that a response requests, of which this one is a part. */
+/** The call of a response to which this one belongs. */
 export function outermost(entry: CallEntry): CallEntry {
   return entry.maker ? outermost(entry.maker) : entry
 }
 
-/** A call without a result is made when it is requested, stays open until its question has an answer, or may have happened. */
+/** Restores a call without a result: it is made when it is requested, stays open until its question has an answer, or may have happened. */
 export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
   const address = addressOf(run, entry)
   const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
@@ -71,7 +71,7 @@ export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answer
   }
 }
 
-/** The question of a call has no answer yet. `asker`: the path from the call to who asks. */
+/** The question of a call has no answer yet. `asker`: the path from the call to the tool or middleware that asks. */
 function stayOpen(entry: CallEntry, { payload, answerSchema }: PendingInterrupt, asker: Address): void {
   const stopped = new Interrupt(payload, answerSchema)
   if (asker.every((part) => 'middleware' in part)) entry.ask(stopped, askerOf(asker).by)

@@ -22,7 +22,7 @@ import {
 } from '../index.ts'
 import { call, collect, end, respond, say, scriptedModel } from '../testing.ts'
 
-// However a run is interrupted, answered in parts, killed and resumed: it comes to what it would have come to undisturbed.
+// However a run is interrupted, answered in parts, killed and resumed, it ends as if it had not been disturbed.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -34,16 +34,16 @@ const EFFECTS = { look: 'read', put: 'idempotent', hold: 'reversible', send: 'ex
 interface PlannedCall {
   readonly name: keyof typeof EFFECTS
   readonly ms: number
-  /** Who asks about it: its tool, or a wrap before or behind it. */
+  /** What asks about the call: its tool, or a wrap before or after it. */
   readonly asks: readonly ('tool' | 'before' | 'behind')[]
-  /** A call that its tool makes first. */
+  /** An inner call that its tool makes first. */
   readonly inner: boolean
-  /** It waits for its commit: of those that are no read nobody could say afterwards whether they have happened. */
+  /** Whether it waits for its commit. For a call that is not a read and does not wait, nobody could know afterwards whether it happened. */
   readonly stands: boolean
   readonly fails: boolean
 }
 
-/** Who asks in a step, beside its calls. */
+/** What asks in a step, in addition to its calls. */
 type Hook = 'beforeModel' | 'afterModel' | 'wrapModel' | 'wrapModel behind'
 
 type Kill = number | 'undoing'
@@ -61,9 +61,9 @@ interface Plan {
   readonly lag: number
   readonly gate: boolean
   readonly outer: boolean
-  /** When each process is killed: after so many milliseconds, or while it undoes a call. Those behind them are not. */
+  /** When each process is killed: after this many milliseconds, or while it undoes a call. Later processes are not killed. */
   readonly kills: readonly Kill[]
-  /** Of the questions there are, how many are answered at a time: by turns. */
+  /** How many open questions are answered at a time, in turns. */
   readonly answered: readonly number[]
 }
 
@@ -104,7 +104,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   answered: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 4 }),
 })
 
-/** What tools did, of all processes: the key of each, when its work began, and when it began to be undone. */
+/** What the tools of all processes did: the key of each call, when its work began, and when its undo began. */
 interface Deeds {
   readonly done: string[]
   readonly undone: string[]
@@ -112,7 +112,7 @@ interface Deeds {
 
 interface Process {
   alive: boolean
-  /** It has begun to undo a call. */
+  /** Whether it has begun to undo a call. */
   undoes: boolean
   readonly spans: SpanWatch
 }
@@ -217,7 +217,7 @@ function worker(name: string, effect: Effect, deeds: Deeds, here: Process, askin
         const key = String(output)
         here.undoes = true
         deeds.undone.push(key)
-        // Whoever is undone was not done.
+        // A call that is undone does not count as done.
         if (deeds.done.includes(key)) deeds.done.splice(deeds.done.indexOf(key), 1)
         await new Promise((resolve) => setTimeout(resolve, 8))
       },
@@ -242,11 +242,11 @@ function worker(name: string, effect: Effect, deeds: Deeds, here: Process, askin
 interface Lived {
   readonly result?: AgentResult
   readonly error?: unknown
-  /** What a process that was killed has left in the store. */
+  /** What a killed process has left in the store. */
   readonly left?: Checkpoint | 'nothing'
 }
 
-/** Plays a run until it settles or is killed: then what is stored is what is left. */
+/** Plays a run until it settles or is killed. After a kill only the stored checkpoint is left. */
 async function lived(
   run: AgentRun,
   abort: AbortController,
@@ -315,7 +315,7 @@ async function through(plan: Plan): Promise<{ result: AgentResult; deeds: Deeds;
     expect(JSON.parse(JSON.stringify(checkpoint))).toStrictEqual(checkpoint)
     expect(interrupts.length).toBeGreaterThan(0)
     from = plan.stored ? run.id : checkpoint
-    // In the end all are, or it would go on for ever.
+    // In the end all are answered, otherwise the test would not end.
     const some = ends > 20 ? interrupts.length : (plan.answered[ends % plan.answered.length] ?? 1)
     answers = Object.fromEntries(interrupts.slice(0, some).map(({ id }) => [id, 'yes']))
   }
@@ -336,9 +336,9 @@ const usual: Plan = {
   answered: [0],
 }
 
-/** What this search has found once. */
+/** Plans that failed once. */
 const FOUND: readonly Plan[] = [
-  // An early call that waits for a graver one hung while a wrap asked.
+  // An early call that waited for one with a stronger effect did not continue while a wrap asked.
   {
     ...usual,
     steps: [{ calls: [{ ...look, inner: true }, look], asks: ['wrapModel behind'], withdraws: false }],
@@ -362,7 +362,7 @@ const FOUND: readonly Plan[] = [
   },
 ]
 
-test('interrupted, answered in parts, killed and resumed, a run comes to what it would have come to (L3, L6, L7, L8, L20, L21, H23, H26, H27, P7, P22)', async () => {
+test('interrupted, answered in parts, killed and resumed, a run ends as it would have undisturbed (L3, L6, L7, L8, L20, L21, H23, H26, H27, P7, P22)', async () => {
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const calm = started()

@@ -44,7 +44,7 @@ beforeEach(() => {
 
 const anything = z.record(z.string(), z.unknown())
 
-/** Works for so many milliseconds. */
+/** Works for this many milliseconds. */
 const worker = (
   name: string,
   effect: Effect,
@@ -110,14 +110,14 @@ const textsOf = ({ messages }: AgentResult) =>
     typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
   )
 
-/** An interrupted run, as its checkpoint came out of a file. */
+/** An interrupted run, with its checkpoint as read from a file. */
 async function interrupted(options: Omit<AgentOptions, 'model'> = {}) {
   const { agent } = agentOf([respond(call('book'), end({ usage: { inputTokens: 3 } }))], options)
   const { result } = await played(agent.stream('Go'))
   return { result, checkpoint: JSON.parse(JSON.stringify(result.checkpoint)) as Checkpoint }
 }
 
-/** What a store held so many milliseconds after a run began: what a process killed then leaves behind. */
+/** What a store contained this many milliseconds after a run began, as after a kill. */
 async function killed(
   responses: readonly ScriptedResponse[],
   after: number,
@@ -132,7 +132,7 @@ async function killed(
   controller.abort()
   const aborted = await settled(run)
   expect(aborted.error).toMatchObject({ name: 'AbortError' })
-  // An abort saves nothing but what it undoes (K1, P22), which a process that is killed does not.
+  // An abort saves only its undos (K1, P22), and a killed process does not even save those.
   const { calls, status } = stored as Checkpoint
   expect(await checkpoints.load(run.id)).toMatchObject({ calls, status })
   const left = memoryStore()
@@ -162,7 +162,7 @@ test('messages with undefined members, dates and such are saved as JSON has them
   expect(result.text).toBe('Done')
 })
 
-test('what JSON cannot hold makes the checkpoint fail with a typed error, not the process (L13, L16)', async () => {
+test('a value that is not JSON makes the checkpoint fail with a typed error, and does not end the process (L13, L16)', async () => {
   const big = tool({
     ...worker('big', 'read'),
     toContent: () => [{ type: 'text', text: 'x', providerMetadata: { p: { n: 1n } } }],
@@ -171,7 +171,7 @@ test('what JSON cannot hold makes the checkpoint fail with a typed error, not th
   expect((await settled(agent.stream('Go'))).error).toMatchObject({ name: 'CheckpointStoreError' })
 })
 
-test('usage, warnings and steps go on after a resume; the limit counts them (L11)', async () => {
+test('usage, warnings and steps continue after a resume; the limit counts them (L11)', async () => {
   const { result, checkpoint } = await interrupted({
     maxSteps: 2,
     middleware: [{ name: 'warner', beforeModel: (_, run) => run.warn({ code: 'w', message: String(run.step) }) }],
@@ -191,7 +191,7 @@ test('usage, warnings and steps go on after a resume; the limit counts them (L11
   })
 })
 
-test('ids of calls stay taken after a resume, those of calls on the side, too (G10)', async () => {
+test('ids of calls stay taken after a resume, also those of side calls (G10)', async () => {
   const aside: Middleware = {
     name: 'aside',
     beforeModel: async (_, run) => {
@@ -226,7 +226,7 @@ test('an answer to an unknown or old question is refused, and nothing runs (L5)'
   expect([did, model.requests]).toEqual([[], []])
 })
 
-test('ids follow from run, address and count alone: the same in every process (L5)', async () => {
+test('ids of questions depend only on run, address and count: they are the same in every process (L5)', async () => {
   const { result, checkpoint } = await interrupted()
   const one = await played(agentOf([]).agent.resume(checkpoint))
   const two = await played(agentOf([]).agent.resume(JSON.parse(JSON.stringify(checkpoint)) as Checkpoint))
@@ -235,7 +235,7 @@ test('ids follow from run, address and count alone: the same in every process (L
 })
 
 test.each([null, 'yes', ['yes'], 7])(
-  'answers that are no object by id are refused, and nothing runs: %j (L5)',
+  'answers that are not an object by id are refused, and nothing runs: %j (L5)',
   async (answers) => {
     const { result, checkpoint } = await interrupted()
     const { agent, model } = agentOf([])
@@ -254,7 +254,7 @@ test.each([null, 'yes', ['yes'], 7])(
   },
 )
 
-test('a caller’s checkpoint is neither changed nor frozen (L13)', async () => {
+test('a checkpoint of the caller is neither changed nor frozen (L13)', async () => {
   const { result, checkpoint } = await interrupted()
   const before = structuredClone(checkpoint)
   await played(agentOf([respond(say('Done'))]).agent.resume(checkpoint, answersTo(result)))
@@ -262,7 +262,7 @@ test('a caller’s checkpoint is neither changed nor frozen (L13)', async () => 
   expect(Object.isFrozen(checkpoint.messages)).toBe(false)
 })
 
-test('with its members in another order, as a database may give them back, a checkpoint is the same (L13, L18)', async () => {
+test('a checkpoint with its members in another order, as a database may return them, is the same (L13, L18)', async () => {
   const { result, checkpoint } = await interrupted()
   const turned = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(turned)
@@ -281,7 +281,7 @@ test('with its members in another order, as a database may give them back, a che
   expect(textsOf(done.result)).toEqual(['Go', 'booked: yes', 'Done'])
 })
 
-test('a checkpoint that was damaged in whatever place is refused, and nothing runs (L18)', async () => {
+test('a checkpoint that was damaged at any place is refused, and nothing runs (L18)', async () => {
   vi.useRealTimers()
   const full = await richCheckpoint()
   const places: (string | number)[][] = []
@@ -328,7 +328,7 @@ test('a checkpoint that was damaged in whatever place is refused, and nothing ru
   )
 }, 60_000)
 
-/** With something in every member. */
+/** A checkpoint with a value in every member. */
 async function richCheckpoint(): Promise<Checkpoint> {
   const checkpoints = memoryStore()
   const asking: Middleware = {
@@ -370,7 +370,7 @@ test.each<[string, unknown]>([
     })(),
   ],
   ['100,000 levels', JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)],
-])('%s is no checkpoint (L18)', async (_, value) => {
+])('%s is not a checkpoint (L18)', async (_, value) => {
   const { agent, model } = agentOf([])
   const run: AgentRun = Reflect.apply(agent.resume, agent, [value])
   await expect(run.result).rejects.toBeInstanceOf(CheckpointCorruptError)
@@ -387,7 +387,7 @@ test.each<[string, object]>([
   ['its usage is null', { usage: null }],
   ['what was sent to it is null', { sent: null }],
   ['it has completed, and has no result', { status: 'completed' }],
-])('a checkpoint with the right checksum is refused as damaged if %s (L18)', async (_, change) => {
+])('a checkpoint with the correct checksum is refused as damaged if %s (L18)', async (_, change) => {
   const { checkpoint } = await interrupted()
   const { checksum: __, ...rest } = { ...checkpoint, ...change } as Checkpoint
   const { agent, model } = agentOf([])
@@ -396,7 +396,7 @@ test.each<[string, object]>([
   expect(model.requests).toEqual([])
 })
 
-test('a newer format, another agent and a missing tool are refused each with its own error (L18)', async () => {
+test('a newer format, another agent and a missing tool are each refused with their own error (L18)', async () => {
   const { result, checkpoint } = await interrupted()
   const { agent } = agentOf([])
   const newer = { ...checkpoint, format: 3, whatever: true }
@@ -409,7 +409,7 @@ test('a newer format, another agent and a missing tool are refused each with its
   expect(others).toBeInstanceOf(CheckpointMismatchError)
   const whose = 'it is of agent travel, and this is agent other'
   expect(others).toMatchObject({ id, message: `checkpoint "${id}": ${whose}` })
-  // A catcher need not know which of them it is.
+  // One catch clause can handle all of them.
   for (const error of [later, others]) expect(error).toBeInstanceOf(CheckpointError)
   const bare = agentOf([], { tools: [] })
   did = []
@@ -418,7 +418,7 @@ test('a newer format, another agent and a missing tool are refused each with its
   expect([did, bare.model.requests]).toEqual([[], []])
 })
 
-test('a call that nobody had begun to make is missed with its tool as well (L18)', async () => {
+test('a call that had not started also requires its tool (L18)', async () => {
   const { agent } = agentOf([respond(call('send'), wait(10))])
   const run = agent.stream('Go')
   await vi.advanceTimersByTimeAsync(5)
@@ -429,7 +429,7 @@ test('a call that nobody had begun to make is missed with its tool as well (L18)
   expect(did).toEqual([])
 })
 
-test('damaged bytes, or none, under an id are refused, and stay (L18)', async () => {
+test('damaged bytes, or none, stored with an id are refused, and stay (L18)', async () => {
   const { checkpoint } = await interrupted()
   const checkpoints = memoryStore()
   await checkpoints.save('damaged', { runId: 'damaged', revision: 1 }, 0)
@@ -443,7 +443,7 @@ test('damaged bytes, or none, under an id are refused, and stay (L18)', async ()
   expect(await checkpoints.load('elsewhere')).toMatchObject({ revision: 1 })
 })
 
-test('of two resumes of one stored checkpoint one wins; the other runs nothing (L19)', async () => {
+test('if two processes resume one stored checkpoint, one continues; the other runs nothing (L19)', async () => {
   const checkpoints = memoryStore()
   const { agent, model } = agentOf([respond(call('book')), respond(say('Done'))], { checkpoints })
   const { result } = await played(agent.stream('Go'))
@@ -460,7 +460,7 @@ test('of two resumes of one stored checkpoint one wins; the other runs nothing (
   expect(model.requests).toHaveLength(2)
 })
 
-test('a resumed run asks no model and makes no call before its claim is saved (MA19, L19)', async () => {
+test('a resumed run makes no model call and no tool call before its claim is saved (MA19, L19)', async () => {
   const inner = memoryStore()
   const stored = { ms: 0 }
   const checkpoints: CheckpointStore = {
@@ -493,7 +493,7 @@ test('a resumed run asks no model and makes no call before its claim is saved (M
   expect(did).toEqual(['book 2 ["yes"]'])
 })
 
-test('a run that somebody else has resumed in the meantime stops (L19, L14)', async () => {
+test('a run that another process has resumed in the meantime stops (L19, L14)', async () => {
   const checkpoints = memoryStore()
   const { agent } = agentOf([respond(call('read', { ms: 100 })), respond(call('send')), respond(say('Late'))], {
     checkpoints,
@@ -509,7 +509,7 @@ test('a run that somebody else has resumed in the meantime stops (L19, L14)', as
   expect(did).not.toContain('send 1')
 })
 
-test('a run that somebody else has resumed undoes none of its early calls: they are in what that one goes on from (L19, H23)', async () => {
+test('a run that another process has resumed undoes none of its early calls: the other process continues with them (L19, H23)', async () => {
   const checkpoints = memoryStore()
   const responses = (ms: number) => [respond(call('hold'), wait(ms), say('late')), respond(say('Done'))]
   const first = agentOf(responses(500), { checkpoints, middleware: [early] }).agent.stream('Go')
@@ -523,7 +523,7 @@ test('a run that somebody else has resumed undoes none of its early calls: they 
   expect(did).toEqual(['hold 1'])
 })
 
-test('a completed run gives its result again, without any call (L19)', async () => {
+test('a completed run returns its result again, without any call (L19)', async () => {
   const checkpoints = memoryStore()
   const noting: Middleware = { name: 'noting', beforeAgent: () => void did.push('beforeAgent') }
   const { agent, model } = agentOf([respond(call('read')), respond(say('Done'), end({ usage: { inputTokens: 1 } }))], {
@@ -539,7 +539,7 @@ test('a completed run gives its result again, without any call (L19)', async () 
   await expect(agent.resume(events[0]?.runId ?? '', { x: 1 }).result).rejects.toBeInstanceOf(UnknownInterruptError)
 })
 
-test('a read cut off is made again under its key, and says so; what had settled is not (L20, B6, I6)', async () => {
+test('a read that was cut off is made again with its key, and reports that; a settled call is not repeated (L20, B6, I6)', async () => {
   keys.clear()
   const responses = [
     respond(call('read', { ms: 100 }), call('send', { n: 1 }), call('put', { ms: 20 })),
@@ -565,7 +565,7 @@ test.each<[Effect, readonly Effect[] | undefined]>([
   ['external', undefined],
   ['read', []],
   ['external', ['read', 'idempotent']],
-])('a %s call cut off may have happened: with rerun %j it is not made again (L21)', async (effect, rerun) => {
+])('a %s call that was cut off may have happened: with rerun %j it is not made again (L21)', async (effect, rerun) => {
   const name = all.slice(1).find((one) => one.effect === effect)?.name ?? ''
   const { checkpoints, id } = await killed([respond(call(name, { ms: 100 }), call('read', { ms: 20 }))], 50)
   const { agent } = agentOf([respond(say('Done'))], { checkpoints })
@@ -579,7 +579,7 @@ test.each<[Effect, readonly Effect[] | undefined]>([
   expect(events.filter(({ type }) => type === 'tool-end')).toMatchObject([{ callId: 'call_1_1' }])
 })
 
-test('rerun widens what is made again (L20)', async () => {
+test('rerun extends what is made again (L20)', async () => {
   const { checkpoints, id } = await killed([respond(call('put', { ms: 100 }), call('send', { ms: 20 }))], 50)
   const { agent } = agentOf([respond(say('Done'))], { checkpoints })
   const { result, events } = await played(agent.resume(id, {}, { rerun: ['read', 'idempotent'] }))
@@ -590,7 +590,7 @@ test('rerun widens what is made again (L20)', async () => {
   await expect(wrong.result).rejects.toBeInstanceOf(ConfigError)
 })
 
-test('what had not started when the process ended is made, under the key it would have had (L20, H25)', async () => {
+test('a call that had not started when the process ended is made, with the key it would have had (L20, H25)', async () => {
   keys.clear()
   const response = respond(call('send', { ms: 100 }), call('send', { ms: 100 }), call('put'))
   const { checkpoints, id } = await killed([response], 50, { toolConcurrency: 1 })
@@ -601,7 +601,7 @@ test('what had not started when the process ended is made, under the key it woul
   expect(new Set(keys.get('send')).size).toBe(2)
 })
 
-test('a call made by a tool follows the same rule: cut off, the read starts again and its write stays unknown (L20, L21)', async () => {
+test('an inner call follows the same rule: cut off, the read starts again and its write stays unknown (L20, L21)', async () => {
   const plan = tool({
     ...worker('plan', 'read'),
     async execute(_, { run, attempt }) {
@@ -623,7 +623,7 @@ test('a call made by a tool follows the same rule: cut off, the read starts agai
   expect(textsOf(result)).toEqual(['Go', 'unknown', 'Done'])
 })
 
-test('a second next after a resume counts on from the attempts before (C14)', async () => {
+test('a second next after a resume continues the count of attempts (C14)', async () => {
   let failures = 0
   const flaky = tool({
     ...worker('flaky', 'external'),
@@ -652,7 +652,7 @@ test('a second next after a resume counts on from the attempts before (C14)', as
   expect(textsOf(result)).toEqual(['Go', 'ok', 'Done'])
 })
 
-test('the first execution of a call is attempt 1, though the call had waited for its turn when the process was killed (L20, C14)', async () => {
+test('the first execution of a call is attempt 1, although the call had waited for its turn when the process was killed (L20, C14)', async () => {
   const tools = [worker('put', 'idempotent', { writes: () => ['one'] })]
   const responses = [respond(call('put', { ms: 500, n: 1 }), call('put', { n: 2 })), respond(say('Done'))]
   const { stored, id, checkpoints } = await killed(responses, 200, { tools })
@@ -675,7 +675,7 @@ test('the same holds if its input was being checked when its run was cancelled (
   expect(did).toEqual(['look 1'])
 })
 
-test('what a run had abandoned before it was interrupted, it lists when it has gone on (K12, L13)', async () => {
+test('a run lists calls that it abandoned before it was interrupted also after its resume (K12, L13)', async () => {
   const deaf = worker('deaf', 'read', { timeout: 50 })
   const { agent } = agentOf([respond(call('deaf', { ms: 10_000 })), respond(call('book')), respond(say('Done'))], {
     tools: [deaf, book],
@@ -688,7 +688,7 @@ test('what a run had abandoned before it was interrupted, it lists when it has g
   expect(last.result).toMatchObject({ status: 'completed', abandoned: ['call_1_1'] })
 })
 
-test('the gate of a resumed step is told how the model’s answer had ended (L8, E1)', async () => {
+test('"the gate of a resumed step receives how the model\'s answer had ended (L8, E1)"', async () => {
   const reasons: unknown[] = []
   const asking: Middleware = {
     name: 'asking',
@@ -707,7 +707,7 @@ test('the gate of a resumed step is told how the model’s answer had ended (L8,
   expect(last.result).toMatchObject({ stopReason: 'return-direct', finishReason: 'stop' })
 })
 
-test('what a nested agent asks is asked still when the run stops in beforeAgent, answered or not (L4, L8)', async () => {
+test('a question of a nested agent stays open when the run stops in beforeAgent, answered or not (L4, L8)', async () => {
   let asks = false
   const asking: Middleware = {
     name: 'asking',
@@ -728,7 +728,7 @@ test('what a nested agent asks is asked still when the run stops in beforeAgent,
   expect(did).toEqual(['book 1 []', 'book 2 ["yes"]'])
 })
 
-test('an answer to a nested agent is kept when its run is cancelled before the agent goes on (L5, L8)', async () => {
+test('an answer to a nested agent is kept when its run is cancelled before the agent continues (L5, L8)', async () => {
   const model = scriptedModel([respond(call('book'), call('book', { n: 2 })), respond(say('Booked.'))])
   const expert = createAgent({ model, name: 'expert', description: 'Books.', tools: [book] })
   const tools = [agentTool(expert)]
@@ -759,7 +759,7 @@ test.each([1, 2])(
   'an answer to an agent, %i deep, is kept whenever the process is killed after the claim of its resume (L5, L19)',
   async (depth) => {
     let save = () => {}
-    /** In the middle of each set-up the outermost run is saved. */
+    /** The outermost run is saved in the middle of each set-up. */
     const slow: Middleware = { name: 'slow', beforeAgent: () => sleep(10).then(() => save()) }
     const agentsOf = (responses: (request: ReturnType<typeof call>) => readonly ScriptedResponse[]): Agent => {
       const common = { description: 'Books.', middleware: [slow] }
@@ -797,7 +797,7 @@ test.each([1, 2])(
   },
 )
 
-test('the set-up is built anew for a resume, and what beforeAgent changes holds (C6)', async () => {
+test('the set-up is made again for a resume, and changes by beforeAgent apply (C6)', async () => {
   const { result, checkpoint } = await interrupted({ tools: [], middleware: [adding] })
   const { agent, model } = agentOf([respond(say('Done'))], { tools: [], middleware: [adding] })
   await played(agent.resume(checkpoint, answersTo(result)))
@@ -853,7 +853,7 @@ test('a cancel before a resumed run has read its calls keeps them (H27, K15)', a
   expect(textsOf(done.result)).toEqual(['Go', 'send done', 'booked: yes', 'Done'])
 })
 
-test('a call that is cancelled after the model makes what it makes on the side, and is not made again (K5, L7, H26)', async () => {
+test('a call during a cancel after the model makes its inner calls, and is not repeated (K5, L7, H26)', async () => {
   const plan = tool({
     ...worker('plan', 'external'),
     async execute(_, { run }) {
@@ -878,7 +878,7 @@ test('a call that is cancelled after the model makes what it makes on the side, 
   expect(textsOf(done.result)).toEqual(['Go', 'send done', 'read done', 'Done'])
 })
 
-test('a call that goes on though one it made asks is cut off like any other, and not made again (L21, H26)', async () => {
+test('a call that is still running although an inner call asks is cut off like any other, and not made again (L21, H26)', async () => {
   const plan = tool({
     name: 'plan',
     description: 'Plans, with or without a booking',
@@ -903,13 +903,13 @@ test('a call that goes on though one it made asks is cut off like any other, and
   expect(done.result.unknown).toEqual(['call_1_1'])
 })
 
-test('a checkpoint holds the early calls: what settled is joined, not made again, and not undone by the stop (H27, O9)', async () => {
+test('a checkpoint contains the early calls: those that settled are joined, not repeated, and not undone by the stop (H27, O9)', async () => {
   const { checkpoints, id } = await killed([respond(call('read'), call('hold'), wait(100), say('late'))], 50, {
     middleware: [early],
   })
   const { agent } = agentOf([respond(call('read'), call('hold')), respond(say('Done'))], { checkpoints })
   const { result, events } = await played(agent.resume(id))
-  // The abort of the run that was killed here undid it: a process that is killed cannot.
+  // The abort of the run in this test undid it; a killed process could not.
   expect(did).toEqual([])
   expect(textsOf(result)).toEqual(['Go', 'read done', 'hold done', 'Done'])
   expect(events.flatMap((event) => ('callId' in event ? [event.type] : []))).toEqual([
@@ -920,7 +920,7 @@ test('a checkpoint holds the early calls: what settled is joined, not made again
   ])
 })
 
-test('a stop with a checkpoint undoes none of the early calls that it holds; a later discard does (H23, H27, H39)', async () => {
+test('a stop with a checkpoint undoes none of the early calls in it; a later discard does (H23, H27, H39)', async () => {
   let asks = true
   const asking: Middleware = {
     name: 'asking',
@@ -945,7 +945,7 @@ test('a stop with a checkpoint undoes none of the early calls that it holds; a l
 })
 
 test.each(['a', 'b'])(
-  'of two equal calls of a response that was cancelled each is made, and once, though %s was made early (H11, H27, K15)',
+  'if a cancelled response has two equal calls, each is made once, although %s was made early (H11, H27, K15)',
   async (made) => {
     const both = ['a', 'b'].map((id) => call('hold', {}, { id }))
     const first = agentOf([respond(...both, wait(100))], {
@@ -965,7 +965,7 @@ test.each(['a', 'b'])(
   },
 )
 
-test('an early call cut off is made again if it is a read and asked for, else unknown (O9)', async () => {
+test('an early call that was cut off is made again if it is a requested read, and is otherwise unknown (O9)', async () => {
   const responses = [respond(call('read', { ms: 500 }), call('put', { ms: 500 }), wait(100), say('late'))]
   const first = agentOf(responses, { middleware: [early] })
   const run = first.agent.stream('Go')
@@ -986,7 +986,7 @@ test('an early call cut off is made again if it is a read and asked for, else un
   ])
 })
 
-test('an early reversible call cut off, and not asked for after the resume, may have happened: a warning says that it is not undone (H23, O9)', async () => {
+test('an early reversible call that was cut off and is not requested after the resume may have happened: a warning states that it is not undone (H23, O9)', async () => {
   const first = agentOf([respond(call('hold', { ms: 500 }), wait(100), say('late'))], { middleware: [early] })
   const run = first.agent.stream('Go')
   const reading = collect(run)
@@ -1009,7 +1009,7 @@ test('an early reversible call cut off, and not asked for after the resume, may 
   ])
 })
 
-test('an early call that asks is heard when the loop asks for it, at its normal address; discarded, by nobody (O7)', async () => {
+test('the question of an early call appears when the loop requests the call, at its normal address; if the call is discarded, it never appears (O7)', async () => {
   const { agent } = agentOf([respond(call('book'), say('wait'), wait(50)), respond(say('Done'))], {
     middleware: [early],
   })
@@ -1034,7 +1034,7 @@ test('an early call that asks is heard when the loop asks for it, at its normal 
   expect((await played(unheard.agent.stream('Go'))).result).toMatchObject({ status: 'completed', text: 'Done' })
 })
 
-test('with one slot an early call that asks and is then discarded holds nobody back (O7, A22)', async () => {
+test('with one slot an early call that asks and is then discarded blocks no other call (O7, A22)', async () => {
   const { agent } = agentOf([respond(call('book'), call('send')), respond(say('Done'))], {
     middleware: [withdrawing('book'), early],
     toolConcurrency: 1,
@@ -1055,7 +1055,7 @@ test('with one slot an early call that asks and is then discarded holds nobody b
   expect(second.result.status).toBe('completed')
 })
 
-test('open calls of a checkpoint are answered by their tools, whatever a hook finds unpaired (O16)', async () => {
+test('open calls of a checkpoint are answered by their tools, even if a hook finds no result for them (O16)', async () => {
   const patch: Middleware = {
     name: 'patch',
     beforeModel: ({ messages }) => void did.push(`patch ${messages.length}`),
@@ -1067,7 +1067,7 @@ test('open calls of a checkpoint are answered by their tools, whatever a hook fi
   expect(textsOf(done.result)).toEqual(['Go', 'booked: yes', 'Done'])
 })
 
-test('an answer the gate has judged is not judged again, and one it has replaced stays replaced (L11, E7)', async () => {
+test('an answer that the gate has judged is not judged again, and one it has replaced stays replaced (L11, E7)', async () => {
   const gate: Middleware[] = [
     {
       name: 'first',
@@ -1121,14 +1121,14 @@ test('a direct result of a step that asked is the answer, also when the gate ask
   expect(model.requests).toHaveLength(1)
 })
 
-test('custom events are in no checkpoint (D6)', async () => {
+test('custom events are not part of a checkpoint (D6)', async () => {
   const { checkpoint } = await interrupted({
     middleware: [{ name: 'm', beforeModel: (_, run) => run.emit({ name: 'secret-event', data: 'secret-data' }) }],
   })
   expect(JSON.stringify(checkpoint)).not.toContain('secret')
 })
 
-test('messages sent but not taken wait in the checkpoint (L11, K19)', async () => {
+test('sent messages that no step has read wait in the checkpoint (L11, K19)', async () => {
   const { agent } = agentOf([respond(call('book'), call('read', { ms: 50 })), respond(say('Done'))])
   const run = agent.stream('Go')
   const reading = collect(run)

@@ -17,7 +17,7 @@ export class RunSaver implements Saver<CallEntry> {
   /** The outermost run. */
   readonly #run: RunState
   #last: Promise<void> = Promise.resolve()
-  /** A save that has not begun: what happens until then is in it. */
+  /** A save that has not begun. It will contain everything that happens until it begins. */
   #waiting: Promise<void> | undefined
   #conflict: CheckpointConflictError | undefined
   readonly #thrown: WeakSet<object> = new WeakSet()
@@ -40,7 +40,7 @@ export class RunSaver implements Saver<CallEntry> {
     this.#waiting ??= this.#queue(() => {
       this.#waiting = undefined
       const { over, signal } = this.#run
-      // An abort saves nothing, and the checkpoint of a cancel was taken before anything was told to stop (K1, K4).
+      // An abort saves nothing, and the checkpoint of a cancel was taken before anything was stopped (K1, K4).
       return this.#save(over || signal.aborted ? undefined : checkpointOf(this.#run, 'running'))
     })
     await this.#waiting
@@ -51,8 +51,8 @@ export class RunSaver implements Saver<CallEntry> {
   }
 
   /**
-   * Changes what is stored, even if the run has gone on since or was aborted. If `change` returns nothing, it stays as it is. Throws like
-   * {@link now}, and {@link CheckpointCorruptError} if what is stored is damaged.
+   * Changes the stored checkpoint, even if the run has continued since or was aborted. If `change` returns nothing, the checkpoint stays as
+   * it is. Throws the errors of {@link now}, and {@link CheckpointCorruptError} if the stored checkpoint is damaged.
    */
   async amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void> {
     const { store } = this.#run
@@ -111,7 +111,7 @@ export class RunSaver implements Saver<CallEntry> {
   }
 }
 
-/** What a store threw while it saved, as a {@link CheckpointError}. */
+/** Wraps an error that a store threw while saving in a {@link CheckpointError}. */
 export function asStoreError(id: string, cause: unknown): CheckpointError {
   if (cause instanceof CheckpointStoreError || cause instanceof CheckpointConflictError) return cause
   return new CheckpointStoreError('save', id, 'it could not be saved', { cause })

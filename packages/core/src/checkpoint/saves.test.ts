@@ -18,7 +18,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// When a run is saved, and what comes of a store that fails, hangs or is slow.
+// When a run is saved, and what happens if a store fails, hangs or is slow.
 
 let did: string[] = []
 
@@ -52,7 +52,7 @@ const tools = [
   worker('send', 'external'),
 ]
 
-/** What each save held, in short: status, phase, and of each call whether it had started or settled. */
+/** What each save contained, in short: status, phase, and whether each call had started or settled. */
 function inShort({ status, steps: { current }, calls }: Checkpoint): string {
   const ofCalls = calls.map(({ call: { name }, effect, message }) =>
     message ? `${name} settled` : effect ? `${name} started` : `${name} open`,
@@ -60,7 +60,7 @@ function inShort({ status, steps: { current }, calls }: Checkpoint): string {
   return [status, current ? `${current.number} ${current.phase}` : 'between', ...ofCalls].join(', ')
 }
 
-/** A store that notes what it is given, and may do something before it does its own. */
+/** A store that logs each save, and may do something before it saves. */
 function storeThat(act: (save: string, count: number) => unknown = () => undefined) {
   const saves: string[] = []
   const inner = memoryStore()
@@ -87,7 +87,7 @@ async function settled(run: AgentRun) {
   return await reading
 }
 
-/** What the model reads of the first call. */
+/** What the model reads for the first call. */
 function textOf(result: AgentResult | undefined): string | undefined {
   const part = result?.messages.find(({ role }) => role === 'tool')?.content[0]
   return typeof part === 'object' && part.type === 'text' ? part.text : undefined
@@ -97,7 +97,7 @@ const saysNo = () => {
   throw new Error('disk full')
 }
 
-test('a run is saved when a model call has stood, a call is to start or has settled, a step is complete, and at its end (L15)', async () => {
+test('a run is saved when a model call has succeeded, a call is about to start or has settled, a step is complete, and at its end (L15)', async () => {
   const { store, saves } = storeThat(() => sleep(1))
   const responses = [respond(call('read', { ms: 50 }), call('send', { ms: 100 })), respond(say('Done'), wait(20))]
   const { agent } = agentOf(responses, { checkpoints: store })
@@ -169,7 +169,7 @@ test.each(['now', 'after-model'] as const)(
   },
 )
 
-/** A store after one of whose saves the process stands still for so many ms, while `meanwhile` goes on elsewhere. */
+/** A store after one of whose saves the process is suspended for this many milliseconds, while `meanwhile` runs elsewhere. */
 function standingStill(after: string, ms: number, meanwhile: (id: string) => unknown = () => undefined) {
   const { store, saves } = storeThat()
   let stoodStill = false
@@ -187,7 +187,7 @@ function standingStill(after: string, ms: number, meanwhile: (id: string) => unk
 }
 
 test.each(['idempotent', 'reversible', 'external'] as const)(
-  'a process that stood still after a call that is %s was saved, and was taken over, does not start it (DU3, L15)',
+  'a process that was suspended after a call that is %s was saved, and was taken over, does not start it (DU3, L15)',
   async (effect) => {
     const name = tools.find((one) => one.effect === effect)?.name ?? ''
     let elsewhere: AgentResult | undefined
@@ -207,7 +207,7 @@ test.each([
   { ms: 1_000, started: 1 },
   { ms: 1_001, started: 2 },
 ])(
-  'a save that is $ms ms old when its call is to start is made $started times, and the call once (DU3)',
+  'a save that is $ms ms old when its call is about to start is made $started times, and the call once (DU3)',
   async ({ ms, started }) => {
     const { store, saves } = standingStill('send started', ms)
     const { agent } = agentOf([respond(call('send')), respond(say('Done'))], { checkpoints: store })
@@ -218,7 +218,7 @@ test.each([
   },
 )
 
-test('a store that takes two seconds for each save holds no call up for ever (DU3)', async () => {
+test('a store that takes two seconds for each save does not delay a call forever (DU3)', async () => {
   const { store, saves } = storeThat(() => sleep(2_000))
   const { agent } = agentOf([respond(call('send')), respond(say('Done'))], { checkpoints: store })
   const { result } = await settled(agent.stream('Go'))
@@ -241,7 +241,7 @@ test('if that save fails the call does not start, and the run fails (L16)', asyn
   expect(model.requests).toHaveLength(1)
 })
 
-test('if other saves fail the run goes on, and the next one has all that they had (L16)', async () => {
+test('if other saves fail the run goes on, and the next save contains everything (L16)', async () => {
   const { store, saves } = storeThat((_, count) => (count < 3 ? saysNo() : undefined))
   const { agent } = agentOf([respond(call('read')), respond(call('read')), respond(say('Done'))], {
     checkpoints: store,
@@ -257,7 +257,7 @@ test.each<['interrupted' | 'cancelled' | 'completed', ScriptedResponse]>([
   ['interrupted', respond(call('read', { ask: true }))],
   ['cancelled', respond(wait(500), say('late'))],
   ['completed', respond(say('Done'))],
-])('if the save of a run that is %s fails, its result says so (L16)', async (status, response) => {
+])('if the save of a run that is %s fails, its result contains the error (L16)', async (status, response) => {
   const { store } = storeThat((save) => (save.startsWith(status) ? saysNo() : undefined))
   const { agent } = agentOf([response], { checkpoints: store })
   const run = agent.stream('Go')
@@ -269,7 +269,7 @@ test.each<['interrupted' | 'cancelled' | 'completed', ScriptedResponse]>([
   expect(result).toMatchObject({ status, checkpointError: { name: 'CheckpointStoreError' } })
   expect(JSON.parse(JSON.stringify(events.at(-1)))).toMatchObject({ result: { checkpointError: {} } })
   if (status === 'completed') return
-  // With the checkpoint that the caller has, the run goes on, over what is stored.
+  // From the caller's checkpoint the run continues, and replaces what is stored.
   const { checkpoint, interrupts = [] } = result ?? {}
   const answers = Object.fromEntries(interrupts.map(({ id }) => [id, 1]))
   const mended = agentOf([respond(say('Done'))], { checkpoints: store })
@@ -281,7 +281,7 @@ test.each<[string, (save: string) => boolean, ScriptedResponse]>([
   ['of an interrupt', (save) => save.startsWith('interrupted'), respond(call('read', { ask: true }))],
   ['before a call', (save) => save.includes('send started'), respond(call('send'))],
   ['of its first step', (save) => save.includes('before-model'), respond(call('send'))],
-])('a store that hangs at the save %s can be left by an abort (K1, L16)', async (_, hangs, response) => {
+])('an abort ends the wait for a store that hangs at the save %s (K1, L16)', async (_, hangs, response) => {
   const { store } = storeThat((save) => (hangs(save) ? never() : undefined))
   const { agent } = agentOf([response], { checkpoints: store })
   const controller = new AbortController()
@@ -294,7 +294,7 @@ test.each<[string, (save: string) => boolean, ScriptedResponse]>([
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a store that hangs when it is read can be left by an abort (K1)', async () => {
+test('an abort ends the wait for a store that hangs when it is read (K1)', async () => {
   const { agent } = agentOf([], { checkpoints: { ...memoryStore(), load: never } })
   const controller = new AbortController()
   const reading = collect(agent.resume('x', {}, { signal: controller.signal }))
@@ -304,7 +304,7 @@ test('a store that hangs when it is read can be left by an abort (K1)', async ()
   expect((await reading).error).toMatchObject({ name: 'AbortError' })
 })
 
-test('a slow store gets one save at a time, each of the newest state, and holds up no read and no model call (L15)', async () => {
+test('a slow store gets one save at a time, each of the newest state, and delays no read and no model call (L15)', async () => {
   let open = 0
   let most = 0
   const { store, saves } = storeThat(async () => {
@@ -323,7 +323,7 @@ test('a slow store gets one save at a time, each of the newest state, and holds 
   expect(saves).toEqual(['running, 1 before-model', 'completed, between'])
 })
 
-test('an abort writes no checkpoint, and leaves the one there was (K1)', async () => {
+test('an abort writes no checkpoint, and leaves the earlier one (K1)', async () => {
   const { store, saves } = storeThat(() => sleep(5))
   const { agent } = agentOf([respond(call('read', { ms: 100 }), call('send', { ms: 100 }), call('put', { ms: 5 }))], {
     checkpoints: store,
@@ -374,7 +374,7 @@ test('without a store nothing is saved, and nothing waits (L1, L15)', async () =
   expect(result).not.toHaveProperty('checkpoint')
 })
 
-test('a store that has told of a conflict is not asked to save the run again (L19)', async () => {
+test('a store that has reported a conflict receives no further save of the run (L19)', async () => {
   const { store, saves } = storeThat(async (_, count) => {
     await sleep(20)
     if (count === 3) throw new CheckpointConflictError('r', 2, 5)

@@ -1,4 +1,4 @@
-/** Takes the checkpoint of a run: its state, the values that belong to it, and the questions that wait for an answer. */
+/** Takes the checkpoint of a run: its state, the values that belong to it, and its open questions. */
 
 import { isSaved, savedCall } from '../machine/saved-state.ts'
 import { addressOf } from '../state/address.ts'
@@ -16,9 +16,9 @@ import { signed } from './checksum.ts'
 /**
  * The checkpoint of a run as it is now. It equals its JSON.
  *
- * @param status - Any other than `running` means that the run has stopped.
- * @param end - What only the result of the run has.
- * @throws {CheckpointStoreError} The run holds a value that is no JSON.
+ * @param status - Any status other than `running` means that the run has stopped.
+ * @param end - The members that only the result of the run has.
+ * @throws {CheckpointStoreError} The run contains a value that is not JSON.
  */
 export function checkpointOf(
   run: RunState,
@@ -27,14 +27,14 @@ export function checkpointOf(
 ): Checkpoint {
   try {
     const checkpoint = signed(JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Checkpoint)
-    // The last one is not only handed to a store: the run and its caller have it, too.
+    // The last checkpoint is frozen, because the run and its caller hold it too, not only the store.
     return status === 'running' ? checkpoint : freeze(checkpoint)
   } catch (cause) {
     throw new CheckpointStoreError('take', run.id, 'its run holds what JSON cannot', { cause })
   }
 }
 
-/** Before it is JSON, members may be `undefined`. */
+/** Before conversion to JSON, members may be `undefined`. */
 type Unwritten<Saved> = { readonly [Name in keyof Saved]: Saved[Name] | undefined }
 
 interface State extends Omit<Unwritten<Checkpoint>, 'checksum' | 'steps' | 'calls'> {
@@ -58,7 +58,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     trace: telemetry.trace,
     steps: stepsOf(run, status),
     calls: unclaimed?.calls ?? entriesOf(run, isLast).map((entry) => savedCallOf(entry, isLast)),
-    // The outermost run has those of all. One that comes to its end, or stops, waits for them first.
+    // The outermost run has the undos of all runs. A run that ends or stops waits for them first.
     undos: unclaimed?.undos ?? (isLast || !run.isOutermost ? [] : saver.undos.save()),
     spentKeys: spentKeysOf(run),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
@@ -75,7 +75,7 @@ function spentKeysOf({ calls, steps }: RunState): Checkpoint['spentKeys'] {
   return keys.length > 0 ? keys : undefined
 }
 
-/** The questions that wait for an answer: those of calls in call order, then that of a hook or wrap. */
+/** The open questions: those of calls in call order, then that of a hook or wrap. */
 function interruptsOf(run: RunState): PendingInterrupt[] {
   const { unclaimed } = run
   const own = questionsOf(run)
@@ -97,7 +97,7 @@ export function questionsOf(run: RunState, call?: CallEntry): PendingInterrupt[]
   return [...own, ...inner.map((one) => ({ ...one, address: [...address, ...one.address] }))]
 }
 
-/** In the order in which the response requests them. Calls that it does not request come last. */
+/** Sorts calls in the order in which the response requests them. Calls that it does not request come last. */
 function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] {
   const last = run.history.messages.findLast((message) => message.role === 'assistant')
   const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { AgentError, type AgentRun, createAgent, type Middleware, tool } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
-test('a call that threw what ends its run, and whose repetition the run’s stop prevents, may have happened (L20, A12)', async () => {
+test('a call that threw an error that ends its run, and whose repetition the stop of the run prevents, may have happened (L20, A12)', async () => {
   let sent = 0
   let running: AgentRun | undefined
   const send = tool({

@@ -20,7 +20,7 @@ import {
 } from '../index.ts'
 import { call, collect, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// A discarded call is undone once, also where a process ends while it is undone.
+// A discarded call is undone once, also if a process ends while it is being undone.
 
 unhandledRejections()
 
@@ -52,7 +52,7 @@ const hold = tool({
   },
 }) as Tool
 
-/** Holds by a call of its own. */
+/** Makes a reservation through an inner call. */
 const reserve = tool({
   name: 'reserve',
   description: 'r',
@@ -78,14 +78,14 @@ async function settled(run: AgentRun) {
   return await reading
 }
 
-/** A store that a killed process has left. */
+/** A store as a killed process has left it. */
 async function storeOf(id: string, stored: unknown): Promise<CheckpointStore> {
   const store = memoryStore()
   if (stored !== undefined) await store.save(id, stored as Checkpoint, 0)
   return store
 }
 
-/** What is stored when the undo has been at work for some time: what a process that is killed then leaves. */
+/** What is stored while the undo is running, as after a kill. */
 async function killedWhileUndoing(
   responses: readonly ScriptedResponse[],
   options: Partial<AgentOptions>,
@@ -111,7 +111,7 @@ async function killedWhileUndoing(
   return { id: run.id, checkpoints: await storeOf(run.id, left), left: left as Checkpoint }
 }
 
-/** Starts what the model has not asked for yet: the arguments turn out to be others. */
+/** Starts a call that the model has not requested yet; the final arguments are different. */
 const guessing: Middleware = {
   name: 'guessing',
   wrapModel: (request, next, run) =>
@@ -206,12 +206,12 @@ const warned = (name: string) => ({
 })
 
 test.each(Object.keys(discards))(
-  'a call that is undone because %s, and whose process is killed meanwhile, is not undone again, and the resume tells of it (P22)',
+  'a call that is undone because %s, and whose process is killed meanwhile, is not undone again, and the resume reports it (P22)',
   async (why) => {
     const { [why]: { responses, middleware, tools, disturb, id = 'hold' } = { responses: [], middleware: [] } } =
       discards
     const killed = await killedWhileUndoing(responses, { middleware, ...(tools && { tools }) }, disturb)
-    // The model asks for the same again: that is another call, under a key of its own.
+    // The model requests the same again: that is another call, with another key.
     const script = [respond(call('hold', { n: 1 }, { id: 'again' })), done, done]
     const agent = agentOf(script, { checkpoints: killed.checkpoints, ...(tools && { tools: [hold, ...tools] }) })
     const { events, result } = await settled(agent.resume(killed.id))
@@ -225,7 +225,7 @@ test.each(Object.keys(discards))(
   },
 )
 
-test('a call that has made one whose undo had begun is made anew, and makes that anew, under a key of its own (P22, P5)', async () => {
+test('a call with an inner call whose undo had begun is made again, and makes the inner call again, with another key (P22, P5)', async () => {
   for (const effect of ['read', 'reversible'] as const) {
     did = []
     const tools = [hold, { ...reserve, effect }]
@@ -242,7 +242,7 @@ test('a call that has made one whose undo had begun is made anew, and makes that
   }
 })
 
-test('the same holds for a resume that is killed while it undoes what it has found in its checkpoint (P22)', async () => {
+test('the same holds for a resume that is killed while it undoes calls of its checkpoint (P22)', async () => {
   const checkpoints = memoryStore()
   const agent = agentOf([respond(once, wait(50), say('so'))], { checkpoints, middleware: [early] })
   const run = agent.stream('Go')
@@ -256,7 +256,7 @@ test('the same holds for a resume that is killed while it undoes what it has fou
   expect(result).toMatchObject({ status: 'completed', warnings: [warned('hold')], unknown: ['hold'] })
 })
 
-test('what a resume has told of an undo it tells again if it is killed, too; nothing is undone then either (P22)', async () => {
+test('what a resume has reported about an undo is reported again if that resume is killed, too; nothing is undone then either (P22)', async () => {
   const { responses = [], middleware = [] } = discards['the run is aborted'] ?? {}
   const killed = await killedWhileUndoing(responses, { middleware }, discards['the run is aborted']?.disturb)
   for (const claimed of [false, true]) {
@@ -285,7 +285,7 @@ test('what a resume has told of an undo it tells again if it is killed, too; not
 })
 
 test.each(['the run is aborted', 'its response has failed', 'a hook has taken it out'])(
-  'a call that was undone because %s is neither joined nor undone by a resume, which has nothing to tell (P22, H23)',
+  'a call that was undone because %s is neither joined nor undone by a resume, which has nothing to report (P22, H23)',
   async (why) => {
     const { [why]: { responses, middleware, disturb } = { responses: [], middleware: [] } } = discards
     const checkpoints = memoryStore()
@@ -303,7 +303,7 @@ test.each(['the run is aborted', 'its response has failed', 'a hook has taken it
   },
 )
 
-/** What a kill leaves of a call that has held, and that no response requests after that. `wrapped`: its wrap is at work still. */
+/** What a kill leaves of a call that has held and that no later response requests. `wrapped`: its wrap is still running. */
 async function killedAfterHolding(output: unknown, wrapped: boolean) {
   const tools = [
     {
@@ -344,7 +344,7 @@ test.each([
   ['nothing, and whose wrap was at work', undefined, true],
   ['nothing, and that had settled', undefined, false],
 ])(
-  'a call that gave %s when its process was killed, is undone by a resume that discards it (H23, H27)',
+  'a call that returned %s when its process was killed, is undone by a resume that discards it (H23, H27)',
   async (_, output, wrapped) => {
     const { left, options } = await killedAfterHolding(output, wrapped)
     const { result } = await settled(agentOf([done], options).resume(left))
@@ -353,7 +353,7 @@ test.each([
   },
 )
 
-test('it is undone, too, if that resume is aborted, also where a cancel came first (H23, K11)', async () => {
+test('it is also undone if that resume is aborted, even after a cancel (H23, K11)', async () => {
   for (const isCancelled of [false, true]) {
     const { left, options } = await killedAfterHolding('held', true)
     const abort = new AbortController()
@@ -373,7 +373,7 @@ test('it is undone, too, if that resume is aborted, also where a cancel came fir
   }
 })
 
-test('a call that gave what is not JSON is not undone after a resume, which says so (H23)', async () => {
+test('a call that returned a value that is not JSON is not undone after a resume, which reports that (H23)', async () => {
   const { left, options } = await killedAfterHolding(new Map([[1, 2]]), true)
   const cancelled = agentOf([respond(wait(500))], options).resume(left)
   setTimeout(() => void cancelled.cancel(), 100)
@@ -461,7 +461,7 @@ test.each([
 )
 
 test.each(['reversible', 'idempotent'] as const)(
-  'whenever the process is killed while a discarded %s call is told to stop, the resume tells that it may have happened (H23, L20, L21)',
+  'whenever the process is killed while a discarded %s call is being stopped, the resume reports that it may have happened (H23, L20, L21)',
   async (effect) => {
     const slowHold = tool({
       name: 'hold',
@@ -470,7 +470,7 @@ test.each(['reversible', 'idempotent'] as const)(
       effect,
       async execute() {
         did.push('held')
-        // It does not heed that it is told to stop.
+        // It ignores the stop.
         await sleep(150)
       },
       ...(effect === 'reversible' && {
@@ -510,7 +510,7 @@ test.each(['reversible', 'idempotent'] as const)(
   },
 )
 
-test('somebody else who has resumed an aborted run meanwhile decides on its calls: nothing is undone beside that (P22, L19)', async () => {
+test('another process that has resumed an aborted run meanwhile decides on its calls: nothing else is undone (P22, L19)', async () => {
   const { responses = [], middleware = [] } = discards['the run is aborted'] ?? {}
   const checkpoints = memoryStore()
   const abort = new AbortController()

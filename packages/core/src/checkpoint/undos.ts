@@ -1,4 +1,4 @@
-/** The undos of a run. Each is stored before it begins, so that no resume repeats it, and a resume can tell of it. */
+/** Stores each undo of a run before it begins, so that no resume repeats it and a resume can report it. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import { recently } from '../flow/recent.ts'
@@ -7,7 +7,7 @@ import type { Undos } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
 
-/** Where they are stored. */
+/** Where undos are stored. */
 interface Storing {
   readonly isOn: boolean
   amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void>
@@ -17,9 +17,9 @@ export class RunUndos implements Undos<CallEntry> {
   /** The outermost run. */
   readonly #run: RunState
   readonly #saver: Storing
-  /** By the key of the call: those that are at work. */
+  /** The undos that are running, by the key of their call. */
   readonly #atWork: Map<string, SavedUndo> = new Map()
-  /** Keys of the calls whose undo had begun in a run before this one. */
+  /** The keys of calls whose undo had begun in an earlier run. */
   readonly #before: Set<string> = new Set()
 
   constructor(run: RunState, saver: Storing) {
@@ -43,7 +43,7 @@ export class RunUndos implements Undos<CallEntry> {
     } finally {
       this.#atWork.delete(key)
     }
-    // It is over. If that cannot be stored, the resume tells of it as of one that may not be.
+    // The undo has ended. If this cannot be stored, a resume reports it as one that may not have ended.
     await this.#amend((stored) => {
       const isThere = stored.undos.some((one) => one.key === key)
       return isThere ? [...othersIn(stored, key), { ...saved, hasEnded: true }] : undefined
@@ -66,7 +66,7 @@ export class RunUndos implements Undos<CallEntry> {
     }
   }
 
-  /** Changes only the undos of what is stored: an aborted run saves no new state, and its undos are stored all the same. */
+  /** Changes only the undos of the stored checkpoint, because an aborted run saves no new state but still stores its undos. */
   async #amend(change: (stored: Checkpoint) => readonly SavedUndo[] | undefined): Promise<void> {
     if (this.#run.over) return
     await this.#saver.amend((stored) => {
@@ -80,7 +80,7 @@ function othersIn({ undos }: Checkpoint, key: string): readonly SavedUndo[] {
   return undos.filter((one) => one.key !== key)
 }
 
-/** Whether a resume from there may undo the call. */
+/** Whether a resume from this checkpoint may undo the call. */
 function mayUndo({ calls }: Checkpoint, key: string): boolean {
   return calls.some(
     ({ done, runs, ...call }) => (call.key === key && done) || runs.some(({ checkpoint }) => mayUndo(checkpoint, key)),

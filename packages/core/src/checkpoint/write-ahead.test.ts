@@ -21,7 +21,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// Between the moment in which a call is announced in the store and the moment in which its function is entered, time passes.
+// Time passes between the save that announces a call and the moment in which its function is entered.
 
 unhandledRejections()
 
@@ -35,7 +35,7 @@ beforeEach(() => {
 
 type Save = CheckpointStore['save']
 
-/** A store whose saves go through `save`, which may wait or throw before or behind the real one. */
+/** A store whose saves go through `save`, which may wait or throw before or after the real one. */
 function storeWith(save: (real: Save, ...saved: Parameters<Save>) => Promise<void>): CheckpointStore {
   const inner = memoryStore()
   return { ...inner, save: (...saved) => save(inner.save.bind(inner), ...saved) }
@@ -82,7 +82,7 @@ const isAnnounced = (checkpoint: unknown, tool = 'send') =>
 
 const done = respond(say('Done'))
 
-test('whatever time each save takes: there is one at a time, and a call that is not a read is entered only when what is stored says that it has begun (MA4, L15)', async () => {
+test('however long each save takes, there is one at a time, and a call that is not a read is entered only when the stored checkpoint contains that it has begun (MA4, L15)', async () => {
   const calls = fc.record({ name: fc.constantFrom(...Object.keys(EFFECTS)), ms: fc.nat({ max: 40 }) })
   const scenarios = fc.record({
     steps: fc.array(fc.array(calls, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
@@ -128,7 +128,7 @@ test('whatever time each save takes: there is one at a time, and a call that is 
   )
 })
 
-test('a save that was at work when a call was announced does not let it start: the next one does, which has it (MA4, L15)', async () => {
+test('a save that was running when a call was announced does not let it start: the next one does, which contains it (MA4, L15)', async () => {
   const saved: boolean[] = []
   const checkpoints = storeWith(async (save, id, checkpoint, expected) => {
     await sleep(100)
@@ -146,7 +146,7 @@ test('a save that was at work when a call was announced does not let it start: t
 
 interface Stop {
   readonly stop: (run: AgentRun, abort: AbortController) => unknown
-  /** What the run comes to, and what then becomes of the call. */
+  /** The outcome of the run, and what happens to the call then. */
   readonly comesTo: string
   readonly resumed?: readonly string[]
   readonly beside?: ScriptedResponse
@@ -192,7 +192,7 @@ test.each(Object.keys(STOPS))(
   },
 )
 
-test('a call whose announcement is being stored when a call beside it asks is not lost: it is made once, by the run or by its resume (MA4, L3)', async () => {
+test('a call whose announcement is being stored when another call asks is not lost: it is made once, by the run or by its resume (MA4, L3)', async () => {
   const checkpoints = storeWith(async (save, id, checkpoint, expected) => {
     if (isAnnounced(checkpoint)) await sleep(500)
     await save(id, checkpoint, expected)
@@ -215,7 +215,7 @@ test('a call whose announcement cannot be stored has not begun: the run fails, a
     if (fails && isAnnounced(checkpoint)) throw new Error('disk full')
     await save(id, checkpoint, expected)
   })
-  // What is stored is from before the model call: the resume asks the model again.
+  // The stored checkpoint is from before the model call: the resume calls the model again.
   const agent = agentOf([respond(call('send')), respond(call('send')), done], { checkpoints })
   const run = agent.stream('Go')
   const { error } = await settled(run)
@@ -235,7 +235,7 @@ test('a conflict at the announcement of a call ends the run: the call is not ent
     conflicted = saves
     throw new CheckpointConflictError(id, expected, 99)
   })
-  // `hold` is done when `put` is announced, and their model call has not stood.
+  // `hold` is done when `put` is announced, and their model call has not succeeded.
   const responses = [respond(call('hold'), wait(200), call('put'), call('look', { ms: 10 }), wait(1_000))]
   const { error } = await settled(agentOf(responses, { checkpoints, middleware: [early] }).stream('Go'))
   expect(error).toBeInstanceOf(CheckpointConflictError)
@@ -243,7 +243,7 @@ test('a conflict at the announcement of a call ends the run: the call is not ent
   expect(saves).toBe(conflicted)
 })
 
-test('a process that ends when a call has been announced, and before it is entered, leaves what may have happened (MA4, L21)', async () => {
+test('a process that ends after a call was announced and before it is entered leaves a call that may have happened (MA4, L21)', async () => {
   let left: Checkpoint | undefined
   const checkpoints = storeWith(async (save, id, checkpoint, expected) => {
     await save(id, checkpoint, expected)
@@ -263,7 +263,7 @@ test('a process that ends when a call has been announced, and before it is enter
   await reading
 })
 
-/** How a tool may end when it is told to stop. */
+/** How a tool may end when it is stopped. */
 const ENDS: Readonly<Record<string, (signal: AbortSignal) => Promise<unknown>>> = {
   'gives a result': () => Promise.resolve('tidied up'),
   throws: () => Promise.reject(new Error('broken')),
@@ -274,7 +274,7 @@ const ENDS: Readonly<Record<string, (signal: AbortSignal) => Promise<unknown>>> 
 }
 
 test.each(['in the run', 'in a nested run'])(
-  'the checkpoint of a cancel is the same whatever comes of the calls at work %s: later facts change the result only (MA3, K4, K15)',
+  'the checkpoint of a cancel is the same whatever happens to the running calls %s: later facts change only the result (MA3, K4, K15)',
   async (where) => {
     const ends: [how: string, checkpoint: unknown, result: unknown][] = []
     for (const [how, end] of Object.entries(ENDS)) {
@@ -311,7 +311,7 @@ test.each(['in the run', 'in a nested run'])(
     const [[, first] = []] = ends
     expect(first).toMatchObject({ status: 'cancelled' })
     expect(ends.map(([how, checkpoint]) => [how, checkpoint])).toEqual(ends.map(([how]) => [how, first]))
-    // Else nothing came of them that could have changed it.
+    // Otherwise nothing happened that could have changed it.
     if (where === 'in the run')
       expect(new Set(ends.map(([, , result]) => JSON.stringify(result))).size).toBeGreaterThan(1)
   },
@@ -320,7 +320,7 @@ test.each(['in the run', 'in a nested run'])(
 const OWN: ReadonlySet<string> = new Set(['checksum', 'trace'])
 const UUID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g
 
-test('nothing is undone after a cancel: the resume that does not ask for the call again undoes it, once (MA3, H23)', async () => {
+test('nothing is undone after a cancel: a resume that does not request the call again undoes it, once (MA3, H23)', async () => {
   const agent = agentOf([respond(call('hold'), wait(1_000)), done], { middleware: [early] })
   const run = agent.stream('Go')
   const reading = collect(run)
@@ -333,7 +333,7 @@ test('nothing is undone after a cancel: the resume that does not ask for the cal
   expect([later.result?.text, did]).toEqual(['Done', ['hold 1', 'undid hold']])
 })
 
-test('an abort that wins over a cancel drops its checkpoint: nothing is saved, and what is discarded is undone once (MA3, K11, H23)', async () => {
+test('an abort that replaces a cancel drops its checkpoint: nothing is saved, and what is discarded is undone once (MA3, K11, H23)', async () => {
   const saved: string[] = []
   const checkpoints = storeWith(async (save, id, checkpoint, expected) => {
     saved.push((checkpoint as Checkpoint).status)
