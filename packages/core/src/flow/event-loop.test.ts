@@ -17,7 +17,7 @@ import {
 } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
-/** A run that keeps the event loop could not be ended by a test either: work comes to an end of its own, so many ms or events later. */
+/** A test could not end a run that blocks the event loop: the work ends by itself, after this many ms or events. */
 const ESCAPES = 2_000
 const MOST = 3_000_000
 
@@ -61,7 +61,7 @@ function asking(...ids: string[]): Model {
   return scriptedModel([respond(...ids.map((id) => call('pour', {}, { id }))), respond(say('Done'))])
 }
 
-/** Does it in so many milliseconds, if the event loop comes to it. */
+/** Calls `act` after this many milliseconds, if the event loop gets to it. */
 function after(ms: number, act: () => void): void {
   setTimeout(act, ms)
 }
@@ -134,7 +134,7 @@ test.each<[string, (run: Run, n: number) => Promise<unknown>]>([
   ['callTool', (run, n) => run.callTool({ type: 'tool-call', id: `q${n}`, name: 'pour', input: {} })],
   ['callModel', (run) => run.callModel({ messages: [] })],
   ['stood', (run, n) => run.stood(`q${n}`)],
-])('a hook that was left and asks %s again and again lets the event loop turn (P9)', async (_, ask) => {
+])('a hook that was left and repeatedly asks %s lets the event loop turn (P9)', async (_, ask) => {
   const begin = performance.now()
   const hasEscaped = () => performance.now() - begin > ESCAPES
   let ended = false
@@ -163,7 +163,7 @@ test.each<[string, (run: Run, n: number) => Promise<unknown>]>([
   expect(hasEscaped()).toBe(false)
 })
 
-test('alone, a time limit, a signal and a cancel end one (P9)', async () => {
+test('without a run, a time limit, a signal and a cancel end one (P9)', async () => {
   await expect(runTool(pouring(), {}, { timeout: 20 })).rejects.toMatchObject({ name: 'ToolTimeoutError' })
   await expect(runTool(pouring(), {}, { signal: AbortSignal.timeout(20) })).rejects.toMatchObject({
     name: 'TimeoutError',
@@ -184,7 +184,7 @@ test('a time limit ends the work of a background call that never waits (P9)', as
   expect(closed).toBe(1)
 })
 
-test('several that never wait go on side by side, and each has its time limit (P9)', async () => {
+test('several that never wait run in parallel, and each has its time limit (P9)', async () => {
   const counts = new Map<string, number>()
   const counting = pouring({
     timeout: 80,
@@ -201,7 +201,7 @@ test('several that never wait go on side by side, and each has its time limit (P
   expect(closed).toBe(3)
 })
 
-test('an abort ends a model that yields without waiting, in a step and on the side (P9)', async () => {
+test('an abort ends a model that yields without waiting, in a step and in a side call (P9)', async () => {
   const controller = new AbortController()
   const run = createAgent({ model: pouringModel }).stream('Go', { signal: controller.signal })
   after(60, () => controller.abort())
@@ -221,7 +221,7 @@ test('an abort ends a model that yields without waiting, in a step and on the si
   expect(closed).toBe(2)
 })
 
-test('an abort ends a model whose chunks say nothing and never wait (P9)', async () => {
+test('an abort ends a model whose chunks make no events and never wait (P9)', async () => {
   const model: Model = {
     provider: 'own',
     id: 'own-1',
@@ -232,7 +232,7 @@ test('an abort ends a model whose chunks say nothing and never wait (P9)', async
   await vi.waitFor(() => expect(closed).toBe(1))
 })
 
-/** Reads a flow to its end and lets nothing of it up. */
+/** Reads a flow to its end and passes none of its events on. */
 async function* swallowed<Result>(
   flow: AsyncGenerator<unknown, Result, undefined>,
 ): AsyncGenerator<never, Result, undefined> {
@@ -279,7 +279,7 @@ test.for<readonly [string, Model, Middleware]>([
   await vi.waitFor(() => expect(closed).toBe(1))
 })
 
-test('settle gives the event loop its turns (P9)', async () => {
+test('settle lets the event loop turn (P9)', async () => {
   const flow = pour(1, 'escaped')
   let isStopped = false
   after(20, () => {
@@ -290,7 +290,7 @@ test('settle gives the event loop its turns (P9)', async () => {
   expect(isStopped).toBe(true)
 })
 
-test('under fake timers it comes to its end, too (P9)', async () => {
+test('under fake timers it ends, too (P9)', async () => {
   vi.useFakeTimers()
   const begin = Date.now()
   const run = createAgent({ model: asking('a'), tools: [pouring({ timeout: 60 })] }).stream('Go')
@@ -301,7 +301,7 @@ test('under fake timers it comes to its end, too (P9)', async () => {
   expect(Date.now() - begin).toBe(1_000)
 })
 
-/** As in browsers, where each message is a task: in Node one task takes many. */
+/** As in browsers, where each message is a task. In Node one task takes many messages. */
 class Channel {
   readonly port1: { onmessage?: () => void } = {}
   readonly port2: { postMessage(): void } = { postMessage: () => void setImmediate(() => this.port1.onmessage?.()) }
@@ -310,7 +310,7 @@ class Channel {
 test.for<readonly [string, unknown]>([
   ['messages', Channel],
   ['timers', undefined],
-])('where there is no setImmediate, %s are turns of the event loop (P9)', async ([by, MessageChannel]) => {
+])('without setImmediate, %s are turns of the event loop (P9)', async ([by, MessageChannel]) => {
   const { setImmediate } = globalThis
   vi.stubGlobal('setImmediate', undefined)
   vi.stubGlobal('MessageChannel', MessageChannel)

@@ -1,22 +1,22 @@
-/** Lets the event loop turn: a flow that never waits gives timers, signals and other work their turn. */
+/** Lets the event loop turn: a flow that never waits regularly yields to timers, signals and other work. */
 
 import { unheard } from './unheard.ts'
 
-/** How long a turn may last, in milliseconds. */
+/** The longest time that a turn may last, in milliseconds. */
 const LONGEST = 8
-/** How many events it may bring, where a test has put another clock in the place of this one: that says nothing of turns. */
+/** The most events in a turn when a test has replaced the clock, which then shows no time. */
 const MOST_EVENTS = 250_000
 
 const clock = globalThis.performance
 
-/** When the turn at work was first asked about. One for all flows of the process, as the event loop is. */
+/** When the current turn was first asked about. There is one value for all flows of the process, because there is one event loop. */
 let began: number | undefined
 let events = 0
 const waiting: (() => void)[] = []
 
 /**
- * To be asked at each event of a flow. Absent while the turn may go on; else it resolves in a later one, in which whoever has
- * waited longest goes on first.
+ * Call this at each event of a flow. Returns nothing while the turn may go on. Otherwise the promise resolves in a later turn, in which the
+ * flow that has waited longest continues first.
  */
 export function turnIfDue(): Promise<void> | undefined {
   if (began === undefined) begin()
@@ -24,7 +24,10 @@ export function turnIfDue(): Promise<void> | undefined {
   return undefined
 }
 
-/** Rejects with this error. Whoever asks again and again for what is refused does not keep the event loop, and need not wait. */
+/**
+ * Returns a promise that rejects with this error. Code that repeatedly asks for something that is refused does not block the event loop,
+ * and need not handle the rejection.
+ */
 export function rejectInTurn(error: unknown): Promise<never> {
   const refuse = async (): Promise<never> => {
     await turnIfDue()
@@ -53,7 +56,10 @@ function next(): void {
 
 const atNextTurn: () => void = scheduler()
 
-/** Of the functions there are when this is loaded: tests fake them later. Browsers delay timers, most of all those of hidden pages. */
+/**
+ * Uses the functions that exist when this module is loaded, because tests fake them later. Browsers delay timers, especially those of
+ * hidden pages, so timers come last.
+ */
 function scheduler(): () => void {
   const { setImmediate, setTimeout, MessageChannel } = globalThis
   if (setImmediate) return () => void setImmediate(next)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createAgent, type Flow, type Middleware, map, type Run, settle } from '../index.ts'
 import { collect, respond, say, scriptedModel } from '../testing.ts'
 
-/** Yields 1, 2, 3 and says what became of it. */
+/** Yields 1, 2, 3 and logs how it ended. */
 async function* counting(log: string[] = [], fails = false): Flow<number, string> {
   try {
     for (let n = 1; n <= 3; n++) {
@@ -25,7 +25,7 @@ async function read<Event, Result>(flow: Flow<Event, Result>): Promise<{ events:
   }
 }
 
-test('settle gives the outcome of a flow and drops its events', async () => {
+test('settle returns the outcome of a flow and drops its events', async () => {
   const log: string[] = []
   expect(await settle(counting(log))).toBe('counted')
   expect(log).toEqual(['yields 1', 'yields 2', 'yields 3', 'ended'])
@@ -40,7 +40,7 @@ test('map changes the events one by one and leaves the outcome', async () => {
   await expect(read(map(counting([], true), (n) => n))).rejects.toThrow('miscounted')
 })
 
-test('map asks for nothing before it is asked, and for one event at a time', async () => {
+test('map reads nothing before it is read, and one event at a time', async () => {
   const log: string[] = []
   const flow = map(counting(log), (n) => n)
   expect(log).toEqual([])
@@ -61,7 +61,7 @@ test('map, left early or broken by its own function, closes the flow it reads', 
   expect(log).toEqual(['yields 1', 'ended', 'yields 1', 'ended'])
 })
 
-test('a flow that is no generator is disposed of like one', async () => {
+test('a flow that is not a generator is disposed of like one', async () => {
   const log: string[] = []
   const source = counting(log)
   {
@@ -71,7 +71,7 @@ test('a flow that is no generator is disposed of like one', async () => {
   expect(log).toEqual(['yields 1', 'ended'])
 })
 
-test('a wrap that takes its time is not overrun: the model is asked for more when what it said is taken', async () => {
+test('a slow wrap is not overrun: the model is read further when its last event is taken', async () => {
   const log: string[] = []
   const slow: Middleware = {
     name: 'slow',
@@ -93,7 +93,7 @@ test('a wrap that takes its time is not overrun: the model is asked for more whe
   expect(log).toEqual(['said a', 'took a', 'said b', 'took b', 'said c', 'took c'])
 })
 
-test('events that come all at once are all there, once and in order', async () => {
+test('events that arrive all at once are all delivered, once and in order', async () => {
   const numbers = Array.from({ length: 5_000 }, (_, index) => index)
   const emitAll = (run: Run) => {
     for (const data of numbers) run.emit({ name: 'number', data })

@@ -6,8 +6,8 @@ import { turnIfDue } from './event-loop.ts'
 export type Flow<Event, Result> = AsyncGenerator<Event, Result, undefined>
 
 /**
- * The same flow; closed before its end, it calls `cancel` first: a generator that waits for something can be closed only when
- * that has come.
+ * Returns the same flow, which calls `cancel` first when it is closed before its end, because a generator that waits for something cannot
+ * be closed before that has happened.
  */
 export function cancelable<Event, Result>(flow: Flow<Event, Result>, cancel: () => void): Flow<Event, Result> {
   let over = false
@@ -31,19 +31,19 @@ export function cancelable<Event, Result>(flow: Flow<Event, Result>, cancel: () 
   })
 }
 
-/** Ends a flow whose outcome nobody needs: it comes to its `finally` blocks. One that is over is left as it is. */
+/** Ends a flow whose outcome is not needed: its `finally` blocks run. A flow that is over stays as it is. */
 export async function close(flow: Flow<unknown, unknown>): Promise<void> {
   await flow.return(undefined)
 }
 
-/** The outcome of a flow; its events are dropped. One that never waits does not keep the event loop. */
+/** The outcome of a flow; its events are dropped. A flow that never waits does not block the event loop. */
 export function settle<Result>(flow: Flow<unknown, Result>): Promise<Result> {
   return drive(flow, () => undefined)
 }
 
 /**
- * The outcome of a flow, each event handed to `take`, and waited for if that takes its time. If it throws, the flow is closed,
- * and so comes to its `finally` blocks. A flow that never waits does not keep the event loop.
+ * The outcome of a flow. Each event is passed to `take`, and awaited if `take` returns a promise. If `take` throws, the flow is closed, so
+ * its `finally` blocks run. A flow that never waits does not block the event loop.
  */
 export async function drive<Event, Result>(
   flow: Flow<Event, Result>,
@@ -67,7 +67,7 @@ export async function drive<Event, Result>(
   }
 }
 
-/** The same flow with its events changed one by one. Left early, it closes the inner flow. */
+/** Returns the same flow with its events changed one by one. Closing it early closes the inner flow. */
 export function map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In) => Out): Flow<Out, Result> {
   const changed = async (next: Promise<IteratorResult<In, Result>>): Promise<IteratorResult<Out, Result>> => {
     const step = await next
@@ -89,14 +89,14 @@ export function map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In)
   })
 }
 
-/** A flow that is no generator: where a level only passes events on, each event would pay for one. */
+/** A flow without a generator, because a generator would cost time for each event that a level only passes on. */
 export function byHand<Event, Result>(steps: Steps<Event, Result>): Flow<Event, Result> {
   return new ByHand(steps)
 }
 
 type Steps<Event, Result> = Pick<Flow<Event, Result>, 'next' | 'return' | 'throw'>
 
-// A class, so that the many that are made share all that is not theirs alone.
+// A class, so that the many instances share their methods.
 class ByHand<Event, Result> implements Flow<Event, Result> {
   readonly next: Flow<Event, Result>['next']
   readonly return: Flow<Event, Result>['return']
@@ -117,7 +117,7 @@ class ByHand<Event, Result> implements Flow<Event, Result> {
   }
 }
 
-/** What a flow that is over answers. */
+/** The next step of a flow that is over. */
 export async function finished(): Promise<IteratorReturnResult<never>> {
   return { done: true, value: undefined as never }
 }

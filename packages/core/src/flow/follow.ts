@@ -1,4 +1,4 @@
-/** Puts one listener on a signal, however many follow it: Node warns of more than ten. */
+/** Puts one listener on a signal, however many functions follow it, because Node warns about more than ten. */
 
 interface Following {
   readonly acts: Set<() => void>
@@ -8,8 +8,8 @@ interface Following {
 const followings = new WeakMap<AbortSignal, Following>()
 
 /**
- * Calls `act` when the signal aborts, unless the function that this returns was called before. `act` is a function of its own for each
- * call, and must not throw. A signal that has aborted calls nothing any more.
+ * Calls `act` when the signal aborts, unless the returned function was called before. Pass a different `act` for each call; it must not
+ * throw. A signal that has already aborted calls nothing.
  */
 export function follow(signal: AbortSignal, act: () => void): () => void {
   if (signal.aborted) return () => undefined
@@ -34,7 +34,7 @@ function begin(signal: AbortSignal): Following {
   return following
 }
 
-/** An `AbortController` that is made when somebody asks for its signal, or aborts it: where most never do, that costs nothing. */
+/** An `AbortController` that is created when its signal is first used or it is aborted. It costs nothing where that rarely happens. */
 export class LazyController {
   #made: AbortController | undefined
 
@@ -56,12 +56,12 @@ export class LazyController {
   }
 }
 
-/** Throws the reason of the first of several signals that has aborted, where any of them stops the work. */
+/** Throws the reason of the first of several signals that has aborted. */
 export function throwIfAborted(signals: readonly AbortSignal[]): void {
   for (const signal of signals) signal.throwIfAborted()
 }
 
-/** Why work is cut off that nobody waits for any more: the reason its signal gives, and what it throws. */
+/** The reason with which the work for a wrap that has left is aborted. */
 export function wrapLeft(): Error {
   return new Error('the wrap that asked has left')
 }

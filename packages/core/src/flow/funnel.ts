@@ -1,4 +1,4 @@
-/** Joins the events of everything at work in a run into one stream, in the order in which they happen. */
+/** Joins the events of everything that is running in a run into one stream, in the order in which they happen. */
 
 import { wrapLeft } from './follow.ts'
 
@@ -10,7 +10,7 @@ export class Funnel<Event> {
   #give: ((event: Event) => void) | undefined
   #goOn: () => void = () => undefined
 
-  /** `sink` is given what nobody pulls. */
+  /** `sink` receives the events that no reader pulls. */
   constructor(sink: (event: Event) => void) {
     this.#sink = sink
   }
@@ -24,52 +24,55 @@ export class Funnel<Event> {
   }
 
   /**
-   * Waits until whoever pulls has taken what was pushed, and asks for more, so that nothing piles up. Throws when that has left.
-   * Absent where there is nothing to wait for. For one at a time: the loop waits for each.
+   * Waits until the reader has taken what was pushed and asks for more, so that no buffer grows. Throws when the reader has left. Returns
+   * nothing if there is nothing to wait for. Only one caller may wait at a time: the loop waits for each event.
    */
   taken(): Promise<void> | undefined {
     if (!this.#isPulled || (this.#give && !this.#isLeft)) return undefined
     return new Promise((resolve, reject) => {
-      // Not made where it is assigned to a member: V8 would keep it, and the run, until the next full collection.
+      // Not created where it is assigned to a member: V8 would keep it, and the run, until the next full garbage collection.
       const goOn = () => (this.#isLeft ? reject(wrapLeft()) : resolve())
       this.#goOn = goOn
       if (this.#isLeft) goOn()
     })
   }
 
-  /** From now on events are for the caller, if it is the first: it asks for each and says when it is over. */
+  /** Reserves the events for the caller, if it is the first. The caller asks for each event and calls {@link release} at the end. */
   claim(): boolean {
     if (this.#isPulled) return false
     this.#isPulled = true
     return true
   }
 
-  /** An event that waits. */
+  /** The first waiting event. */
   take(): Event | undefined {
     return this.#queue.shift()
   }
 
-  /** The next event is given to `give`; work that waits for this goes on. */
+  /** Passes the next event to `give`. Work that waits for this continues. */
   ask(give: (event: Event) => void): void {
     this.#give = give
     this.#goOn()
   }
 
-  /** Whoever pulls takes nothing more. It may be told so only later: a generator that waits can be closed only when that has come. */
+  /**
+   * The reader takes no more events. It may learn that only later, because a generator that waits for something cannot be closed before
+   * that has happened.
+   */
   leave(): void {
     if (!this.#isPulled) return
     this.#isLeft = true
     this.#goOn()
   }
 
-  /** The claim is over. */
+  /** Ends the reservation. */
   release(): void {
     this.#isPulled = false
     this.#isLeft = false
     this.#give = undefined
   }
 
-  /** What was pushed and nobody took. */
+  /** The events that were pushed and not taken. */
   drain(): Event[] {
     return this.#queue.splice(0)
   }

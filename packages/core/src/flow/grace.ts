@@ -1,17 +1,17 @@
-/** Waits that end: by a time, or by a signal. */
+/** Waits that end after a time or with a signal. */
 
 import { follow } from './follow.ts'
 import { unheard } from './unheard.ts'
 
-/** Beyond so many milliseconds a timer fires at once, not late. */
+/** With a longer delay in milliseconds a timer fires at once. */
 const LONGEST = 2 ** 31 - 1
 
-/** A timer; none for a time that no timer can wait, such as `Infinity`. */
+/** A timer; `undefined` for a time that is too long for a timer, such as `Infinity`. */
 export function timer(ms: number, act: () => void): ReturnType<typeof setTimeout> | undefined {
   return ms > LONGEST ? undefined : setTimeout(act, ms)
 }
 
-/** Waits for work, but no longer than so many milliseconds; gives whether it was done by then. */
+/** Waits for work, but at most this many milliseconds. Returns whether the work was done in time. */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   let late: ReturnType<typeof timer>
   const over = new Promise<boolean>((resolve) => {
@@ -24,7 +24,10 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
   }
 }
 
-/** What the work gives, or the reason of the first of these signals that aborts before that. Nobody hears then how the work ends. */
+/**
+ * Returns the result of the work, or throws the reason of the first of these signals that aborts before that. The outcome of the work is
+ * then ignored.
+ */
 export async function unlessAborted<Result>(work: Promise<Result>, signals: readonly AbortSignal[]): Promise<Result> {
   const following: (() => void)[] = []
   const aborted = new Promise<never>((_, reject) => {

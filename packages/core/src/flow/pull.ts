@@ -1,12 +1,13 @@
-/** What is pushed into a funnel while work is at it, as a flow: what a wrap around the whole run reads. */
+/** Turns the events that work pushes into a funnel into a flow, which a wrap around the whole run reads. */
 
 import { byHand, type Flow, finished } from './flow.ts'
 import type { Funnel } from './funnel.ts'
 
 /**
- * The outcome is the work's, which begins when the first event is asked for. Left before its end, the flow waits for the work, in
- * which {@link Funnel.taken} throws, and `left` is called first, which stops the work. A funnel has one at a time: what a second one's work pushes comes out of the first.
- * By hand, because each event of the run passes here and a generator costs each half a microsecond.
+ * The flow returns the result of the work, which begins with the first read. If the flow is closed before its end, it first calls `left`,
+ * which stops the work, and then waits for the work, in which {@link Funnel.taken} throws. A funnel has one such flow at a time: events of
+ * a second one come out of the first. It is written without a generator, because each event of the run passes here and a generator costs
+ * half a microsecond per event.
  */
 export function pull<Event, Result>(
   funnel: Funnel<Event>,

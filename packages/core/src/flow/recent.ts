@@ -1,9 +1,9 @@
-/** What must not be old when something follows from it. */
+/** Repeats an action whose result was too old when it ended. */
 
-/** By then another process may have taken a run over from this one, which stood still without noticing. */
+/** After this many milliseconds another process may have taken over the run, if this process was suspended. */
 const OLD = 1_000
 
-/** Does it, and does it again if it began more than a second ago by the time it is done. */
+/** Performs the action, and repeats it if it took longer than a second. */
 export async function recently(act: () => Promise<void>): Promise<void> {
   const begun = Date.now()
   await act()

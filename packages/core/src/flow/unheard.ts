@@ -1,15 +1,15 @@
 /**
- * The same value. If it is a promise, nobody need wait for it: what it rejects with reaches whoever does, and is nowhere an unhandled
- * rejection.
+ * Returns the same value. If it is a promise, its rejection need not be handled: code that awaits it receives the rejection, and it is
+ * never reported as unhandled.
  */
 export function unheard<Value>(value: Value): Value {
   if (value instanceof Promise) value.catch(() => undefined)
   return value
 }
 
-/** A promise, and what settles it. */
+/** A promise with the functions that settle it. */
 export interface Coming<T> {
-  /** Always has a handler: nobody need wait for it. */
+  /** Its rejection need not be handled. */
   readonly promise: Promise<T>
   readonly resolve: (value: T) => void
   readonly reject: (reason: unknown) => void

@@ -29,7 +29,7 @@ beforeEach(() => {
 
 const forever = () => new Promise<never>(() => undefined)
 
-/** Rejects with the signal's reason, so many milliseconds after it aborts. */
+/** Rejects with the signal's reason, this many milliseconds after it aborts. */
 function heeds(signal: AbortSignal, ms = 0): Promise<never> {
   return new Promise((_, reject) => {
     const leave = () => (ms > 0 ? setTimeout(() => reject(signal.reason), ms) : reject(signal.reason))
@@ -43,7 +43,7 @@ function toolOf(name: string, execute: (context: ToolContext) => unknown) {
 
 const quick = toolOf('quick', () => 'done')
 
-/** What a promise has come to by now, without waiting for it. */
+/** The present outcome of a promise, without waiting for it. */
 function watch<T>(promise: Promise<T>) {
   const seen: { at?: number; value?: T; error?: unknown } = {}
   const start = performance.now()
@@ -90,7 +90,7 @@ test('an abort ends the model request, and the run rejects with RunAbortedError 
   expect(events.filter(({ type }) => type === 'text-delta')).toHaveLength(2)
 })
 
-test('without a reason of the caller’s own the cause is the signal’s (K1)', async () => {
+test('if the caller passes no reason, the cause is the reason of the signal (K1)', async () => {
   const controller = new AbortController()
   const running = createAgent({ model: scriptedModel([respond(wait(50))]) }).run('Go', { signal: controller.signal })
   const seen = watch(running)
@@ -100,7 +100,7 @@ test('without a reason of the caller’s own the cause is the signal’s (K1)', 
   expect(seen.error).toMatchObject({ name: 'AbortError', cause: controller.signal.reason })
 })
 
-test('an abort reaches every tool at work, and the run rejects once they have settled (K1, A14)', async () => {
+test('an abort reaches every running tool, and the run rejects once they have settled (K1, A14)', async () => {
   const controller = new AbortController()
   const signals: AbortSignal[] = []
   const work = toolOf('work', ({ signal, run }) => {
@@ -139,7 +139,7 @@ test('an abort reaches every tool at work, and the run rejects once they have se
   expect(abandoned).toBeUndefined()
 })
 
-test('a call that waited for its slot when the run was aborted never starts, and is told so (K1, A14)', async () => {
+test('a call that waited for its slot when the run was aborted never starts, and its result states that (K1, A14)', async () => {
   const controller = new AbortController()
   const started: string[] = []
   const work = toolOf('work', ({ callId, signal }) => {
@@ -184,7 +184,7 @@ test('nothing of the run starts after an abort: no hook, no request, no tool (K1
   expect(events.at(-1)?.type).toBe('step-start')
 })
 
-test('no call starts behind one whose wrap aborts the run: a resume made it a second time (K1, H26)', async () => {
+test('no call starts after one whose wrap aborts the run: a resume made it a second time (K1, H26)', async () => {
   const controller = new AbortController()
   const checkpoints = memoryStore()
   const made: string[] = []
@@ -213,7 +213,7 @@ test('no call starts behind one whose wrap aborts the run: a resume made it a se
   expect(made).toEqual(['a', 'b'])
 })
 
-test('a hook that aborts as the last one is followed by nothing either (K1)', async () => {
+test('nothing follows an abort by the last hook either (K1)', async () => {
   const controller = new AbortController()
   const log: string[] = []
   const aborts: Middleware = {
@@ -232,7 +232,7 @@ test('a hook that aborts as the last one is followed by nothing either (K1)', as
   expect(events.map(({ type }) => type)).toEqual(['run-start', 'step-start'])
 })
 
-test('an abort after the answer, before the gate has spoken, still counts (K1)', async () => {
+test('an abort after the answer, before the decision of the gate, still counts (K1)', async () => {
   const controller = new AbortController()
   const gate: Middleware = {
     name: 'gate',
@@ -270,7 +270,7 @@ test('an abort between the answer and the end still counts (K1)', async () => {
   await expect(agent.run('Go', { signal: controller.signal })).rejects.toBeInstanceOf(RunAbortedError)
 })
 
-test('calls that an abort finds not yet asked for never start (K1)', async () => {
+test('calls that have not been requested before an abort never start (K1)', async () => {
   const controller = new AbortController()
   const started: string[] = []
   const work = toolOf('work', ({ callId }) => void started.push(callId))
@@ -289,7 +289,7 @@ test('calls that an abort finds not yet asked for never start (K1)', async () =>
   expect(resultsIn((error as RunAbortedError).messages)).toEqual([['one', NOT_STARTED]])
 })
 
-test('a model that does not heed its signal is not waited for (K1)', async () => {
+test('the run does not wait for a model that ignores its signal (K1)', async () => {
   const controller = new AbortController()
   const agent = createAgent({ model: { provider: 'own', id: 'own-1', stream: stuckStream } })
   const seen = watch(agent.run('Go', { signal: controller.signal }))
@@ -332,7 +332,7 @@ async function* stuckStream(): AsyncGenerator<never, never, undefined> {
 }
 
 test.for(stubborn)(
-  '%s that does not heed an abort holds the run no longer than the grace time (K1)',
+  '%s that ignores an abort delays the run no longer than the grace time (K1)',
   async ([, options]) => {
     const controller = new AbortController()
     const model = scriptedModel([respond(say('done'))])
@@ -370,7 +370,7 @@ test('with a signal already aborted nothing starts: no hook, no request, no tool
   expect(model.requests).toHaveLength(0)
 })
 
-test('a message whose stream had ended is among the messages, with every call answered (K3, A24)', async () => {
+test('a message whose stream had ended is among the messages, with a result for every call (K3, A24)', async () => {
   const controller = new AbortController()
   const slow: Middleware = { name: 'slow', afterModel: () => sleep(100).then(() => undefined) }
   const model = scriptedModel([respond(say('First.'), call('quick', {}, { id: 'one' }))])
@@ -395,7 +395,7 @@ test('a message whose stream had not ended is not among the messages, whatever i
   expect(messages?.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
 })
 
-test('a tool that ignores its signal is waited for the grace time, then abandoned (K12)', async () => {
+test('a tool that ignores its signal has the grace time, then is abandoned (K12)', async () => {
   const controller = new AbortController()
   const deaf = toolOf('deaf', forever)
   const calls = [call('deaf', {}, { id: 'one' }), call('quick', {}, { id: 'two' }), call('deaf', {}, { id: 'three' })]
@@ -414,7 +414,7 @@ test('a tool that ignores its signal is waited for the grace time, then abandone
   ])
 })
 
-test('the grace time is the agent’s, and 0 waits for nobody (K12)', async () => {
+test('the grace time is an option of the agent, and with 0 the run waits for nothing (K12)', async () => {
   const deaf = toolOf('deaf', forever)
   for (const grace of [0, 70]) {
     const controller = new AbortController()
@@ -427,7 +427,7 @@ test('the grace time is the agent’s, and 0 waits for nobody (K12)', async () =
   }
 })
 
-/** Starts sealed calls while the model streams, and asks the model anew when it fails. */
+/** Starts sealed calls while the model streams, and calls the model again when it fails. */
 const earlyAndAgain: Middleware = {
   name: 'earlyAndAgain',
   async *wrapModel(request, next, run) {
@@ -447,7 +447,7 @@ const earlyAndAgain: Middleware = {
   },
 }
 
-test('an abandoned call’s slot is free, and the run that goes on reports it (K12)', async () => {
+test('the slot of an abandoned call is free, and a run that goes on reports it (K12)', async () => {
   const deaf = toolOf('deaf', forever)
   const at: number[] = []
   const next = toolOf('next', () => void at.push(performance.now()))
@@ -466,7 +466,7 @@ test('an abandoned call’s slot is free, and the run that goes on reports it (K
   expect(resultsIn(seen.value?.messages)).toEqual([['two', '']])
 })
 
-/** A tool that comes back to life when it is told to, and then does all a tool can do. */
+/** A tool that wakes up on demand, and then does everything a tool can do. */
 function zombie() {
   let wake: () => void = () => undefined
   const sleeping = new Promise<void>((resolve) => {
@@ -495,7 +495,7 @@ function zombie() {
   return { tools, heard, wake }
 }
 
-test('what an abandoned tool does after the run reaches nothing (K13)', async () => {
+test('actions of an abandoned tool after the run have no effect (K13)', async () => {
   const controller = new AbortController()
   const { tools, heard, wake } = zombie()
   const agent = createAgent({ model: scriptedModel([respond(call('zombie', {}, { id: 'one' }))]), tools })
@@ -515,7 +515,7 @@ test('what an abandoned tool does after the run reaches nothing (K13)', async ()
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('what an abandoned tool does while the run goes on reaches nothing (K13)', async () => {
+test('actions of an abandoned tool while the run goes on have no effect (K13)', async () => {
   const { tools, heard, wake } = zombie()
   const rest = toolOf('rest', () => sleep(5_000))
   const model = scriptedModel([
@@ -551,7 +551,7 @@ class Fatal extends AgentError {
   override readonly name: string = 'Fatal'
 }
 
-test('a tool that throws an AgentError ends the run with it once its siblings were aborted and have settled (A12)', async () => {
+test('a tool that throws an AgentError ends the run with it once the other calls were aborted and have settled (A12)', async () => {
   const fatal = new Fatal('that was it')
   const reasons: unknown[] = []
   const tools = [
@@ -588,7 +588,7 @@ test('a tool that throws an AgentError ends the run with it once its siblings we
   expect(model.requests).toHaveLength(1)
 })
 
-test('siblings that ignore the abort are abandoned after the grace time, and queued ones never start (A12, K12)', async () => {
+test('other calls that ignore the abort are abandoned after the grace time, and queued ones never start (A12, K12)', async () => {
   const fatal = new Fatal('that was it')
   const started: string[] = []
   const tools = [
@@ -617,7 +617,7 @@ test('siblings that ignore the abort are abandoned after the grace time, and que
   ])
 })
 
-test('what ends a run comes up to its wraps when all siblings have settled (A12)', async () => {
+test('an error that ends a run reaches its wraps when all other calls have settled (A12)', async () => {
   const fatal = new Fatal('that was it')
   const log: unknown[] = []
   const tools = [
@@ -643,7 +643,7 @@ test('what ends a run comes up to its wraps when all siblings have settled (A12)
   expect(log).toEqual(['settled', fatal])
 })
 
-test('a call that ended badly before its model call stood ends the run when it stands (A12)', async () => {
+test('a call that failed fatally before its model call succeeded ends the run when that succeeds (A12)', async () => {
   const fatal = new Fatal('that was it')
   const tools = [
     toolOf('fatal', () => {
@@ -664,7 +664,7 @@ test('a call that ended badly before its model call stood ends the run when it s
   ])
 })
 
-test('a call made by a call that is discarded is aborted with it (H39)', async () => {
+test('the inner call of a discarded call is aborted with it (H39)', async () => {
   const aborted: string[] = []
   const tools = [
     toolOf('outer', async ({ run }) => {
@@ -679,7 +679,7 @@ test('a call made by a call that is discarded is aborted with it (H39)', async (
   expect(seen).toMatchObject({ at: 10, value: { text: 'done' } })
 })
 
-test('a sibling that is told to stop starts no call of its own any more (A12, K13)', async () => {
+test('a stopped call starts no more inner calls (A12, K13)', async () => {
   const fatal = new Fatal('that was it')
   const outcomes: unknown[] = []
   const deaf = toolOf('deaf', forever)
@@ -702,7 +702,7 @@ test('a sibling that is told to stop starts no call of its own any more (A12, K1
   expect(events.some((event) => 'callId' in event && event.callId === 'late')).toBe(false)
 })
 
-test('work on the side is aborted, too, when a tool ends the run (A12)', async () => {
+test('side calls are aborted, too, when a tool ends the run (A12)', async () => {
   const fatal = new Fatal('that was it')
   const tools = [
     toolOf('fatal', () => {
@@ -721,7 +721,7 @@ test('work on the side is aborted, too, when a tool ends the run (A12)', async (
   expect(error).toBe(fatal)
 })
 
-test('a call made by a tool is aborted with the call that made it (K1)', async () => {
+test('an inner call is aborted with its maker (K1)', async () => {
   const controller = new AbortController()
   const aborted: string[] = []
   const tools = [
@@ -807,7 +807,7 @@ const endings: Readonly<Record<string, Ending>> = {
 }
 
 test.for(Object.keys(endings))(
-  'after %s no timer is left, and the signal has the listeners it had (A25)',
+  'after %s no timer is left, and the signal has only the listeners it had before (A25)',
   async (name) => {
     const { options, input = 'Go', abortAt, status } = endings[name] as Ending
     const controller = new AbortController()
@@ -842,7 +842,7 @@ test.for(Object.keys(endings))(
   },
 )
 
-test('what ended the run is the object thrown, or its cause (A24)', async () => {
+test('the run ends with the thrown object, or with an error that has it as its cause (A24)', async () => {
   const thrown = new RangeError('no')
   const model: Model = {
     provider: 'own',

@@ -47,7 +47,7 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
 }
 
-/** Starts a run. Its events are kept for its reader, or dropped, or shown to the reader of the run that it is inside of. */
+/** Starts a run. Its events are kept for its reader, dropped, or shown to the reader of the outer run. */
 export function startRun(
   work: RunWork,
   config: AgentConfig,
@@ -76,7 +76,7 @@ export function startRun(
         }),
         middleware: config.middleware.map(({ name }) => name),
       }),
-      // What the run does beside its hooks, models and tools, as to save itself, nests under its span, too.
+      // Work of the run outside of hooks, models and tools, such as saving, is also part of the run's span.
       make: ({ context }) => {
         run.context = context
         return wholeRun(run, beginning, options)
@@ -110,7 +110,7 @@ export function startRun(
     result,
     async cancel(options = {}) {
       if (ended) return { status: 'ended' }
-      // While the end is being saved it is as it is.
+      // While the end is being saved, a cancel changes nothing.
       if (!run.over) run.halt.cancel(checkedCancel(options))
       return result.then(
         ({ status }) => ({ status: status === 'cancelled' ? status : 'ended' }),
@@ -131,7 +131,9 @@ export function startRun(
   }
 }
 
-/** Stores what was sent to a run at work, as it may be aborted in this very turn. Its first step saves what was sent before that. */
+/**
+ * Stores a sent message at once, because the run may be aborted in the same turn. The first step saves messages that were sent before it.
+ */
 async function saveSent(run: RunState): Promise<void> {
   const { saver, steps, unclaimed } = run
   if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.checkpoints.take(run, 'running'))
@@ -143,7 +145,7 @@ function resumedId({ from }: Resumption): string {
   return isRun ? (from.runId as string) : ''
 }
 
-/** The events for whoever asks for them first; `left` is told when that leaves before the end. */
+/** The events for the first reader. `left` is called when the reader leaves before the end. */
 function readOnce(buffer: EventBuffer | undefined, left: () => Promise<void>): () => AsyncIterator<AgentEvent> {
   let read = false
   return () => {

@@ -26,7 +26,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('a model alone is a whole agent (A1)', async () => {
+test('an agent needs only a model (A1)', async () => {
   const model = scriptedModel([respond(say('Hello.'))])
   const result = await createAgent({ model }).run('Hi')
   expect(result.text).toBe('Hello.')
@@ -45,14 +45,14 @@ test('a model alone is a whole agent (A1)', async () => {
   ])
 })
 
-test('without a limit of its own an agent has 20 steps (A1)', async () => {
+test('without a limit in its options an agent has 20 steps (A1)', async () => {
   const model = scriptedModel(Array.from({ length: 30 }, () => respond(call('echo', { text: 'again' }))))
   const agent = createAgent({ model, tools: [echo] })
   await expect(agent.run('Go on')).rejects.toMatchObject({ name: 'MaxStepsError', maxSteps: 20 })
   expect(model.requests).toHaveLength(20)
 })
 
-test('all calls of one response are at work at once (A1)', async () => {
+test('all calls of one response run at the same time (A1)', async () => {
   vi.useFakeTimers()
   let atWork = 0
   let most = 0
@@ -197,7 +197,7 @@ test.for(wrongOptions)('%s is refused by a ConfigError that names %s (A2)', ([, 
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })
 
-test('the bounds of what construction takes are taken (A2)', () => {
+test('the limits of what construction accepts are accepted (A2)', () => {
   const undone = { ...echo, name: 'undone', effect: 'reversible', compensate: () => undefined } as const
   const endless = Number.POSITIVE_INFINITY
   const limited = { ...named('limited'), timeout: 0.5, cancelable: false, concurrency: { limit: endless } }
@@ -228,7 +228,7 @@ const places = [
 type Change = (setup: AgentSetup) => AgentSetup
 
 test.for(places.flatMap(([place, by]) => wrongSetups.map(([option, wrong]) => [option, place, wrong, by] as const)))(
-  'a wrong %s from %s ends that run alone, before its first model call, and is that middleware’s fault (A3, P16)',
+  'a wrong %s from %s ends only that run, before its first model call, with an error of that middleware (A3, P16)',
   async ([option, hook, wrong, by]) => {
     const model = scriptedModel([respond(say('fine'))])
     let isWrong = true
@@ -255,7 +255,7 @@ test.for(places)('a tool that must be called may come from %s (A2, A3)', async (
   expect(model.requests[0]?.toolChoice).toEqual({ tool: 'echo' })
 })
 
-test('a tool that must be called may be known to a wrapModel alone (A2)', async () => {
+test('a tool that must be called may be known only to a wrapModel (A2)', async () => {
   const model = scriptedModel([respond(say('fine'))])
   const definition = { name: 'own', description: 'o', inputSchema: { type: 'object' } }
   const adds: Middleware = {
@@ -309,7 +309,7 @@ test('changing the options afterwards changes nothing (A4)', async () => {
   expect(seen).toEqual(['first', 'first'])
 })
 
-test('an agent cannot be changed, and neither can its tools by a hook (A4)', async () => {
+test('an agent cannot be changed, and a hook cannot change its tools (A4)', async () => {
   const agent = createAgent({
     model: scriptedModel([respond(say('no'))]),
     tools: [echo],
@@ -327,7 +327,7 @@ test('an agent cannot be changed, and neither can its tools by a hook (A4)', asy
   expect((await agent.run('Hi')).text).toBe('no')
 })
 
-test('100 runs at once on one agent keep their own history, steps, usage and run-local values (A4)', async () => {
+test('100 parallel runs of one agent keep their own history, steps, usage and run-local values (A4)', async () => {
   vi.useFakeTimers()
   const own = runLocal(() => ({ calls: 0 }))
   const count = tool({
@@ -340,7 +340,7 @@ test('100 runs at once on one agent keep their own history, steps, usage and run
       return `${n}: ${own(run as Run).calls}`
     },
   })
-  // Run n makes n % 5 calls, one a step.
+  // Run n makes n % 5 calls, one per step.
   const reply = ({ messages }: ModelRequest): ScriptResponse => {
     const n = Number(textOf(messages[0] as Message))
     const usage = end({ usage: { inputTokens: n } })
@@ -372,7 +372,7 @@ test('a text is one user message, and comes first in the history (A5)', async ()
   expect(result.messages).toEqual([{ role: 'user', content: 'Hi' }, result.message])
 })
 
-test('messages are taken as given, never changed, and come first in the history (A5)', async () => {
+test('messages are used as given, never changed, and come first in the history (A5)', async () => {
   const input: Message[] = [
     {
       role: 'user',
@@ -397,7 +397,7 @@ test('messages are taken as given, never changed, and come first in the history 
   expect(result.messages.slice(0, 3)).toEqual(copy)
 })
 
-test('a frozen message is taken without being changed below its surface (A5, A16)', async () => {
+test('a frozen message is accepted without being changed below its surface (A5, A16)', async () => {
   const parts = [{ type: 'text' as const, text: 'Hi' }]
   const message = Object.freeze({ role: 'user' as const, content: parts })
   const result = await createAgent({ model: scriptedModel([respond(say('Hello.'))]) }).run([message])
@@ -405,7 +405,7 @@ test('a frozen message is taken without being changed below its surface (A5, A16
   expect(result.messages[0]).toEqual({ role: 'user', content: [{ type: 'text', text: 'Hi' }] })
 })
 
-/** As types would not let it be. */
+/** A message that the types would not allow. */
 function said(content: readonly unknown[], more: object = {}): readonly Message[] {
   return [{ role: 'user', content: content as ContentPart[], ...more }]
 }
@@ -455,7 +455,7 @@ const wrongInputs: readonly (readonly [string, string | readonly Message[], obje
 ]
 
 test.for(wrongInputs)(
-  '%s rejects with InputError before any hook, which says what is wrong (A5)',
+  '%s rejects before any hook with an InputError that explains the problem (A5)',
   async ([, input, wrong]) => {
     const model = scriptedModel([])
     const hooks: string[] = []
@@ -472,7 +472,7 @@ test.for(wrongInputs)(
   },
 )
 
-test('instructions reach the request verbatim, braces included, and are no message (A6)', async () => {
+test('instructions reach the request verbatim, braces included, and are not a message (A6)', async () => {
   const instructions = ' Answer as {name}; {{y}} $1 %s\n'
   const model = scriptedModel([respond(call('echo', { text: 'a' })), respond(say('a'))])
   const result = await createAgent({ model, instructions, tools: [echo] }).run('Hi')
@@ -482,13 +482,13 @@ test('instructions reach the request verbatim, braces included, and are no messa
   expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
 })
 
-test('empty instructions send none (A6)', async () => {
+test('empty instructions are not sent (A6)', async () => {
   const model = scriptedModel([respond(say('Hello.'))])
   await createAgent({ model, instructions: '' }).run('Hi')
   expect(model.requests[0]).toMatchObject({ instructions: '', messages: [{ role: 'user', content: 'Hi' }] })
 })
 
-test('a tool added by beforeAgent is told to the model and callable, in that run alone (A21)', async () => {
+test('a tool added by beforeAgent is sent to the model and callable, in that run only (A21)', async () => {
   const model = scriptedModel([
     respond(call('late', { text: 'a' })),
     respond(say('done')),
@@ -519,7 +519,7 @@ test('a tool added by beforeAgent is told to the model and callable, in that run
   expect(second.messages[2]).toMatchObject({ role: 'tool', isError: true })
 })
 
-test('a tool removed by beforeAgent is not told and unknown, in that run alone (A21)', async () => {
+test('a tool removed by beforeAgent is not sent and is unknown, in that run only (A21)', async () => {
   const model = scriptedModel([
     respond(call('echo', { text: 'a' })),
     respond(say('done')),
@@ -559,7 +559,7 @@ test.each([
   ['background that is none', { background: 'yes' }, 'background'],
   ['an end that background work does not know', { background: { atEnd: 'later' } }, 'background'],
   ['background of a tool that its caller executes', { background: true, execute: undefined }, 'background'],
-])('%s is a ConfigError naming the tool (A2)', (_, wrong, text) => {
+])('%s is a ConfigError that names the tool (A2)', (_, wrong, text) => {
   const look = { name: 'look', description: 'l', input: z.object({}), execute: () => 'seen', ...wrong } as Tool
   expect(() => createAgent({ model: scriptedModel([]), tools: [look] })).toThrow(
     expect.objectContaining({ option: 'tools' }),
@@ -567,7 +567,7 @@ test.each([
   expect(() => createAgent({ model: scriptedModel([]), tools: [look] })).toThrow(new RegExp(`look.*${text}`))
 })
 
-test('a tool of the name that background tools bring along is refused by that name (M11, I16)', async () => {
+test('a tool with the name of a tool that background tools add is refused by that name (M11, I16)', async () => {
   const taken = tool({ name: 'tool_status', description: 't', input: z.object({}), execute: () => 'mine' })
   const build = tool({ name: 'build', description: 'b', input: z.object({}), background: true, execute: () => 'built' })
   const model = scriptedModel([])

@@ -24,7 +24,7 @@ const answer = (text: string): AssistantMessage => ({
   finishReason: 'stop',
 })
 
-/** Asks the same model up to so many times, and says so or not. */
+/** Calls the same model up to this many times, and reports failures or does not. */
 const retry = (tries: number, { tells = false, waitMs = 0 } = {}): Middleware => ({
   name: 'retry',
   async *wrapModel(request, next) {
@@ -40,7 +40,7 @@ const retry = (tries: number, { tells = false, waitMs = 0 } = {}): Middleware =>
   },
 })
 
-/** Asks these models next, and says so or not. */
+/** Calls these models next, and reports failures or does not. */
 const fallback = (models: readonly Model[], { tells = false } = {}): Middleware => ({
   name: 'fallback',
   async *wrapModel(request, next) {
@@ -51,7 +51,7 @@ const fallback = (models: readonly Model[], { tells = false } = {}): Middleware 
       } catch (error) {
         errors.push(error)
         if (tells && errors.length <= models.length) {
-          // Not the error of the attempt: what a retry inside might have made of it.
+          // Not the error of the attempt, but one that an inner retry might have made from it.
           const summary = new AggregateError(errors)
           yield { type: 'attempt-failed', error: summary, next: 'fallback' }
         }
@@ -63,7 +63,7 @@ const fallback = (models: readonly Model[], { tells = false } = {}): Middleware 
 
 const failing = (code: string) => respond(fail({ code }))
 
-/** What the reader is told of attempts, in short. */
+/** What the reader sees of attempts, in short. */
 const told = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => {
     if (event.type === 'step-start') return [`step ${event.step}`]
@@ -82,7 +82,7 @@ async function ran(model: Model, middleware: readonly Middleware[]) {
   return collecting
 }
 
-test('each attempt opens with attempt-start; a failed one that no wrap told of is told of before the next (J7, J8)', async () => {
+test('each attempt begins with attempt-start; a failure that no wrap reported is reported before the next attempt (J7, J8)', async () => {
   const model = scriptedModel([failing('a'), respond(say('half'), fail({ code: 'b' })), respond(say('whole'))])
   const { events, result } = await ran(model, [retry(3)])
   expect(told(events)).toEqual([
@@ -106,7 +106,7 @@ test('each attempt opens with attempt-start; a failed one that no wrap told of i
   expect(result?.text).toBe('whole')
 })
 
-test('attempt-failed carries the error itself, step and attempt, and is JSON (J7, B2)', async () => {
+test('attempt-failed contains the error itself, step and attempt, and is JSON (J7, B2)', async () => {
   const { events, error } = await ran(scriptedModel([failing('a')]), [])
   const event = events.find(({ type }) => type === 'attempt-failed')
   expect(event).toEqual({ type: 'attempt-failed', runId: events[0]?.runId, step: 1, attempt: 1, error, next: 'none' })
@@ -117,7 +117,7 @@ test('attempt-failed carries the error itself, step and attempt, and is JSON (J7
   })
 })
 
-test('the last failure says none, when the error leaves the outermost wrap (J7, J8)', async () => {
+test('the last failure has next none, when the error leaves the outermost wrap (J7, J8)', async () => {
   const { events, error } = await ran(scriptedModel([failing('a'), failing('b')]), [retry(2)])
   expect(told(events)).toEqual([
     'step 1',
@@ -129,7 +129,7 @@ test('the last failure says none, when the error leaves the outermost wrap (J7, 
   expect(error).toMatchObject({ code: 'b' })
 })
 
-test('a failure that a wrap answers itself says none, too (J8, C12)', async () => {
+test('a failure after which a wrap answers itself also has next none (J8, C12)', async () => {
   const { events, result } = await ran(scriptedModel([failing('a')]), [
     {
       name: 'answers',
@@ -146,7 +146,7 @@ test('a failure that a wrap answers itself says none, too (J8, C12)', async () =
   expect(result?.text).toBe('sorry')
 })
 
-test('what a wrap tells is shown with its attempt, next and wait, and core does not repeat it (J7)', async () => {
+test('a report by a wrap is shown with its attempt, next and wait, and core does not repeat it (J7)', async () => {
   const model = scriptedModel([failing('a'), failing('b'), respond(say('c'))])
   const start = Date.now()
   const seen: (readonly [number, AgentEvent])[] = []
@@ -166,7 +166,7 @@ test('what a wrap tells is shown with its attempt, next and wait, and core does 
   ])
 })
 
-test('a report that an outer wrap keeps from the reader is made good by core (J7)', async () => {
+test('core replaces a report that an outer wrap withholds from the reader (J7)', async () => {
   const silencing: Middleware = {
     name: 'silencing',
     async *wrapModel(request, next) {
@@ -183,7 +183,7 @@ test('a report that an outer wrap keeps from the reader is made good by core (J7
   expect(told(events).slice(1, 4)).toEqual(['1 start scripted-1', '1 failed a retry', '2 start scripted-1'])
 })
 
-test('no attempt is told of twice, however often wraps tell of it, and whenever (J7)', async () => {
+test('no attempt is reported twice, however often and whenever wraps report it (J7)', async () => {
   const model = scriptedModel([failing('a'), respond(say('b'))])
   const { events } = await ran(model, [
     {
@@ -211,7 +211,7 @@ test('no attempt is told of twice, however often wraps tell of it, and whenever 
   ])
 })
 
-test('a wrap that has made no attempt has none to tell of (J7, C12)', async () => {
+test('a wrap that has made no attempt has none to report (J7, C12)', async () => {
   const { events } = await ran(scriptedModel([]), [
     {
       name: 'cache',
@@ -224,7 +224,7 @@ test('a wrap that has made no attempt has none to tell of (J7, C12)', async () =
   expect(told(events)).toEqual(['step 1', 'stood undefined'])
 })
 
-test('an attempt that a wrap does not accept is told of as failed, though its model did not fail (J7, J8)', async () => {
+test('an attempt that a wrap does not accept is reported as failed, although its model did not fail (J7, J8)', async () => {
   const model = scriptedModel([respond(say('short')), respond(say('long enough'))])
   const { events, result } = await ran(model, [
     {
@@ -250,13 +250,13 @@ test('an attempt that a wrap does not accept is told of as failed, though its mo
   expect(result?.messages.map(textOf)).toEqual(['Go', 'long enough'])
 })
 
-test('an attempt of another model makes the failure before it a fallback (J8)', async () => {
+test('an attempt with another model makes the failure before it a fallback (J8)', async () => {
   const spare = scriptedModel([failing('b'), respond(say('c'))], { id: 'spare' })
   const { events } = await ran(scriptedModel([failing('a')], { id: 'own' }), [fallback([spare]), retry(1)])
   expect(told(events)).toEqual(['step 1', '1 start own', '1 failed a fallback', '2 start spare', '2 failed b none'])
 })
 
-test('of two attempts at once each has its events; the one that failed while the other stood says none (J7, J8, C13)', async () => {
+test('each of two parallel attempts has its events; the failed one of which the other was accepted has next none (J7, J8, C13)', async () => {
   const model = scriptedModel([
     respond(wait(10), say('half'), wait(10), fail({ code: 'a' })),
     respond(wait(15), say('whole'), wait(15)),
@@ -273,7 +273,7 @@ test('of two attempts at once each has its events; the one that failed while the
   expect(result?.text).toBe('whole')
 })
 
-test('two attempts that fail at once are each told of once, before the next attempt or at the end (J7, J8)', async () => {
+test('two attempts that fail at the same time are each reported once, before the next attempt or at the end (J7, J8)', async () => {
   const both: Middleware = {
     name: 'asks twice',
     async *wrapModel(request, next) {
@@ -309,7 +309,7 @@ test('two attempts that fail at once are each told of once, before the next atte
   expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'asks twice' })
 })
 
-test('a wrap tells which of two attempts at once has failed by its error (J7)', async () => {
+test('a wrap identifies the failed one of two parallel attempts by its error (J7)', async () => {
   const model = scriptedModel([respond(wait(20), fail({ code: 'a' })), respond(wait(10), fail({ code: 'b' }))])
   const { events } = await ran(model, [
     {
@@ -326,7 +326,7 @@ test('a wrap tells which of two attempts at once has failed by its error (J7)', 
   expect(told(events).slice(3)).toEqual(['1 failed a none', '2 failed b none', 'stood undefined'])
 })
 
-test('an abort while a wrap waits after a retry it told of: no further attempt, and no second report (J8, J6)', async () => {
+test('an abort while a wrap waits after a reported retry: no further attempt, and no second report (J8, J6)', async () => {
   const model = scriptedModel([failing('a')])
   const controller = new AbortController()
   const agent = createAgent({ model, middleware: [retry(2, { tells: true, waitMs: 500 })] })
@@ -340,7 +340,7 @@ test('an abort while a wrap waits after a retry it told of: no further attempt, 
   expect(model.requests).toHaveLength(1)
 })
 
-test('deltas of a failed attempt are shown as they come, and enter neither history nor the next request (J9)', async () => {
+test('deltas of a failed attempt are shown as they arrive, and enter neither history nor the next request (J9)', async () => {
   const executed = vi.fn()
   const model = scriptedModel([
     respond(say('half'), call('echo', { text: 'never' }), fail()),
@@ -385,11 +385,11 @@ test('attempts count from 1 in each step, through retries and other models alike
   ])
 })
 
-test('whatever fails and whoever tells: each failed attempt closes once, and its next is true (J7, J8, J10)', async () => {
+test('whatever fails and whatever reports: each failed attempt is closed once, and its next is correct (J7, J8, J10)', async () => {
   const scripts = (outcomes: readonly boolean[]): ScriptResponse[] =>
     outcomes.map((stands, index) => (stands ? respond(say('yes')) : respond(say('no'), fail({ code: `${index}` }))))
   const shape = fc.record({
-    /** Of each model: whether its n-th attempt stands. */
+    /** For each model: whether its n-th attempt succeeds. */
     outcomes: fc.array(fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }), { minLength: 1, maxLength: 3 }),
     tries: fc.integer({ min: 1, max: 3 }),
     retryTells: fc.boolean(),
@@ -409,7 +409,7 @@ test('whatever fails and whoever tells: each failed attempt closes once, and its
       retry(tries, { tells: retryTells }),
     ])
 
-    // What must happen: each model in turn, so often, until one attempt stands.
+    // The expected attempts: each model in turn, with its retries, until one attempt is accepted.
     const attempts: { readonly model: string; readonly stands: boolean }[] = []
     for (const [n, tried] of outcomes.entries()) {
       for (const stands of tried.slice(0, tries)) {

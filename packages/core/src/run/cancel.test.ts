@@ -41,7 +41,7 @@ const NOT_STARTED = 'Not run: the run ended before this call was started.'
 const MAY_HAVE_HAPPENED =
   'This call was started, and the run was cancelled before its result was known: it may have happened. It was not made again.'
 
-/** What each request gets follows from its history: a request made again after a resume gets the same. */
+/** The response to each request depends on its history: a request that is repeated after a resume gets the same response. */
 function modelOf(responses: readonly ScriptResponse[]): Model & { readonly requests: number[] } {
   const requests: number[] = []
   return {
@@ -60,7 +60,7 @@ function modelOf(responses: readonly ScriptResponse[]): Model & { readonly reque
 
 const log: string[] = []
 
-/** Takes so many milliseconds, and heeds its signal. */
+/** Takes this many milliseconds, and reacts to its signal. */
 function work(name: string, ms: number, effect: Effect = 'external'): Tool {
   return toolOf(name, effect, async ({ signal, attempt, idempotencyKey }) => {
     log.push(`${name} ${attempt} ${idempotencyKey.split('/').at(-3)}`)
@@ -107,7 +107,7 @@ async function at(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms)
 }
 
-/** The end of a run, and nothing of it left. */
+/** The end of a run, with nothing of it left. */
 async function ended({ run, reading, controller }: Started) {
   await vi.runAllTimersAsync()
   const read = await reading
@@ -125,14 +125,14 @@ async function resumed({ agent }: Pick<Started, 'agent'>, result: AgentResult | 
   return await reading
 }
 
-/** The transcript of the same run when nobody disturbs it. */
+/** The transcript of the same run without disturbance. */
 async function undisturbed(responses: readonly ScriptResponse[], options: Partial<AgentOptions> = {}) {
   const running = createAgent({ model: modelOf(responses), ...options }).run('Go')
   await vi.runAllTimersAsync()
   return (await running).messages
 }
 
-/** One word per event, with what matters of it. */
+/** One word per event, with its relevant data. */
 function brief(events: readonly AgentEvent[]): string[] {
   return events.map((event) => {
     const { type } = event
@@ -157,7 +157,7 @@ function resultsIn(messages: readonly Message[] | undefined) {
 
 const answer = respond(say('All is done.'))
 
-test('cancel() stops in the middle of a stream, and the resumed step asks the model anew (K4, K15, B20, J10, P8)', async () => {
+test('cancel() stops in the middle of a stream, and the resumed step calls the model again (K4, K15, B20, J10, P8)', async () => {
   const responses = [respond(say('One two three', { deltas: 3 }))]
   const started = start(responses)
   await at(25)
@@ -204,7 +204,7 @@ test('cancel() stops in the middle of a stream, and the resumed step asks the mo
   expect(started.model.requests).toEqual([0, 0])
 })
 
-test('the checkpoint of now is taken before anything is torn down; each call is answered in the messages and open in it (K4, K14, K15, L20, L21)', async () => {
+test('the checkpoint of now is taken before anything is stopped; each call has a result in the messages and is open in it (K4, K14, K15, L20, L21)', async () => {
   const responses = [respond(...named('quick', 'look', 'send', 'late')), answer]
   const seen: boolean[] = []
   const look = toolOf('look', 'read', async ({ signal, attempt }) => {
@@ -214,7 +214,7 @@ test('the checkpoint of now is taken before anything is torn down; each call is 
   })
   const tools = [work('quick', 10), look, work('send', 100), work('late', 10)]
   const options = { tools, toolConcurrency: 3 }
-  // With three slots `quick` makes room for `late`: it is held back by the cancel.
+  // With three slots `quick` makes room for `late`, which the cancel holds back.
   const started = start(responses, options)
   await at(85)
   expect(log).toEqual(['quick 1 quick', 'look 1', 'send 1 send'])
@@ -271,7 +271,7 @@ test('the checkpoint of now is taken before anything is torn down; each call is 
   ])
 })
 
-test('what a call cancels in the turn in which the next is let go does not start: a resume makes it, once (K4, L20, H26)', async () => {
+test('a call that would start in the turn in which another one cancels does not start: a resume makes it, once (K4, L20, H26)', async () => {
   const stop = toolOf('stop', 'external', () => {
     log.push('stop')
     void started.run.cancel()
@@ -286,7 +286,7 @@ test('what a call cancels in the turn in which the next is let go does not start
   expect(log).toEqual(['stop', expect.stringMatching(/^send/)])
 })
 
-test('after-tools stops at the next complete step, and a resume goes on with the next model call (K5, K15)', async () => {
+test('after-tools stops at the next complete step, and a resume continues with the next model call (K5, K15)', async () => {
   const responses = [respond(...named('a', 'b')), answer]
   const options = { tools: [work('a', 50), work('b', 100)] }
   for (const moment of [5, 35, 60, 120]) {
@@ -312,7 +312,7 @@ test('after-tools stops at the next complete step, and a resume goes on with the
   }
 })
 
-test('after-model lets the model call stand and starts no tool; the resume makes the calls without asking again (K5, K14, K15)', async () => {
+test('after-model lets the model call finish and starts no tool; the resume makes the calls without another model call (K5, K14, K15)', async () => {
   const responses = [respond(think('Hm'), ...named('a', 'b')), answer]
   const options = { tools: [work('a', 50), work('b', 100)] }
   const started = start(responses, options)
@@ -360,7 +360,7 @@ test('after-model lets the model call stand and starts no tool; the resume makes
 })
 
 test.each([1, 2])(
-  'after-model lets tools at work settle; a call queued for one of %i slots does not start (K5, K7, K15)',
+  'after-model lets running tools settle; a call queued for one of %i slots does not start (K5, K7, K15)',
   async (toolConcurrency) => {
     const responses = [respond(...named('a', 'b', 'c')), answer]
     const options = { tools: [work('a', 50), work('b', 5_000), work('c', 10)], toolConcurrency }
@@ -378,13 +378,13 @@ test.each([1, 2])(
     const { events, result: final } = await resumed(started, result)
     const rest = ['a', 'b', 'c'].slice(toolConcurrency)
     expect(log).toEqual(rest.map((name) => `${name} 1 ${name}`))
-    // The reader was told of the others before.
+    // The reader saw the others before.
     expect(events.flatMap((event) => (event.type === 'tool-end' ? event.callId : [])).sort()).toEqual(rest)
     expect(final?.messages).toEqual(await undisturbed(responses, options))
   },
 )
 
-test('under after-model a tool at work may still make the calls it is made of: else it could not settle (K5, H39)', async () => {
+test('with after-model a running tool may still make inner calls, because otherwise it could not settle (K5, H39)', async () => {
   const outer = toolOf('outer', 'external', async ({ run, signal }) => {
     log.push('outer')
     await sleep(50, signal)
@@ -404,7 +404,7 @@ test('under after-model a tool at work may still make the calls it is made of: e
   expect(final?.messages).toEqual(await undisturbed(responses, options))
 })
 
-test('a run whose model call ends in an accepted answer completes, and cancel gives ended (K6)', async () => {
+test('a run whose model call ends in an accepted answer completes, and cancel returns ended (K6)', async () => {
   for (const mode of ['after-model', 'after-tools'] as const) {
     const started = start([answer])
     await at(15)
@@ -416,7 +416,7 @@ test('a run whose model call ends in an accepted answer completes, and cancel gi
   }
 })
 
-test('between a rejected answer and the next model call both modes stop; the resume goes on with the feedback (K6, L11)', async () => {
+test('between a rejected answer and the next model call both modes stop; the resume continues with the feedback (K6, L11)', async () => {
   const responses = [respond(say('Maybe.')), answer]
   let judged = 0
   const gate: Middleware = {
@@ -443,7 +443,7 @@ test('between a rejected answer and the next model call both modes stop; the res
   }
 })
 
-test('a call that may not run needs no stop before it: it is answered, and the next step does not begin (K5, A17)', async () => {
+test('calls that may not run need no stop before them: they have results, and the next step does not begin (K5, A17)', async () => {
   const responses = [respond(...named('a'), { type: 'end', options: { finishReason: 'length' } }), answer]
   const options = { tools: [work('a', 1)] }
   const started = start(responses, options)
@@ -456,7 +456,7 @@ test('a call that may not run needs no stop before it: it is answered, and the n
   expect(log).toEqual([])
 })
 
-/** Asks again when a call fails, after a wait of so many milliseconds. */
+/** Retries a failed model call after this many milliseconds. */
 const retrying = (waitMs: number): Middleware => ({
   name: 'retrying',
   async *wrapModel(request, next) {
@@ -474,7 +474,7 @@ const retrying = (waitMs: number): Middleware => ({
   },
 })
 
-/** Its first request fails after 20 ms, the others give the answer. */
+/** Its first request fails after 20 ms, the others return the answer. */
 function flaky(): Model & { asked: number } {
   return {
     provider: 'p',
@@ -494,7 +494,7 @@ test.each([
   ['after-model', 5],
   ['after-tools', 5],
 ] as const)(
-  'a wait between attempts is a safe point for %s, asked for at %i ms: its timer goes (K7, J8)',
+  'a wait between attempts is a safe point for %s, requested at %i ms: its timer is cleared (K7, J8)',
   async (mode, moment) => {
     const model = flaky()
     const started = start([], { model, middleware: [retrying(1_000)] })
@@ -527,7 +527,7 @@ test.each([
   },
 )
 
-test('a wrap that asks again at once is stopped between its attempts (K7)', async () => {
+test('a wrap that retries at once is stopped between its attempts (K7)', async () => {
   let asked = 0
   const failing: Model = {
     provider: 'p',
@@ -553,7 +553,7 @@ test('a wrap that asks again at once is stopped between its attempts (K7)', asyn
   }
 })
 
-test('an attempt at work beside a failed one is no wait: it may stand (K5, K7)', async () => {
+test('a running attempt after a failed parallel one is not a wait: it may be accepted (K5, K7)', async () => {
   const hedge: Middleware = {
     name: 'hedge',
     async *wrapModel(request, next) {
@@ -596,7 +596,7 @@ test('a stronger call raises the mode, another changes nothing, none lowers it (
   }
 })
 
-test('escalateAfter makes it now, counted from its own call; of several the earliest counts (K9)', async () => {
+test('escalateAfter sets the mode to now, counted from its own call; of several the earliest counts (K9)', async () => {
   const responses = [respond(...named('a')), answer]
   const started = start(responses, { tools: [work('a', 10_000)] })
   await at(50)
@@ -605,7 +605,7 @@ test('escalateAfter makes it now, counted from its own call; of several the earl
   cancelled.push(started.run.cancel({ at: 'after-model', escalateAfter: 300 }))
   cancelled.push(started.run.cancel({ at: 'after-tools', escalateAfter: 700 }))
   await at(299)
-  // The tool's own, and three limits.
+  // The timer of the tool, and three limits.
   expect(vi.getTimerCount()).toBe(4)
   await at(1)
   const { result } = await ended(started)
@@ -613,7 +613,7 @@ test('escalateAfter makes it now, counted from its own call; of several the earl
   expect(await Promise.all(cancelled)).toEqual(Array(3).fill({ status: 'cancelled' }))
 })
 
-test('a run that stops before its limit, or was told now before, is not escalated (K9)', async () => {
+test('a run that stops before its limit, or was already cancelled with now, is not escalated (K9)', async () => {
   const responses = [respond(...named('a')), answer]
   const options = { tools: [work('a', 100)] }
   const soon = start(responses, options)
@@ -627,7 +627,7 @@ test('a run that stops before its limit, or was told now before, is not escalate
   expect((await ended(now)).result?.cancelled).toEqual({ at: 'now' })
 })
 
-test('a limit that passes while a run is stopping now says nothing more, and one of a run that is over leaves no timer (K9)', async () => {
+test('a limit that passes while a run is stopping with now changes nothing, and one of a run that is over leaves no timer (K9)', async () => {
   const responses = [respond(...named('deaf')), answer]
   const deaf = toolOf('deaf', 'external', () => sleep(10_000))
   const stopping = start(responses, { tools: [deaf], grace: 300 })
@@ -645,7 +645,7 @@ test('a limit that passes while a run is stopping now says nothing more, and one
 })
 
 test.each(['by a time limit', 'by a call'])(
-  'a run that holds what JSON cannot is stopped all the same, %s, and fails with why (K4, K9, L16)',
+  'a run with a value that is not JSON is still stopped, %s, and fails with the reason (K4, K9, L16)',
   async (how) => {
     const tools = [work('slow', 500)]
     const input: Message[] = [
@@ -665,7 +665,7 @@ test.each(['by a time limit', 'by a call'])(
   },
 )
 
-test('options that make no sense are refused, and stop nothing (K9)', async () => {
+test('invalid options are refused, and stop nothing (K9)', async () => {
   const started = start([answer])
   const bad: readonly (readonly [option: string, options: unknown])[] = [
     ['at', { at: 'soon' }],
@@ -681,7 +681,7 @@ test('options that make no sense are refused, and stop nothing (K9)', async () =
   expect((await ended(started)).result?.status).toBe('completed')
 })
 
-test('any number of cancels give one stop, one checkpoint and one result (K10)', async () => {
+test('any number of cancels lead to one stop, one checkpoint and one result (K10)', async () => {
   const saved: Checkpoint[] = []
   const store = memoryStore()
   const save = store.save.bind(store)
@@ -718,7 +718,7 @@ test.each(['now', 'after-model', 'after-tools'] as const)(
   },
 )
 
-test('after the end cancel gives ended and changes nothing, also of a failed run (K11)', async () => {
+test('after the end cancel returns ended and changes nothing, also for a failed run (K11)', async () => {
   const done = start([answer])
   const { result } = await ended(done)
   expect(await done.run.cancel()).toEqual({ status: 'ended' })
@@ -730,7 +730,7 @@ test('after the end cancel gives ended and changes nothing, also of a failed run
 })
 
 test.each(['now', 'after-model', 'after-tools'] as const)(
-  'an abort during a cancel %s wins, and nothing is saved after it (K11, K1)',
+  'an abort during a cancel %s replaces it, and nothing is saved after it (K11, K1)',
   async (mode) => {
     const store = memoryStore()
     const stubborn = toolOf('stubborn', 'read', () => sleep(700))
@@ -746,13 +746,13 @@ test.each(['now', 'after-model', 'after-tools'] as const)(
     expect(await cancelled).toEqual({ status: 'aborted' })
     expect(await store.load(started.run.id)).toEqual(before)
     expect(before).toMatchObject({ status: 'running' })
-    // The history of the error has each call answered, and the reader was told so once (A24, B6).
+    // The history of the error has a result for each call, and the reader saw it once (A24, B6).
     expect(resultsIn((error as RunAbortedError).messages)).toHaveLength(1)
     expect(briefly(events).filter((line) => line.startsWith('tool-end'))).toEqual(['tool-end stubborn'])
   },
 )
 
-test('what a cancel leaves to the resume is undone when an abort wins over it (K11, H23)', async () => {
+test('calls that a cancel leaves to the resume are undone when an abort replaces it (K11, H23)', async () => {
   const hold = tool({
     name: 'hold',
     description: 'hold',
@@ -797,7 +797,7 @@ test('an abort whose listener cancels undoes what it discards, like any abort (K
 })
 
 test.each(['cancel', 'abort'])(
-  'a run comes to its end though a wrap ends it by %s in the turn in which an early call begins (K1, K4, H24)',
+  'a run ends although a wrap ends it by %s in the turn in which an early call begins (K1, K4, H24)',
   async (how) => {
     const stopping: Middleware = {
       name: 'stopping',
@@ -815,7 +815,7 @@ test.each(['cancel', 'abort'])(
   },
 )
 
-test('a run that is cancelled by what a refused call has at work tells of its refusal once: the resume does (A17, B6, K4)', async () => {
+test('a run that a refused call cancels while it is running reports the refusal once: the resume does (A17, B6, K4)', async () => {
   const hold = toolOf('hold', 'read', ({ signal }) => {
     signal.addEventListener('abort', () => void started.run.cancel(), { once: true })
     return sleep(100, signal)
@@ -858,7 +858,7 @@ test('a reader that leaves during a cancel aborts the run (B10, K11)', async () 
   expect(await cancelled).toEqual({ status: 'aborted' })
 })
 
-test('a tool that ignores the cancel is waited for the grace time, then abandoned; the resume does not trust it (K12, K13)', async () => {
+test('a tool that ignores the cancel has the grace time, then is abandoned; the resume does not trust it (K12, K13)', async () => {
   const deaf = toolOf('deaf', 'external', async ({ run }) => {
     log.push('deaf')
     await sleep(10_000)
@@ -885,7 +885,7 @@ test('a tool that ignores the cancel is waited for the grace time, then abandone
 })
 
 test.each(['after-model', 'after-tools'] as const)(
-  'an interrupt raised under %s is absorbed: cancelled lists it, and the resume may answer it (K17)',
+  'an interrupt that is raised during %s is included: cancelled lists it, and the resume may answer it (K17)',
   async (mode) => {
     const asks = toolOf('asks', 'external', async ({ answers, signal }) => {
       if (answers.length > 0) return `told ${JSON.stringify(answers)}`
@@ -959,7 +959,7 @@ test.each(['beforeAgent', 'beforeModel', 'afterModel', 'beforeFinalAnswer'] as c
   },
 )
 
-test('at whatever millisecond a run is cancelled, the resumed one comes to the transcript of the undisturbed run (K4, K5, K15)', {
+test('at whatever millisecond a run is cancelled, the resumed one has the transcript of the undisturbed run (K4, K5, K15)', {
   timeout: 60_000,
 }, async () => {
   const responses = [
@@ -993,7 +993,7 @@ test('at whatever millisecond a run is cancelled, the resumed one comes to the t
   }
 })
 
-test('an answer that was accepted is not asked for again when wrapAgent is cancelled on its way out (K4, L11)', async () => {
+test('an accepted answer is not requested again when wrapAgent is cancelled on its way out (K4, L11)', async () => {
   let judged = 0
   const last: Middleware = {
     name: 'last',
@@ -1046,7 +1046,7 @@ test('cancelled while it is loaded or set up, a resumed run has lost nothing of 
       const cancelled = run.cancel({ at: mode })
       await vi.runAllTimersAsync()
       if (mode === 'after-tools') {
-        // The step in whose middle it is goes on to its end.
+        // The step in which it was stopped continues to its end.
         expect((await run.result).cancelled).toEqual({ at: mode })
         break
       }
@@ -1063,7 +1063,7 @@ test('cancelled while it is loaded or set up, a resumed run has lost nothing of 
   expect(log.filter((line) => line.startsWith('quick'))).toHaveLength(1)
 })
 
-test('what a run that was aborted or cancelled tears down is not saved as a result (K1, K15)', async () => {
+test('what an aborted or cancelled run cuts off is not saved as a result (K1, K15)', async () => {
   const store = memoryStore()
   const tidy = toolOf('tidy', 'external', async ({ signal }) => {
     await sleep(500, signal).catch(() => undefined)
@@ -1078,7 +1078,7 @@ test('what a run that was aborted or cancelled tears down is not saved as a resu
   expect((before as Checkpoint).calls).toMatchObject([{ id: 'tidy', effect: 'external' }])
 })
 
-test('stopped before it has come to its calls, a resumed run still knows which of them were made (K14, A24)', async () => {
+test('stopped before it has restored its calls, a resumed run still knows which of them were made (K14, A24)', async () => {
   const slow: Middleware = { name: 'slow', beforeAgent: (_, run) => (first ? sleep(100, run.signal) : undefined) }
   const responses = [respond(...named('quick', 'slow', 'late')), answer]
   const tools = [work('quick', 10), work('slow', 100), work('late', 1)]
@@ -1107,7 +1107,7 @@ test('stopped before it has come to its calls, a resumed run still knows which o
   expect(resultsIn(((await failing) as RunAbortedError).messages)).toEqual(expected)
 })
 
-test('a save that waits for its turn when the run is aborted is not made (K1)', async () => {
+test('a save that waits for its turn when the run is aborted does not happen (K1)', async () => {
   const store = memoryStore()
   const save = store.save.bind(store)
   const begun: number[] = []

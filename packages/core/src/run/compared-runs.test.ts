@@ -4,7 +4,7 @@ import { type Timed, type Trace, type TracedEvent, traceOf } from '../../test/co
 import { createAgent } from '../index.ts'
 import { collect, respond, say, scriptedModel } from '../testing.ts'
 
-// What two cores may do differently and still count as equal: `npm run compare-cores` rests on it.
+// Defines what two cores may do differently and still count as equal, as `npm run compare-cores` uses it.
 
 const start = (callId: string): TracedEvent => ({
   runId: 'run',
@@ -68,7 +68,7 @@ test.each<[string, readonly TracedEvent[]]>([
   expect(found).toMatchObject({ what: 'events', text: expect.stringContaining('at 5 ms: the present core has') })
 })
 
-test('an event that is missing, one too many, and one that says something else differ', () => {
+test('a missing event, an additional one, and one with other contents are differences', () => {
   const both = traced(...at(5, start('a'), start('b')))
   const one = traced(...at(5, start('a')))
   expect(difference(both, one)?.text).toContain('the present core has no')

@@ -29,7 +29,7 @@ const input = z.object({})
 
 const contextIn = (given: object): unknown => ('context' in given ? given.context : undefined)
 
-/** Gives what it was given of the context. */
+/** Returns its part of the context. */
 function teller(name: string, context: StandardSchemaV1): Tool {
   return tool({
     name,
@@ -55,7 +55,7 @@ function counted<Part>(
 
 const part = (value: unknown) => ({ value })
 
-/** Calls these tools at once, then is done. */
+/** Makes these calls at once, then answers. */
 const calling = (...names: readonly string[]) =>
   scriptedModel([respond(...names.map((name) => call(name))), respond(say('Done.'))])
 
@@ -68,7 +68,7 @@ async function settled<Result>(work: Promise<Result>): Promise<Result> {
   return await work
 }
 
-/** All that is shown of an error. */
+/** Everything that an error shows. */
 const textOf = (error: unknown) => `${error instanceof Error ? error : ''} ${JSON.stringify(error)}`
 
 async function failureOf(work: Promise<unknown>): Promise<unknown> {
@@ -81,7 +81,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 test.each([[[]], [[early]]])(
-  'each tool gets its own part of the context, as its schema returns it, early or not (H9) %#',
+  'each tool receives its own part of the context, as its schema returns it, early or not (H9) %#',
   async (middleware) => {
     const tenant = z.object({ tenant: z.string().toUpperCase() })
     const limits = z.object({ limit: z.number().default(10) })
@@ -104,7 +104,7 @@ test.each([[[]], [[early]]])(
   },
 )
 
-test('each schema is asked once a run, and all calls get the same value, which is not copied (D1)', async () => {
+test('each schema is used once per run, and all calls receive the same value, which is not copied (D1)', async () => {
   const db = { orders: () => 3 }
   const seen: unknown[] = []
   const schema = counted(part)
@@ -126,7 +126,7 @@ test('each schema is asked once a run, and all calls get the same value, which i
   expect(schema.checks).toBe(2)
 })
 
-test('one error names all that need what the context does not have, before any hook and any model call (A24)', async () => {
+test('one error names everything that needs what the context does not contain, before any hook and any model call (A24)', async () => {
   const ran: string[] = []
   const model = scriptedModel([respond(say('Hi.'))])
   const reader = contextOf(z.object({ user: z.object({ id: z.number() }) }))
@@ -153,7 +153,7 @@ test('one error names all that need what the context does not have, before any h
   expect([events, model.requests, ran]).toEqual([[], [], []])
 })
 
-test('a context that is missing fails only what needs one (A2)', async () => {
+test('a missing context fails only what needs one (A2)', async () => {
   const optional = createAgent({
     model: calling('maybe'),
     tools: [teller('maybe', z.object({ a: z.string() }).optional())],
@@ -202,7 +202,7 @@ const hostile: Record<string, [context: unknown, schema: StandardSchemaV1]> = {
 }
 
 test.each(Object.entries(hostile))(
-  'whatever the context is, the run ends with a ContextError that holds nothing of it: %s (A24)',
+  'whatever the context is, the run ends with a ContextError that contains nothing of it: %s (A24)',
   async (_, [context, schema]) => {
     const model = scriptedModel([])
     const agent = createAgent({ model, tools: [teller('who', schema)] })
@@ -213,7 +213,7 @@ test.each(Object.entries(hostile))(
   },
 )
 
-test('a context that nobody asks for is not looked at (D2)', async () => {
+test('a context that nothing needs is not read (D2)', async () => {
   const refuse = () => {
     throw new Error('looked at')
   }
@@ -225,7 +225,7 @@ test('a context that nobody asks for is not looked at (D2)', async () => {
   expect((await settled(agent.run('Go', { context }))).text).toBe('Hi.')
 })
 
-test('a schema may take its time: the run waits for it, and an abort does not (K1)', async () => {
+test('a schema may be asynchronous: the run waits for it, and an abort does not (K1)', async () => {
   const later = counted(
     (value) => new Promise<StandardSchemaV1.Result<unknown>>((resolve) => setTimeout(resolve, 100, { value })),
   )
@@ -263,7 +263,7 @@ const asks = (execute: () => unknown) =>
     },
   }) as Tool
 
-test('a resume is given the context again; without it, it fails before anything runs, and the checkpoint is as it was (L18)', async () => {
+test('a resume receives the context again; without it, it fails before anything runs, and the checkpoint is unchanged (L18)', async () => {
   const ran: string[] = []
   const checkpoints = memoryStore()
   const hook: Middleware = { name: 'hook', beforeAgent: () => void ran.push('hook') }
@@ -288,7 +288,7 @@ test('a resume is given the context again; without it, it fails before anything 
   const { result } = agent.resume(first.checkpoint?.runId ?? '', answers, { context: { tenant: 'beta' } })
   expect(outputsOf((await settled(result)).messages)).toEqual(['yes', { tenant: 'beta' }])
   expect(ran).toEqual(['hook', 'ask'])
-  // Its result is there: nothing is left to be done with a context.
+  // Its result exists, so nothing needs a context any more.
   expect((await settled(agent.resume(first.checkpoint?.runId ?? '').result)).text).toBe('Done.')
 })
 
@@ -319,7 +319,7 @@ test.each(Object.entries(adding))(
   },
 )
 
-test('a resume without the context that an added tool needs leaves the stored run as it was (L19)', async () => {
+test('a resume without the context that an added tool needs leaves the stored run unchanged (L19)', async () => {
   const checkpoints = memoryStore()
   const model = scriptedModel([respond(call('ask')), respond(call('who')), respond(say('Done.'))])
   const added = teller('who', z.object({ tenant: z.string() }))
@@ -338,7 +338,7 @@ test('a resume without the context that an added tool needs leaves the stored ru
   expect((await settled(agent.resume(id, answers, { context: { tenant: 'acme' } }).result)).text).toBe('Done.')
 })
 
-test('nothing of the context is in an event, a result, a checkpoint or a span (B2)', async () => {
+test('no event, result, checkpoint or span contains anything of the context (B2)', async () => {
   const { telemetry, spans } = observed()
   const checkpoints = memoryStore()
   const saved: unknown[] = []
@@ -383,7 +383,7 @@ test('nothing of the context is in an event, a result, a checkpoint or a span (B
   expect(JSON.stringify([events, result, saved, shown])).not.toContain(SECRET)
 })
 
-test('a hook, a wrap and what decides for a wrap read their part with contextOf, which is the same in all of them (D1)', async () => {
+test('hooks, wraps and the functions in their options read their part with contextOf, which is the same in all of them (D1)', async () => {
   const schema = counted(part)
   const read = contextOf(schema)
   const seen: unknown[] = []
@@ -410,7 +410,7 @@ test('a hook, a wrap and what decides for a wrap read their part with contextOf,
   expect(schema.checks).toBe(1)
 })
 
-test('a part that nobody has declared is checked when it is read; one that needs a promise for that must be declared (D1)', async () => {
+test('a part that nothing has declared is checked when it is read; one whose schema returns a promise must be declared (D1)', async () => {
   const schema = counted((value) => (typeof value === 'string' ? { value } : { issues: [{ message: 'no text' }] }))
   const later = counted(async (value) => ({ value }))
   const of = (read: (run: Run) => unknown, declared?: StandardSchemaV1) => {
@@ -440,13 +440,13 @@ test('a part that nobody has declared is checked when it is read; one that needs
   expect((await settled(of(promised, promised).run('Go', { context: 3 }))).text).toBe('Hi.')
 })
 
-test('a reader of the context takes only a run, and is made only of a schema (D5, A2)', () => {
+test('a reader of the context accepts only a run, and is created only from a schema (D5, A2)', () => {
   expect(() => contextOf(z.object({}))({} as Run)).toThrow(TypeError)
   expect(() => contextOf({} as StandardSchemaV1)).toThrow(ConfigError)
   expect(() => contextOf(undefined as never)).toThrow(ConfigError)
 })
 
-test('a context that is no schema is a ConfigError of its tool or middleware (A2)', () => {
+test('a context that is not a schema is a ConfigError of its tool or middleware (A2)', () => {
   const model = scriptedModel([])
   const wrong = {} as StandardSchemaV1
   expect(() => createAgent({ model, tools: [teller('who', wrong)] })).toThrow(
@@ -457,7 +457,7 @@ test('a context that is no schema is a ConfigError of its tool or middleware (A2
   )
 })
 
-test('a tool that is given only some members of its input gets its part of the context too (H31)', async () => {
+test('a tool that starts with some members of its input receives its part of the context, too (H31)', async () => {
   const schema = z.object({ a: z.string(), b: z.string() })
   const joins = tool({
     name: 'joins',
@@ -473,7 +473,7 @@ test('a tool that is given only some members of its input gets its part of the c
   expect(outputsOf((await settled(agent.run('Go', { context: { tenant: 'acme' } }))).messages)).toEqual(['acme12'])
 })
 
-test('runTool takes a context for a tool that needs one (I11)', async () => {
+test('runTool accepts a context for a tool that needs one (I11)', async () => {
   const who = teller('who', z.object({ tenant: z.string() }))
   expect(await settled(runTool(who, {}, { context: { tenant: 'acme', more: 1 } }).result)).toEqual({ tenant: 'acme' })
   expect(await failureOf(runTool(who, {}).result)).toMatchObject({

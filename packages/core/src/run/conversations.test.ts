@@ -27,7 +27,7 @@ import {
 } from '../index.ts'
 import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// What a run gives to whoever keeps a conversation: what enters its history, what is asked, and how it is closed.
+// What a run offers to code that keeps a conversation: what enters its history, what it asks, and how it is closed.
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })
@@ -36,7 +36,7 @@ beforeEach(() => {
 
 const anything = z.object({})
 
-/** Takes so many milliseconds. */
+/** Takes this many milliseconds. */
 const working = (name: string, ms: number, effect: 'read' | 'external' = 'read') =>
   tool({
     name,
@@ -49,7 +49,7 @@ const working = (name: string, ms: number, effect: 'read' | 'external' = 'read')
     },
   }) as Tool
 
-/** Asks what the answer is, and returns it. */
+/** Asks for the answer, and returns it. */
 const asking = (name: string, answer?: ToolSchema) =>
   tool({
     name,
@@ -92,7 +92,7 @@ const failure = (callId: string, name: string, text: string) => ({
 /** Without the run's id. */
 const bare = (events: readonly AgentEvent[]) => events.map(({ runId: _, ...event }) => event)
 
-/** The type of an event, with what tells it from others of its type. */
+/** The type of an event, with the data that identifies it. */
 const brief = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => {
     if ('delta' in event || event.type.startsWith('tool-input')) return []
@@ -100,7 +100,7 @@ const brief = (events: readonly AgentEvent[]) =>
     return [id === undefined ? event.type : `${event.type} ${id}`]
   })
 
-/** The history as a reader has it who knows what the run began with. */
+/** The history as a reader reconstructs it from the beginning and the events. */
 function historyOf(events: readonly AgentEvent[], beginning: readonly Message[]): readonly Message[] {
   let history = [...beginning]
   for (const event of events) {
@@ -130,7 +130,7 @@ const again: Middleware = {
   },
 }
 
-test('a cancel is told as attempt-cancelled, and not as a failed attempt; what was said until then stays (CC1, P8)', async () => {
+test('a cancel is reported as attempt-cancelled, and not as a failed attempt; the partial response is kept (CC1, P8)', async () => {
   const model = scriptedModel([
     respond(say('Lost', { deltas: 1 }), fail()),
     respond(say('One', { deltas: 1 }), wait(50), say('two')),
@@ -160,7 +160,7 @@ test('a cancel is told as attempt-cancelled, and not as a failed attempt; what w
   expect(result?.messages).toEqual([user('Go'), partial])
 })
 
-test('a run that has completed takes no message, nor does a resume of it (CC1, P8)', async () => {
+test('a run that has completed accepts no message, and neither does a resume of it (CC1, P8)', async () => {
   const agent = createAgent({ model: scriptedModel([respond(say('Hi'))]), checkpoints: memoryStore() })
   const run = agent.stream('Go', { id: 'r' })
   const { result } = await played(run)
@@ -171,7 +171,7 @@ test('a run that has completed takes no message, nor does a resume of it (CC1, P
   expect(same).toEqual({ ...result, steps: 1 })
 })
 
-test('each message that is appended is told when it enters the history: responses, results, feedback, and what was sent (CC2, B1)', async () => {
+test('each appended message has an event when it enters the history: responses, results, feedback, and sent messages (CC2, B1)', async () => {
   const model = scriptedModel([
     respond(call('look', {}, { id: 'a' }), call('look', {}, { id: 'b' })),
     respond(say('Draft', { deltas: 1 })),
@@ -212,7 +212,7 @@ test('each message that is appended is told when it enters the history: response
   expect(historyOf(events, [user('Go')])).toEqual(outcome?.messages)
 })
 
-test('a hook that rewrites the history is told as history-replaced, and one that gives it back is not (CC2)', async () => {
+test('a hook that rewrites the history causes history-replaced, and one that returns it unchanged does not (CC2)', async () => {
   const shortening: Middleware = {
     name: 'shortening',
     beforeModel: ({ messages }) => ({ messages: messages.slice(-1) }),
@@ -234,7 +234,7 @@ test('a hook that rewrites the history is told as history-replaced, and one that
   expect(result?.messages).toEqual([user('Go'), said('Rewritten')])
 })
 
-test('what closes the calls of a run that fails or is cancelled is told, and what was sent and not read (CC2, K14, A24)', async () => {
+test('the results that close the calls of a failed or cancelled run have events, and so have sent messages that were not read (CC2, K14, A24)', async () => {
   const broken = tool({
     name: 'broken',
     description: 'b',
@@ -269,7 +269,7 @@ interface Life {
   readonly act: 'none' | 'send' | 'abort' | 'now' | 'after-model' | 'after-tools'
 }
 
-test('whatever stops a run, and however often it goes on, its events give its messages (CC2, CC6, K14, A24, B18)', async () => {
+test('whatever stops a run, and however often it continues, its events reproduce its messages (CC2, CC6, K14, A24, B18)', async () => {
   const parts = fc.array(fc.constantFrom('say', 'look', 'ask', 'fail'), { minLength: 1, maxLength: 3 })
   const life: fc.Arbitrary<Life> = fc.record({
     ms: fc.integer({ min: 0, max: 60 }),
@@ -375,7 +375,7 @@ test('close answers open calls with the reason and keeps settled ones, without h
   expect(byDefault && textOf(byDefault)).toBe('No result: the run was closed before this call had one.')
 })
 
-test('a closed run in a store is closed for everybody, and a resume of it reads the reason (CC3, L14, L19)', async () => {
+test('a closed run in a store is closed for every process, and the history of a resume contains the reason (CC3, L14, L19)', async () => {
   const store = memoryStore()
   const { agent, checkpoint, result: outcome } = await interrupted({ checkpoints: store })
   await agent.close('r', { reason: 'Over.' })
@@ -387,7 +387,7 @@ test('a closed run in a store is closed for everybody, and a resume of it reads 
   expect(resumed.result?.messages.slice(3)).toEqual([failure('b', 'ask', 'Over.'), said('Well')])
 })
 
-test('a run that was stopped is closed with what it had said, what may have happened, and what was sent (CC3, P8, L21)', async () => {
+test('a stopped run is closed with its partial response, the calls that may have happened, and the sent messages (CC3, P8, L21)', async () => {
   const speaking = createAgent({ model: scriptedModel([respond(say('One', { deltas: 1 }), wait(50))]) })
   const talk = speaking.stream('Go')
   setTimeout(() => void talk.cancel(), 10)
@@ -446,7 +446,7 @@ test('close refuses what it cannot close, and changes nothing (CC3, L18)', async
   }
 })
 
-test('hasFinalAnswer says of every checkpoint whether its answer was accepted, so that a resume judges none (CC3, L11, L19)', async () => {
+test('hasFinalAnswer shows for every checkpoint whether its answer was accepted, so that a resume judges none (CC3, L11, L19)', async () => {
   let judged = 0
   const signing: Middleware = {
     name: 'sign',
@@ -489,7 +489,7 @@ test('hasFinalAnswer says of every checkpoint whether its answer was accepted, s
 
 const form = z.object({ decision: z.enum(['yes', 'no']), seats: z.array(z.int()).optional() })
 
-test('a question has the JSON Schema of its answer, and another process refuses a wrong one before anything runs (CC4, P17, L13)', async () => {
+test('a question contains the JSON Schema of its answer, and another process refuses a wrong one before anything runs (CC4, P17, L13)', async () => {
   const { result: outcome } = await interrupted({ tools: [working('look', 10), asking('ask', form)] })
   const checkpoint = checkpointIn(outcome)
   const [pending] = checkpoint.interrupts
@@ -499,7 +499,7 @@ test('a question has the JSON Schema of its answer, and another process refuses 
     payload: { what: 'ask' },
     answerSchema: expect.objectContaining({ type: 'object', required: ['decision'] }),
   })
-  // Nothing of the schema but what the checkpoint holds.
+  // Uses only the schema in the checkpoint.
   const model = scriptedModel([respond(say('Well'))])
   const other = createAgent({ model, tools: [working('look', 10), asking('ask')] })
   const refused = await played(other.resume(checkpoint, answersTo(outcome, { decision: 'perhaps' })))
@@ -545,7 +545,7 @@ test.each<[string, ToolSchema, readonly Json[], readonly Json[]]>([
     [{ name: 'a', children: [{ name: 'b', children: [] }] }],
     [{ name: 'a', children: [{ name: 'b' }] }],
   ],
-])('an answer that must be %s is taken or refused by its JSON Schema (CC4)', async (_, schema, fitting, wrong) => {
+])('an answer that must be %s is accepted or refused by its JSON Schema (CC4)', async (_, schema, fitting, wrong) => {
   const { result: outcome } = await interrupted({ tools: [working('look', 10), asking('ask', schema)] })
   const checkpoint = checkpointIn(outcome)
   const answered = async (answer: Json) => {
@@ -559,7 +559,7 @@ test.each<[string, ToolSchema, readonly Json[], readonly Json[]]>([
   for (const answer of wrong) expect(await answered(answer)).toBeInstanceOf(AnswerError)
 })
 
-test('a question whose schema gives no JSON Schema ends the run (CC4)', async () => {
+test('a question whose schema cannot be written as JSON Schema ends the run (CC4)', async () => {
   const { '~standard': standard } = z.string()
   const schema = { '~standard': { ...standard, jsonSchema: undefined } } as unknown
   const agent = createAgent({
@@ -570,7 +570,7 @@ test('a question whose schema gives no JSON Schema ends the run (CC4)', async ()
   expect(error).toMatchObject({ name: 'ConfigError', option: 'interrupt.answer' })
 })
 
-test('a run has the id and the store that it is given, and one of several of this id goes on (CC5, L14)', async () => {
+test('a run has the id and the store from its options, and of several with one id one continues (CC5, L14)', async () => {
   const [own, given] = [memoryStore(), memoryStore()]
   const { agent } = await interrupted({ checkpoints: own }, 'mine')
   const { agent: other } = await interrupted({ checkpoints: own }, 'other')
@@ -596,13 +596,13 @@ test.each([
   await expect(agent.run('Go', options as object)).rejects.toMatchObject(error)
 })
 
-test('a resume takes no id: its run has one (CC5)', async () => {
+test('a resume accepts no id, because its run has one (CC5)', async () => {
   const { agent, checkpoint } = await interrupted()
   const { error } = await played(agent.resume(checkpoint, {}, { id: 'x' } as object))
   expect(error).toMatchObject({ name: 'ConfigError', option: 'id' })
 })
 
-test('a question is told when it is asked, before its siblings have settled; their results are in the result (CC6, CC7)', async () => {
+test('a question is emitted when it is asked, before the other calls have settled; their results are in the result (CC6, CC7)', async () => {
   const { events, result: outcome } = await interrupted({ tools: [working('look', 100), asking('ask')] })
   const [pending] = outcome?.interrupts ?? []
   const step = 1
@@ -634,7 +634,7 @@ test('a question is told when it is asked, before its siblings have settled; the
   expect(outcome?.messages).toHaveLength(2)
 })
 
-test('a resume tells of its new questions only, and says that its step goes on (CC6, CC7, L7)', async () => {
+test('a resume emits only its new questions, and shows that its step continues (CC6, CC7, L7)', async () => {
   const twice = tool({
     name: 'ask',
     description: 'a',
@@ -720,7 +720,7 @@ test('hooks and wraps ask without a call, and an agent inside a call asks by its
   }
 })
 
-test('nobody hears the question of an early call that is taken back; of one that stands it comes after its commit (CC6, O7)', async () => {
+test('the question of a discarded early call is never emitted; that of a committed one comes after its commit (CC6, O7)', async () => {
   const responses = () => [respond(call('ask', {}, { id: 'a' }), wait(50)), respond(say('Well'))]
   const agentOf = (...middleware: readonly Middleware[]) =>
     createAgent({ model: scriptedModel(responses()), tools: [asking('ask')], middleware: [...middleware, early] })
@@ -776,7 +776,7 @@ test('tool-entered comes when the function is called, once for each attempt, and
   ])
 })
 
-test('tool-settled tells that early work has ended; each event of a call has the name of its tool (CC7, B8)', async () => {
+test('tool-settled shows that early work has ended; each event of a call has the name of its tool (CC7, B8)', async () => {
   const model = scriptedModel([
     respond(call('look', {}, { id: 'a' }), call('look', {}, { id: 'b' }), wait(50), call('look', {}, { id: 'c' })),
     respond(say('Well')),

@@ -24,7 +24,7 @@ import {
 } from '../index.ts'
 import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '../testing.ts'
 
-// What a cancel leaves of a model call, and what becomes of messages that are sent to a run that is stopped, resumed or over.
+// What a cancel leaves of a model call, and what happens to messages that are sent to a run that is stopped, resumed or over.
 
 unhandledRejections()
 
@@ -38,7 +38,7 @@ interface Scripted extends Model {
   readonly requests: string[][]
 }
 
-/** A word per message; of one that was cut off with three dots. */
+/** A word per message; a message that was cut off ends with three dots. */
 function said(messages: readonly Message[] | undefined): string[] {
   return (messages ?? []).map((message) => {
     const dots = message.role === 'assistant' && message.cutOff ? '…' : ''
@@ -46,7 +46,7 @@ function said(messages: readonly Message[] | undefined): string[] {
   })
 }
 
-/** What each request gets follows from how many there were; the words come every 10 ms. */
+/** The response depends on the number of requests; the words come every 10 ms. */
 function modelOf(responses: readonly ScriptResponse[]): Scripted {
   const requests: string[][] = []
   return {
@@ -70,7 +70,7 @@ async function ended(run: AgentRun) {
   return await reading
 }
 
-/** A run that is cancelled so many milliseconds after its beginning. */
+/** A run that is cancelled this many milliseconds after its beginning. */
 async function cancelledAt(ms: number, agent: Agent, input = 'Go') {
   const run = agent.stream(input)
   const reading = collect(run)
@@ -90,7 +90,7 @@ const toolOf = (name: string, effect: 'read' | 'external', execute: () => unknow
 const story = respond(say('Once upon a time'))
 const other = respond(say('Something else.', { deltas: 1 }))
 
-test('a cancelled run ends with the text so far; a resume asks the model anew without it, or, if a message is sent first, with it and that (P8, O9)', async () => {
+test('a cancelled run ends with the text so far; a resume calls the model again without it, or, if a message is sent first, with it and the message (P8, O9)', async () => {
   for (const stored of [false, true]) {
     const model = modelOf([story, other])
     const checkpoints = memoryStore()
@@ -141,7 +141,7 @@ test('the messages of a cancelled run are the input of another one (P8, B18)', a
   expect(model.requests[1]).toEqual(['user Go', 'assistant Once upon a…', 'user And?'])
 })
 
-test('of what was cut off text and complete calls are kept, each call with what became of it; no reasoning, and no call that was not complete (P8, K14)', async () => {
+test('of a cut-off response text and complete calls are kept, each call with its outcome; no reasoning, and no incomplete call (P8, K14)', async () => {
   const late = call('send', { n: 1 }, { id: 'incomplete', deltas: 9 })
   const response = respond(
     think('Hm hm', { deltas: 2 }),
@@ -203,7 +203,7 @@ test.each([
   ])
 })
 
-test('the text is that of the attempt at work, as the wraps have let it through; what a failed one said is not kept (P8, J9)', async () => {
+test('the text is that of the running attempt, after the wraps; the text of a failed one is not kept (P8, J9)', async () => {
   const shouting: Middleware = {
     name: 'shouting',
     wrapModel: (request, next) =>
@@ -228,7 +228,7 @@ const toldOfAttempts = (events: readonly AgentEvent[]) =>
     event.type.startsWith('attempt-') && 'attempt' in event ? [`${event.attempt} ${event.type}`] : [],
   )
 
-test('a reader is told of a cancelled attempt as such: of an aborted one, and of one that failed before the cancel, as of a failed one (P8, J7)', async () => {
+test('the reader sees a cancelled attempt as cancelled, and one that was aborted or failed before the cancel as failed (P8, J7)', async () => {
   const aborting = createAgent({ model: modelOf([story]) })
   const abort = new AbortController()
   const run = aborting.stream('Go', { signal: abort.signal })
@@ -255,7 +255,7 @@ test('a reader is told of a cancelled attempt as such: of an aborted one, and of
   expect(said(result.messages)).toEqual(['user Go'])
 })
 
-test('cancelled again before the model is asked, it keeps the text; once it is asked that is gone (P8, O9)', async () => {
+test('cancelled again before the model is called, it keeps the text; once the model is called the text is gone (P8, O9)', async () => {
   const slow: Middleware = { name: 'slow', beforeAgent: () => sleep(50) }
   const first = await cancelledAt(35, createAgent({ model: modelOf([story]) }))
   const agent = createAgent({ model: modelOf([respond(wait(100), say('Never.'))]), middleware: [slow] })
@@ -274,7 +274,7 @@ test('cancelled again before the model is asked, it keeps the text; once it is a
   }
 })
 
-test('a message that is sent to a cancelled run before its cancel, and one before its resume has loaded it, come in their order behind the text (P8, K19)', async () => {
+test('messages that are sent before the cancel and before the resume has loaded the run come in their order after the text (P8, K19)', async () => {
   const checkpoints = memoryStore()
   const { load } = checkpoints
   checkpoints.load = (id) => sleep(30).then(() => load(id))
@@ -293,7 +293,7 @@ test('a message that is sent to a cancelled run before its cancel, and one befor
   expect(model.requests[1]).toEqual(['user Go', 'assistant Once upon a…', 'user Wait', 'user Short'])
 })
 
-test('a message before the first step of a resume comes before its model call, whoever has interrupted the run (P8, K18)', async () => {
+test('a message before the first step of a resume comes before its model call, whatever has interrupted the run (P8, K18)', async () => {
   for (const hook of ['beforeModel', 'wrapModel', 'behind'] as const) {
     const asks: Middleware = {
       name: 'asks',
@@ -320,7 +320,7 @@ test('a message before the first step of a resume comes before its model call, w
   }
 })
 
-test('a resume of a checkpoint knows at once that the run has ended; one of an id says so in its result, with the messages, before any call (P8)', async () => {
+test('a resume of a checkpoint knows at once that the run has ended; one of an id reports it in its result, with the messages, before any call (P8)', async () => {
   const checkpoints = memoryStore()
   const model = modelOf([other, other])
   const agent = createAgent({ model, checkpoints })
@@ -352,7 +352,7 @@ test('a resume of a checkpoint knows at once that the run has ended; one of an i
   expect((await ended(agent.resume(run.id))).result?.text).toBe('Something else.')
 })
 
-test('a run whose answer was accepted takes no message either, though a wrapAgent has stopped it on the way out (P8, L11)', async () => {
+test('a run whose answer was accepted accepts no message either, although a wrapAgent has stopped it on the way out (P8, L11)', async () => {
   const sign: Middleware = {
     name: 'sign',
     async *wrapAgent(setup, next, run) {
@@ -375,7 +375,7 @@ test('a run whose answer was accepted takes no message either, though a wrapAgen
   expect((await ended(known)).result?.status).toBe('completed')
 })
 
-test('a message that waits when a wrapAgent answers itself is not lost in silence (P8)', async () => {
+test('a message that waits when a wrapAgent answers itself is not lost silently (P8)', async () => {
   const cache: Middleware = {
     name: 'cache',
     async *wrapAgent(_, __, run) {
@@ -409,7 +409,7 @@ test('a message that waits when a wrapAgent answers itself is not lost in silenc
   expect((await ended(agent.stream('Go'))).result?.status).toBe('completed')
 })
 
-test('whenever a message is sent, in whatever turn, it is taken or refused (P8, K18, K19)', async () => {
+test('whenever a message is sent, in whatever turn, it is accepted or refused (P8, K18, K19)', async () => {
   for (let turns = 0; turns < 40; turns++) {
     const gate: Middleware = {
       name: 'gate',
@@ -428,7 +428,7 @@ test('whenever a message is sent, in whatever turn, it is taken or refused (P8, 
   }
 })
 
-test('of a nested agent that is cancelled with its run the reader is told the same, and its text waits in its checkpoint (P8, K16)', async () => {
+test('for a nested agent that is cancelled with its run the reader sees the same, and its text waits in its checkpoint (P8, K16)', async () => {
   const expert = createAgent({ name: 'expert', description: 'e', model: modelOf([story, other]) })
   const model = modelOf([respond(call('expert', { request: 'Tell' }, { id: 'a', deltas: 1 })), respond(say('Done.'))])
   const agent = createAgent({ model, tools: [agentTool(expert)] })

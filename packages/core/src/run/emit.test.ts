@@ -23,7 +23,7 @@ function customs(events: readonly AgentEvent[]) {
   return events.filter((event) => event.type === 'custom')
 }
 
-/** Emits in each of its hooks and wraps, under the hook's name. */
+/** Emits in each of its hooks and wraps, with the hook's name. */
 function chatty(name: string): Middleware {
   return {
     name,
@@ -116,7 +116,7 @@ test('emit is an event in order with all others, from hooks, wraps and tools, wi
   ])
 })
 
-test('the reader has what a hook emits while the hook is still at work (D6)', async () => {
+test('the reader receives what a hook emits while the hook is still running (D6)', async () => {
   const slow: Middleware = {
     name: 'slow',
     async beforeModel(_, run) {
@@ -140,7 +140,7 @@ test('the reader has what a hook emits while the hook is still at work (D6)', as
   ])
 })
 
-test('a wrap may yield one instead, and it bears the name of the wrap unless that gives another (D6)', async () => {
+test('a wrap may yield one instead, and its source is the name of the wrap unless the event has another (D6)', async () => {
   const yielding = (name: string): Middleware => ({
     name,
     async *wrapAgent(setup, next, run) {
@@ -174,7 +174,7 @@ test('a wrap may yield one instead, and it bears the name of the wrap unless tha
   ])
 })
 
-test('emit and yield of one wrap come in the order in which they were said (D6)', async () => {
+test('events that one wrap emits and yields come in their order (D6)', async () => {
   const both: Middleware = {
     name: 'both',
     async *wrapModel(request, next, run) {
@@ -206,7 +206,7 @@ test('emit and yield of one wrap come in the order in which they were said (D6)'
   ])
 })
 
-test('what a wrapAgent says comes when it says it, and not up through the wrapAgents themselves (D6)', async () => {
+test('an event that a wrapAgent emits arrives at once, and does not pass through the wrapAgents (D6)', async () => {
   const heard: string[] = []
   const talking: Middleware = {
     name: 'talking',
@@ -238,7 +238,7 @@ test('what a wrapAgent says comes when it says it, and not up through the wrapAg
   await vi.runAllTimersAsync()
   await reading
   expect(heard).toEqual(['step-start', 'attempt-start', 'text-delta', 'message', 'step-end'])
-  // What it says of an event, it says before it hands that on.
+  // It emits for an event before it passes that event on.
   expect(seen).toEqual([
     [0, 'run-start'],
     ...[1, 2, 3].map((data) => [0, data]),
@@ -248,7 +248,7 @@ test('what a wrapAgent says comes when it says it, and not up through the wrapAg
   ])
 })
 
-test('nothing emitted reaches history or request (D6)', async () => {
+test('emitted events reach neither history nor request (D6)', async () => {
   const model = scriptedModel([respond(call('emitting')), respond(say('Done'))])
   const silent = scriptedModel([respond(call('emitting')), respond(say('Done'))])
   const mute = tool({ ...emitting, execute: () => undefined })
@@ -289,7 +289,7 @@ test('after the end of a run emit does nothing, and does not throw (D7)', async 
   expect(result.warnings).toEqual([])
 })
 
-test('a call that has its result says nothing more (D7)', async () => {
+test('a call that has its result emits nothing more (D7)', async () => {
   const late = tool({
     name: 'late',
     description: 'Emits when it is over',
@@ -302,7 +302,7 @@ test('a call that has its result says nothing more (D7)', async () => {
   expect(customs(await eventsOf({ model, tools: [late] }))).toEqual([])
 })
 
-/** Emits every 40 ms, ten times, whatever its signal says. */
+/** Emits every 40 ms, ten times, whatever its signal does. */
 const stubborn = tool({
   name: 'stubborn',
   description: 'Goes on',
@@ -316,7 +316,7 @@ const stubborn = tool({
   },
 })
 
-test('an abandoned call says nothing more (D7)', async () => {
+test('an abandoned call emits nothing more (D7)', async () => {
   const controller = new AbortController()
   const model = scriptedModel([respond(call('stubborn'))])
   const agent = createAgent({ model, tools: [stubborn], grace: 100 })
@@ -329,7 +329,7 @@ test('an abandoned call says nothing more (D7)', async () => {
   expect(customs(events).map(({ data }) => data)).toEqual([1, 2, 3])
 })
 
-test('a discarded call says nothing more (D7)', async () => {
+test('a discarded call emits nothing more (D7)', async () => {
   const withdrawing: Middleware = {
     name: 'withdrawing',
     afterModel({ messages }) {
@@ -353,7 +353,7 @@ test('a discarded call says nothing more (D7)', async () => {
   ])
 })
 
-test('whatever is at work at once, the reader gets its events in the order of happening (D6)', async () => {
+test('whatever runs in parallel, the reader receives the events in the order in which they happened (D6)', async () => {
   const pauses = fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 6 })
   await fc.assert(
     fc.asyncProperty(
@@ -413,7 +413,7 @@ test('whatever is at work at once, the reader gets its events in the order of ha
         const events = await eventsOf({ model, tools: [busy], middleware: [watching] })
         const seen = customs(events).map(({ source, data }): (typeof all)[number] => [source, Number(data)])
         if (early) {
-          // What starts early is not heard before the event that announces it has come through the wraps.
+          // Events of an early call arrive only after the event that announces it has passed the wraps.
           for (const source of ['busy', 'watching']) {
             const of = (list: typeof all) => list.filter(([one]) => one === source)
             expect(of(seen)).toEqual(of(all))

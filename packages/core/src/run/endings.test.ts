@@ -40,12 +40,12 @@ const wrongInputs: readonly (readonly [string, unknown, string])[] = [
   ['is no object', z.string(), 'the input of odd must be the schema of an object'],
 ]
 
-test.for(wrongInputs)('a tool whose input %s is refused in words of its author (A2)', ([, input, message]) => {
+test.for(wrongInputs)('a tool whose input %s is refused with a message that its author understands (A2)', ([, input, message]) => {
   const odd = { name: 'odd', description: 'o', input, execute: () => 'ok' } as Tool
   expect(() => createAgent({ model: scriptedModel([]), tools: [odd] })).toThrow(new ConfigError('tools', message))
 })
 
-test('an error about the history carries the history as it was (A15, A24)', async () => {
+test('an error about the history contains the unchanged history (A15, A24)', async () => {
   const orphan: Message = { role: 'tool', callId: 'x', name: 'x', content: [] }
   const failed = createAgent({ model: scriptedModel([]) }).run([{ role: 'user', content: 'Hi' }, orphan])
   const error: unknown = await failed.catch((thrown: unknown) => thrown)
@@ -53,7 +53,7 @@ test('an error about the history carries the history as it was (A15, A24)', asyn
   expect(error).toMatchObject({ callIds: ['x'], messages: [{ role: 'user', content: 'Hi' }, orphan] })
 })
 
-test('a compensation that does not end is waited for as long as an aborted tool, and is a warning (H23)', async () => {
+test('a compensation that does not end has the same grace time as an aborted tool, and is a warning (H23)', async () => {
   const undo = tool({
     name: 'book',
     description: 'b',
@@ -76,7 +76,7 @@ test('a compensation that does not end is waited for as long as an aborted tool,
   expect(Date.now() - start).toBe(700)
 })
 
-test('a call on the side that nobody waits for holds no answer up: it is aborted, and abandoned after the grace time (K12)', async () => {
+test('a side call that nothing awaits delays no answer: it is aborted, and abandoned after the grace time (K12)', async () => {
   const reasons: unknown[] = []
   const deaf = tool({
     name: 'deaf',
@@ -115,7 +115,7 @@ test('a frozen error of a tool ends the run as that same object (A12)', async ()
   await expect(agent.run('Go')).rejects.toBe(frozen)
 })
 
-test('a log of the error that ended a run shows nothing of what was said (A24)', async () => {
+test('a log of the error that ended a run shows nothing of the conversation (A24)', async () => {
   const failing = scriptedModel([respond(say('what the model said'), fail({ status: 400 }))])
   const error: unknown = await createAgent({ model: failing })
     .run('what the user said')
@@ -124,7 +124,7 @@ test('a log of the error that ended a run shows nothing of what was said (A24)',
   expect(inspect(error, { depth: 9 })).not.toContain('said')
 })
 
-test('an abort reaches the model though a wrap put a signal of its own into the request (K1)', async () => {
+test('an abort reaches the model even if a wrap replaced the signal in the request (K1)', async () => {
   const seen: boolean[] = []
   const own: Middleware = {
     name: 'own',
@@ -170,7 +170,7 @@ const leaving: Middleware = {
   },
 }
 
-test('a wrapAgent that leaves while its calls are at work keeps no end of a call from the reader (B6, C15)', async () => {
+test('a wrapAgent that leaves while its calls are running withholds no end of a call from the reader (B6, C15)', async () => {
   const calls = ['a', 'b', 'c'].map((id) => call('heeds', {}, { id }))
   const agent = createAgent({ model: scriptedModel([respond(...calls)]), tools: [heeds], middleware: [leaving] })
   const collected = collect(agent.stream('Go'))
@@ -184,7 +184,7 @@ test('a wrapAgent that leaves while its calls are at work keeps no end of a call
   expect(ended.toSorted()).toEqual(['a', 'b', 'c'])
 })
 
-test('that a nested agent has told of the end of a call says nothing of a call with its id (B6, M4)', async () => {
+test('the end of a call in a nested agent does not count as the end of a call with the same id (B6, M4)', async () => {
   const quick = tool({ name: 'quick', description: 'q', input: z.object({}), execute: () => 'ok' })
   const helper = createAgent({
     name: 'helper',

@@ -1,4 +1,4 @@
-/** Ends a run: with a result, with a checkpoint to go on from, or with an error that says how far it came. */
+/** Ends a run: with a result, with a checkpoint for a resume, or with an error that contains how far the run came. */
 
 import { within } from '../flow/grace.ts'
 import { ownWorks } from '../machine/background.ts'
@@ -13,11 +13,11 @@ import type { Message } from '../vocabulary/message.ts'
 import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../vocabulary/result.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 
-/** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
+/** The result for the caller: the outcome of the outermost wrap, plus what is known when nothing is running any more. */
 export async function completed(run: RunState, outcome: CompletedResult): Promise<CompletedResult> {
   run.inbox.end()
   const background = run.background.handOver()
-  // What was called on the side and nobody waits for.
+  // Ends side calls that nothing awaits.
   await quiet(run, () => new TypeError('the run is over'))
   run.signal.throwIfAborted()
   stepEnded(run.steps.state)
@@ -36,15 +36,12 @@ function completedAs(
   return run.work.checkpoints.take(run, 'completed', { messages, result })
 }
 
-/** The result that the checkpoint of a completed run holds. */
+/** The result in the checkpoint of a completed run. */
 export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): CompletedResult | undefined {
   return result && Object.freeze({ ...result, messages, usage, warnings, steps: steps.begun })
 }
 
-/**
- * The run was interrupted or cancelled: what is at work comes to its end, nothing new starts, and a resume goes on from
- * there.
- */
+/** The run was interrupted or cancelled: what is running ends, nothing new starts, and a resume continues from there. */
 export async function stopped(run: RunState, reason: RunStop): Promise<InterruptedResult | CancelledResult> {
   const { halt, calls, background, config, history } = run
   if (!run.signal.aborted) {
@@ -87,20 +84,20 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   })
 }
 
-/** What the history of a cancelled run ends with: what the model was saying, and an answer to each call. */
+/** The last messages of a cancelled run: the partial response, and a result for each call. */
 function soFar(run: RunState): readonly Message[] {
   const { state, partial } = run.steps
   const said = state.current?.phase === 'model' && partial ? [freeze(partial)] : []
   return [...said, ...outcomesOf(run, openCalls([...run.history.messages, ...said]))]
 }
 
-/** The reader is told of messages that only the result has, and no checkpoint. */
+/** Shows the reader messages that are only in the result and not in a checkpoint. */
 function tellClosing(run: RunState, messages: readonly Message[]): readonly Message[] {
   for (const message of messages) run.events.push({ type: 'message', message: freeze(message) })
   return messages
 }
 
-/** What a caller needs to go on after an error: every call answered, unless it is the history itself that is wrong. */
+/** Adds to an error what its caller needs to continue: every call has a result, unless the history itself is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
   inboxClosed(run.steps.state)
   await quiet(run, () => error)
@@ -121,11 +118,14 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   throw error
 }
 
-/** Nothing of the run is at work any more, and what became of its calls is known: also of one that had not come to them yet. */
+/**
+ * Ends everything of the run that is still running. After that the outcome of every call is known, also in a resumed run that had not
+ * restored its calls yet.
+ */
 async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   run.halt.post({ is: 'ending' })
   const { calls, background, sideCalls } = run
-  // Mostly nothing is at work, and an error notes its stack.
+  // Usually nothing is running, and creating an error costs a stack trace.
   if (calls.isOpen || ownWorks(calls.table.state).length > 0) {
     const reason = reasonOf()
     abortCalls(run, reason)
@@ -137,7 +137,7 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   run.unclaimed = undefined
 }
 
-/** What was said last is said, and nothing more will be. */
+/** Emits the last events. No more follow. */
 export function end(run: RunState): void {
   run.events.showRest()
   callsOver(run)
@@ -153,8 +153,8 @@ function lost({ calls: { abandoned }, unknown }: RunState): Pick<ResultBase, 'ab
 }
 
 /**
- * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both. A store that
- * hangs can be left by an abort.
+ * Saves the last checkpoint. If that fails, the result still contains the checkpoint, so neither is lost. An abort ends the wait for a
+ * store that hangs.
  */
 async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<ResultBase, 'checkpointError'>> {
   if (!run.saver.isOn && run.isOutermost) return {}
@@ -165,7 +165,7 @@ async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<
   } catch (error) {
     const { failure } = run.halt
     if (failure) {
-      // This was not its end after all.
+      // The run has not ended yet after all.
       run.halt.post({ is: 'running' })
       return await failed(run, failure)
     }

@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** The events of a run that nobody read before it had ended. */
+/** The events of a run that were read only after it had ended. */
 async function readLate(options: AgentOptions, runOptions?: RunOptions): Promise<readonly AgentEvent[]> {
   const run = createAgent(options).stream('go', runOptions)
   await vi.runAllTimersAsync()
@@ -55,7 +55,7 @@ function counting(): Middleware {
   }
 }
 
-/** Emits so many numbers, from 1, and reports each as its progress. */
+/** Emits this many numbers, from 1, and reports each as its progress. */
 const count = tool({
   name: 'count',
   description: 'Counts',
@@ -147,7 +147,7 @@ test('deltas of two calls that alternate are joined, each with those of its own 
   ])
 })
 
-test('deltas of two attempts that run at once are each joined with its own (B12)', async () => {
+test('deltas of two parallel attempts are each joined with their own (B12)', async () => {
   const both: Middleware = {
     name: 'both',
     async *wrapModel(request, next) {
@@ -171,7 +171,7 @@ test('deltas of two attempts that run at once are each joined with its own (B12)
   ])
 })
 
-test('what waits is bounded while text, reasoning and progress alternate (B12)', async () => {
+test('the number of waiting events is bounded while text, reasoning and progress alternate (B12)', async () => {
   const ticking: Middleware = {
     name: 'ticking',
     async *wrapModel(request, next, run) {
@@ -199,7 +199,7 @@ test('what waits is bounded while text, reasoning and progress alternate (B12)',
   expect(events.flatMap((event) => (event.type === 'reasoning-delta' ? [event.delta] : [])).join('')).toBe(text('r'))
 })
 
-test('beyond its limit the oldest custom events are dropped, and run-end says how many (B12)', async () => {
+test('beyond its limit the oldest custom events are dropped, and run-end contains their number (B12)', async () => {
   const model = scriptedModel([respond(call('count', { to: 50 })), respond(say('Done', { deltas: 1 }))])
   const events = await readLate({ model, tools: [count] }, { eventBuffer: 26 })
   expect(events.length).toBeLessThanOrEqual(27)
@@ -224,7 +224,7 @@ test('with nothing older to drop a custom event is itself dropped (B12)', async 
   expect(events.at(-1)).toMatchObject({ dropped: 1 })
 })
 
-test('an event that waits is looked at as often, however many wait with it (B12)', async () => {
+test('a waiting event is examined equally often, however many others wait (B12)', async () => {
   const looksAt = async (count: number) => {
     let looks = 0
     const heard = (runId: string): AgentEvent => ({
@@ -268,7 +268,7 @@ test('by default 1,024 events may wait (B12)', async () => {
   ])
 })
 
-test('of each call one undelivered progress is held, the newest, where it happened (I3)', async () => {
+test('one progress per call waits, the newest, at its place in the order (I3)', async () => {
   const model = scriptedModel([
     respond(call('count', { to: 100, pause: 2 }), call('count', { to: 50, pause: 3 })),
     respond(say('Done', { deltas: 1 })),
@@ -288,7 +288,7 @@ test('of each call one undelivered progress is held, the newest, where it happen
   expect(customs(before).slice(-3)).toEqual([49, 74, 50])
 })
 
-test('a held progress does not pass the commit of its call (I3, B8)', async () => {
+test('a waiting progress does not pass the commit of its call (I3, B8)', async () => {
   const early = startingEarly({ at: 'tool-input-closed' })
   const model = scriptedModel([respond(call('count', { to: 4, pause: 5 })), respond(say('Done', { deltas: 1 }))], {
     pace: { firstToken: 0, betweenTokens: 1 },
@@ -304,7 +304,7 @@ test('a held progress does not pass the commit of its call (I3, B8)', async () =
   }
 })
 
-test('a reader that is slow gets each progress it is there for, and no tool waits for it (I3)', async () => {
+test('a slow reader receives each progress that is current when it reads, and no tool waits for it (I3)', async () => {
   const model = scriptedModel([respond(call('count', { to: 10, pause: 10 })), respond(say('Done'))])
   const run = createAgent({ model, tools: [count] }).stream('go')
   const start = Date.now()
@@ -326,7 +326,7 @@ test('a reader that is slow gets each progress it is there for, and no tool wait
   )
   await vi.runAllTimersAsync()
   await reading
-  // It reads the first at 10 ms; at 44, 78 and 112 ms it gets what was newest then.
+  // It reads the first at 10 ms; at 44, 78 and 112 ms it receives what was newest then.
   expect(seen).toEqual([0.1, 0.4, 0.7, 1])
   expect(ended).toBe(100)
 })
@@ -369,7 +369,7 @@ test('whenever its reader looks, no buffer loses, doubles or reorders more than 
           return [[event.type, 'callId' in event && event.callId, 'call' in event && event.call.id]]
         })
       expect(certain(squeezed)).toEqual(certain(whole))
-      // Between two events that are certain the deltas make up the same text.
+      // Between two events that are never dropped the deltas make up the same text.
       expect(texts(squeezed)).toEqual(texts(whole))
 
       const last = squeezed.at(-1)
@@ -380,7 +380,7 @@ test('whenever its reader looks, no buffer loses, doubles or reorders more than 
         const ofCall = (events: readonly AgentEvent[]) =>
           events.filter((event) => event.type === 'tool-progress' && event.callId === id)
         inOrder(ofCall(squeezed), ofCall(whole), 'tool-progress')
-        // The last one is never the one that is lost.
+        // The last one is never lost.
         expect(ofCall(squeezed).at(-1)).toMatchObject({ progress: 1 })
       }
     }),

@@ -1,20 +1,20 @@
-/** Holds events between a run and its reader: the run never waits for the reader, and the number of events that wait is bounded. */
+/** Buffers events between a run and its reader: the run never waits for the reader, and the number of waiting events is bounded. */
 
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { WaitingEvents } from './waiting-events.ts'
 
-/** The end of a run: its last event, or the error the reader gets after what waits. */
+/** The end of a run: its last event, or the error that the reader receives after the waiting events. */
 type End = { readonly event: AgentEvent } | { readonly error: unknown }
 
 type Step = IteratorResult<AgentEvent, undefined>
 
 export class EventBuffer {
   readonly #waiting: WaitingEvents
-  /** What the reader waits for, if it does: then nothing waits for the reader. */
+  /** The read that is waiting, if there is one. Then no events are waiting. */
   #pending: { readonly step: Promise<Step>; readonly give: (step: Step | Promise<Step>) => void } | undefined
   #end: { readonly error: unknown } | 'over' | undefined
 
-  /** `limit`: from so many waiting events on, some give way. */
+  /** `limit`: from this many waiting events on, events are joined or dropped. */
   constructor(limit: number) {
     this.#waiting = new WaitingEvents(limit)
   }
@@ -30,7 +30,7 @@ export class EventBuffer {
     else this.#waiting.push(event)
   }
 
-  /** No more will come. */
+  /** No more events follow. */
   end(end: End): void {
     if (this.#end) return
     this.#end = 'error' in end ? end : 'over'
@@ -38,14 +38,14 @@ export class EventBuffer {
     else if ('event' in end) this.#waiting.append(end.event)
   }
 
-  /** The reader has left: it gets nothing more, also if it waits. */
+  /** The reader has left: it receives nothing more, even if it is waiting. */
   leave(): void {
     this.#end = 'over'
     this.#waiting.clear()
     this.#give({ done: true, value: undefined })
   }
 
-  /** What the reader gets: each event once and in order, then the end. Who asks ahead is answered in turn. */
+  /** The next step for the reader: each event once and in order, then the end. Parallel reads are answered in turn. */
   next(): Promise<Step> {
     if (this.#pending) return this.#pending.step.then(this.#again, this.#again)
     const event = this.#waiting.take()

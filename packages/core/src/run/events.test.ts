@@ -27,7 +27,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Takes some milliseconds and says so half-way. */
+/** Takes some milliseconds and reports progress half-way. */
 const work = tool({
   name: 'work',
   description: 'Takes some time',
@@ -80,7 +80,7 @@ function only<Type extends AgentEventBody['type']>(events: readonly AgentEvent[]
 
 const scripted = { provider: 'scripted', id: 'scripted-1' }
 
-test('a run without retry, rejection, warning and custom events gives exactly these events (B1, B2, B3, B9, CC2, CC7)', async () => {
+test('a run without retry, rejection, warning and custom events has exactly these events (B1, B2, B3, B9, CC2, CC7)', async () => {
   const model = scriptedModel([
     respond(think('Hm', { deltas: 1 }), say('Let me see', { deltas: 2 }), call('work', { ms: 10 }, { deltas: 2 })),
     respond(say('Done', { deltas: 1 })),
@@ -187,7 +187,7 @@ test('every event is JSON, errors included (B2)', async () => {
   expect(JSON.parse(JSON.stringify(events))).toStrictEqual(json)
 })
 
-test('every event carries the run, inside a step the step, of a model the attempt, of a tool the call (B2)', async () => {
+test('every event contains the run, inside a step the step, from a model the attempt, from a tool the call (B2)', async () => {
   const model = scriptedModel([respond(think('Hm'), say('Now'), call('work', { ms: 2 })), respond(say('Done'))])
   const events = await eventsOf({ model, tools: [work] })
   const steps = events.filter(({ type }) => type !== 'run-start' && type !== 'run-end').map(({ step }) => step)
@@ -198,7 +198,7 @@ test('every event carries the run, inside a step the step, of a model the attemp
   }
 })
 
-test('a failed run has no run-end: the iteration throws what the result rejects with (B3)', async () => {
+test('a failed run has no run-end: the iteration throws the error with which the result rejects (B3)', async () => {
   const run = createAgent({ model: scriptedModel([respond(say('Half'), fail())]) }).stream('go')
   const { events, error } = await collect(run)
   expect(types(events)).toEqual(['run-start', 'step-start', 'attempt-start', 'text-delta', 'attempt-failed'])
@@ -206,7 +206,7 @@ test('a failed run has no run-end: the iteration throws what the result rejects 
   await expect(run.result).rejects.toBe(error)
 })
 
-test('run-end is last and holds the very result (B3)', async () => {
+test('run-end is last and contains the same result object (B3)', async () => {
   const run = createAgent({ model: scriptedModel([respond(say('Hi'))]) }).stream('go')
   const { events } = await collect(run)
   const ends = only(events, 'run-end')
@@ -221,7 +221,7 @@ test('the reader has a delta before the model sends the next, through any number
   const words = ['One', ' two', ' three']
   const seen: string[] = []
   let got = () => {}
-  /** Sends a word only when the reader has the one before it. */
+  /** Sends a word only when the reader has received the one before it. */
   const model: Model = {
     ...scripted,
     async *stream() {
@@ -246,7 +246,7 @@ test('the reader has a delta before the model sends the next, through any number
   expect((await run.result).text).toBe(words.join(''))
 })
 
-test('deltas reach the reader when they come, and those of the attempt that stood make up the text (B4, B9)', async () => {
+test('deltas reach the reader when they arrive, and those of the accepted attempt make up the text (B4, B9)', async () => {
   const pace = { firstToken: 100, betweenTokens: 50 }
   const model = scriptedModel([respond(say('Wrong way'), fail()), respond(say('The right way'))], { pace })
   const run = createAgent({ model, middleware: [askAgain] }).stream('go')
@@ -272,8 +272,8 @@ test('deltas reach the reader when they come, and those of the attempt that stoo
   expect(text).toBe((await run.result).text)
 })
 
-test('of one call the order is start, deltas, closed, call, whatever stands between (B5)', async () => {
-  /** Pieces of three calls that come interleaved: the second never closes, the third comes empty. */
+test('the events of one call are in the order start, deltas, closed, call, whatever comes between (B5)', async () => {
+  /** Pieces of three interleaved calls: the second never closes, the third is empty. */
   const pieces: readonly (readonly [label: number, piece: CallPiece | 'seal'])[] = [
     [0, { id: 'a', name: 'work', delta: '{"ms"' }],
     [1, { id: 'b', name: 'work', delta: '"text' }],
@@ -319,7 +319,7 @@ test('of one call the order is start, deltas, closed, call, whatever stands betw
   expect(only(events, 'tool-call').map((event) => event.call.id)).toEqual(['b', 'a', 'c'])
 })
 
-test('a call that was not sealed has no tool-call event, and one cut off is not run (B5, B6)', async () => {
+test('a call that was not sealed has no tool-call event, and one that was cut off does not run (B5, B6)', async () => {
   const chunks = [{ id: 'a', name: 'work', delta: '{"ms":1' }]
   const model: Model = {
     ...scripted,
@@ -387,7 +387,7 @@ test.each([
     2,
   ],
   ['no step is left', respond(call('work', { ms: 1 }), call('work', { ms: 2 })), 1],
-])('calls that are not run because %s have a tool-end alone (B6)', async (_, response, maxSteps) => {
+])('calls that do not run because %s have only a tool-end (B6)', async (_, response, maxSteps) => {
   const events = await eventsOf({ model: scriptedModel([response, respond(say('Done'))]), tools: [work], maxSteps })
   const ofTools = events.filter(({ type }) => /^tool-(start|progress|committed|discarded|end)/.test(type))
   expect(ofTools.map((event) => [event.type, 'callId' in event && event.callId])).toEqual([
@@ -396,7 +396,7 @@ test.each([
   ])
 })
 
-test('each call of a run that fails has its tool-end too, as it has its message (B6)', async () => {
+test('each call of a failed run has a tool-end, too, because it has a message (B6)', async () => {
   const failing = tool({
     name: 'failing',
     description: 'Ends the run',
@@ -429,7 +429,7 @@ test('each call of a run that fails has its tool-end too, as it has its message 
   expect(only(events, 'tool-end').map(({ message }) => message)).toEqual(results)
 })
 
-test('calls that an error kept from being started have a tool-end alone (B6)', async () => {
+test('calls that an error kept from starting have only a tool-end (B6)', async () => {
   const broken: Middleware = {
     name: 'broken',
     afterModel() {
@@ -442,7 +442,7 @@ test('calls that an error kept from being started have a tool-end alone (B6)', a
   expect(error).toHaveProperty('messages.2', only(events, 'tool-end')[0]?.message)
 })
 
-test('tool events come as they happen: no tool-end waits for a slower sibling (B7)', async () => {
+test('tool events come as they happen: no tool-end waits for a slower call (B7)', async () => {
   const model = scriptedModel([
     respond(call('work', { ms: 40 }), call('work', { ms: 10 }), call('work', { ms: 20 })),
     respond(say('Done')),
@@ -493,7 +493,7 @@ test('step-end names the attempt whose message the wraps returned, not the lates
   expect(stood?.messages.map(textOf)).toEqual(['First'])
 })
 
-test('step-end names the last attempt if a wrap made its message of one, and none if it asked no model (B9)', async () => {
+test('step-end names the last attempt if a wrap made its message from it, and none if no model was called (B9)', async () => {
   const answer: AssistantMessage = {
     role: 'assistant',
     content: [{ type: 'text', text: 'Mine' }],
@@ -525,7 +525,7 @@ test('step-end names the last attempt if a wrap made its message of one, and non
   ])
 })
 
-test('step-end holds what the step added to the history, as afterModel left it, feedback included (B9)', async () => {
+test('step-end contains what the step added to the history, as afterModel left it, feedback included (B9)', async () => {
   const model = scriptedModel([respond(say('No'), call('work', { ms: 2 })), respond(say('No'))])
   const editing: Middleware = {
     name: 'editing',
@@ -551,7 +551,7 @@ test('step-end holds what the step added to the history, as afterModel left it, 
   ])
 })
 
-test('what happens in a step stands before its step-end, warnings included (B1, B15)', async () => {
+test('events of a step come before its step-end, warnings included (B1, B15)', async () => {
   const silent: Middleware = {
     name: 'silent',
     beforeFinalAnswer: (_, { step }) => (step === 1 ? { accept: false, feedback: '' } : undefined),

@@ -3,7 +3,7 @@ import { assembled, type Chunk } from '../../test/assembled.ts'
 import type { CallPiece } from '../assemble/assembler.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
 
-/** A call that stands for whatever its input lists. */
+/** A call that contains the calls in its input. */
 const expand: CallPiece['expand'] = (input) =>
   Array.isArray(input) ? input.map((name) => ({ name, input: {} })) : undefined
 
@@ -14,7 +14,7 @@ const wrapped =
 
 const ended: Chunk = (to) => to.finish('tool-calls')
 
-test('a call that stands for others is shown as those, at its seal, in its place (qC37)', async () => {
+test('a call that contains others is shown as those, at its seal, in its place (qC37)', async () => {
   const { events, message } = await assembled(
     (to) => to.text('Look: '),
     wrapped('["f",'),
@@ -47,7 +47,7 @@ test('a stated seal expands a call before the response ends (G4, qC37)', async (
   expect(events.map(({ type }) => type)).toEqual(['tool-input-start', 'tool-input-delta', 'tool-call', 'text-delta'])
 })
 
-test('a call that stands for no others is an ordinary one (qC37)', async () => {
+test('a call that contains no others is an ordinary one (qC37)', async () => {
   const { events, message } = await assembled(wrapped('{"x":'), wrapped('1}'), ended)
   const call = { type: 'tool-call', id: 'p', name: 'all', input: { x: 1 } }
   expect(message.content).toEqual([call])
@@ -58,12 +58,12 @@ test('a call that stands for no others is an ordinary one (qC37)', async () => {
   ])
 })
 
-test('a call that is not JSON is never asked what it stands for (G7, qC37)', async () => {
+test('a call that is not JSON is never expanded (G7, qC37)', async () => {
   const { message } = await assembled(wrapped('["f"'), ended)
   expect(message.content).toMatchObject([{ name: 'all', input: '["f"', inputError: expect.any(String) }])
 })
 
-test('a call that was cut off before its seal is in the partial message as it was (G11, qC37)', async () => {
+test('a call that was cut off before its seal is in the partial message unexpanded (G11, qC37)', async () => {
   const failure = await assembled(wrapped('["f"]')).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ModelError)
   expect(failure).toMatchObject({ partial: { content: [{ id: 'p', name: 'all', input: ['f'] }] } })

@@ -37,7 +37,7 @@ function ofCalls(events: readonly AgentEvent[]) {
     .map(({ type, ...event }) => [type, 'callId' in event && event.callId])
 }
 
-test('calls of a response cut off at its length are not run; the model reads why and goes on (A17)', async () => {
+test('calls of a response cut off at its length do not run; the model reads why and goes on (A17)', async () => {
   const { executed, note } = setup()
   const model = scriptedModel([
     respond(
@@ -63,7 +63,7 @@ test('calls of a response cut off at its length are not run; the model reads why
   expect(result).toMatchObject({ text: 'Then not.', steps: 2 })
 })
 
-test('a response cut off at its length without calls is an answer whose finish reason says so (A17)', async () => {
+test('a response cut off at its length without calls is an answer with that finish reason (A17)', async () => {
   const model = scriptedModel([respond(say('Once upon a'), end({ finishReason: 'length' }))])
   const result = await createAgent({ model }).run('A tale')
   expect(result).toMatchObject({ stopReason: 'answer', text: 'Once upon a', finishReason: 'length', steps: 1 })
@@ -75,7 +75,7 @@ const stopped: readonly (readonly [FinishReason, string])[] = [
 ]
 
 test.for(stopped)(
-  'calls of a response that ends with %s are not run, and it is the answer (A18)',
+  'calls of a response that ends with %s do not run, and it is the answer (A18)',
   async ([finishReason, text]) => {
     const { executed, note } = setup()
     const model = scriptedModel([
@@ -104,7 +104,7 @@ test.for(stopped)(
 )
 
 test.for(['content-filter', 'other'] as const)(
-  'a response that ends with %s is put to the gate (A18)',
+  'a response that ends with %s passes the gate (A18)',
   async (finishReason) => {
     const { note } = setup()
     const asked: unknown[] = []
@@ -133,7 +133,7 @@ test.for(['content-filter', 'other'] as const)(
   },
 )
 
-test('an answer put in the place of one whose calls were not run leaves every result its call (A14, A18)', async () => {
+test('an answer that replaces one whose calls did not run leaves every result its call (A14, A18)', async () => {
   const { note } = setup()
   const message: AssistantMessage = {
     role: 'assistant',
@@ -153,7 +153,7 @@ test('an answer put in the place of one whose calls were not run leaves every re
   expect(next.messages.slice(0, result.messages.length)).toEqual(result.messages)
 })
 
-/** A model that says what a function says. */
+/** A model that streams what a function returns. */
 function modelOf(stream: () => Flow<ModelEvent, AssistantMessage>): Model {
   return { provider: 'own', id: 'own-1', stream }
 }
@@ -237,7 +237,7 @@ const failures: readonly (readonly [string, Model, object])[] = [
 ]
 
 test.for(failures)(
-  '%s is a ModelError that ends the run, and what had come is not in the history (A19, A20)',
+  '%s is a ModelError that ends the run, and what had arrived is not in the history (A19, A20)',
   async ([, model, data]) => {
     const { events, error } = await collect(createAgent({ model }).stream('Go'))
     expect(error).toBeInstanceOf(ModelError)
@@ -252,7 +252,7 @@ test.for(failures)(
   },
 )
 
-test('calls of a response that failed are not run, even sealed ones (A19)', async () => {
+test('calls of a failed response do not run, not even sealed ones (A19)', async () => {
   const { executed, note } = setup()
   const model = scriptedModel([respond(call('note', { text: 'a' }), cut())])
   const { events, error } = await collect(createAgent({ model, tools: [note] }).stream('Go'))
@@ -284,7 +284,7 @@ test('an answer with text has no warning (A20)', async () => {
 test.each([
   ['was refused', respond(call('note', { text: 'a' }), end({ finishReason: 'length' }))],
   ['gave the output', respond(call('final_answer', { text: 'a' }))],
-])('a call that %s has one end, though the run is aborted while a wrap has that (A14, B6)', async (_, response) => {
+])('a call that %s has one end, even if the run is aborted while a wrap holds it (A14, B6)', async (_, response) => {
   const controller = new AbortController()
   const stopping: Middleware = {
     name: 'stopping',
@@ -305,7 +305,7 @@ test.each([
   expect(error instanceof RunAbortedError && error.messages?.slice(2)).toEqual(ends)
 })
 
-/** Whatever in it says `tool-calls` and has no calls: a message, a result, an answer on a span. */
+/** Everything with the finish reason `tool-calls` and no calls: messages, results, answers on spans. */
 function misfits(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   const { role, content, message, finishReason = 'none' } = value as Partial<AssistantMessage & { message: unknown }>
@@ -316,7 +316,7 @@ function misfits(value: unknown): unknown[] {
 
 const RESPONSE = { id: 'r1', model: 'own-1', finishReason: 'tool_use' }
 
-/** Says what is scripted, as a provider that has a word of its own for it. */
+/** Streams the script, as a provider with its own name for the finish reason. */
 function wordy(responses: Parameters<typeof scriptedModel>[0]): Model {
   const scripted = scriptedModel(responses)
   return {
@@ -328,7 +328,7 @@ function wordy(responses: Parameters<typeof scriptedModel>[0]): Model {
   }
 }
 
-/** Takes the calls out, and nothing else. */
+/** Removes the calls and nothing else. */
 function withoutCalls(message: AssistantMessage): AssistantMessage {
   return { ...message, content: message.content.filter(({ type }) => type !== 'tool-call') }
 }
@@ -382,7 +382,7 @@ const takers: readonly (readonly [string, readonly Middleware[]])[] = [
   ],
 ]
 
-test.for(takers)('of a message whose calls %s takes out the finish reason is stop (P18)', async ([, middleware]) => {
+test.for(takers)('a message whose calls %s removes has the finish reason stop (P18)', async ([, middleware]) => {
   seen.length = 0
   const { executed, note } = setup()
   const { telemetry, spans } = observed()
@@ -415,7 +415,7 @@ function reasonsOf({ attributes }: ReadableSpan): unknown {
   return attributes['gen_ai.response.finish_reasons']
 }
 
-test('a response that says tool-calls and has none has stopped, in results, events and spans (P18, A8)', async () => {
+test('a response with the reason tool-calls but no calls has stopped, in results, events and spans (P18, A8)', async () => {
   const { telemetry, spans } = observed()
   for (const said of [[say('So.')], []]) {
     const model = wordy([respond(...said, end({ finishReason: 'tool-calls' }))])
@@ -426,7 +426,7 @@ test('a response that says tool-calls and has none has stopped, in results, even
   expect(spans().map(reasonsOf)).toEqual([['stop'], ['stop'], ['stop'], ['stop']])
 })
 
-test('an answer that the gate or a wrapAgent puts in the place of a direct result has stopped (P18, E7)', async () => {
+test('an answer with which the gate or a wrapAgent replaces a direct result has stopped (P18, E7)', async () => {
   const direct = tool({ ...setup().note, name: 'direct', returnDirect: true, execute: () => 'raw' })
   const message = {
     role: 'assistant',
@@ -455,7 +455,7 @@ test('an answer that the gate or a wrapAgent puts in the place of a direct resul
   expect(told).toEqual(['stop'])
 })
 
-test('a hook that takes calls out of older messages leaves no reason behind; messages of the input stay as given (P18, A5)', async () => {
+test('a hook that removes calls from older messages leaves no reason behind; messages of the input stay as given (P18, A5)', async () => {
   const { note } = setup()
   const odd: AssistantMessage = {
     role: 'assistant',
@@ -485,7 +485,7 @@ test('a hook that takes calls out of older messages leaves no reason behind; mes
   ])
 })
 
-test('a model asked on the side has stopped when it has called nothing (P18)', async () => {
+test('a side call that requested no calls has stopped (P18)', async () => {
   const model = scriptedModel([respond(say('A summary.'), end({ finishReason: 'tool-calls' })), respond(say('Done.'))])
   const reasons: unknown[] = []
   const asks: Middleware = {

@@ -30,7 +30,7 @@ const answer = (text: string): AssistantMessage => ({
 const texts = (messages: readonly Message[] = []) => messages.map(textOf)
 const lastText = ({ messages }: AgentState) => texts(messages.slice(-1)).join('')
 
-/** Rejects the answers there is feedback for. */
+/** Rejects the answers that have feedback here. */
 const gate = (feedback: Readonly<Record<string, string | readonly Message[]>>, seen: string[] = []): Middleware => ({
   name: 'gate',
   beforeFinalAnswer(state) {
@@ -47,7 +47,7 @@ const never = (feedback: string | readonly Message[] = 'no'): Middleware => ({
   beforeFinalAnswer: () => ({ accept: false, feedback }),
 })
 
-test('an accepted first answer costs one model call and asks each gate hook once; giving nothing back accepts (E1)', async () => {
+test('an accepted first answer costs one model call and calls each gate hook once; returning nothing accepts (E1)', async () => {
   const seen: string[] = []
   const asked = (name: string, verdict: Verdict | undefined): Middleware => ({
     name,
@@ -71,7 +71,7 @@ test('without gate hooks every answer is accepted (E1)', async () => {
   }
 })
 
-test('a rejection puts its feedback behind the answer, which stays; the next request ends with it (E2)', async () => {
+test('a rejection adds its feedback after the answer, which stays; the next request ends with it (E2)', async () => {
   const model = scriptedModel([respond(say('first')), respond(say('second'))])
   const result = await createAgent({ model, middleware: [gate({ first: 'Shorter, please.' })] }).run('Go')
   const history = [user('Go'), { ...answer('first') }, user('Shorter, please.', 'gate')]
@@ -100,7 +100,7 @@ test('feedback may be messages (E2)', async () => {
   expect(events.flatMap((event) => (event.type === 'answer-rejected' ? [event.feedback] : []))).toEqual([feedback])
 })
 
-test('it loops alike in run and stream, with tools and without (E3)', async () => {
+test('run and stream loop alike, with tools and without (E3)', async () => {
   const make = (tools: boolean) => {
     const seen: string[] = []
     const model = scriptedModel([
@@ -130,7 +130,7 @@ test('it loops alike in run and stream, with tools and without (E3)', async () =
   }
 })
 
-test('rejected answers count toward the step limit, whose error holds the last feedback (E4, A9)', async () => {
+test('rejected answers count toward the step limit, whose error contains the last feedback (E4, A9)', async () => {
   const model = scriptedModel([respond(say('first')), respond(say('second')), respond(say('third'))])
   const middleware = [gate({ first: 'no', second: 'no, no', third: 'never' })]
   const { events, error } = await collect(createAgent({ model, maxSteps: 3, middleware }).stream('Go'))
@@ -164,7 +164,7 @@ test('a limit reached without rejection has no feedback, even if an earlier answ
   expect(error).not.toHaveProperty('feedback')
 })
 
-test('the gate is not asked on tool steps, errors, aborts and the limit (E5)', async () => {
+test('the gate is not called on tool steps, errors, aborts and the limit (E5)', async () => {
   const seen: string[] = []
   const middleware = [gate({}, seen)]
   const make = (...responses: Parameters<typeof scriptedModel>[0]) =>
@@ -185,7 +185,7 @@ test('the gate is not asked on tool steps, errors, aborts and the limit (E5)', a
   expect(seen).toEqual(['fine'])
 })
 
-test('an abort during the gate ends the run, and asks no further hook (E5)', async () => {
+test('an abort during the gate ends the run, and calls no further hook (E5)', async () => {
   const controller = new AbortController()
   const seen: string[] = []
   const agent = createAgent({
@@ -206,7 +206,7 @@ test('an abort during the gate ends the run, and asks no further hook (E5)', asy
   expect(seen).toEqual(['stops'])
 })
 
-test('hooks are asked first to last; the first rejection ends the round; an answer stands when all accept it (E6)', async () => {
+test('hooks are called first to last; the first rejection ends the round; an answer is accepted when all accept it (E6)', async () => {
   const seen: string[] = []
   const rejecting = (name: string, rejected: string): Middleware => ({
     name,
@@ -272,7 +272,7 @@ test('an answer that one hook replaced and a later one rejects stays as replaced
   expect(texts(result.messages)).toEqual(['Go', 'FIRST', 'Quiet!', 'SECOND'])
 })
 
-test('a message in the place of a direct result follows it: the result keeps its place (E7, A14)', async () => {
+test('a message that replaces a direct result follows it: the result keeps its place (E7, A14)', async () => {
   const model = scriptedModel([respond(call('direct', { text: 'raw' }), call('echo', { text: 'b' }))])
   const agent = createAgent({
     model,
@@ -299,7 +299,7 @@ test('an accepted message with tool calls is a MiddlewareError (E7)', async () =
   expect(error).toMatchObject({ middleware: 'calls', hook: 'beforeFinalAnswer' })
 })
 
-test('the gate’s state holds the whole history, the answer last, with its finish reason, empty text included (E8)', async () => {
+test('the gate’s state contains the whole history, the answer last, with its finish reason, empty text included (E8)', async () => {
   const states: AgentState[] = []
   const model = scriptedModel([
     respond(call('echo', { text: 'a' })),
@@ -331,7 +331,7 @@ test('the gate’s state holds the whole history, the answer last, with its fini
   expect(texts(states[3]?.messages)).toEqual(['Go', '', 'a', '', 'again', 'cut', 'again', 'filtered', 'again', 'fine'])
 })
 
-test('of a direct result the gate’s state ends with its tool message, with the finish reason of the response (E8)', async () => {
+test('for a direct result the gate’s state ends with its tool message, with the finish reason of the response (E8)', async () => {
   const states: AgentState[] = []
   const agent = createAgent({
     model: scriptedModel([
@@ -416,7 +416,7 @@ test('each rejection is an answer-rejected event before its step-end (E10)', asy
   ])
 })
 
-test('empty feedback gives the model a default sentence and a warning; the limit holds as ever (E11, B15)', async () => {
+test('with empty feedback the model reads a default sentence, and there is a warning; the limit holds as usual (E11, B15)', async () => {
   for (const feedback of ['', []]) {
     const model = scriptedModel([respond(say('first')), respond(say('second')), respond(say('third'))])
     const { events, result } = await collect(
@@ -444,7 +444,7 @@ test('empty feedback gives the model a default sentence and a warning; the limit
   }
 })
 
-test('retries of the model call and rejections of the gate count apart (E12, J10)', async () => {
+test('retries of the model call and rejections of the gate are counted separately (E12, J10)', async () => {
   const steps = ['first', 'second', 'third'].map((text) => [respond(fail()), respond(say(text))])
   const middleware = [askAgain, gate({ first: 'no', second: 'no' })]
   const model = scriptedModel(steps.flat())

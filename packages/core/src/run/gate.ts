@@ -1,4 +1,4 @@
-/** The final-answer gate: an answer stands when it fits the output schema and one round of hooks accepts throughout. */
+/** The final-answer gate: an answer is accepted when it fits the output schema and every hook of one round accepts it. */
 
 import { answerRejected, dueHook, hookDone } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
@@ -7,22 +7,22 @@ import { MiddlewareError, type OutputError } from '../vocabulary/errors.ts'
 import { callsOf, type FinishReason, type Message, textOf, withFittingReason } from '../vocabulary/message.ts'
 import { askHook } from './hooks.ts'
 
-/** What the model reads when a hook rejects an answer and says nothing. */
+/** What the model reads when a hook rejects an answer without feedback. */
 export const DEFAULT_FEEDBACK = 'This answer was not accepted. Please try again.'
 
-/** Who rejects an answer that does not fit, in events and as the origin of the feedback. */
+/** The name, in events and as the origin of the feedback, for the rejection of an answer that does not fit. */
 const OUTPUT_ORIGIN = 'output'
 
 export interface Accepted {
-  /** As the last hook left it. */
+  /** The answer as the last hook left it. */
   readonly message: Answer
-  /** What the output schema made of it. */
+  /** The value that the output schema returned. */
   readonly output: unknown
 }
 
 /**
- * Asks the output schema, then the hooks, first to last; the first rejection ends the round. Gives the answer that
- * stands, or nothing: then the feedback is in the history.
+ * Checks the output schema, then the hooks, first to last; the first rejection ends the round. Returns the accepted answer, or nothing:
+ * then the feedback is in the history.
  */
 export async function askGate(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
   const { steps } = run
@@ -58,17 +58,17 @@ export async function askGate(run: RunState, candidate: Answer): Promise<Accepte
   return { message: answer, output: value }
 }
 
-/** How the response ended that an answer came with: a tool's result has no finish reason of its own. */
+/** How the response that belongs to an answer ended. A tool's result has no finish reason itself. */
 export function reasonOf({ steps }: RunState, answer: Answer): FinishReason {
   return answer.role === 'assistant' ? answer.finishReason : (steps.state.current?.finishReason ?? 'other')
 }
 
-/** A direct result may stand before those of later calls: the gate sees it last all the same. */
+/** A direct result may come before the results of later calls. The gate still sees it last. */
 function answersLast({ history: { last, messages } }: RunState, answer: Answer): readonly Message[] {
   return last === answer ? messages : [...messages.filter((message) => message !== answer), answer]
 }
 
-/** An answer was not accepted: the model reads why. `origin`: who says so. */
+/** Rejects an answer: the model reads the feedback. `origin`: what rejected it. */
 async function reject(
   run: RunState,
   feedback: string | readonly Message[],

@@ -38,7 +38,7 @@ beforeEach(() => {
   }
 })
 
-/** What a run gives whoever has its view. */
+/** What a run shows to code that has its view. */
 const seenOf = (run: Run | undefined) => ({
   usage: run?.usage,
   setup: run?.setup,
@@ -46,7 +46,7 @@ const seenOf = (run: Run | undefined) => ({
   status: run?.toolStatus('c1'),
 })
 
-/** A middleware with everything, which is handed everything. */
+/** A middleware with every hook and wrap, each of which passes what it receives to the vandal. */
 function handling(vandal: Vandal): Middleware {
   const notes = runLocal({ key: 'notes', schema: z.object({ seen: z.array(z.string()) }), initial: { seen: [] } })
   const note = (run: Run, what: string) => {
@@ -171,7 +171,7 @@ function toolsOf(vandal: Vandal, { inputs, undone }: Log): readonly Tool[] {
   return [look, side, book, ask, agentTool(inner)] as readonly Tool[]
 }
 
-/** Keeps what it is handed, and looks at it. */
+/** Keeps what it receives, and passes it to the vandal. */
 function storeOf(vandal: Vandal): CheckpointStore {
   const store = memoryStore()
   return {
@@ -214,7 +214,10 @@ const again: Middleware = {
   },
 }
 
-/** All that is left of a run that was interrupted and resumed, whose reader, tools, hooks, wraps, functions and store were handed what there is. */
+/**
+ * Everything that is left of an interrupted and resumed run, whose reader, tools, hooks, wraps, functions and store passed everything to
+ * the vandal.
+ */
 async function played(vandal: Vandal) {
   let ids = 0
   vi.spyOn(crypto, 'randomUUID').mockImplementation(() => `00000000-0000-0000-0000-00000000000${++ids}`)
@@ -271,7 +274,7 @@ async function played(vandal: Vandal) {
   )
 }
 
-test('nothing that is written to what a run hands out reaches the run, its result, its requests or its checkpoint (P15)', async () => {
+test('writing to anything that a run passes out reaches neither the run, its result, its requests nor its checkpoint (P15)', async () => {
   const playing = async (isVandal: boolean) => {
     vi.useFakeTimers({ now: 1_000_000 })
     const play = played(new Vandal(isVandal))
@@ -285,7 +288,7 @@ test('nothing that is written to what a run hands out reaches the run, its resul
   expect(await playing(true)).toEqual(undisturbed)
 })
 
-test('what undoes a call is given what the call was given, whatever its tool has written to that (P15, H23)', async () => {
+test('compensate receives the input of the call, whatever its tool has written to that (P15, H23)', async () => {
   const log: Log = { inputs: [], undone: [] }
   const model = scriptedModel([respond(call('book', { seats: [1, 2] }), wait(50)), respond(say('Done.'))])
   const agent = createAgent({
@@ -299,7 +302,7 @@ test('what undoes a call is given what the call was given, whatever its tool has
   expect(log.undone).toEqual([[{ seats: [1, 2] }, { booked: true }]])
 })
 
-test('what is captured for spans is not written to, either: a call is undone with what it gave (P15, H23)', async () => {
+test('writing to what is captured for spans has no effect either: a call is undone with its real output (P15, H23)', async () => {
   const log: Log = { inputs: [], undone: [] }
   const vandal = new Vandal(true)
   const attributes: string[] = []
@@ -323,7 +326,7 @@ test('what is captured for spans is not written to, either: a call is undone wit
   expect(log.undone).toEqual([[{ seats: [1, 2] }, { booked: true }]])
 })
 
-test('what a tool alone reports is one reader’s as another’s (P15, I11)', async () => {
+test('all readers see the same reports of a tool without a run (P15, I11)', async () => {
   const [look] = toolsOf(new Vandal(false), { inputs: [], undone: [] })
   const run = runTool(look as Tool, { at: { n: 1 } })
   const reports: unknown[] = []
@@ -342,7 +345,7 @@ test('what a tool alone reports is one reader’s as another’s (P15, I11)', as
   expect(run.status()).toMatchObject({ progress: 0.5, metadata: { files: ['a.ts'] } })
 })
 
-test('what was known when a run failed is not written to: its error has messages, usage and calls of its own (P15, A24)', async () => {
+test('writing to the data of a failed run has no effect: its error has its own messages, usage and calls (P15, A24)', async () => {
   const vandal = new Vandal(true)
   const model = scriptedModel([
     respond(call('look', { at: { n: 1 } }, { id: 'c1' }), used),
@@ -358,7 +361,7 @@ test('what was known when a run failed is not written to: its error has messages
   expect(JSON.stringify([error.messages, error.usage, error.abandoned])).toBe(before)
 })
 
-test('what is handed out of work in the background is not written to, either (P15, I15, I17)', async () => {
+test('writing to what work in the background passes out has no effect either (P15, I15, I17)', async () => {
   const vandal = new Vandal(true)
   const build = tool({
     name: 'build',
@@ -381,7 +384,7 @@ test('what is handed out of work in the background is not written to, either (P1
   expect(await background?.[0]?.result).toMatchObject({ output: { built: true } })
 })
 
-test('what had come of a failed response is not written to (P15, A19)', async () => {
+test('writing to the partial response of a failed attempt has no effect (P15, A19)', async () => {
   const seen: unknown[] = []
   const looks: Middleware = {
     name: 'looks',
@@ -404,7 +407,7 @@ test('what had come of a failed response is not written to (P15, A19)', async ()
   expect(seen).toEqual([partial, partial])
 })
 
-test('members that a call may start with are not written to by a reader before it has started (P15, H31)', async () => {
+test('a reader cannot write to the members with which a call may start (P15, H31)', async () => {
   const inputs: unknown[] = []
   const plan = tool({
     name: 'plan',
@@ -446,7 +449,7 @@ test('members that a call may start with are not written to by a reader before i
   expect(inputs).toEqual([[31, { to: { city: 'Bonn' } }]])
 })
 
-test('the state a hook is given, the messages of an event and what an inner wrapAgent returns are frozen (P15)', async () => {
+test('the state that a hook receives, the messages of an event and what an inner wrapAgent returns are frozen (P15)', async () => {
   const threw: string[] = []
   const tries = (what: string, write: () => void) => {
     try {

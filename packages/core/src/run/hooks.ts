@@ -1,4 +1,4 @@
-/** Calls the before… and after… hooks: each takes data, returns changed data, and has its own span. */
+/** Calls the before… and after… hooks: each receives data, returns changed data, and has its own span. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import { dueHook, hookDone } from '../machine/steps.ts'
@@ -12,7 +12,7 @@ import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import { viewOf } from './run-view.ts'
 import { checkedSetup } from './set-up.ts'
 
-/** The set-up as all `beforeAgent`s leave it. One that gives back nothing leaves it as it is. */
+/** The set-up after every `beforeAgent`. A hook that returns nothing changes nothing. */
 export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
   let { setup } = run.config
   for (const middleware of run.middleware) {
@@ -25,8 +25,8 @@ export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
 }
 
 /**
- * The history as all hooks of a name leave it: before… first to last, after… last to first. Each that has finished is remembered,
- * and so is what it changed. `problem` says what is wrong with what a hook gave back, if anything is.
+ * Runs all hooks with this name, which change the history: before… first to last, after… last to first. Each finished hook and its change
+ * are recorded. `problem` returns what is wrong with the state that a hook returned.
  */
 export async function runStateHooks(
   run: RunState,
@@ -47,7 +47,9 @@ export async function runStateHooks(
   }
 }
 
-/** A hook may take the calls out of a message, or put any in; those that were in the history before are as they were. */
+/**
+ * Limits messages that a hook added or changed. A hook may remove or add calls; messages that were in the history before stay unchanged.
+ */
 function fitted({ config }: RunState, state: AgentState, before: readonly Message[]): AgentState {
   if (state.messages === before) return state
   const known = new Set(before)
@@ -58,7 +60,7 @@ function fitted({ config }: RunState, state: AgentState, before: readonly Messag
   return { messages: state.messages.map(fit) }
 }
 
-/** Asks one middleware about an answer. */
+/** Calls the `beforeFinalAnswer` hook of one middleware. */
 export function askHook(run: RunState, middleware: Middleware, state: AgentState): Promise<Verdict | void> {
   const call = middleware.beforeFinalAnswer?.bind(middleware)
   const check = (verdict: Verdict) => {
@@ -76,7 +78,7 @@ function refuse(problem: string | undefined): void {
   if (problem) throw new TypeError(problem)
 }
 
-/** `check` gives what counts of what the hook gave back, or throws what is wrong with it. */
+/** Runs one hook in its span. `check` returns the valid part of what the hook returned, or throws if it is wrong. */
 function runHook<Data, Result>(
   run: RunState,
   name: string,
@@ -92,7 +94,7 @@ function runHook<Data, Result>(
     make: ({ context }) => call(data, viewOf(run, { context, source: name, hook, steps: run.steps.left })),
     done: (gave) => {
       run.signal.throwIfAborted()
-      // A set-up is built anew by each resume, which finds the answers again.
+      // Each resume makes the set-up again and needs the same answers.
       if (hook !== 'beforeAgent') run.answered(place)
       return gave && given(name, hook, () => check(gave))
     },

@@ -47,7 +47,7 @@ const fail = (value: unknown) => (): never => {
 
 const plain = tool({ name: 'plain', description: 'Works.', input: z.object({}), execute: () => 'done' })
 
-/** What concerns one call alone: the model reads an error result. */
+/** Failures that concern only one call: the model reads an error result. */
 const ofOneCall: Readonly<Record<string, (fail: () => never) => { tool?: Tool; options?: Partial<AgentOptions> }>> = {
   'a tool': (fail) => ({ tool: { ...plain, execute: fail } }),
   'a tool, later': (fail) => ({ tool: { ...plain, execute: async () => fail() } }),
@@ -109,7 +109,7 @@ test.for(throwers)('%s that throws %s ends one call, not the run (A11, A13, M8, 
 
 const hostile = (hooks: Omit<Middleware, 'name'>) => ({ middleware: [{ name: 'hostile', ...hooks }] })
 
-/** What ends a run: its error has what was thrown as its cause. */
+/** Failures that end a run: its error has what was thrown as its cause. */
 const ofTheRun: Readonly<Record<string, (fail: () => never) => Partial<AgentOptions>>> = {
   beforeAgent: (fail) => hostile({ beforeAgent: fail }),
   beforeModel: (fail) => hostile({ beforeModel: async () => fail() }),
@@ -139,7 +139,7 @@ function modelOf(stream: Model['stream']): Model {
 
 const enders = Object.keys(ofTheRun).flatMap((place) => Object.keys(thrown).map((what) => [place, what] as const))
 
-test.for(enders)('%s that throws %s ends the run with an error of ours (A19, A24)', async ([place, what]) => {
+test.for(enders)('%s that throws %s ends the run with our own error (A19, A24)', async ([place, what]) => {
   const value = thrown[what as keyof typeof thrown]
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })

@@ -42,7 +42,7 @@ test.each([
       await new Promise<string>((resolve) => setTimeout(resolve, 10, `You work for ${tenant(run).tenant}.`)),
   ],
 ])(
-  'instructions may be a function of the run, which gives them %s: it is asked once a run, and once a resume (A6)',
+  'instructions may be a function of the run that returns %s: it is called once per run, and once per resume (A6)',
   async (_, given) => {
     const instructions = vi.fn<(run: Run) => string | Promise<string>>(given)
     const model = twice()
@@ -62,7 +62,7 @@ test.each([
   },
 )
 
-test('one agent has other instructions in each of the runs that it is at work in at once (A4)', async () => {
+test('one agent has different instructions in each of its parallel runs (A4)', async () => {
   const model = scriptedModel([respond(say('Hi.')), respond(say('Hi.'))])
   const agent = createAgent({ model, instructions: (run) => tenant(run).tenant })
   await settled(Promise.all(['a', 'b'].map((name) => agent.run('Go', { context: { tenant: name } }))))
@@ -81,7 +81,7 @@ test.each([
   ['returns no text', () => 3 as never, 'MiddlewareError', 'must be a string'],
   ['reads a context that is not there', (run: Run) => tenant(run).tenant, 'ContextError', 'instructions'],
 ])(
-  'instructions that cannot be had end the run before its first model call: the function %s (A24)',
+  'instructions that fail end the run before its first model call: the function %s (A24)',
   async (_, instructions, name, message) => {
     const model = scriptedModel([])
     const error = await failureOf(createAgent({ model, instructions }).run('Go'))
@@ -90,7 +90,7 @@ test.each([
   },
 )
 
-test('instructions that are nothing are none, and those that are neither text nor function are a ConfigError (A6, A2)', async () => {
+test('instructions may be absent, and a value that is neither text nor function is a ConfigError (A6, A2)', async () => {
   const model = scriptedModel([respond(say('Hi.'))])
   await settled(createAgent({ model, instructions: () => undefined as never }).run('Go'))
   expect(model.requests[0]?.instructions).toBe('')

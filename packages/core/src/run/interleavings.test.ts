@@ -22,7 +22,7 @@ const clock: PlayClock = {
 }
 
 class Spans {
-  /** Names of the spans that have begun and not ended, under their ids. */
+  /** The names of the spans that have begun and not ended, by id. */
   readonly open = new Map<string, string>()
   readonly problems: string[] = []
 
@@ -38,7 +38,7 @@ class Spans {
   async shutdown(): Promise<void> {}
 }
 
-/** Each call has at most one result, behind it and before the next response; `whole`: exactly one, and in call order. */
+/** Each call has at most one result, after it and before the next response; `whole`: exactly one, and in call order. */
 function checkHistory(messages: readonly Message[], whole: boolean): void {
   let asked: string[] = []
   let answered: string[] = []
@@ -60,7 +60,7 @@ function checkHistory(messages: readonly Message[], whole: boolean): void {
   check()
 }
 
-/** What is told of a call's early life has one end in each run. */
+/** The provisional part of a call's events has one end in each run. */
 function checkProvisional(events: readonly AgentEvent[], over: boolean): void {
   const open = new Map<string, number>()
   for (const event of events) {
@@ -121,21 +121,21 @@ async function check(options: Case): Promise<void> {
     if (told.length > 0) expect(new Set(told)).toEqual(new Set([result.status === 'cancelled' ? 'cancelled' : 'ended']))
     if (result.status === 'completed') {
       checkEnds(events, result.messages)
-      // Nothing that was sent is lost.
+      // No sent message is lost.
       expect(saidIn(result.messages)).toBe(play.sent)
       continue
     }
     expect(JSON.parse(JSON.stringify(result.checkpoint))).toEqual(result.checkpoint)
   }
   expect(play.refused).toEqual([])
-  // Whatever happened: no call but a read was executed twice, unless it had asked before it acted.
+  // Whatever happened: only reads were executed twice, and calls that had asked before they acted.
   for (const [call, count] of play.executions) {
     if (!/^[a-z]+_read /.test(call))
       expect([call, count]).toEqual([call, /^(asks|nests|sends)_/.test(call) ? count : 1])
   }
 }
 
-/** Over a run and those that resumed it each answered call has one `tool-end`. */
+/** Over a run and its resumes each call with a result has one `tool-end`. */
 function checkEnds(events: readonly AgentEvent[], messages: readonly Message[]): void {
   const ids = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))
   const ended = events.flatMap((event) =>
@@ -144,7 +144,7 @@ function checkEnds(events: readonly AgentEvent[], messages: readonly Message[]):
   expect(ended.toSorted()).toEqual(ids.toSorted())
 }
 
-test('whatever happens to a run, and whenever: it ends, leaves nothing behind, makes what its calls make, and a resume goes on to the end (K4 to K11, K14, K15, K17 to K19, A14, A25, B6, B8, L20, P5, P7, P8)', {
+test('whatever happens to a run, and whenever: it ends, leaves nothing behind, makes its inner calls, and a resume continues to the end (K4 to K11, K14, K15, K17 to K19, A14, A25, B6, B8, L20, P5, P7, P8)', {
   timeout: Math.max(60_000, numRuns * 100),
 }, async () => {
   const problems: string[] = []

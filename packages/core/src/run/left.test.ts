@@ -6,7 +6,7 @@ import { unhandledRejections } from '../../test/rejections.ts'
 import { type AgentOptions, createAgent, interrupt, type Middleware, type Run, type Tool, tool } from '../index.ts'
 import { call, fail, respond, say, scriptedModel } from '../testing.ts'
 
-// Hooks, wraps and tools that make one call after another, and go on when nobody waits for them any more.
+// Hooks, wraps and tools that make one call after another, and continue when nothing waits for them any more.
 
 unhandledRejections()
 
@@ -20,7 +20,7 @@ const input = z.object({})
 const slow = tool({ name: 'slow', description: 's', input, effect: 'read', execute: () => sleep(5) }) as Tool
 const quick = tool({ name: 'quick', description: 'q', input, effect: 'read', execute: () => 'done' }) as Tool
 
-/** Makes calls until one is refused; gives why. */
+/** Makes calls until one is refused. Returns the error. */
 async function forEver(run: Run, asked: (run: Run, n: number) => Promise<unknown> = calling): Promise<unknown> {
   for (let n = 0; ; n++) {
     try {
@@ -69,7 +69,7 @@ const places: Readonly<Record<string, (act: (run: Run) => Promise<unknown>) => O
 
 const late = () => sleep(100).then(() => Promise.reject(new Error('late')))
 
-/** Leaves what is inside of it after 100 ms. */
+/** Leaves what is inside it after 100 ms. */
 const impatient: Middleware = {
   name: 'impatient',
   async *wrapAgent(setup, next) {
@@ -115,17 +115,17 @@ test.each(Object.keys(places))('%s makes calls until a wrap leaves it, and not o
     message: `middleware inside, ${hook}: callTool was called after a wrap outside had left it`,
     cause: { message: hook === 'wrapAgent' ? 'late' : 'the wrap that asked has left' },
   }
-  // A call that is aborted gives its signal's reason.
+  // A call that is aborted throws its signal's reason.
   expect(why).toMatchObject(hook === 'wrapToolCall' ? refused.cause : refused)
 })
 
-test.each(Object.keys(places))('%s asks models on the side until a wrap leaves it (P9, C15)', async (hook) => {
+test.each(Object.keys(places))('%s makes side calls until a wrap leaves it (P9, C15)', async (hook) => {
   let why: unknown
   const act = async (run: Run) => {
     why = await forEver(run, async (run) => {
       const { aborted } = run.signal
       await asking(run).catch((error: unknown) => {
-        // Of the one that was at work then.
+        // The side call that was running then.
         if (aborted) throw error
       })
     })
@@ -133,7 +133,7 @@ test.each(Object.keys(places))('%s asks models on the side until a wrap leaves i
   const inside = { name: 'inside', ...places[hook]?.(act) }
   expect(await ended(start({ middleware: [impatient, inside] }))).toEqual(inTime)
   await vi.advanceTimersByTimeAsync(1_000)
-  // A call that is aborted gives its signal's reason.
+  // A call that is aborted throws its signal's reason.
   expect((why as Error).name).toBe(hook === 'wrapToolCall' ? 'Error' : 'MiddlewareError')
 })
 
@@ -148,7 +148,7 @@ test.each(Object.keys(places))('the signal of %s aborts when a wrap leaves it (P
 })
 
 test.each(Object.keys(places))(
-  'calls that %s goes on to make and nobody waits for end with the run (P9, A23)',
+  'calls that %s continues to make and nothing awaits end with the run (P9, A23)',
   async (hook) => {
     const whys: unknown[] = []
     const act = async (run: Run) => {
@@ -164,14 +164,14 @@ test.each(Object.keys(places))(
     ] as const) {
       whys.length = 0
       expect(await ended(start({ model, middleware: [inside] }))).toMatchObject({ outcome })
-      // No gate is asked about what a model that fails has said.
+      // The gate receives no answer of a model that fails.
       expect(whys.length > 0).toBe(outcome === 'completed' || hook !== 'beforeFinalAnswer')
       for (const why of whys) expect(why).toMatchObject({ name: 'TypeError', message: 'the run is over' })
     }
   },
 )
 
-test('a tool that has settled makes no call for a run that pauses: that is interrupted all the same (P9, P7)', async () => {
+test('a tool that has settled makes no call for a run that pauses: that is interrupted as usual (P9, P7)', async () => {
   const busy = tool({
     name: 'quick',
     description: 'q',
@@ -184,7 +184,7 @@ test('a tool that has settled makes no call for a run that pauses: that is inter
     expect(await ended(start({ tools: [busy, slow], middleware }))).toMatchObject({ outcome: 'interrupted' })
 })
 
-test('what a wrap that was left has called on the side is aborted, though its run goes on (P9, C15)', async () => {
+test('side calls of a wrap that was left are aborted, although its run goes on (P9, C15)', async () => {
   const stopped: number[] = []
   const begin = performance.now()
   const long = tool({
@@ -227,7 +227,7 @@ test.each([
   ['breaks off', 'polite', noResult, 10],
   ['breaks off', 'deaf', noResult, 60],
 ])(
-  'a wrapAgent that %s between two events stops a %s tool that is at work (P9, C15)',
+  'a wrapAgent that %s between two events stops a %s tool that is running (P9, C15)',
   async (how, kind, why, after) => {
     const stops: unknown[] = []
     const works = tool({

@@ -1,4 +1,4 @@
-/** The ReAct loop: it calls the model, makes the calls that the response requests, and goes on until an answer stands. */
+/** The ReAct loop: it calls the model, makes the calls that the response requests, and repeats until an answer is accepted. */
 
 import type { Context } from '@opentelemetry/api'
 import { LazyController } from '../flow/follow.ts'
@@ -33,7 +33,7 @@ import type { AgentSetup } from '../vocabulary/tool.ts'
 import { type Accepted, askGate, reasonOf } from './gate.ts'
 import { runStateHooks } from './hooks.ts'
 
-/** Steps with this set-up, whose spans stand in this context. */
+/** Runs steps with this set-up, with spans in this context. */
 export async function loop(run: RunState, setup: AgentSetup, context: Context): Promise<CompletedResult> {
   const { steps } = run
   enter(run, setup, context)
@@ -55,7 +55,7 @@ export async function loop(run: RunState, setup: AgentSetup, context: Context): 
   }
 }
 
-/** The set-up and the place of steps that begin. All loops of a run share one history, so that those before must be out. */
+/** Enters the loop. All loops of a run share one history, so earlier ones must have ended. */
 function enter(run: RunState, setup: AgentSetup, context: Context): void {
   const { steps, calls, halt } = run
   if (!mayEnter(steps.state))
@@ -68,7 +68,7 @@ function enter(run: RunState, setup: AgentSetup, context: Context): void {
   callsLimited(calls.table.state, setup.toolConcurrency, setup.innerConcurrency)
 }
 
-/** Unless the run is in the middle of a step, the next one begins. Throws {@link MaxStepsError} if there is none left. */
+/** Begins the next step, unless the run is in the middle of one. Throws {@link MaxStepsError} if no step is left. */
 function nextStep(run: RunState): void {
   const { steps, history } = run
   if (steps.state.current) return
@@ -85,7 +85,7 @@ function nextStep(run: RunState): void {
   steps.modelCalled()
 }
 
-/** One model call: from the state to the message that stands, as `afterModel` left it. */
+/** One model call: from the state to the accepted message, as `afterModel` left it. */
 async function think(run: RunState): Promise<AssistantMessage> {
   const { steps } = run
   if (steps.step.phase === 'model') takeSaid(run)
@@ -113,12 +113,12 @@ async function think(run: RunState): Promise<AssistantMessage> {
   return lastAnswer(run)
 }
 
-/** Messages from outside of the steps enter the history: between two, and never between a call and its result. */
+/** Adds messages from outside to the history: between two steps, and never between a call and its result. */
 function takeNews({ inbox, background, history }: RunState): void {
   for (const message of [...background.deliver(), ...inbox.take()]) history.append(message)
 }
 
-/** The model is to be asked anew, and somebody has said something since: that is behind what it said then, and before this call. */
+/** The model is called again after a cancel, and a message was sent since. It comes after the partial response and before the new call. */
 function takeSaid(run: RunState): void {
   const { steps, history } = run
   if (steps.state.waiting === 0) return
@@ -152,12 +152,12 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   const calls = callsOf(answer)
   const refusal = refusalOf(run, answer, calls)
   if (calls.length > 0 && !refusal) run.halt.stopAt('after-model')
-  // A wrap that has left wants none made, and none in the history.
+  // If a wrap has left, no calls may be made or added to the history.
   await run.events.taken()
   const made = refusal ? [] : await make(run, calls)
   await run.events.taken()
   run.signal.throwIfAborted()
-  // In one turn: whatever stops the run finds both in the history and told, or neither.
+  // In one turn: anything that stops the run finds the results both in the history and shown, or neither.
   const results = refusal ? refuseAll(run, calls, refusal) : told(run, made)
   for (const message of results) run.history.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
@@ -168,14 +168,14 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   await run.events.taken()
 }
 
-/** The results in call order. A call that gives the output is not made: its input is its result. */
+/** The results in call order. A call that returns the output is not made: its input is its result. */
 async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
   const made = await commitCalls(run, toMake(run, calls), run.steps.step.attempt)
   return output ? run.work.output.results(calls, made) : made
 }
 
-/** The reader is told of those that were not made: the others told of themselves. */
+/** Shows the reader the results of calls that were not made. The other calls have emitted their own ends. */
 function told({ config, events }: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
   for (const message of messages) {
     if (isOutputCall(config.output, message)) events.callEnded(message.callId, message)
@@ -201,13 +201,13 @@ function isEmpty(message: AssistantMessage): boolean {
   return message.finishReason === 'stop' && callsOf(message).length === 0 && textOf(message) === ''
 }
 
-/** The answer, if it stands: what the user or a background call has said in the meantime is to be answered first. */
+/** The answer, if it is accepted. The model first has to answer messages and background results that have arrived since. */
 async function judge(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
   const { background, steps, calls } = run
   await background.untilAnswerMayStand()
   const verdict = mayStand(steps.state, calls.table.state) ? await askGate(run, candidate) : undefined
   if (!verdict || !mayStand(steps.state, calls.table.state)) return undefined
-  // In the turn that decides: what is sent later is not taken.
+  // In the same turn as the decision: later messages are not accepted.
   answerAccepted(steps.state)
   return verdict
 }
@@ -221,12 +221,12 @@ async function close(run: RunState, verdict: Accepted | undefined): Promise<void
   run.saver.soon()
 }
 
-/** The loop acts on the last message as `afterModel` left it. */
+/** The last message, as `afterModel` left it. The loop acts on it. */
 function lastAnswer({ history }: RunState): AssistantMessage {
   return history.last as AssistantMessage
 }
 
-/** Of a run that was resumed when its answer had been accepted. */
+/** The result of a run that was resumed after its answer had been accepted. */
 async function resultAgain(run: RunState, message: Answer): Promise<CompletedResult> {
   const { value } = await run.work.output.check(run, message)
   return resultOf(run, { message, output: value })

@@ -40,7 +40,7 @@ async function ran<Result>(running: Promise<Result>): Promise<Result> {
   return running
 }
 
-/** Asks again until the model answers. */
+/** Retries until the model answers. */
 const again: Middleware = {
   name: 'again',
   async *wrapModel(request, next) {
@@ -83,7 +83,7 @@ test('next called again makes another attempt, and repeats the wraps inside it, 
   expect(result).toMatchObject({ text: 'whole', steps: 1 })
 })
 
-test('next called twice at once makes two attempts at once; what the wrap returns stands (C13, B9)', async () => {
+test('next called twice at once makes two parallel attempts; what the wrap returns is accepted (C13, B9)', async () => {
   const model = scriptedModel([respond(say('slow', { deltas: ['sl', 'ow'] })), respond(say('quick'))], {
     pace: { firstToken: 10, betweenTokens: 30 },
   })
@@ -114,7 +114,7 @@ test('next called twice at once makes two attempts at once; what the wrap return
   expect(result).toMatchObject({ text: 'quick', steps: 1 })
 })
 
-test('the message of an earlier attempt may stand: step-end names it (C13, B9)', async () => {
+test('the message of an earlier attempt may be accepted: step-end names it (C13, B9)', async () => {
   const agent = createAgent({
     model: scriptedModel([respond(say('first')), respond(say('second'))]),
     middleware: [
@@ -133,7 +133,7 @@ test('the message of an earlier attempt may stand: step-end names it (C13, B9)',
   expect(result?.text).toBe('first')
 })
 
-/** A tool that tells with what it was executed, and fails `failures` times. */
+/** A tool that logs its input, and fails `failures` times. */
 function failing(failures: number) {
   const contexts: Pick<ToolContext, 'attempt' | 'callId' | 'idempotencyKey'>[] = []
   const flaky = tool({
@@ -149,7 +149,7 @@ function failing(failures: number) {
   return { flaky, contexts }
 }
 
-test('the signal of an execution is over with it: what aborts its call later does not reach it (C14)', async () => {
+test('the signal of an execution ends with it: a later abort of its call does not reach it (C14)', async () => {
   const stop = new AbortController()
   const signals: AbortSignal[] = []
   const look = tool({
@@ -203,7 +203,7 @@ test('a second next of wrapToolCall executes the tool again: attempt 2 of the sa
   expect(events.filter(({ type }) => type === 'tool-start' || type === 'tool-end')).toHaveLength(2)
 })
 
-test('two executions at once are attempts 1 and 2, each with a slot of its own (C14, A22)', async () => {
+test('two parallel executions are attempts 1 and 2, each with its own slot (C14, A22)', async () => {
   const executing: string[] = []
   const most: number[] = []
   const slow = tool({
@@ -243,7 +243,7 @@ test('two executions at once are attempts 1 and 2, each with a slot of its own (
   expect(Math.max(...most)).toBe(2)
 })
 
-test('a tool is executed once if no wrap asks again, whatever asks for the call (C14, A23)', async () => {
+test('a tool is executed once unless a wrap repeats it, whatever requests the call (C14, A23)', async () => {
   const { flaky, contexts } = failing(0)
   const agent = createAgent({
     model: scriptedModel([respond(call('flaky', { n: 7 })), respond(say('done'))]),
@@ -264,7 +264,7 @@ test('a tool is executed once if no wrap asks again, whatever asks for the call 
   expect(contexts).toMatchObject([{ attempt: 1 }])
 })
 
-/** A model that speaks every 100 ms, and tells when it is aborted and when it is through. */
+/** A model that streams every 100 ms, and logs when it is aborted and when it has ended. */
 function talking(seen: string[], name = 'model'): Model {
   return {
     provider: 'own',
@@ -284,7 +284,7 @@ function talking(seen: string[], name = 'model'): Model {
   }
 }
 
-/** Tells when it is out. */
+/** Logs when it has ended. */
 const inside = (seen: string[]): Middleware => ({
   name: 'inside',
   async *wrapModel(request, next) {
@@ -296,7 +296,7 @@ const inside = (seen: string[]): Middleware => ({
   },
 })
 
-/** A wrap that leaves after the first event, each in its way. */
+/** Wraps that leave after the first event, each in another way. */
 const leaving: readonly (readonly [string, NonNullable<Middleware['wrapModel']>])[] = [
   [
     'by break',
@@ -367,7 +367,7 @@ test.for(leaving)(
   },
 )
 
-test('a wrap that throws closes what is inside before the throw comes up (C15)', async () => {
+test('a wrap that throws closes what is inside before the outer wraps see the throw (C15)', async () => {
   const seen: string[] = []
   const agent = createAgent({
     model: talking(seen),
@@ -399,7 +399,7 @@ test('a wrap that throws closes what is inside before the throw comes up (C15)',
   expect(seen).toEqual(['model aborted', 'model finally', 'inside finally', 'outside'])
 })
 
-test('of two attempts at once the one that is not waited for is cancelled when the wrap is out (C13, C15)', async () => {
+test('of two parallel attempts the one that is not awaited is cancelled when the wrap has ended (C13, C15)', async () => {
   const seen: string[] = []
   const [slow, quick] = [talking(seen, 'slow'), scriptedModel([respond(wait(150), say('quick'))], { id: 'quick' })]
   const agent = createAgent({
@@ -426,7 +426,7 @@ test('of two attempts at once the one that is not waited for is cancelled when t
   ])
 })
 
-test('a wrapToolCall that leaves aborts the execution it leaves, and its call alone (C15)', async () => {
+test('a wrapToolCall that leaves aborts only the execution it leaves, not the call (C15)', async () => {
   const seen: string[] = []
   const slow = tool({
     name: 'slow',
@@ -464,7 +464,7 @@ test('a wrapToolCall that leaves aborts the execution it leaves, and its call al
   expect(seen).toEqual(['aborted 1', 'finally 1', 'finally 2'])
 })
 
-test('a wrapToolCall that leaves aborts the signal of every wrap inside it, and of that try alone (C14, C15)', async () => {
+test('a wrapToolCall that leaves aborts the signal of every wrap inside it, for that try only (C14, C15)', async () => {
   const seen: string[] = []
   const watching = (name: string): Middleware => {
     let tries = 0
@@ -514,7 +514,7 @@ test('a wrapToolCall that leaves aborts the signal of every wrap inside it, and 
   expect(seen).toEqual(['inside 1: Error: the wrap that asked has left', 'closed at 150', 'executed at 250'])
 })
 
-test('a signal that a wrap or tool asks for when it was left is aborted, and what it then throws is no failure (C15)', async () => {
+test('a signal that a wrap or tool reads after it was left is aborted, and what it then throws is not a failure (C15)', async () => {
   const seen: string[] = []
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
@@ -602,7 +602,7 @@ const leave = (ms: number): Middleware => ({
   },
 })
 
-test('a wrapAgent that leaves cancels the model request and the tools at work (C15)', async () => {
+test('a wrapAgent that leaves cancels the model request and the running tools (C15)', async () => {
   const seen: string[] = []
   const heeds = tool({
     name: 'heeds',
@@ -616,7 +616,7 @@ test('a wrapAgent that leaves cancels the model request and the tools at work (C
         })
       }),
   })
-  /** Collects, and gives the time it took as well. */
+  /** Collects the events, and returns the time as well. */
   const timed = async (agent: Agent) => {
     const start = performance.now()
     const collecting = collect(agent.stream('Go')).then(({ error }) => ({ error, ms: performance.now() - start }))
@@ -635,7 +635,7 @@ test('a wrapAgent that leaves cancels the model request and the tools at work (C
 })
 
 test.for(['beforeModel', 'afterModel'] as const)(
-  'steps that a wrapAgent leaves in %s ask no model and make no call after it (C15)',
+  'steps that a wrapAgent leaves in %s make no model call and no tool call after it (C15)',
   async (hook) => {
     const executed: string[] = []
     const look = tool({
@@ -654,7 +654,7 @@ test.for(['beforeModel', 'afterModel'] as const)(
   },
 )
 
-test('what does not heed its closing is waited for no longer than the grace time (C15)', async () => {
+test('code that ignores its closing delays the run no longer than the grace time (C15)', async () => {
   const stubborn = tool({
     name: 'stubborn',
     description: 'Does not listen.',

@@ -21,7 +21,7 @@ import {
 } from '../index.ts'
 import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// Those that look on: whatever they do, the run is as it would be without them.
+// Observers: whatever they do, the run is the same as without them.
 
 unhandledRejections()
 
@@ -35,7 +35,7 @@ const no = (): never => {
   throw new Error('no')
 }
 
-/** All that they are told of throws. */
+/** Every method throws. */
 const throwing: SpanProcessor = {
   onStart: no,
   onEnd: no,
@@ -132,7 +132,7 @@ test.each(Object.keys(observers).flatMap((who) => [false, true].map((isLogBroken
   },
 )
 
-/** What the reader is told of calls, and what somebody said meanwhile. */
+/** What the reader sees of calls, and what an observer emitted meanwhile. */
 function toldIn(events: readonly AgentEvent[]): readonly string[] {
   const types = ['tool-start', 'tool-committed', 'tool-discarded', 'tool-end']
   return events.flatMap((event) => {
@@ -141,7 +141,7 @@ function toldIn(events: readonly AgentEvent[]): readonly string[] {
   })
 }
 
-/** Lets observers have the run. */
+/** Gives the run to observers. */
 function keeping(keep: (run: Run) => void): Middleware {
   return {
     name: 'keeping',
@@ -157,7 +157,7 @@ async function eventsOf(options: AgentOptions): Promise<readonly AgentEvent[]> {
   return (await reading).events
 }
 
-test('what a span processor does when a call has ended comes behind that end (MA15, B7)', async () => {
+test('what a span processor does when a call has ended comes after that end (MA15, B7)', async () => {
   let run: Run | undefined
   const telling: SpanProcessor = {
     ...SILENT_PROCESSOR,
@@ -181,7 +181,7 @@ test('what a span processor does when a call has ended comes behind that end (MA
   expect(ended).toEqual(['a', 'b', 'd', 'c'].flatMap((id) => [`tool-end ${id}`, `seen ${id}`]))
 })
 
-test('of calls that are discarded at once each is told of before anybody hears of the abort of one (MA15, B8)', async () => {
+test('calls that are discarded together are all reported before the abort of one reaches any code (MA15, B8)', async () => {
   let run: Run | undefined
   const hear = (callId: string) => run?.emit({ name: 'heard', data: `${callId} aborted` })
   const patient: Tool = tool({

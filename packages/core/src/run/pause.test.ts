@@ -25,7 +25,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// A run that is interrupted or cancelled while calls of it have started early and wait for what only their commit can bring.
+// A run that is interrupted or cancelled while its early calls wait for something that only their commit can bring.
 
 unhandledRejections()
 
@@ -58,23 +58,23 @@ const later = tool({
   execute: () => void did.push('sent'),
 }) as Tool
 
-/** Asked for in the same response; it has settled when the model call stands. */
+/** Requested in the same response; it has settled when the model call succeeds. */
 const other = toolOf('other', 'read', () => 'seen, too')
 
-/** An agent that makes a call which may do more than its caller may yet, after so many milliseconds. */
+/** An agent that, after this many milliseconds, makes a call that may do more than its caller may yet. */
 const expertOf = (name: string, ms: number): Tool => {
   const model = modelOf(respond(wait(ms), call('send', { n: 4 })))
   return agentTool(createAgent({ name, description: name, model, tools: [send] }), { input, effect: 'calls' }) as Tool
 }
 
-/** What an early call does. It gives what it would give otherwise, or, if it hears of a pause, something else. */
+/** What an early call does. It returns what it would return otherwise or, if the pause reaches it, something else. */
 interface Waiting {
   /** Default `read`. */
   readonly effect?: Effect
   readonly execute?: (run: Run, callId: string) => Promise<unknown>
   readonly wrap?: NonNullable<Middleware['wrapToolCall']>
   readonly sends?: number
-  /** Whether the response asks for a graver call itself. */
+  /** Whether the response itself requests a call with a stronger effect. */
   readonly third?: boolean
 }
 
@@ -164,7 +164,7 @@ const waitings: Readonly<Record<string, Waiting>> = {
   },
 }
 
-/** Who stops the run, and how. */
+/** What stops the run, and how. */
 interface Stopping {
   readonly middleware?: Omit<Middleware, 'name'>
   readonly act?: (run: AgentRun, abort: AbortController) => void
@@ -235,7 +235,7 @@ const stoppings: Readonly<Record<string, Stopping>> = {
   },
 }
 
-/** What each request gets follows from its history. */
+/** The response to each request depends on its history. */
 function modelOf(first: ScriptResponse): Model {
   return {
     provider: 'p',
@@ -254,7 +254,7 @@ interface Settled {
   readonly error?: unknown
 }
 
-/** A run to its end, which comes within ten seconds. */
+/** A run to its end, which must come within ten seconds. */
 async function settled(run: AgentRun): Promise<Settled> {
   let over: Settled | undefined
   void collect(run).then((collected) => {
@@ -308,7 +308,7 @@ const answersTo = ({ interrupts = [] }: AgentResult) => Object.fromEntries(inter
 
 const sentTimes = () => did.filter((one) => one === 'sent').length
 
-/** What a resume of that result comes to. */
+/** The outcome of a resume of that result. */
 async function resumed(agent: Agent, result: AgentResult | undefined, options?: ResumeOptions): Promise<Settled> {
   if (!result) throw new Error('there is nothing to resume')
   return await settled(agent.resume(copyOf(result.checkpoint), answersTo(result), options))
@@ -316,7 +316,7 @@ async function resumed(agent: Agent, result: AgentResult | undefined, options?: 
 
 const table = Object.keys(waitings).flatMap((waits) => Object.keys(stoppings).map((stops) => [waits, stops] as const))
 
-test.each(table)('an early call that waits %s holds up no run that is stopped by %s (P7, Q1)', async (waits, stops) => {
+test.each(table)('an early call that waits %s delays no run that is stopped by %s (P7, Q1)', async (waits, stops) => {
   const { [waits]: waiting = {} } = waitings
   const { [stops]: stopping = {} } = stoppings
   const calm = await settled(agentOf(waiting, {}, false).stream('Go'))
@@ -347,7 +347,7 @@ test.each(table)('an early call that waits %s holds up no run that is stopped by
 
 const { afterModel = {} } = stoppings
 
-/** What becomes of a call, in short. */
+/** The events of a call, in short. */
 const told = (events: readonly AgentEvent[], id: string) =>
   events.flatMap((event): unknown[] => {
     if (!('callId' in event) || event.callId !== id) return []
@@ -356,7 +356,7 @@ const told = (events: readonly AgentEvent[], id: string) =>
     return event.type === 'tool-discarded' ? [[event.type, event.cause]] : [[event.type]]
   })
 
-test('a call that a pause has cut off is told of as one that is made again, and its next attempt counts (P7, L20)', async () => {
+test('a call that a pause has cut off is reported as made again, and its next attempt counts (P7, L20)', async () => {
   const attempts: number[] = []
   const look = toolOf('look', 'read', async ({ attempt, callId, run }) => {
     attempts.push(attempt)
@@ -379,7 +379,7 @@ test.each([
   ['is not made again, and may have happened', undefined, ['looked'], ['look']],
   ['is made again if the resume says so', ['idempotent'] as const, ['looked', 'looked'], undefined],
 ] as const)(
-  'a call that is no read and that a pause has cut off %s (P7, L20, L21)',
+  'a call that is not a read and that a pause has cut off %s (P7, L20, L21)',
   async (_, rerun, entered, unknown) => {
     const look = toolOf('look', 'idempotent', async ({ callId, run }) => {
       did.push('looked')
@@ -402,7 +402,7 @@ test.each([
   ['for ever', undefined, ['look'], 113],
   ['until its signal aborts', aborted, undefined, 13],
 ] as const)(
-  'an early call that a pause has stopped and that goes on %s is aborted with the stop and abandoned after the grace time (P7, K12)',
+  'an early call that a pause has stopped and that continues %s is aborted with the stop and abandoned after the grace time (P7, K12)',
   async (_, until, abandoned, over) => {
     const reasons: unknown[] = []
     const look = toolOf('look', 'read', async ({ callId, run, signal }) => {
@@ -422,7 +422,7 @@ test.each([
   },
 )
 
-test('a wrap that waits behind its tool when the run pauses is entered again, and its tool is not (P7, L8)', async () => {
+test('a wrap that waits after its tool when the run pauses is entered again, and its tool is not (P7, L8)', async () => {
   const { 'in a wrap behind it, for its commit': waiting = {} } = waitings
   const agent = agentOf(waiting, afterModel, true)
   const first = await settled(agent.stream('Go'))
@@ -431,7 +431,7 @@ test('a wrap that waits behind its tool when the run pauses is entered again, an
   expect(did).toEqual(['looked'])
 })
 
-test('a call that has settled before a pause keeps its result, and a call it has made, which waits for its commit, is made after the resume (P7, L3, L20)', async () => {
+test('a call that has settled before a pause keeps its result, and its inner call that waits for its commit is made after the resume (P7, L3, L20)', async () => {
   const waiting: Waiting = {
     async execute(run, callId) {
       run.callTool(sending(`${callId} sends`)).catch(() => undefined)
@@ -445,7 +445,7 @@ test('a call that has settled before a pause keeps its result, and a call it has
   expect(did).toEqual(['looked', 'sent'])
 })
 
-test('an early call of a nested agent that waits for its commit holds up neither run when a hook of that agent asks (P7, L9)', async () => {
+test('an early call of a nested agent that waits for its commit delays neither run when a hook of that agent asks (P7, L9)', async () => {
   const waiting: Waiting = { execute: (run, callId) => run.stood(callId) }
   const inner = agentOf(waiting, afterModel, true, { name: 'inner', description: 'i' })
   const outer = createAgent({
@@ -484,7 +484,7 @@ test('the same holds for the calling run, whose nested agent goes on to its end 
   expect(did).toEqual(['looked'])
 })
 
-test('who waits for the commit of a call that has settled and is discarded then is told so (P7)', async () => {
+test('waiting for the commit of a call that has settled and is then discarded throws that (P7)', async () => {
   const heard: unknown[] = []
   const look = toolOf('look', 'read', async ({ run }) => {
     await run?.stood('other').catch((error: Error) => heard.push(error.name))
@@ -499,7 +499,7 @@ test('who waits for the commit of a call that has settled and is discarded then 
   expect(heard).toEqual(['ToolDiscardedError'])
 })
 
-test('a started call that passes on the stop of one that it waits for is not made anew (P7, L7, L21)', async () => {
+test('a started call that passes on the stop of one that it waits for is not made again (P7, L7, L21)', async () => {
   const write = toolOf('write', 'external', async ({ run }) => {
     did.push('written')
     return await run?.callTool(sending('second', 'other', 2))

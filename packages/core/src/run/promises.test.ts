@@ -16,7 +16,7 @@ import {
 } from '../index.ts'
 import { call, cut, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// Nobody need wait for what a run hands out: whatever is left is nowhere an unhandled rejection.
+// The promises of a run need not be awaited: none causes an unhandled rejection.
 
 unhandledRejections()
 
@@ -38,7 +38,7 @@ const failing = (name: string, ms: number, more: object = {}): Tool =>
     ...more,
   }) as Tool
 
-/** Takes all promises that a run hands out, and waits for none. */
+/** Takes all promises that a run returns, and awaits none. */
 function takeAll(run: Run | undefined, place: string): void {
   if (!run) return
   void run.callTool(onTheSide(`of ${place}`))
@@ -109,7 +109,7 @@ const ends: Readonly<Record<string, End>> = {
 }
 
 test.each(Object.keys(ends).flatMap((how) => [true, false].map((isEarly) => ({ how, isEarly }))))(
-  'a run that $how, with early calls: $isEarly, leaves no rejection unhandled, whatever nobody waits for (MA14, K13)',
+  'a run that $how, with early calls: $isEarly, leaves no rejection unhandled, whatever is not awaited (MA14, K13)',
   async ({ how, isEarly }) => {
     const { responses = [respond(...asked)], middleware = [], act } = ends[how] ?? {}
     const controller = new AbortController()
@@ -119,7 +119,7 @@ test.each(Object.keys(ends).flatMap((how) => [true, false].map((isEarly) => ({ h
       middleware: [careless, ...middleware, ...(isEarly ? [early] : [])],
       grace: 5,
     })
-    // Nobody waits for its result either.
+    // Its result is not awaited either.
     const run = agent.stream('Go', { signal: controller.signal })
     act?.(run, controller)
     void runTool(failing('alone', 5), {}).result
@@ -188,7 +188,7 @@ test.each(Object.keys(HOSTILE))(
   },
 )
 
-test('any number may wait for the commit of a call, once or twice, before it and after: each is told (MA14)', async () => {
+test('any number of waits for the commit of a call, before it and after, all resolve (MA14)', async () => {
   const heard: string[] = []
   const hear = (run: Run | undefined, id: string, who: string) =>
     run?.stood(id).then(
@@ -236,7 +236,7 @@ test('any number may wait for the commit of a call, once or twice, before it and
   )
 })
 
-test('the same id and input is the same promise in whatever step and from whomever it is asked for (MA14, A23)', async () => {
+test('the same id and input is the same promise in every step and for every caller (MA14, A23)', async () => {
   const promises: unknown[] = []
   const again: Middleware = {
     name: 'again',
@@ -253,7 +253,7 @@ test('the same id and input is the same promise in whatever step and from whomev
   await createAgent({ model, tools: [quick], middleware: [again] }).run('Go')
   expect(promises).toHaveLength(7)
   expect(new Set(promises).size).toBe(1)
-  // The one aside, and the two that the model has asked for.
+  // The side call, and the two that the model has requested.
   expect(executed).toBe(3)
 })
 

@@ -21,14 +21,14 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-/** Node tells of unhandled rejections at the end of a turn. */
+/** Node reports unhandled rejections at the end of a turn. */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     realTurn(resolve)
   })
 }
 
-/** Works until it is aborted, and says what became of it. */
+/** Works until it is aborted, and logs how it ended. */
 function endless(log: string[]) {
   return tool({
     name: 'endless',
@@ -50,7 +50,7 @@ function endless(log: string[]) {
   })
 }
 
-/** Says when its wraps have ended. */
+/** Logs when its wraps have ended. */
 function logging(log: string[]): Middleware {
   return {
     name: 'logging',
@@ -110,7 +110,7 @@ test.each(Object.keys(LEAVE))('a reader that leaves the model by %s aborts the r
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test.each(Object.keys(LEAVE))('a reader that leaves a tool at work by %s aborts the run (B10)', async (way) => {
+test.each(Object.keys(LEAVE))('a reader that leaves a running tool by %s aborts the run (B10)', async (way) => {
   const log: string[] = []
   const model = scriptedModel([respond(call('endless')), respond(say('Done'))])
   const run = createAgent({ model, tools: [endless(log)], middleware: [logging(log)] }).stream('go')
@@ -125,7 +125,7 @@ test.each(Object.keys(LEAVE))('a reader that leaves a tool at work by %s aborts 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a reader that waits for an event when it is told to leave gets none (B10)', async () => {
+test('a reader that waits for an event when it is closed receives none (B10)', async () => {
   const model = scriptedModel([respond(wait(1_000), say('Late'))])
   const run = createAgent({ model }).stream('go')
   const events = run[Symbol.asyncIterator]()
@@ -162,7 +162,7 @@ test.each([
   ['fails', () => createAgent({ model: scriptedModel([respond(fail())]) }).stream('go')],
   ['is refused', () => createAgent({ model: scriptedModel([]) }).stream('')],
   ['is aborted at once', () => createAgent({ model: scriptedModel([]) }).stream('go', { signal: AbortSignal.abort() })],
-])('a run that %s while nobody awaits its result raises no unhandled rejection (B11)', async (_, start) => {
+])('a run that %s while nothing awaits its result causes no unhandled rejection (B11)', async (_, start) => {
   const run = start()
   await turn()
   await turn()
@@ -170,7 +170,7 @@ test.each([
   await expect(run.result).rejects.toThrow()
 })
 
-test('a reader of a failed run needs not await the result (B11)', async () => {
+test('a reader of a failed run need not await the result (B11)', async () => {
   const run = createAgent({ model: scriptedModel([respond(say('Half'), fail())]) }).stream('go')
   const reading = (async () => {
     for await (const _ of run);
@@ -230,7 +230,7 @@ test('no reader changes the time or the order of what a run does (B12)', async (
   expect(await traceOf(slow)).toEqual(unread)
 })
 
-test('events can be read once, and who asks again does not disturb the reader (B13)', async () => {
+test('events can be read once, and a second reader does not disturb the first (B13)', async () => {
   const model = scriptedModel([respond(say('One two three'))], { pace: { firstToken: 5, betweenTokens: 5 } })
   const run = createAgent({ model }).stream('go')
   const reading = collect(run)
@@ -254,7 +254,7 @@ test('events can be read once, and who asks again does not disturb the reader (B
   expect(() => run[Symbol.asyncIterator]()).toThrow(TypeError)
 })
 
-test('events asked for ahead come each once and in order (B12)', async () => {
+test('events that are read in parallel arrive once each and in order (B12)', async () => {
   const model = scriptedModel([respond(say('One two'))], { pace: { firstToken: 5, betweenTokens: 5 } })
   const events = createAgent({ model }).stream('go')[Symbol.asyncIterator]()
   const steps = Array.from({ length: 10 }, () => events.next())

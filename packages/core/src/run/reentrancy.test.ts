@@ -9,7 +9,7 @@ import { unhandledRejections } from '../../test/rejections.ts'
 import { type PlayClock, turn } from '../../test/standing-clock.ts'
 import { AgentError, type AgentEvent, InputError, type Message, runTool, textOf } from '../index.ts'
 
-// A run that is called back by its tools, wraps, hooks, reader and store in the very turn in which it does something.
+// A run that its tools, wraps, hooks, reader and store call back in the same turn in which it does something.
 
 /** A longer search: REENTRANCY_RUNS=100000 REENTRANCY_SEED=7 npx vitest run reentrancy */
 const numRuns = Number(process.env.REENTRANCY_RUNS ?? 1_000)
@@ -28,7 +28,7 @@ const clock: PlayClock = {
   pass: async (ms) => void (await vi.advanceTimersByTimeAsync(ms)),
 }
 
-/** A call has at most one start and one end in a run, unless it was let go of and is made anew; a run's end is the last. */
+/** A call has at most one start and one end in a run, unless it was discarded and is made again; a run's end is the last event. */
 function checkEvents(events: readonly AgentEvent[]): void {
   const told = new Set<string>()
   for (const event of events) {
@@ -43,7 +43,7 @@ function checkEvents(events: readonly AgentEvent[]): void {
   if (last >= 0) expect(last).toBe(events.length - 1)
 }
 
-/** What was made is not made again; a result is that of one execution, and of none but its call's. */
+/** No call is made twice; a result comes from one execution of its own call. */
 function checkCalls({ executions }: Play, messages: readonly Message[]): void {
   const times = new Map<string, number>()
   for (const { tool, key, repeats, edited, void: isVoid } of executions) {
@@ -60,7 +60,7 @@ function checkCalls({ executions }: Play, messages: readonly Message[]): void {
   expect(results.filter((key) => !made.has(key))).toEqual([])
 }
 
-/** What was sent before a resume had begun its first step is in its first request; of a cancelled answer the reader knows the text. */
+/** What was sent before a resume had begun its first step is in its first request; the reader knows the text of a cancelled answer. */
 function checkSaid(play: Play, { before, events, result }: Life): void {
   if (play.asked.length > before.asked) expect(play.asked[before.asked]).toBeGreaterThanOrEqual(before.sent)
   const cancelled = events.findLast((event) => event.type === 'attempt-cancelled' && !event.path)
@@ -71,14 +71,14 @@ function checkSaid(play: Play, { before, events, result }: Life): void {
   expect(textOf(last)).toBe(events.flatMap((event) => (isOf(event) && 'delta' in event ? [event.delta] : [])).join(''))
 }
 
-/** What is called in a run that is over is not made. */
+/** Calls in a run that is over are not made. */
 async function checkOver(play: Play): Promise<void> {
   const { length } = play.executions
   await expect(play.callLate() ?? Promise.reject(new Error('nobody has seen it'))).rejects.toThrow()
   expect(play.executions).toHaveLength(length)
 }
 
-/** Nobody has the slot of the tool that has one, or waits for it. */
+/** Nothing holds the slot of the tool with one slot, or waits for it. */
 async function checkSlot({ single }: Play): Promise<void> {
   for (let times = 0; times < 2; times++) {
     const alone = runTool(single, { ...ASIDE, ms: 0 })
@@ -120,7 +120,7 @@ async function check(scenario: Scenario): Promise<void> {
       const answered = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))
       const ended = told.flatMap((event) => (event.type === 'tool-end' && !event.path ? [event.callId] : []))
       const isTold = ended.filter((id) => answered.includes(id)).toSorted()
-      // What an abort cut off was told of then, and again when the resume came to its end.
+      // A call that an abort cut off was reported then, and again when the resume ended.
       expect(isAborted ? [...new Set(isTold)] : isTold).toEqual(answered.toSorted())
       if (!isAborted) expect(saidIn(messages)).toBe(play.sent)
       continue
@@ -145,7 +145,7 @@ const usual: Scenario = {
   answers: 1,
 }
 
-/** What this search has found once. */
+/** Scenarios that failed once. */
 const FOUND: readonly Scenario[] = [
   // Background work began after an abort, and a resume began it again.
   {
@@ -166,7 +166,7 @@ const FOUND: readonly Scenario[] = [
       { at: 'a tool starts', nth: 1, act: 'cancel after-tools' },
     ],
   },
-  // A model call on the side that a cancelled call had made looked like a failure of the model, and ended the run.
+  // A side call of a cancelled call looked like a failure of the model, and ended the run.
   {
     ...usual,
     works: [{ name: 'send', ms: 0, deaf: false, fails: true, waits: 'for its call', calls: false, wrap: 'passes' }],
@@ -221,7 +221,7 @@ const FOUND: readonly Scenario[] = [
   },
 ]
 
-test('called back in the very turn in which it does something, a run makes no call twice and loses none, nor what its calls make, tells of each once, comes to its end, and leaves nothing behind (A14, A23, A25, B6, H26, I4, K4 to K15, L3, L7, L20, L21, P5, P7, P8, P22, MA14, MA20)', {
+test('called back in the same turn in which it does something, a run makes no call twice and loses none, nor their inner calls, reports each once, ends, and leaves nothing behind (A14, A23, A25, B6, H26, I4, K4 to K15, L3, L7, L20, L21, P5, P7, P8, P22, MA14, MA20)', {
   timeout: Math.max(60_000, numRuns * 60),
 }, async () => {
   await fc.assert(fc.asyncProperty(scenarios, check), { numRuns, seed, examples: FOUND.map((one) => [one]) })

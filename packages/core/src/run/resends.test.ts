@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { assembled, type Chunk } from '../../test/assembled.ts'
 import type { ToolCall } from '../vocabulary/message.ts'
 
-/** The call whose arguments come in these pieces. */
+/** The call whose arguments arrive in these pieces. */
 async function callOf(...pieces: readonly string[]) {
   const { events, message } = await assembled(
     (to) => to.call(0, { id: 'a', name: 'f' }),
@@ -51,11 +51,11 @@ test('a re-send of complete arguments changes nothing (qC17, G6)', async () => {
   expect(await callOf('{"x":1}', '{"x":1}', '{"x":1} ')).toMatchObject({ call: { input: { x: 1 } }, closed: true })
 })
 
-test('a piece that repeats what came is no re-send where it may go on with it (qC17)', async () => {
+test('a piece that repeats earlier text is not a re-send where it may continue that text (qC17)', async () => {
   expect((await callOf('{"a":', '{"a":1}}')).call.input).toEqual({ a: { a: 1 } })
   expect((await callOf('{"a":[', '{"a":[', '{"a":[1]}]}]}')).call.input).toEqual({ a: [{ a: [{ a: [1] }] }] })
   expect((await callOf('{"a":"', '{\\"a\\":1}"}')).call.input).toEqual({ a: '{"a":1}' })
-  // Cut off: it stays what it was, however much its end looks like all of it.
+  // Cut off: it stays as it was, however much its end looks like the complete arguments.
   expect((await callOf('{"a":', '{"a":1}')).call.inputError).toBeDefined()
 })
 
@@ -64,7 +64,7 @@ test('that a piece was a re-send may show only later (qC17)', async () => {
   expect((await callOf('{"q":[', '{"q":[1,', '{"q":[1,2', '{"q":[1,2]}')).call.input).toEqual({ q: [1, 2] })
 })
 
-test('arguments in pieces are never taken for re-sends, however they are cut (qC17, G2)', async () => {
+test('arguments in pieces are never mistaken for re-sends, no matter how they are cut (qC17, G2)', async () => {
   await fc.assert(
     fc.asyncProperty(inputs, places, async (input, where) => {
       const text = JSON.stringify(input)
@@ -76,7 +76,7 @@ test('arguments in pieces are never taken for re-sends, however they are cut (qC
   )
 })
 
-test('arguments that are sent again at a brace and then anywhere are found out (qC17)', async () => {
+test('arguments that are sent again at a brace and then anywhere are recognized (qC17)', async () => {
   await fc.assert(
     fc.asyncProperty(inputs, places, async (input, where) => {
       const text = JSON.stringify(input)

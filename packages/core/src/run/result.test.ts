@@ -38,7 +38,7 @@ const final = tool({
 
 const early = startingEarly({ at: 'tool-input-closed' })
 
-/** Answers of one's own, one for each request; an error is thrown. */
+/** A model with these answers, one for each request; an error is thrown. */
 function answering(...answers: readonly (AssistantMessage | ModelError)[]): Model {
   let count = 0
   return {
@@ -62,7 +62,7 @@ test.each([
   ['whose tools start early', [respond(say('Well'), call('add', { a: 1, b: 2 })), respond(say('It is 3'))], [early]],
   ['that is retried', [respond(say('Well'), fail()), respond(say('It is 3'))], [askAgain]],
   ['whose tool gives the answer', [respond(call('final', { text: 'It is 3' }))], []],
-])('agent.run gives a run %s the result that agent.stream gives it (B14)', async (_, script, middleware) => {
+])('agent.run returns a run %s with the same result as agent.stream (B14)', async (_, script, middleware) => {
   const options = { tools: [add, final], middleware }
   const run = await createAgent({ ...options, model: scriptedModel(script) }).run('go')
   const stream = createAgent({ ...options, model: scriptedModel(script) }).stream('go')
@@ -83,7 +83,7 @@ test('agent.run fails as agent.stream does (B14)', async () => {
   ).toEqual(error)
 })
 
-test('agent.run keeps no events, where an unread stream does (B14)', async () => {
+test('agent.run keeps no events, but an unread stream does (B14)', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage: unknown = runInNewContext('gc')
   if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
@@ -117,7 +117,7 @@ test('agent.run keeps no events, where an unread stream does (B14)', async () =>
 
 const passing: Middleware = { name: 'passing', wrapAgent: (setup, next) => next(setup) }
 
-// V8 puts a function that is made where it is assigned to a member among the old: what that holds stays until a full collection.
+// V8 treats a function that is created where it is assigned to a member as old: what it holds stays until a full garbage collection.
 test.each<[string, readonly Middleware[]]>([
   ['a run', []],
   ['a run inside a wrapAgent', [passing]],
@@ -139,7 +139,7 @@ test.each<[string, readonly Middleware[]]>([
   expect((process.memoryUsage().heapUsed - before) / 500).toBeLessThan(6_000)
 })
 
-test('the result of an answer says it all (B15, B16)', async () => {
+test('the result of an answer is complete (B15, B16)', async () => {
   const model = scriptedModel([
     respond(call('add', { a: 1, b: 2 }), end({ usage: { inputTokens: 10, outputTokens: 5 } })),
     respond(say('It is 3'), end({ usage: { inputTokens: 20, outputTokens: 2 } })),
@@ -170,7 +170,7 @@ test('the result of an answer says it all (B15, B16)', async () => {
   })
 })
 
-test('the result of a tool that gives the answer says so (B15, B16)', async () => {
+test('the result of a tool whose result is the answer is complete (B15, B16)', async () => {
   const model = scriptedModel([respond(call('final', { text: 'Here' }), call('add', { a: 1, b: 2 }))])
   const result = await createAgent({ model, tools: [add, final] }).run('go')
   const message = {
@@ -187,7 +187,7 @@ test('the result of a tool that gives the answer says so (B15, B16)', async () =
   expect(result.messages).toHaveLength(4)
 })
 
-test('the finish reason of an answer is the one it came with (B15)', async () => {
+test('the finish reason of an answer is that of its response (B15)', async () => {
   const model = scriptedModel([respond(say('It is'), end({ finishReason: 'length' }))])
   expect(await createAgent({ model }).run('go')).toMatchObject({
     stopReason: 'answer',
@@ -196,7 +196,7 @@ test('the finish reason of an answer is the one it came with (B15)', async () =>
   })
 })
 
-test('each warning is in the result and an event, with who warned (B15)', async () => {
+test('each warning is in the result and an event, with its source (B15)', async () => {
   const warning: Middleware = {
     name: 'warning',
     beforeAgent: (_, run) => run.warn({ code: 'first', message: 'One' }),
@@ -226,7 +226,7 @@ test('each warning is in the result and an event, with who warned (B15)', async 
   expect(shown).toEqual(result?.warnings)
 })
 
-test('nothing that comes later changes a result: no event, sibling, nested agent or tool left behind (B15)', async () => {
+test('nothing that happens later changes a result: no event, other call, nested agent or abandoned tool (B15)', async () => {
   const runs: Run[] = []
   const slow = tool({
     name: 'slow',
@@ -332,7 +332,7 @@ test('usage adds up every attempt that reported any, failed ones included, once 
   expect(seen).toEqual([{}, { inputTokens: 110, outputTokens: 5, cacheReadTokens: 50 }])
 })
 
-test('of two attempts that stood both count; a message that no attempt gave does not (B17)', async () => {
+test('of two successful attempts both count; a message that no attempt returned does not (B17)', async () => {
   const rewriting: Middleware = {
     name: 'rewriting',
     async *wrapModel(request, next) {
@@ -346,7 +346,7 @@ test('of two attempts that stood both count; a message that no attempt gave does
   expect(result.usage).toEqual({ inputTokens: 3 })
 })
 
-test('a figure nobody reported is absent, and an error carries the usage too (B17)', async () => {
+test('a figure that was not reported is absent, and an error contains the usage, too (B17)', async () => {
   const silent = await createAgent({ model: answering(answer('Hi')) }).run('go')
   expect(Object.keys(silent.usage)).toEqual([])
   const partial: AssistantMessage = { ...answer('Half', { outputTokens: 4 }), finishReason: 'error' }
@@ -394,7 +394,7 @@ test('the messages of a result with a further user message are the input of the 
   expect(messages).toStrictEqual(whole)
 })
 
-test('what core or a middleware adds on its own carries its origin, what the caller says does not (B19)', async () => {
+test('messages that core or a middleware adds have an origin, messages of the caller do not (B19)', async () => {
   const feedback = ['Think again', [{ role: 'user', content: 'Look' }, answer('I looked')] as const, '', undefined]
   const gate: Middleware = {
     name: 'gate',

@@ -16,7 +16,7 @@ import {
 } from '../index.ts'
 import { call, collect, fail, respond, say, scriptedModel } from '../testing.ts'
 
-// What user code, telemetry and options that are wrong may not do to a run.
+// What wrong user code, telemetry and options must not do to a run.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -36,7 +36,7 @@ const slow = tool({
 
 const methods = ['end', 'setAttributes', 'setStatus', 'recordException', 'addLink'] as const
 
-test.for(methods)('spans whose %s throws leave result, events and error of their run as they are', async (method) => {
+test.for(methods)('spans whose %s throws leave result, events and error of their run unchanged', async (method) => {
   let throws = 0
   const throwing: SpanProcessor = {
     onStart(span) {
@@ -89,7 +89,7 @@ test.for(methods)('spans whose %s throws leave result, events and error of their
   expect(throws).toBeGreaterThan(0)
 })
 
-/** A `wrapAgent` that asks for a second flow of steps, and pulls both at once. */
+/** A `wrapAgent` that calls `next` twice, and pulls both flows in parallel. */
 const twice: Middleware = {
   name: 'twice',
   async *wrapAgent(setup, next) {
@@ -102,7 +102,7 @@ const plain = (name: string): Middleware => ({ name, wrapAgent: (setup, next) =>
 test.for([
   ['alone', [twice]],
   ['with others', [plain('outer'), twice, plain('inner')]],
-] as const)('steps asked for while others are at work are the error of who asked, %s', async ([, middleware]) => {
+] as const)('steps that are requested while others are running are an error of the wrap that requested them, %s', async ([, middleware]) => {
   const model = scriptedModel([respond(say('one')), respond(say('two'))])
   const failed = createAgent({ model, middleware }).run('Go')
   const error: unknown = await failed.catch((thrown: unknown) => thrown)
@@ -111,7 +111,7 @@ test.for([
   expect((error as Error).message).toContain('not out yet')
 })
 
-test('steps may be asked for again when those before are out', async () => {
+test('steps may be requested again when the earlier ones have ended', async () => {
   const again: Middleware = {
     name: 'again',
     async *wrapAgent(setup, next) {
@@ -123,7 +123,7 @@ test('steps may be asked for again when those before are out', async () => {
   expect(await createAgent({ model, middleware: [again] }).run('Go')).toMatchObject({ text: 'two', steps: 2 })
 })
 
-test('a call that a wrapAgent made on the side before its next is there for it afterwards, also round other wraps', async () => {
+test('a call that a wrapAgent made itself before its next is available to it afterwards, also around other wraps', async () => {
   const results: ToolMessage[] = []
   const aside: Middleware = {
     name: 'aside',
@@ -143,7 +143,7 @@ test('a call that a wrapAgent made on the side before its next is there for it a
   expect(results).toMatchObject([{ output: 'done' }, { output: 'done' }])
 })
 
-test('a run that is aborted while it waits for a call on the side rejects (K1)', async () => {
+test('a run that is aborted while it waits for a side call rejects (K1)', async () => {
   const aside: Middleware = {
     name: 'aside',
     beforeModel: (_, run) => {
@@ -160,7 +160,7 @@ test('a run that is aborted while it waits for a call on the side rejects (K1)',
   await expect(run).rejects.toMatchObject({ name: 'AbortError', cause: 'enough' })
 })
 
-test('a call id that beforeModel brings in is given to no further call (G10)', async () => {
+test('no further call gets a call id that beforeModel added (G10)', async () => {
   const bring: Middleware = {
     name: 'bring',
     beforeModel: ({ messages }) => ({
@@ -207,7 +207,7 @@ test.for<readonly [option: string, options: unknown]>([
   await expect(agent.run('Hi', options as object)).rejects.toMatchObject({ name: 'ConfigError', option })
 })
 
-test('no options are none (A2)', async () => {
+test('undefined options count as none (A2)', async () => {
   const agent = createAgent({ model: scriptedModel([respond(say('Hello.'))]) })
   expect(await agent.run('Hi', JSON.parse('null'))).toMatchObject({ text: 'Hello.' })
 })
@@ -219,7 +219,7 @@ test.for([-1, 0.5, Number.NaN])('a run with an eventBuffer of %d rejects with Co
   expect(error).toBeInstanceOf(ConfigError)
 })
 
-test('a run with a signal that is none rejects with a ConfigError that names it (A2)', async () => {
+test('a run with an invalid signal rejects with a ConfigError that names it (A2)', async () => {
   const agent = createAgent({ model: scriptedModel([]) })
   for (const signal of JSON.parse('["x", {}]') as AbortSignal[]) {
     await expect(agent.run('Hi', { signal })).rejects.toMatchObject({ name: 'ConfigError', option: 'signal' })
@@ -228,7 +228,7 @@ test('a run with a signal that is none rejects with a ConfigError that names it 
 })
 
 test.for([Number.POSITIVE_INFINITY, 1e12])(
-  'with a grace of %d an aborted tool is waited for until it is out (K12)',
+  'with a grace of %d the run waits for an aborted tool until it has ended (K12)',
   async (grace) => {
     const controller = new AbortController()
     const model = scriptedModel([respond(call('slow'))])
@@ -248,7 +248,7 @@ test.for([Number.POSITIVE_INFINITY, 1e12])(
 )
 
 test.for(['beforeModel', 'afterModel'] as const)(
-  'rubbish that %s gives back is the error of its middleware (C17)',
+  'an invalid value that %s returns is an error of its middleware (C17)',
   async (hook) => {
     for (const rubbish of [
       'hi',
@@ -265,7 +265,7 @@ test.for(['beforeModel', 'afterModel'] as const)(
   },
 )
 
-test('a verdict that is none is the error of its middleware (C17)', async () => {
+test('an invalid verdict is an error of its middleware (C17)', async () => {
   const verdicts = ['no', {}, { accept: 'yes' }, { accept: true, message: 'hi' }, { accept: false, feedback: [1] }]
   for (const verdict of verdicts) {
     const odd: Middleware = { name: 'odd', beforeFinalAnswer: () => verdict as Verdict }

@@ -15,7 +15,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
-/** Notes the value in each of its hooks and wraps. */
+/** Logs the value in each of its hooks and wraps. */
 function noting(log: (hook: string, run: Run) => void): Middleware {
   return {
     name: 'noting',
@@ -51,7 +51,7 @@ function lookup(log: (hook: string, run: Run) => void) {
   })
 }
 
-test('the value is made once, at the first use in a run, and the same in hooks, wraps and tools, early ones too (D1)', async () => {
+test('the value is created once, at the first use in a run, and the same in hooks, wraps and tools, early ones too (D1)', async () => {
   let made = 0
   const seen = new Map<string, object>()
   const own = runLocal(() => ({ number: ++made }))
@@ -75,7 +75,7 @@ test('the value is made once, at the first use in a run, and the same in hooks, 
   expect(made).toBe(1)
 })
 
-test('nothing is made in a run that does not use it, and undefined is made once too (D1)', async () => {
+test('nothing is created in a run that does not use it, and undefined is created once too (D1)', async () => {
   let made = 0
   const own = runLocal(() => {
     made++
@@ -93,7 +93,7 @@ test('nothing is made in a run that does not use it, and undefined is made once 
   expect(made).toBe(1)
 })
 
-test('two runs at once, two agents and a nested agent never share a value (D2)', async () => {
+test('two parallel runs, two agents and a nested agent never share a value (D2)', async () => {
   const own = runLocal((): string[] => [])
   const seen = new Set<string[]>()
   const noting: Middleware = {
@@ -149,7 +149,7 @@ test('two accessors never share a value (D2)', async () => {
   expect(same).toBe(false)
 })
 
-test('a run gone, its values are gone, whoever keeps agent, accessor, run or result (D5)', async () => {
+test('when a run is over, its values can be collected, even if the agent, accessor, run or result is still referenced (D5)', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage: unknown = runInNewContext('gc')
   if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
@@ -246,7 +246,7 @@ test('a cell may begin as undefined (D3)', async () => {
   expect(value).toBeUndefined()
 })
 
-test('an initial value that the schema refuses is a ConfigError; one that it checks with a promise is not known (A2)', () => {
+test('an initial value that the schema refuses is a ConfigError; one that it checks with a promise is not checked (A2)', () => {
   const make = (schema: CellOptions<string>['schema']) => () => runLocal({ key: 'name', schema, initial: '' })
   expect(make(z.string().min(1))).toThrow(expect.objectContaining({ name: 'ConfigError', option: 'initial' }))
   expect(make(z.string().min(1))).toThrow(/"name"/)
@@ -269,7 +269,7 @@ test.for<readonly [option: string, options: unknown]>([
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })
 
-test('neither the value of a cell nor its initial one can be changed in place, so no run changes another’s (D2, D3)', async () => {
+test('"neither the value of a cell nor its initial one can be changed in place, so no run changes another\'s (D2, D3)"', async () => {
   const initial = ['start']
   const cell = runLocal({ key: 'seen', schema: seen, initial })
   const thrown: unknown[] = []
@@ -303,7 +303,7 @@ test.each<[string, unknown]>([
   ['is a date', new Date(0)],
   ['holds a bigint', [1n]],
   ['has a toJSON', Object.assign(['a'], { toJSON: () => ['a'] })],
-])('what %s throws where it is set, and the old value stays (D4, L10)', async (_, bad) => {
+])('a value that %s throws where it is set, and the old value stays (D4, L10)', async (_, bad) => {
   const cell = runLocal<unknown>({
     key: 'seen',
     schema: z.union([seen, z.null(), z.any().refine((x) => !Array.isArray(x))]),
@@ -323,7 +323,7 @@ test.each<[string, unknown]>([
   expect(left).toEqual([['old'], ['old']])
 })
 
-test('a schema that answers with a promise is refused (D4)', async () => {
+test('a schema that returns a promise is refused (D4)', async () => {
   const cell = runLocal({ key: 'late', schema: z.string().refine(async () => true), initial: '' })
   let thrown: unknown
   const agent = celled((_, run) => {
@@ -337,7 +337,7 @@ test('a schema that answers with a promise is refused (D4)', async () => {
   expect(thrown).toBeInstanceOf(Error)
 })
 
-test('two cells of one key in one agent are a ConfigError, also when made of the same options (D4, D2)', async () => {
+test('two cells with one key in one agent are a ConfigError, also when made from the same options (D4, D2)', async () => {
   const options = { key: 'seen', schema: seen, initial: [] }
   const [one, other] = [runLocal(options), runLocal(options)]
   const agent = celled((_, run) => {
@@ -345,12 +345,12 @@ test('two cells of one key in one agent are a ConfigError, also when made of the
     other(run)
   })
   await expect(agent(respond(say('Hi'))).run('go')).rejects.toMatchObject({ name: 'ConfigError', option: 'runLocal' })
-  // Each is fine in a run of its own.
+  // Each is valid in its own run.
   await celled((_, run) => void one(run))(respond(say('Hi'))).run('go')
   await celled((_, run) => void other(run))(respond(say('Hi'))).run('go')
 })
 
-test('cells go on after a resume, other values start fresh; a damaged fit is a mismatch (L11, L18)', async () => {
+test('cells continue after a resume, other values start again; a cell that no longer fits is a mismatch (L11, L18)', async () => {
   const cell = runLocal({ key: 'count', schema: z.number(), initial: 0 })
   const plain = runLocal(() => ({ count: 0 }))
   const counts: number[][] = []

@@ -72,7 +72,7 @@ function checkedOptions<Value>(options: CellOptions<Value>): CellOptions<Value> 
 function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value> {
   const { key } = options
   checkInitial(options)
-  // The same in all runs: what one of them did to it, another would read (D2).
+  // Shared by all runs, so one run must not be able to change it for another (D2).
   const initial = freeze(structuredClone(options.initial))
   const owner = {}
   return (run) => {
@@ -93,7 +93,7 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
   }
 }
 
-/** One that checks with a promise is refused where a value is set. */
+/** A schema that checks with a promise is refused when a value is set. */
 function checkInitial<Value>({ key, schema, initial }: CellOptions<Value>): void {
   const result = unheard(schema['~standard'].validate(initial))
   if (!(result instanceof Promise) && result.issues)

@@ -1,4 +1,4 @@
-/** The run as hooks, wraps and tools see it. What they do with it carries their name, and its spans nest under theirs. */
+/** Creates the `Run` that hooks, wraps and tools see. What they do with it carries their name, and its spans are children of their spans. */
 
 import { unheard } from '../flow/unheard.ts'
 import { hasAbandoned } from '../machine/call.ts'
@@ -19,12 +19,12 @@ export function viewOf(state: RunState, actor: Actor): Run {
   return new RunView(state, actor)
 }
 
-/** The state behind a view. Throws `TypeError` for anything else. */
+/** The state behind a view. Throws `TypeError` for any other value. */
 export function stateOf(run: Run): RunState {
   return RunView.behind(run).state
 }
 
-/** The state behind a view, and whose view it is. Throws like {@link stateOf}. */
+/** The state behind a view, and the actor it belongs to. Throws the errors of {@link stateOf}. */
 export function actorOf(run: Run): { readonly state: RunState; readonly actor: Actor } {
   return RunView.behind(run)
 }
@@ -118,7 +118,7 @@ class RunView implements Run {
     this.#state.telemetry.annotate(attributes, callId)
   }
 
-  /** What is done for a call that was abandoned or discarded reaches nothing. */
+  /** Actions for an abandoned or discarded call have no effect. */
   get #isOver(): boolean {
     const { call, execution } = this.#actor
     if (!call) return false
@@ -127,7 +127,7 @@ class RunView implements Run {
   }
 }
 
-/** The run's, the call's and the actor's: a call that has settled is not aborted any more, and its run may be. */
+/** Combines the signals of the run, the call and the actor: a settled call is no longer aborted, but its run may be. */
 function signalOf({ signal }: RunState, actor: Actor): AbortSignal {
   const closer = closerSignals(actor)
   return closer.length > 0 ? AbortSignal.any([signal, ...closer]) : signal

@@ -33,7 +33,7 @@ function toolOf(name: string, options: Omit<Partial<Tool>, 'needs'> = {}): Tool 
   return tool({ name, description: name, input: z.object({}), execute, ...options }) as Tool
 }
 
-/** What each request gets follows from its history. */
+/** The response to each request depends on its history. */
 function modelOf(responses: readonly ScriptResponse[]): Model {
   return {
     provider: 'scripted',
@@ -66,14 +66,14 @@ function said(messages: readonly Message[] | undefined): string[] {
   )
 }
 
-/** What the steps of a run and of those that resumed it have added: with the input that is the history. */
+/** What the steps of a run and its resumes have added. With the input it is the history. */
 const added = (events: readonly AgentEvent[]) =>
   said(events.flatMap((event) => (event.type === 'step-end' ? event.messages : [])))
 
 const calls = respond(call('a', {}, { id: 'a', deltas: 1 }), call('b', {}, { id: 'b', deltas: 1 }))
 const tools = [toolOf('a'), toolOf('b')]
 
-test('what is sent enters the history at the next safe point, in order, never between a call and its result (K18)', async () => {
+test('sent messages enter the history at the next safe point, in order, never between a call and its result (K18)', async () => {
   const responses = [calls, respond(say('Both.')), respond(say('Never asked.'))]
   for (const moment of [15, 60, 85]) {
     const { run, reading } = start(responses, { tools })
@@ -89,13 +89,13 @@ test('what is sent enters the history at the next safe point, in order, never be
   }
 })
 
-test('what is sent before the first step stands behind the input (K18)', async () => {
+test('messages sent before the first step come after the input (K18)', async () => {
   const { run, reading } = start([respond(say('Hi.'))])
   expect(run.send('And more')).toBe(true)
   expect(said((await ended(reading)).result?.messages)).toEqual(['user Go', 'user And more', 'assistant Hi.'])
 })
 
-test('one that waits when an answer is offered is taken first: the gate is not asked, a further step follows (K19)', async () => {
+test('a message that waits when an answer is offered comes first: the gate is not called, and a further step follows (K19)', async () => {
   const judged: string[] = []
   const gate: Middleware = {
     name: 'gate',
@@ -118,7 +118,7 @@ test('one that waits when an answer is offered is taken first: the gate is not a
   ])
 })
 
-test('one that comes while the gate is asked is not lost: an accepted answer stays, and a further step follows (K18, K19)', async () => {
+test('a message that arrives during the gate is not lost: an accepted answer stays, and a further step follows (K18, K19)', async () => {
   const gate: Middleware = { name: 'gate', beforeFinalAnswer: () => sleep(100) }
   const { run, reading } = start([respond(say('One.')), respond(say('Two.'))], { middleware: [gate] })
   await at(50)
@@ -127,7 +127,7 @@ test('one that comes while the gate is asked is not lost: an accepted answer sta
   expect(said(result?.messages)).toEqual(['user Go', 'assistant One.', 'user Wait', 'assistant Two.'])
 })
 
-test('one that comes while the gate rejects stands behind the feedback (K18, E2)', async () => {
+test('a message that arrives while the gate rejects comes after the feedback (K18, E2)', async () => {
   const gate: Middleware = {
     name: 'gate',
     async beforeFinalAnswer({ messages }) {
@@ -143,7 +143,7 @@ test('one that comes while the gate rejects stands behind the feedback (K18, E2)
   expect(said(result?.messages)).toEqual(expected)
 })
 
-test('a returnDirect result is no answer either while one waits (K19)', async () => {
+test('a returnDirect result is not an answer either while a message waits (K19)', async () => {
   const direct = [toolOf('a', { returnDirect: true }), toolOf('b')]
   const { run, reading } = start([calls, respond(say('Both.'))], { tools: direct })
   await at(60)
@@ -153,7 +153,7 @@ test('a returnDirect result is no answer either while one waits (K19)', async ()
   expect(result?.stopReason).toBe('answer')
 })
 
-test('where no step is left the run ends with MaxStepsError, whose messages hold what was sent (K19, A9)', async () => {
+test('if no step is left the run ends with MaxStepsError, whose messages contain the sent ones (K19, A9)', async () => {
   const { run, reading } = start([respond(say('One.'))], { maxSteps: 1 })
   await at(5)
   run.send('Wait')
@@ -162,7 +162,7 @@ test('where no step is left the run ends with MaxStepsError, whose messages hold
   expect(said((error as MaxStepsError).messages)).toEqual(['user Go', 'assistant One.', 'user Wait'])
 })
 
-/** How a run may fail while its model speaks, or thereafter. */
+/** How a run may fail while its model streams, or after that. */
 const failures: Readonly<
   Record<string, [Partial<AgentOptions>, ((run: AgentRun, abort: AbortController) => unknown)?]>
 > = {
@@ -189,7 +189,7 @@ function lateAfter(ms: number): NonNullable<Middleware['wrapAgent']> {
 }
 
 test.each(Object.keys(failures))(
-  'what was sent to a run that then %s is in the messages of its error, and in the store if there is one (P8)',
+  'messages sent to a run that then %s are in the messages of its error, and in the store if there is one (P8)',
   async (how) => {
     const [options, act] = failures[how] ?? []
     for (const checkpoints of [undefined, memoryStore()]) {
@@ -213,7 +213,7 @@ test.each(Object.keys(failures))(
   },
 )
 
-test('what is sent to a run that turns out to have ended is in notTaken, and not in messages as well (P8)', async () => {
+test('messages sent to a run that turns out to have ended are in notTaken, and not also in messages (P8)', async () => {
   const checkpoints = memoryStore()
   const { agent, run, reading } = start([respond(say('One.'))], { checkpoints })
   await ended(reading)
@@ -225,7 +225,7 @@ test('what is sent to a run that turns out to have ended is in notTaken, and not
   expect(said(error.messages)).toEqual(['user Go', 'assistant One.'])
 })
 
-test('what was not taken lies in the checkpoint, and the resume takes it first (K19, L11, P8)', async () => {
+test('messages that were not read are in the checkpoint, and the resume reads them first (K19, L11, P8)', async () => {
   for (const mode of ['now', 'after-model', 'after-tools'] as const) {
     const { agent, run, reading } = start([calls, respond(say('Both.'))], {
       tools: tools.map((one) => ({ ...one, effect: 'read' as const })),
@@ -244,13 +244,13 @@ test('what was not taken lies in the checkpoint, and the resume takes it first (
     const { result: final } = await ended(collect(again))
     const made = ['assistant', 'tool a', 'tool b']
     const waited = ['user Wait', ...(mode === 'now' ? [] : ['user More']), 'user Last']
-    // The model is asked anew, and what was said meanwhile comes before that (P8).
+    // The model is called again, and messages that were sent meanwhile come before that (P8).
     const rest = mode === 'now' ? [...waited, ...made] : [...made, ...waited]
     expect(said(final?.messages)).toEqual(['user Go', ...rest, 'assistant Both.'])
   }
 })
 
-test('sent during the gate of a run that is cancelled there, it is taken when the answer is offered again (K19)', async () => {
+test('a message sent during the gate of a run that is cancelled there is read when the answer is offered again (K19)', async () => {
   let judged = 0
   const gate: Middleware = {
     name: 'gate',
@@ -270,7 +270,7 @@ test('sent during the gate of a run that is cancelled there, it is taken when th
   expect(judged).toBe(2)
 })
 
-test('send gives false as soon as nothing can read it: an answer has been accepted, an abort or a failure is under way (K18)', async () => {
+test('send returns false as soon as nothing can read the message: after an accepted answer, an abort or a failure (K18)', async () => {
   const slowly: Middleware = {
     name: 'slowly',
     async *wrapAgent(setup, next) {
@@ -294,7 +294,7 @@ test('send gives false as soon as nothing can read it: an answer has been accept
   await ended(collect(run))
 })
 
-test('a wrapAgent that asks for further steps may be sent to again (K18)', async () => {
+test('a wrapAgent that requests further steps can receive messages again (K18)', async () => {
   const twice: Middleware = {
     name: 'twice',
     async *wrapAgent(setup, next) {
@@ -317,7 +317,7 @@ test('a wrapAgent that asks for further steps may be sent to again (K18)', async
   ])
 })
 
-test('what is no user message is refused, and what was sent is the run’s own (K18, A16)', async () => {
+test('a value that is not a user message is refused, and the run keeps its own copy of a sent message (K18, A16)', async () => {
   const { run, reading } = start([respond(say('One two', { deltas: 2 })), respond(say('Three.'))])
   await at(5)
   for (const content of ['', []])
@@ -346,7 +346,7 @@ test.each<[unknown, string]>([
   [{ role: 'user' }, 'this has no content; a part of its content is'],
   [{ role: 'system', content: 'Hi.' }, 'this has another role than user; a system prompt is the option instructions'],
   ['', 'this is empty'],
-])('of what is sent and is no message, %j, it is said what it lacks (K18, P16)', async (sent, why) => {
+])('for a sent value that is not a message, %j, the error explains what is missing (K18, P16)', async (sent, why) => {
   const run = createAgent({ model: scriptedModel([respond(say('Hi.'))]) }).stream('Go')
   const message = `what is sent to a run is a text or a user message; ${why}`
   expect(() => run.send(sent as string)).toThrow(message)

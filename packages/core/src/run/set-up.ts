@@ -1,4 +1,4 @@
-/** Makes the set-up of a run from its agent's, as hooks and wraps leave it, and checks it. */
+/** Makes and checks the set-up of a run, as its agent, hooks and wraps define it. */
 
 import type { RunState } from '../state/run.ts'
 import type { Output } from '../vocabulary/agent-config.ts'
@@ -11,9 +11,9 @@ import type { AgentSetup } from '../vocabulary/tool.ts'
 import { checkTool, toolList } from '../vocabulary/tool-checks.ts'
 
 /**
- * A set-up that a hook has given back, or a wrap hands on: a frozen copy, for whoever comes next.
+ * A frozen copy of a set-up that a hook returned or a wrap passes on.
  *
- * @throws {ConfigError} It cannot work.
+ * @throws {ConfigError} The set-up is invalid.
  */
 export function checkedSetup(run: RunState, setup: AgentSetup): AgentSetup {
   if (!isRecord(setup)) throw new ConfigError('setup', 'must be a set-up, like the one that was given')
@@ -22,13 +22,13 @@ export function checkedSetup(run: RunState, setup: AgentSetup): AgentSetup {
   return own
 }
 
-/** As steps work with it: with the tools that capabilities add. Throws {@link ConfigError} if one of their names is taken. */
+/** The set-up with the tools that capabilities add, as steps use it. Throws {@link ConfigError} if one of their names is taken. */
 export function withOwnTools({ work }: RunState, setup: AgentSetup): AgentSetup {
   const tools = work.background.withOwnTools(setup.tools)
   return tools === setup.tools ? setup : Object.freeze({ ...setup, tools: Object.freeze(tools) })
 }
 
-/** Checks a set-up that a hook or wrap has made. Its tools are a {@link toolList}. */
+/** Checks a set-up from a hook or wrap. Its tools are a {@link toolList}. */
 export function checkSetup(setup: AgentSetup, output: Output | undefined): AgentSetup {
   checkModel(setup.model)
   checkTypes('string', { instructions: setup.instructions })

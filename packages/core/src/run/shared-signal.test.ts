@@ -12,7 +12,7 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-// Node warns of the eleventh.
+// Node warns about the eleventh listener.
 const COUNT = 20
 const many = <Item>(make: (n: number) => Item): Item[] => Array.from({ length: COUNT }, (_, n) => make(n))
 const listenersOn = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
@@ -63,7 +63,7 @@ test.for(Object.entries(kinds))(
   },
 )
 
-test('a run that is refused leaves no listener on the signal it was given (P20)', async () => {
+test('a run that is refused leaves no listener on the signal in its options (P20)', async () => {
   const { signal } = new AbortController()
   const agent = createAgent({ model: scriptedModel([]) })
   await expect(agent.run('Go', { signal, eventBuffer: -1 })).rejects.toThrow(ConfigError)
@@ -79,7 +79,7 @@ test('a signal that has aborted before a run begins stops it, and gets no listen
   expect(listenersOn(signal)).toBe(0)
 })
 
-/** What a run does with this many things at once, each under one signal of its own or its caller's. */
+/** What a run does with this many things in parallel, with its own signal or its caller's. */
 const crowds: Readonly<Record<string, () => Promise<unknown>>> = {
   'calls wait for a slot': () =>
     createAgent({
@@ -141,7 +141,7 @@ const crowds: Readonly<Record<string, () => Promise<unknown>>> = {
 }
 
 test.for(Object.entries(crowds))(
-  'no signal gets more than ten listeners when %s twenty times at once (P20)',
+  'no signal gets more than ten listeners when %s twenty times in parallel (P20)',
   async ([, work]) => {
     const watch = watchListeners()
     onTestFinished(watch.end)

@@ -39,7 +39,7 @@ function withoutRun({ runId: _, ...event }: AgentEvent) {
   return event
 }
 
-test('a step is one model call with the calls it asks for, and steps count from 1 (A7)', async () => {
+test('a step is one model call with the calls it requests, and steps count from 1 (A7)', async () => {
   const seen: (readonly [string, number])[] = []
   const where = tool({
     name: 'where',
@@ -105,7 +105,7 @@ const kinds = [
   ['nothing that ends with tool-calls', respond(end({ finishReason: 'tool-calls' })), 'answer'],
 ] as const
 
-test.for(kinds)('%s is told apart by its calls alone (A8)', async ([, response, kind]) => {
+test.for(kinds)('%s is distinguished only by its calls (A8)', async ([, response, kind]) => {
   const { executed, note } = setup()
   const model = scriptedModel([response, respond(say('done'))])
   const result = await createAgent({ model, tools: [note] }).run('Go')
@@ -113,7 +113,7 @@ test.for(kinds)('%s is told apart by its calls alone (A8)', async ([, response, 
   expect(executed).toEqual(kind === 'answer' ? [] : ['a'])
 })
 
-test('what a step is, is decided when its stream has ended: a late call makes its text no answer (A8)', async () => {
+test('the kind of a step is decided when its stream has ended: a late call makes its text no answer (A8)', async () => {
   const { note } = setup()
   const asked: string[] = []
   const gate: Middleware = {
@@ -127,7 +127,7 @@ test('what a step is, is decided when its stream has ended: a late call makes it
 })
 
 test.for([1, 2, 5])(
-  'with maxSteps %d tool steps end with MaxStepsError after so many model calls (A9)',
+  'with maxSteps %d tool steps end with MaxStepsError after this many model calls (A9)',
   async (maxSteps) => {
     const usage = end({ usage: { inputTokens: 10, outputTokens: 1 } })
     const model = scriptedModel(Array.from({ length: 9 }, () => respond(call('echo', { text: 'x' }), usage)))
@@ -147,7 +147,7 @@ test.for([1, 2, 5])(
   },
 )
 
-test('without tools rejected answers end with MaxStepsError all the same (A9)', async () => {
+test('without tools rejected answers end with MaxStepsError as well (A9)', async () => {
   const model = scriptedModel(Array.from({ length: 9 }, () => respond(say('4'))))
   const error = await createAgent({ model, middleware: [rejectAll], maxSteps: 2 })
     .run('2 + 2?')
@@ -169,7 +169,7 @@ test('an answer in the last permitted step completes the run (A9)', async () => 
   expect(result).toMatchObject({ status: 'completed', stopReason: 'answer', text: 'x', steps: 2 })
 })
 
-test('calls of the last permitted step are not run and are told of the limit (A10)', async () => {
+test('calls of the last permitted step do not run, and their results state the limit (A10)', async () => {
   const { executed, note } = setup()
   const model = scriptedModel([
     respond(call('note', { text: 'a' }, { id: 'one' })),

@@ -5,7 +5,7 @@ import { early } from '../../test/early-calls.ts'
 import { type AgentOptions, type CheckpointStore, createAgent, memoryStore, tool } from '../index.ts'
 import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
 
-// Runs of a size that nobody plays by hand: nothing is lost, mixed up or made twice.
+// Very large runs: nothing is lost, mixed up or made twice.
 
 const COUNT = 1_000
 const numbers = Array.from({ length: COUNT }, (_, n) => n)
@@ -15,7 +15,7 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-/** Every seventh call takes longer than those behind it, and calls with the same last digit touch the same key. */
+/** Every seventh call takes longer than those after it, and calls with the same last digit touch the same key. */
 const durationOf = (n: number) => (n % 7 === 0 ? 20 : n % 3)
 const keyOf = (n: number) => `key ${n % 10}`
 
@@ -88,7 +88,7 @@ test.each<[string, Omit<AgentOptions, 'model'>]>([
   ['alone', {}],
   ['with early calls', { middleware: [early] }],
 ])(
-  '1,000 steps with a call each, %s: each call is made once, in order, and answered where it was asked (A7, A9, A14, H26, MA12)',
+  '1,000 steps with a call each, %s: each call is made once, in order, and has its result in its step (A7, A9, A14, H26, MA12)',
   async (_, options) => {
     const { executions, tools } = workshop()
     const steps = numbers.map((n) => respond(call('look', { n }, { id: `c${n}` })))

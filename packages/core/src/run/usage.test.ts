@@ -18,7 +18,7 @@ const answer = (usage?: Usage): AssistantMessage => ({
   ...(usage && { usage }),
 })
 
-/** A model that answers or fails with what it is given, one a request. */
+/** A model with these outcomes, one per request. */
 function modelOf(...outcomes: readonly (AssistantMessage | Error)[]): Model {
   let requests = 0
   return {
@@ -65,7 +65,7 @@ test('usage adds up every attempt of every step, failed ones included, once each
   expect(result.usage).toEqual({ inputTokens: 15, outputTokens: 30, cacheReadTokens: 5, reasoningTokens: 3 })
 })
 
-test('an error carries what had been used by then, its own attempt included (B17, A24)', async () => {
+test('an error contains the usage so far, its own attempt included (B17, A24)', async () => {
   const fatal = new ModelError('no', { code: 'x', retryable: false, partial: answer({ inputTokens: 4 }) })
   const model = modelOf(failure({ inputTokens: 1 }), answer({ inputTokens: 2 }), fatal)
   const agent = createAgent({ model, middleware: [again, once] })
@@ -73,20 +73,20 @@ test('an error carries what had been used by then, its own attempt included (B17
   expect(fatal.usage).toEqual({ inputTokens: 7 })
 })
 
-test('a response that its model says ended with an error counts once (B17)', async () => {
+test('a response that its model marks as failed counts once (B17)', async () => {
   const model = modelOf({ ...answer({ inputTokens: 4 }), finishReason: 'error' })
   const agent = createAgent({ model })
   await expect(agent.run('Go')).rejects.toMatchObject({ code: 'finish_reason_error', usage: { inputTokens: 4 } })
 })
 
-test('a figure nobody reported is absent, and one reported as 0 is 0 (B17)', async () => {
+test('a figure that was not reported is absent, and one reported as 0 is 0 (B17)', async () => {
   const model = modelOf(answer(), answer({ outputTokens: 0 }))
   const agent = createAgent({ model })
   expect((await agent.run('Go')).usage).toEqual({})
   expect((await agent.run('Go')).usage).toEqual({ outputTokens: 0 })
 })
 
-test('what a wrap asks a model once its run has its answer counts, too, whatever the wrap says of usage (B17)', async () => {
+test('model calls of a wrap after its run has an answer count, too, whatever usage the wrap returns (B17)', async () => {
   const judge: Middleware = {
     name: 'judge',
     async *wrapAgent(setup, next, run) {
@@ -102,7 +102,7 @@ test('what a wrap asks a model once its run has its answer counts, too, whatever
   expect((await agent.run('Go')).usage).toEqual({ inputTokens: 7 })
 })
 
-test('a hook sees what had been used by then (B17)', async () => {
+test('a hook sees the usage so far (B17)', async () => {
   const seen: Usage[] = []
   const watcher: Middleware = {
     name: 'watcher',
@@ -115,10 +115,10 @@ test('a hook sees what had been used by then (B17)', async () => {
   expect(seen).toEqual([{}, { inputTokens: 1 }, { inputTokens: 1 }, { inputTokens: 3 }])
 })
 
-test('an answer that a wrap gives itself was asked of no model, and counts nothing (B17)', async () => {
+test('an answer that a wrap makes itself used no model, and counts nothing (B17)', async () => {
   const cache: Middleware = {
     name: 'cache',
-    // What is cached was paid for once.
+    // A cached response was paid for once.
     async *wrapModel() {
       return answer({ inputTokens: 100 })
     },

@@ -1,22 +1,25 @@
-/** Holds the events that wait for a run's reader, in order. Beyond a limit, some make room for others. An event costs the same, however many wait. */
+/**
+ * Holds the events that wait for a run's reader, in order. Beyond a limit events are joined or dropped. The cost of an event does not
+ * depend on how many are waiting.
+ */
 
 import type { AgentEvent } from '../vocabulary/events.ts'
 
 export class WaitingEvents {
-  /** `custom` events that were dropped. */
+  /** How many `custom` events were dropped. */
   dropped = 0
   readonly #limit: number
-  /** By number, in order of arrival. What gave way leaves a gap. */
+  /** By number, in order of arrival. A removed event leaves a gap. */
   readonly #events: Map<number, AgentEvent> = new Map()
   #first = 0
   #next = 0
-  /** Of each call the progress nobody has taken yet: the newest wins. */
+  /** The newest waiting progress of each call, which replaces older ones. */
   readonly #progress: Map<string, number> = new Map()
-  /** Of each part the latest delta, as long as nothing but deltas and progress, which comes and goes, is behind it. */
+  /** The latest delta of each part, as long as only deltas and progress follow it. */
   readonly #deltas: Map<string, number> = new Map()
   readonly #customs: Set<number> = new Set()
 
-  /** `limit`: from so many on, a delta is joined to its part's latest and the oldest `custom` events are dropped. */
+  /** `limit`: from this many events on, a delta is joined to the latest one of its part and the oldest `custom` events are dropped. */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -26,7 +29,7 @@ export class WaitingEvents {
     if (this.#events.size < this.#limit || !this.#squeeze(event)) this.append(event)
   }
 
-  /** Whatever the limit. */
+  /** Adds an event regardless of the limit. */
   append(event: AgentEvent): void {
     const number = this.#next++
     this.#events.set(number, event)
@@ -36,7 +39,7 @@ export class WaitingEvents {
     if (event.type === 'custom') this.#customs.add(number)
   }
 
-  /** The first. */
+  /** Removes and returns the first event. */
   take(): AgentEvent | undefined {
     while (this.#first < this.#next) {
       const event = this.#delete(this.#first++)
@@ -53,12 +56,12 @@ export class WaitingEvents {
     const event = this.#events.get(number)
     this.#events.delete(number)
     this.#customs.delete(number)
-    // The next of its call takes no other's place.
+    // The next progress of this call replaces none.
     if (event?.type === 'tool-progress') this.#progress.delete(progressKey(event))
     return event
   }
 
-  /** Makes room; gives whether the event is taken care of. */
+  /** Makes room. Returns whether the event needs no further place. */
   #squeeze(event: AgentEvent): boolean {
     if ('delta' in event && this.#join(event)) return true
     const [oldest] = this.#customs
@@ -76,14 +79,14 @@ export class WaitingEvents {
   }
 }
 
-/** Of several runs the reader sees, each has its own ids. */
+/** The reader may see several runs, each with its own ids. */
 function progressKey({ runId, callId }: Extract<AgentEvent, { readonly type: 'tool-progress' }>): string {
   return JSON.stringify([runId, callId])
 }
 
 type Delta = Extract<AgentEvent, { readonly delta: string }>
 
-/** The part of a response that a delta belongs to. */
+/** Identifies the part of a response to which a delta belongs. */
 function partOf(delta: Delta): string {
   return JSON.stringify([delta.runId, delta.attempt, delta.type, 'id' in delta ? delta.id : ''])
 }

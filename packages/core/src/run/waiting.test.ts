@@ -27,7 +27,7 @@ const input = z.object({
 })
 type Input = z.infer<typeof input>
 
-/** A tool `free` without a limit, a tool `work` with this one, both naming the keys they are told, and a log of who starts and ends. */
+/** A tool `free` without a limit, a tool `work` with this one, both naming the keys in their input, and a log of what starts and ends. */
 function workshop(concurrency: NonNullable<Tool['concurrency']>) {
   const log: string[] = []
   const note = (what: string, id: string) => void log.push(`${at()} ${what} ${id}`)
@@ -101,7 +101,7 @@ test('with whenFull fail a call that waits for its key is not busy before it has
   expect(log.slice(-2)).toEqual(['50 start w2', '60 end w2'])
 })
 
-test('with whenFull fail a call that is busy lets go of its key (I8, H14)', async () => {
+test('with whenFull fail a call that is busy releases its key (I8, H14)', async () => {
   const { log, tools, work } = workshop({ limit: 1, whenFull: 'fail' })
   const blocker = runTool(work, { ms: 100 })
   const calls = [
@@ -129,7 +129,7 @@ test('runs that want the same tools in opposite order do not wait for each other
   expect(log.filter((line) => line.includes('end'))).toHaveLength(8)
 })
 
-test('an open question keeps back those that name its key, and no others; after the resume they go in call order (C14, H14, L3)', async () => {
+test('an open question blocks calls that name its key, and no others; after the resume they run in call order (C14, H14, L3)', async () => {
   const { log, tools } = workshop(1)
   const calls = [
     freely('w1', { writes: ['a'], asks: true }),
@@ -151,7 +151,7 @@ test('an open question keeps back those that name its key, and no others; after 
   expect(log.slice(2)).toEqual(['20 start again w1', '30 end w1', '30 start r2', '40 end r2'])
 })
 
-/** Makes each call as soon as it has come, and the model call again when it breaks off. */
+/** Makes each call as soon as it has arrived, and the model call again when it breaks off. */
 const eager: Middleware = {
   name: 'eager',
   async *wrapModel(request, next, run) {
@@ -174,7 +174,7 @@ const eager: Middleware = {
 test.for([
   ['one slot', { toolConcurrency: 1 }],
   ['one key', {}],
-] as const)('a question that nobody hears keeps back nobody: %s (A22, H14, L3)', async ([, more]) => {
+] as const)('a question that is never emitted blocks nothing: %s (A22, H14, L3)', async ([, more]) => {
   const { log, tools } = workshop(1)
   const responses: ScriptResponse[] = [
     respond(freely('w1', { writes: ['a'], asks: true }), freely('r2', { reads: ['a'] }), wait(20), cut()),
@@ -188,7 +188,7 @@ test.for([
   expect(log).toEqual(['20 start r2', '30 end r2'])
 })
 
-test('an early call that waits for an open question stays open when that stands (A22, L3)', async () => {
+test('an early call that waits for an open question stays open when that is committed (A22, L3)', async () => {
   const { log, tools } = workshop(1)
   const calls = [freely('w1', { asks: true }), freely('r2')]
   const model = scriptedModel([respond(...calls, wait(20)), respond(say('Done.'))])
@@ -198,7 +198,7 @@ test('an early call that waits for an open question stays open when that stands 
   expect(log).toEqual([])
 })
 
-/** Tools of these limits, and runs that call them; what fails, is cancelled, or ends a run from outside. */
+/** Tools with these limits, and runs that call them; what fails, is cancelled, or ends a run from outside. */
 const worlds = fc.record({
   limits: fc.array(fc.constantFrom(1, 2, undefined), { minLength: 1, maxLength: 3 }),
   runs: fc.array(
@@ -235,7 +235,7 @@ function clash(one: Work, other: Work): boolean {
   return meet(one.writes, other.writes) || meet(one.writes, other.reads) || meet(one.reads, other.writes)
 }
 
-/** Executes what has been executed once more, and only that. */
+/** Executes once more what has been executed, and only that. */
 const again: Middleware = {
   name: 'again',
   async *wrapToolCall(request, next) {
@@ -244,7 +244,7 @@ const again: Middleware = {
   },
 }
 
-test('whatever names, limits, fails and ends what: all rules hold, no slot idles, and nobody waits for ever (A22, H13, H14, I7)', async () => {
+test('whatever names, limits, fails and ends what: all rules hold, no slot is idle, and nothing waits forever (A22, H13, H14, I7)', async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async ({ limits, runs }) => {
       const atWork = new Set<Work>()

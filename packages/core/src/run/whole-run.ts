@@ -41,14 +41,14 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
   }
 }
 
-/** Puts the run where it goes on. Gives the result of one that has come to its end already. */
+/** Restores the state of a checkpoint. Returns the result if the run had already completed. */
 async function restored(run: RunState, resume: Resumption): Promise<CompletedResult | undefined> {
   const checkpoint = await run.work.checkpoints.load(run, resume)
   if (checkpoint.trace) run.telemetry.resumes(checkpoint.trace)
   return resultIn(checkpoint)
 }
 
-/** The set-up, then step by step. */
+/** Makes the set-up, then runs the steps. */
 async function work(run: RunState): Promise<CompletedResult> {
   const setup = withOwnTools(run, await runSetupHooks(run))
   const checking = run.userContext.check(setup.tools)
@@ -56,7 +56,7 @@ async function work(run: RunState): Promise<CompletedResult> {
   run.setup = setup
   const { resumed } = run
   if (resumed) await run.work.checkpoints.claim(run, resumed)
-  // The span of a resumed run links to the one that has it, if there was one.
+  // The span of a resumed run has a link to the span with instructions and input, if that exists.
   if (!resumed?.checkpoint.trace)
     run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })
   return await wrappedLoop(run)

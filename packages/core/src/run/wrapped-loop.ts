@@ -1,4 +1,4 @@
-/** Runs the loop inside all `wrapAgent`s. */
+/** Runs the loop inside every `wrapAgent`. */
 
 import { drive } from '../flow/flow.ts'
 import { wrapLeft } from '../flow/follow.ts'
@@ -18,10 +18,10 @@ import type { AgentSetup } from '../vocabulary/tool.ts'
 import { loop } from './loop.ts'
 import { checkedSetup, withOwnTools } from './set-up.ts'
 
-/** Works with the run's set-up, or with what a wrap makes of it. */
+/** Runs the loop with the run's set-up, or with the set-up that a wrap passes on. */
 export function wrappedLoop(run: RunState): Promise<CompletedResult> {
   const { middleware, setup, context, events } = run
-  // Where nobody stands between the steps and the reader their events need no flow.
+  // Without a `wrapAgent` between the steps and the reader, events need no flow.
   if (!middleware.some(({ wrapAgent }) => wrapAgent)) return loop(run, setup, context)
   const onion = compose(run, wrapAgent(run), (setup, context) =>
     pull(
@@ -36,7 +36,7 @@ export function wrappedLoop(run: RunState): Promise<CompletedResult> {
   })
 }
 
-/** A wrap has left: the step at work, if there is one, waits for nothing more. */
+/** A wrap has left: the current step, if there is one, waits for nothing more. */
 function abandon(run: RunState): void {
   const { steps, halt } = run
   if (steps.state.loop !== 'running') return
@@ -45,7 +45,7 @@ function abandon(run: RunState): void {
   abortCalls(run, wrapLeft())
 }
 
-/** Of a run: it has its stamp. A wrap's own `custom` need not. */
+/** The shapes of run events, with run id and step. A `custom` event of a wrap may lack these. */
 const AGENT_EVENTS: EventShapes<AgentEvent['type']> = {
   'run-start': STAMP,
   'run-end': { ...STAMP, result: isRecord },
@@ -94,7 +94,7 @@ function isResult(value: unknown): boolean {
   return status === 'completed' && isHistory([message]) && isHistory(messages)
 }
 
-/** A tool's result has no finish reason: there it is that of the response which called the tool. */
+/** The result of a tool has no finish reason, so the result has that of the response which requested the tool. */
 function withReasonOfAnswer(result: CompletedResult): CompletedResult {
   if (!isAssistantMessage(result.message)) return freezePlain(result)
   const message = withFittingReason(result.message)
@@ -102,7 +102,7 @@ function withReasonOfAnswer(result: CompletedResult): CompletedResult {
   return freezePlain({ ...result, message, finishReason: fits ? result.finishReason : message.finishReason })
 }
 
-/** The same `next`; `again` is called when it is not called for the first time. */
+/** Returns a `next` that calls `again` on every call except the first. */
 function counted(next: (setup: AgentSetup) => AgentFlow, again: () => void): (setup: AgentSetup) => AgentFlow {
   let calls = 0
   return (setup) => {

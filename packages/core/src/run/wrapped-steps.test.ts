@@ -33,7 +33,7 @@ async function ended<Read>(reading: Promise<Read>): Promise<Read> {
   return reading
 }
 
-/** What a wrap may return of its own. */
+/** A result that a wrap makes itself. */
 const OWN: CompletedResult = {
   status: 'completed',
   stopReason: 'answer',
@@ -49,7 +49,7 @@ const OWN: CompletedResult = {
 const stepsIn = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => (event.type === 'step-start' ? [event.step] : []))
 
-test('next called again opens the inbox once more, and the steps count on; before that nothing is taken (MA6, K18)', async () => {
+test('next called again opens the inbox once more, and the steps count on; before that no message is accepted (MA6, K18)', async () => {
   const taken: boolean[] = []
   const twice: Middleware = {
     name: 'twice',
@@ -73,7 +73,7 @@ test('next called again opens the inbox once more, and the steps count on; befor
   expect(result?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
 })
 
-test('next called while its steps are at work is refused, naming the wrap that asks again, and those steps go on (MA6)', async () => {
+test('next called while its steps are running is refused, naming the wrap that called it, and those steps go on (MA6)', async () => {
   const refused: unknown[] = []
   const hasty: Middleware = {
     name: 'hasty',
@@ -100,7 +100,7 @@ test.for([
   { at: 'tool-end', done: ['model', 'tool'] },
   { at: 'step-end', done: ['model', 'tool'] },
 ] as const)(
-  'while a wrapAgent holds a $at nothing that follows it is done, nor when the wrap then leaves the steps: the run ends with what the wrap returns (MA6, MA7)',
+  'while a wrapAgent holds a $at nothing after it is done, nor when the wrap then leaves the steps: the run ends with what the wrap returns (MA6, MA7)',
   async ({ at, done }) => {
     const watcher: Middleware = {
       name: 'watcher',

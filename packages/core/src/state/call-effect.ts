@@ -1,4 +1,4 @@
-/** Says what a call does to the world, and to what, from its checked input. */
+/** Determines the effect and the resource keys of a call from its checked input. */
 
 import { unheard } from '../flow/unheard.ts'
 import type { ToolFacts, WorkState } from '../machine/call.ts'
@@ -16,13 +16,13 @@ export interface CallEffect {
   readonly problem?: string
 }
 
-/** What a call may do and touch, at the most; absent: anything. */
+/** The strongest effect and the keys that a call may have. Absent: anything. */
 export interface Bounds {
   readonly effect?: Effect | undefined
   readonly keys?: ResourceKeys | undefined
 }
 
-/** Never throws: a throw of `effect`, `reads` or `writes` counts as `external` without keys. */
+/** Never throws: if `effect`, `reads` or `writes` throws, the call is `external` without keys. */
 export function judgeCall(tool: Tool, input: unknown): CallEffect {
   try {
     return { effect: effectOf(tool, input), keys: keysOf(tool, input) }
@@ -31,12 +31,12 @@ export function judgeCall(tool: Tool, input: unknown): CallEffect {
   }
 }
 
-/** Whether {@link judgeCall} needs the input: without it, all calls of the tool do the same. */
+/** Whether {@link judgeCall} needs the input. Otherwise it returns the same for all calls of the tool. */
 export function isJudgedByInput(tool: Tool): boolean {
   return typeof tool.effect === 'function' || mayNameKeys(tool)
 }
 
-/** Whether a call does no more, and to no more, than it may. */
+/** Whether the effect and the keys of a call are within its bounds. */
 export function isWithin({ effect, keys }: CallEffect, most: Bounds): boolean {
   return (!most.effect || !exceeds(effect, most.effect)) && (!most.keys || withinKeys(keys, most.keys))
 }
@@ -46,7 +46,7 @@ export function mayNameKeys(tool: Tool | undefined): boolean {
   return tool?.reads !== undefined || tool?.writes !== undefined
 }
 
-/** Throws what the tool's own functions throw; a `TypeError` if they give anything but a list of strings. */
+/** Throws what the tool's own functions throw, and a `TypeError` if they return anything other than a list of strings. */
 function keysOf(tool: Tool, input: unknown): ResourceKeys {
   if (!mayNameKeys(tool)) return NO_KEYS
   return { reads: listed(tool.reads?.(input) ?? []), writes: listed(tool.writes?.(input) ?? []) }
@@ -72,7 +72,7 @@ export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
   }
 }
 
-/** What becomes of the work of a background call that is at work when its run has its answer. */
+/** What happens to the work of a background call that is running when its run has its answer. */
 export function atEndOf(tool: Tool | undefined): WorkState['atEnd'] {
   return (typeof tool?.background === 'object' && tool.background.atEnd) || 'wait'
 }

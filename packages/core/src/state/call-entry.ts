@@ -1,4 +1,4 @@
-/** The handle of a call: it leads to the state of the call, and has what is no JSON, such as its values, its signal and its promise. */
+/** The handle of a call: it refers to the state of the call, and holds what is not JSON, such as its values, its signal and its promise. */
 
 import type { Context } from '@opentelemetry/api'
 import { timer } from '../flow/grace.ts'
@@ -30,17 +30,17 @@ export interface NewCall
   extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'parent'>,
     Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'rest' | 'warmUp' | 'requestedIn'>> {
   readonly step: number
-  /** The attempt that requests it, if one does. */
+  /** The attempt that requests it, if there is one. */
   readonly attempt?: number | undefined
   /** Default `false`. */
   readonly provisional?: boolean
-  /** What a checkpoint holds of it. */
+  /** The call as a checkpoint contains it. */
   readonly saved?: SavedCall
-  /** It is the work behind a call. */
+  /** Present if it is the work of a background call. */
   readonly work?: WorkState
 }
 
-/** The table that a call stands in, as far as the call knows it. */
+/** The table of a call, as far as the call uses it. */
 export interface CallHome {
   readonly state: Calls
   readonly turns: Turns
@@ -55,10 +55,10 @@ export interface CallHome {
   contentFor(step: number, call: ToolCall, key: string): number
 }
 
-/** Until a call is made. */
+/** The promise of a call that has not started. */
 const NEVER = new Promise<never>(() => undefined)
 
-/** Of all calls that were never provisional. */
+/** Shared by all calls that were never provisional. */
 const DECIDED: Coming<void> = coming()
 DECIDED.resolve()
 
@@ -66,47 +66,50 @@ export class CallEntry {
   /** Its number in its table. */
   readonly number: number
   readonly table: CallHome
-  /** The key that stands for it in checkpoints, and the tool's `idempotencyKey`. */
+  /** The key that identifies it in checkpoints, and the tool's `idempotencyKey`. */
   key: string
-  /** As it was requested; of one that started with the members it needs, only with these until its input is whole. */
+  /** The call as it was requested. If it started with only the needed members, it has only these until its input is complete. */
   call: ToolCall
   readonly tool: Tool | undefined
-  /** What the call's spans nest under. */
+  /** The parent of the call's spans. */
   parent: Context
   readonly attributes: CallFacts['attributes']
   /** The contexts of the model attempts that request it. */
   readonly requestedIn: Context[]
-  /** Absent unless a tool or wrap makes this call: then it shares that call's fate, and works inside its slot. */
+  /** The call whose tool or wrap makes this one, if there is one. This call then shares the fate of its maker and works in its slot. */
   readonly maker: CallEntry | undefined
-  /** Of a call in the run of an agent: the call that runs this agent, if one does. */
+  /** For a call in the run of an agent: the call that runs this agent, if there is one. */
   readonly caller: CallEntry | undefined
   readonly #makerKey: string | undefined
   readonly seat: Seat | undefined
   /** What it may do and touch before it is committed. */
   readonly most: Bounds
-  /** Of a call that started with the members its tool needs. */
+  /** Present if it started with only the members that its tool needs. */
   readonly rest: Rest<CallEntry> | undefined
   readonly warmUp: WarmUp | undefined
-  /** Whether its result is that of a checkpoint. */
+  /** Whether its result comes from a checkpoint. */
   readonly reused: boolean
-  /** What the last execution was given and gave: what a discarded `reversible` call is undone with. No `input`: a checkpoint lacks it. */
+  /**
+   * Input and output of the last execution: a discarded `reversible` call is undone with them. Without `input`, the checkpoint did not
+   * contain them.
+   */
   done: { readonly input?: unknown; readonly output?: unknown } | undefined
   readonly status: CallStatus
   readonly outcomes: CallOutcomes
-  /** Those whose spans have not ended. */
+  /** The executions whose spans have not ended. */
   readonly executions: Execution[] = []
   promise: Promise<ToolMessage> = NEVER
-  /** The work itself, which may go on after the call was abandoned. Always has a handler. */
+  /** The work itself, which may continue after the call was abandoned. Its rejection is always handled. */
   work: Promise<unknown> | undefined
-  /** Of a call that has left its table. */
+  /** The last state, after the call has left its table. */
   #past: CallState | undefined
-  /** What it came to; absent until it has settled. */
+  /** The outcome. Absent until the call has settled. */
   ending: Ending | undefined
   readonly #controller = new AbortController()
   readonly signal: AbortSignal = this.#controller.signal
-  /** It is committed or discarded: at once if it was never provisional. */
+  /** Resolves when the call is committed or discarded: at once if it was never provisional. */
   readonly decided: Coming<void>
-  /** Rejects with its signal's reason when the call has gone on beyond its grace time. */
+  /** Rejects with the reason of its signal when the call is still running after its grace time. */
   readonly abandoned: Coming<never> = coming()
   #timer: ReturnType<typeof timer>
 
@@ -144,12 +147,12 @@ export class CallEntry {
     this.seat = seatFor(this)
   }
 
-  /** Of a call that another one makes. After a resume the maker may be there as work in the background only. */
+  /** The key of the maker. After a resume the maker may exist only as work in the background. */
   get makerKey(): string | undefined {
     return this.maker?.key ?? this.#makerKey
   }
 
-  /** Something has happened to the call. Gives whether that changes anything. */
+  /** Stores a new state. Returns whether it differs from the old one. */
   decide(after: CallState): boolean {
     if (!this.#past) return decideCall(this.table.state, after)
     const isNew = after !== this.#past
@@ -161,7 +164,7 @@ export class CallEntry {
     return this.#past ?? callOf(this.table.state, this.number)
   }
 
-  /** The table forgets it. */
+  /** The table forgets the call. */
   leave(): void {
     this.#past = this.state
   }
@@ -170,7 +173,7 @@ export class CallEntry {
     return this.state.id
   }
 
-  /** The calls it made. */
+  /** Its inner calls. */
   get children(): readonly CallEntry[] {
     return this.table.childrenOf(this)
   }
@@ -196,56 +199,56 @@ export class CallEntry {
     return this.ending?.stopped
   }
 
-  /** It was cancelled, or the call that makes it was. */
+  /** It was cancelled, or its maker was. */
   get cancelled(): boolean {
     return this.state.aborted === 'cancelled'
   }
 
-  /** The pause of its run, which reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
+  /** The pause of its run, if that reached the call while it waited for its commit: its outcome is dropped, and it stays open. */
   get dropped(): RunStop | undefined {
     return this.state.isParked ? this.table.stopOf(this.state.metStop) : undefined
   }
 
-  /** What its tool, or a wrap round it, asks. */
+  /** The question that its tool, or a wrap around it, asks. */
   get asking(): { readonly interrupt: Interrupt; readonly by?: MiddlewareHook } | undefined {
     const { ownQuestion } = this.state
     const interrupt = this.table.stopOf(ownQuestion?.question)
     return interrupt instanceof Interrupt ? { interrupt, ...(ownQuestion?.by && { by: ownQuestion.by }) } : undefined
   }
 
-  /** Whether a question is one that this call asks, or one that it makes. */
+  /** Whether this call, or an inner call, asks this question. */
   asks(question: RunStop): boolean {
     const number = this.table.knownNumberOf(question)
     return number !== undefined && hasQuestion(this.table.state, this.state, number)
   }
 
-  /** Its tool asks, or a wrap round it. */
+  /** Its tool, or a wrap around it, asks. */
   ask(question: Interrupt, by?: MiddlewareHook): void {
     const number = this.table.numberOf(question)
     if (by || !this.asks(question)) this.decide(asksQuestion(this.state, number, by))
     if (!by) this.decide(addsQuestion(this.state, number))
   }
 
-  /** The run of an agent in it asks, for which it throws this. */
+  /** The run of an agent inside it asks this question. Returns the question, to be thrown. */
   relay(question: Interrupt): Interrupt {
     this.decide(addsQuestion(this.state, this.table.numberOf(question)))
     return question
   }
 
-  /** It goes on under this id, and so does its result. */
+  /** Changes the id of the call and of its result. */
   rename(id: string): void {
     this.decide(renamed(this.state, id))
     const { message } = this
     if (message && message.callId !== id) this.ending = { ...this.ending, message: freeze({ ...message, callId: id }) }
   }
 
-  /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
+  /** Aborts this call and its inner calls. After `grace` milliseconds nothing waits for them any more. */
   abort(reason: unknown, grace: number): void {
     this.rest?.fail(reason)
     this.table.stop([this], reason, grace)
   }
 
-  /** It is decided that it stops: whoever works for it is told. */
+  /** Passes a decided stop on to everything that works for the call. */
   stop(reason: unknown, grace: number): void {
     this.warmUp?.abort(reason)
     this.#controller.abort(reason)
@@ -254,14 +257,14 @@ export class CallEntry {
       this.decide(marked(this.state, 'isAbandoned'))
       this.abandoned.reject(reason)
     }
-    // The runs of agents in it, whose timers were set before this one, give up first and tell how they end: in a later turn.
+    // Runs of agents inside the call had set their timers earlier: they give up first and report their end in a later turn.
     this.#timer = timer(grace, () => {
       if (this.outcomes.hasRuns) this.#timer = timer(0, abandon)
       else abandon()
     })
   }
 
-  /** Aborts this call if it is at work, and its tool allows that; gives whether it did. */
+  /** Aborts this call if it is running and its tool allows that. Returns whether it did. */
   cancel(grace: number): boolean {
     if (this.settled || this.discarded) return false
     if (this.tool?.cancelable === false) throw new NotCancelableError(this.id, this.tool.name)
@@ -270,18 +273,18 @@ export class CallEntry {
   }
 
   /**
-   * The commit or the call that it waits for has come to this stop. `grace` is given if the stop is the run's own. What comes of an early
-   * call is dropped then, as it would not have met the stop if it had started later: it is aborted, and waited for at most `grace` ms.
-   * What a committed call makes of the stop stands.
+   * The commit or the call that it waits for ended with this stop. `grace` is present if the stop belongs to the run itself. The outcome of
+   * an early call is then dropped, because a call that started later would not have met the stop: it is aborted, and awaited for at most
+   * `grace` milliseconds. A committed call keeps the outcome that it makes of the stop.
    */
   meet(stop: RunStop, grace?: number): void {
     if (this.state.isParked || this.asks(stop)) return
     this.decide(meetsStop(this.state, this.table.numberOf(stop)))
-    // In a later turn: whoever learns of the stop in another way learns of it there first.
+    // In a later turn, so that code that learns of the stop in another way learns of it there first.
     if (grace !== undefined && this.decide(parked(this.state))) this.#timer ??= timer(0, () => this.abort(stop, grace))
   }
 
-  /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */
+  /** Whether an error that it or a wrap around it throws only passes on a stop that it has met. */
   isStoppedBy(thrown: unknown): boolean {
     const { isParked, metStop } = this.state
     return isParked === true || (metStop !== undefined && this.table.stopOf(metStop) === thrown)

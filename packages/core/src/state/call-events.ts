@@ -1,4 +1,4 @@
-/** Tells the reader of calls: nothing before the model event that announces a call, and nothing after the call is over. */
+/** Shows the reader the events of calls: none before the model event that announces a call, and none after the call is over. */
 
 import { eventOf } from '../machine/call.ts'
 import { told } from '../machine/decide-call.ts'
@@ -10,7 +10,7 @@ import type { ToolEvent } from '../vocabulary/middleware.ts'
 import type { Progress } from '../vocabulary/tool-status.ts'
 import type { CallEntry } from './call-entry.ts'
 
-/** So many events of one call wait at the most: what comes beyond is dropped. */
+/** The most events of one call that wait. Later ones are dropped. */
 const MOST_WAITING = 1_024
 
 type Provisional = Extract<
@@ -18,10 +18,10 @@ type Provisional = Extract<
   { type: 'tool-start' | 'tool-entered' | 'tool-progress' | 'tool-settled' | 'custom' }
 >
 
-/** Which call an event is of. */
+/** Identifies the call of an event. */
 type OfCall = Pick<ToolProgress, 'callId' | 'toolName'>
 
-/** Whoever is told. */
+/** What receives the events. */
 export interface Listener {
   readonly checkpoint: unknown
   readonly events: {
@@ -32,18 +32,18 @@ export interface Listener {
 
 export class CallEvents {
   readonly #run: Listener
-  /** What the reader was told last of each call of the step, by id. */
+  /** The calls of the step as the reader last saw them, by id. */
   readonly #announced: Map<string, ToolCall> = new Map()
-  /** What waits until the reader is told of its call. */
+  /** Events that wait until the reader has seen their call. */
   readonly #waiting: Map<CallEntry, (AgentEventBody | AgentEvent)[]> = new Map()
-  /** Ids of those the reader knows to have the members their tools need. */
+  /** The ids of the calls whose needed members the reader has seen. */
   readonly #ready: Set<string> = new Set()
 
   constructor(run: Listener) {
     this.#run = run
   }
 
-  /** A step's model call begins, with calls of its own. */
+  /** The model call of a step begins, with new calls. */
   renew(): void {
     this.#announced.clear()
     this.#ready.clear()
@@ -70,12 +70,12 @@ export class CallEvents {
     this.#emit(entry, { type: 'tool-entered', ...ofCall(entry), attempt })
   }
 
-  /** It has its result before its model call has stood. */
+  /** It has its result before its model call succeeded. */
   settled(entry: CallEntry): void {
     this.#emit(entry, { type: 'tool-settled', ...ofCall(entry), provisional: true })
   }
 
-  /** What its flow gives. Once the call is aborted that is closed at its next event: it would go on all the same. */
+  /** An event of its flow. Throws once the call is aborted, which closes the flow at its next event, so that it does not continue. */
   yielded(entry: CallEntry, event: ToolEvent): void {
     entry.signal.throwIfAborted()
     if (event.type === 'custom') this.custom(entry, { source: entry.call.name, ...event })
@@ -87,8 +87,8 @@ export class CallEvents {
   }
 
   /**
-   * The reader has been told of the call: what it has emitted follows, and what the calls it made have. One that started with the
-   * members it needs is told of with its whole input, as it would be anyway.
+   * The reader has seen the call: the events of the call and of its inner calls follow. A call that started with only its needed members is
+   * shown with its complete input.
    */
   show(entry: CallEntry, call: ToolCall = entry.call): void {
     for (const one of callShown(entry.table.state, entry.number).flatMap((number) => entry.table.of(number) ?? [])) {
@@ -108,23 +108,23 @@ export class CallEvents {
     this.#run.events.push({ type: 'tool-committed', callId, toolName, ...(startedAs !== callId && { startedAs }) })
   }
 
-  /** Of a call the reader was never told of, it is told nothing. */
+  /** A call that the reader has not seen has no such event. */
   discarded(entry: CallEntry): void {
-    // It has started on what the reader knows, even if the rest never came or was wrong.
+    // The call started with what the reader has seen, even if the rest was wrong or never arrived.
     if (entry.rest && this.#ready.has(entry.call.id)) this.show(entry, entry.rest.started)
     this.#waiting.delete(entry)
     if (entry.discarded && entry.state.told !== 'hidden')
       this.#run.events.push({ type: 'tool-discarded', ...ofCall(entry), cause: entry.discarded })
   }
 
-  /** What settles when the checkpoint is taken is open in it: a resume tells of its end. */
+  /** A call that settles after the checkpoint was taken is open in the checkpoint, and a resume emits its end. */
   ended(entry: CallEntry): void {
     const { id, message } = entry
     if (message && !this.#run.checkpoint && entry.decide(told(entry.state, 'ended')))
       this.#run.events.callEnded(id, message)
   }
 
-  /** Of the work behind its call. */
+  /** The background work of a call has ended. */
   workEnded({ id, message }: CallEntry): void {
     if (message && !this.#run.checkpoint)
       this.#run.events.push({ type: 'background-end', callId: id, toolName: message.name, message })
@@ -145,7 +145,7 @@ export class CallEvents {
     this.tell(entry, entry.provisional ? { ...event, provisional: true } : { ...event, callId: entry.id })
   }
 
-  /** An event of the call, or of the run inside it as that run's reader would get it. */
+  /** Emits an event of the call, or an event of a run inside it as the reader of that run would see it. */
   tell(entry: CallEntry, event: AgentEventBody | AgentEvent): void {
     const becomes = eventOf(entry.state)
     if (becomes === 'told') this.#run.events.push(event)
@@ -158,12 +158,12 @@ export class CallEvents {
   }
 }
 
-/** Under the id that it was made with. */
+/** With the id with which the call was made. */
 function ofCall({ call: { id, name } }: CallEntry): OfCall {
   return { callId: id, toolName: name }
 }
 
-/** Of the call itself, and not of a run inside it. */
+/** Whether it is progress of the call itself, and not of a run inside it. */
 function isOwnProgress(event: AgentEventBody | AgentEvent): boolean {
   return event.type === 'tool-progress' && !('runId' in event)
 }

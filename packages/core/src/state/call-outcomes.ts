@@ -1,4 +1,7 @@
-/** Keeps what the executions of a call came to, and the runs of agents in executions that have no outcome yet, so that a checkpoint can hold them. */
+/**
+ * Keeps the outcomes of the executions of a call, and the agent runs in executions without an outcome, so that a checkpoint can contain
+ * them.
+ */
 
 import { isSame, isSameExecution, type KnownOutcome, savedFor } from '../machine/invocation.ts'
 import type { RunStop } from '../vocabulary/errors.ts'
@@ -8,14 +11,14 @@ import type { Checkpoint, Invocation, Outcome, SavedCall, SavedOutcome, SavedRun
 
 /** The run of an agent in an execution. */
 interface NestedRun extends Pick<SavedRun, 'invocation' | 'answers'> {
-  /** Its checkpoint as it is now. */
+  /** The current checkpoint of the run. */
   readonly checkpoint: () => Checkpoint
 }
 
 export class CallOutcomes {
   #runs: readonly NestedRun[]
   readonly #outcomes: SavedOutcome[] = []
-  /** Those of a run before this one. */
+  /** The outcomes from an earlier run. */
   readonly #before: readonly SavedOutcome[]
 
   constructor({ outcomes, runs }: Pick<SavedCall, 'outcomes' | 'runs'> = { outcomes: [], runs: [] }) {
@@ -23,7 +26,7 @@ export class CallOutcomes {
     this.#runs = runs.map((run) => ({ ...run, checkpoint: () => run.checkpoint }))
   }
 
-  /** All except of executions that asked or were cut off. */
+  /** All outcomes. Executions that asked or were cut off have none. */
   save(known: readonly KnownOutcome[] = []): readonly SavedOutcome[] {
     return [...this.#outcomes, ...known.flatMap(({ place }) => this.#before[place] ?? [])]
   }
@@ -33,12 +36,12 @@ export class CallOutcomes {
     this.#outcomes.push({ ...outcome, invocation })
   }
 
-  /** What an execution came to in a run before this one. */
+  /** The outcome of an execution in an earlier run. */
   before(known: KnownOutcome | undefined): SavedOutcome | undefined {
     return known && this.#before[known.place]
   }
 
-  /** Whether an agent runs in it. */
+  /** Whether an agent runs in the call. */
   get hasRuns(): boolean {
     return this.#runs.length > 0
   }
@@ -48,12 +51,12 @@ export class CallOutcomes {
     return this.#runs.map(({ invocation }) => invocation)
   }
 
-  /** What these runs ask. */
+  /** The questions of these runs. */
   get interrupts(): readonly PendingInterrupt[] {
     return this.#runs.flatMap(({ checkpoint }) => checkpoint().interrupts)
   }
 
-  /** Answers are there for the runs of a checkpoint. */
+  /** Adds answers for the runs of a checkpoint. */
   answer(given: Answers): void {
     this.#runs = this.#runs.map((run) => ({ ...run, answers: { ...run.answers, ...given } }))
   }
@@ -63,13 +66,13 @@ export class CallOutcomes {
     this.#runs = this.#runs.map((run) => (isSame(run.invocation, invocation) ? { ...run, answers: {} } : run))
   }
 
-  /** The run of a checkpoint that goes on in this execution, if there is one. */
+  /** The run of a checkpoint that continues in this execution, if there is one. */
   runIn(invocation: Invocation): SavedRun | undefined {
     const run = savedFor(invocation, this.#runs)
     return run && savedRun(run)
   }
 
-  /** A run begins, or goes on. It keeps its answers until it no longer asks for them. */
+  /** A run begins or continues. It keeps its answers until it no longer asks for them. */
   begin(invocation: Invocation, checkpoint: () => Checkpoint): void {
     const { answers = {} } = savedFor(invocation, this.#runs) ?? {}
     const others = this.#runs.filter((run) => !isSame(run.invocation, invocation))
@@ -87,14 +90,17 @@ function savedRun({ invocation, answers = {}, ...run }: NestedRun): SavedRun {
   return { invocation, checkpoint, ...(asked.length > 0 && { answers: Object.fromEntries(asked) as Answers }) }
 }
 
-/** What a call came to. With neither it threw what ends its run, was discarded, or went on when nobody waited any more. */
+/**
+ * The outcome of a call. With neither a message nor a stop the call threw an error that ends the run, was discarded, or was still running
+ * when nothing waited for it any more.
+ */
 export interface Ending {
   readonly message?: ToolMessage
-  /** What its wraps or its tool threw, where the message only says that. */
+  /** What its wraps or its tool threw, if the message only contains the text of that. */
   readonly error?: unknown
-  /** The message only says that the end of the run cut it off: a resume does not take it for a result. */
+  /** Whether the message only states that the end of the run cut it off. A resume does not use it as a result. */
   readonly isCutOff?: boolean
-  /** It stays open: its run has stopped, and a resume makes it. */
+  /** The call stays open: its run has stopped, and a resume makes the call. */
   readonly stopped?: RunStop
 }
 

@@ -84,7 +84,7 @@ test('a call is queued, runs, and ends, with its progress and its times (I6)', a
   expect((await run.result).text).toBe('Done.')
 })
 
-test('a tool sees its own call’s status and those of its siblings (I6)', async () => {
+test('a tool reads the status of its own call and of the other calls (I6)', async () => {
   const seen: unknown[] = []
   const looks = tool({
     name: 'looks',
@@ -97,7 +97,7 @@ test('a tool sees its own call’s status and those of its siblings (I6)', async
   expect(seen).toEqual([{ state: 'running', cancelable: true, startedAt: EPOCH }, undefined])
 })
 
-test('after a resume it is told that a call may have happened before (I6, L8)', async () => {
+test('after a resume the status shows that a call may have happened before (I6, L8)', async () => {
   const seen: unknown[] = []
   const flaky = tool({
     name: 'flaky',
@@ -137,7 +137,7 @@ test('after a resume it is told that a call may have happened before (I6, L8)', 
   ])
 })
 
-test('how each call ended is told: cancelled, timed out, abandoned, invalid and unknown ones too (I6)', async () => {
+test('the status shows how each call ended: also cancelled, timed out, abandoned, invalid and unknown ones (I6)', async () => {
   const waiting = (name: string, heeds: boolean, timeout?: number): Tool =>
     tool({
       name,
@@ -239,7 +239,7 @@ test('work in the background is remembered from its end on, however many calls e
   expect(run.toolStatus('b')).toEqual({ state: 'ok', cancelable: true, startedAt: EPOCH, endedAt: EPOCH + 100 })
 })
 
-test('whoever makes a call is told, and can ask how it is doing for ever; whoever joins it is not (I6, A23)', async () => {
+test('the maker of a call receives it and can read its status forever; code that joins it does not (I6, A23)', async () => {
   const model = scriptedModel([respond(call('download', {}, { id: 'a' })), respond(say('Done.'))])
   const told: [string, () => ToolStatus][] = []
   const eager: Middleware = {
@@ -270,7 +270,7 @@ test('whoever makes a call is told, and can ask how it is doing for ever; whoeve
   ])
 })
 
-/** Says where it is, then works for 100 ms. */
+/** Reports its position, then works for 100 ms. */
 const indexes = (more: Omit<Partial<Tool>, 'needs'> = {}): Tool =>
   tool({
     name: 'indexes',
@@ -318,7 +318,7 @@ const places: Readonly<Record<string, (indexes: Tool) => Started>> = {
 }
 
 test.for(Object.entries(places).flatMap(([place, start]) => [true, false].map((can) => [place, can, start] as const)))(
-  'the status and the progress of a call %s tell the metadata it reported last, and that it is cancelable: %s (P21, I6)',
+  'the status and the progress of a call %s contain the metadata it reported last, and that it is cancelable: %s (P21, I6)',
   async ([, cancelable, start]) => {
     const [run, path] = start(indexes(cancelable ? {} : { cancelable }))
     const events: AgentEvent[] = []
@@ -340,7 +340,7 @@ test.for(Object.entries(places).flatMap(([place, start]) => [true, false].map((c
   },
 )
 
-test('the status of work in the background tells its metadata to the application; the model reads its message (P21, I16)', async () => {
+test('the status of work in the background contains its metadata for the application; the model reads its message (P21, I16)', async () => {
   const model = scriptedModel([
     respond(call('indexes', {}, { id: 'a' })),
     respond(call('tool_status', { callId: 'a' })),
@@ -356,7 +356,7 @@ test('the status of work in the background tells its metadata to the application
   expect(asked?.output).toEqual({ callId: 'a', state: 'running', progress: 0.7, message: 'one' })
 })
 
-test('the status of a tool alone tells both, too (P21, I11)', async () => {
+test('the status of a tool without a run contains both, too (P21, I11)', async () => {
   const run = runTool(indexes({ cancelable: false }), {})
   expect(run.status()).toEqual({ state: 'queued', cancelable: false })
   await vi.advanceTimersByTimeAsync(50)
@@ -365,7 +365,7 @@ test('the status of a tool alone tells both, too (P21, I11)', async () => {
   await run.result
 })
 
-test('metadata is told as it was when it was yielded, whatever its tool or a reader does to it later (P15, P21)', async () => {
+test('metadata stays as it was when it was yielded, whatever its tool or a reader does to it later (P15, P21)', async () => {
   const seen: unknown[] = []
   const counting = indexes({
     async *execute() {
@@ -390,7 +390,7 @@ test('metadata is told as it was when it was yielded, whatever its tool or a rea
   expect(run.toolStatus('a')).toMatchObject({ metadata: { files: 2 } })
 })
 
-test('metadata that is no JSON is the failure of its call (P21)', async () => {
+test('metadata that is not JSON fails its call (P21)', async () => {
   const metadata: object = { close: () => undefined }
   const wrong = indexes({
     async *execute() {
@@ -401,7 +401,10 @@ test('metadata that is no JSON is the failure of its call (P21)', async () => {
   expect(messages[2]).toMatchObject({ isError: true, content: [{ text: 'the metadata of progress must be JSON' }] })
 })
 
-/** Calls of `search`, whose name is known at once and whose input comes 200 ms later, in this wrap; how long they have waited by then. */
+/**
+ * Calls `search`, whose name is known at once and whose input arrives 200 ms later, in this wrap. Returns how long they have waited by
+ * then.
+ */
 async function waitedBy(
   times: readonly number[],
   execute: (rest: Promise<unknown>, attempt: number) => unknown,
@@ -443,7 +446,7 @@ async function waitedBy(
 
 const once: Middleware = { name: 'once', ignoresInput: true, wrapToolCall: (call, next) => next(call) }
 
-test('a status says how long a call has waited for the rest of its input, while it waits, too (Q7)', async () => {
+test('a status shows how long a call has waited for the rest of its input, also while it waits (Q7)', async () => {
   const working = async (rest: Promise<unknown>) => {
     await sleep(50)
     await rest
@@ -453,7 +456,7 @@ test('a status says how long a call has waited for the rest of its input, while 
   expect(await waitedBy([150, 400], () => sleep(300), once)).toEqual([undefined, undefined])
 })
 
-test('each execution of a call waits for itself, and no longer than it works; two at once do not wait twice (Q7)', async () => {
+test('each execution of a call waits separately, and no longer than it works; the waits of two at once are not counted twice (Q7)', async () => {
   const impatient = async (rest: Promise<unknown>, attempt: number) => {
     if (attempt === 1) return Promise.race([rest, sleep(100).then(() => Promise.reject(new Error('too late')))])
     await sleep(50)

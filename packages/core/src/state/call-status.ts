@@ -1,4 +1,4 @@
-/** Keeps how a call is doing: `run.toolStatus` returns it. */
+/** Tracks the status of a call, which `run.toolStatus` returns. */
 
 import { type CallState, hasAbandoned } from '../machine/call.ts'
 import { freeze } from '../vocabulary/history.ts'
@@ -8,7 +8,7 @@ import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
 import type { Progress, ToolState, ToolStatus } from '../vocabulary/tool-status.ts'
 import type { AwaitedRest } from './capabilities.ts'
 
-/** A call that has settled, as far as it tells how it ended. */
+/** The part of a settled call that shows how it ended. */
 interface Ended {
   readonly signal: AbortSignal
   readonly executions: readonly { readonly error?: unknown }[]
@@ -16,7 +16,7 @@ interface Ended {
   readonly ending: { readonly error?: unknown } | undefined
 }
 
-/** How a call that has settled ended; to be called before its spans end. */
+/** How a settled call ended. Call this before its spans end. */
 export function endState({ signal, executions, state, ending }: Ended, ok: boolean): ToolState {
   if (ok) return 'ok'
   if (state.isAbandoned || hasAbandoned(state)) return 'abandoned'
@@ -25,14 +25,14 @@ export function endState({ signal, executions, state, ending }: Ended, ok: boole
   return thrown.some((error) => error instanceof ToolTimeoutError) ? 'timed-out' : 'error'
 }
 
-/** Of one call. Times: `performance.now()`. */
+/** The status of one call. Times are in `performance.now()`. */
 export class CallStatus {
   #state: ToolState = 'queued'
   #progress: number | undefined
   #message: string | undefined
   #metadata: Json | undefined
   #started: number | undefined
-  /** Of its executions, in their order. */
+  /** The waits of its executions, in their order. */
   readonly #waits: AwaitedRest[] = []
   ended: { readonly at: number; readonly number: number } | undefined
   readonly cancelable: boolean
@@ -43,20 +43,20 @@ export class CallStatus {
     this.#startedBefore = startedBefore
   }
 
-  /** Its function is entered. */
+  /** Its function is called. */
   begin(): void {
     this.#started ??= performance.now()
     this.#state = 'running'
   }
 
-  /** An execution of it is given the rest of its input. */
+  /** An execution receives the rest of its input. */
   waits(rest: AwaitedRest): void {
     this.#waits.push(rest)
   }
 
   /**
-   * What a tool yielded, as it is shown: progress is clamped to 0..1 and never goes down; a lower or non-finite one shows as the
-   * last. The metadata is a frozen copy: a tool may go on with its own.
+   * A tool's report as it is shown: progress is clamped to 0..1 and never goes down; a lower or non-finite value shows as the last one. The
+   * metadata is a frozen copy, because a tool may change its own.
    */
   report({ progress, message, metadata: given }: Progress): Progress {
     const metadata = given === undefined ? undefined : freeze(copyOf(given))
@@ -67,7 +67,7 @@ export class CallStatus {
     return Object.freeze(present({ progress: progress === undefined ? progress : this.#progress, message, metadata }))
   }
 
-  /** `number`: how many calls of its run have ended by now. */
+  /** `number`: how many calls of its run have ended so far. */
   end(state: ToolState, number = 0): void {
     this.#state = state
     this.ended = { at: performance.now(), number }
@@ -88,7 +88,7 @@ export class CallStatus {
     })
   }
 
-  /** Executions at the same time do not wait twice. */
+  /** The time that parallel executions wait is not counted twice. */
   #waited(): number {
     const now = this.ended?.at ?? performance.now()
     let [ms, from] = [0, 0]
@@ -108,7 +108,7 @@ function copyOf(metadata: Json): Json {
   }
 }
 
-/** From `performance.now()` to milliseconds since the epoch. */
+/** Converts from `performance.now()` to milliseconds since the epoch. */
 function timeOf(at: number | undefined): number | undefined {
   return at === undefined ? at : performance.timeOrigin + at
 }

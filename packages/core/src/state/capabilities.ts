@@ -1,4 +1,4 @@
-/** The shapes of the capabilities of an agent, as the centre knows them. `agent.ts` registers the capabilities, and every run has them. */
+/** The interfaces of the capabilities of an agent. `agent.ts` registers the implementations, and every run uses them. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { AgentConfig, Output } from '../vocabulary/agent-config.ts'
@@ -21,182 +21,185 @@ export interface Capabilities<Run, Call> {
 
 /** Tools that work in the background. */
 export interface BackgroundCapability<Run, Call> {
-  /** The background work of a run: none yet. */
+  /** The background work of a run, initially empty. */
   worksOf(run: Run): BackgroundWorks<Call>
-  /** The tools of an agent, and those that it has because some of them are these. Throws {@link ConfigError} if a name is taken. */
+  /** The tools of an agent, plus the tools that they require. Throws {@link ConfigError} if a name is taken. */
   withOwnTools(tools: readonly Tool[]): readonly Tool[]
 }
 
-/** The background work of a run. Each work is that of a call, and has a call of its own with the same id. */
+/** The background work of a run. Each piece of work belongs to a call, and is a separate call with the same id. */
 export interface BackgroundWorks<Call> {
-  /** The innermost of `wrapToolCall`: it begins the work, and its result says how to get the real one. */
+  /** The innermost `wrapToolCall`: it begins the work, and its result explains how to get the real one. */
   start(entry: Call, tool: Tool, call: ToolCall): ToolFlow
-  /** The work of a call of this id: of several the latest. */
+  /** The work of a call with this id; the latest if there are several. */
   get(callId: string): Call | undefined
   /** The work of this call. */
   of(entry: Call): Call | undefined
-  /** The result of a call, if there is one; the model has read it then. */
+  /** The result of a call, if there is one. It then counts as read by the model. */
   read(callId: string): ToolMessage | undefined
-  /** The results the model has not read, as messages of their own: their calls were answered when they began. */
+  /** The results that the model has not read, as separate messages, because their calls were answered when they began. */
   deliver(): UserMessage[]
-  /** Throws what stops the run if an agent that works in the background asks: the run stops at its next safe point. */
+  /** Throws to stop the run if an agent that works in the background asks a question. The run stops at its next safe point. */
   stopIfAsked(): void
-  /** All of it, in the order in which it began. */
+  /** All work, in the order in which it began. */
   entries(): readonly Call[]
-  /** An answer is offered: resolves when nothing it has to wait for is at work. Throws if the run is to stop before that. */
+  /** An answer is offered: resolves when none of the work for which it must wait is running. Throws if the run has to stop before that. */
   untilAnswerMayStand(): Promise<void>
-  /** The run is to stop: nobody waits for work any more. */
+  /** The run has to stop: nothing waits for work any more. */
   wake(): void
-  /** The run has its answer: open work that its tool detaches goes on, and what the model has not read is the caller's. */
+  /**
+   * The run has its answer: open work with `atEnd: 'detach'` goes on, and the caller gets that work and all results that the model has not
+   * read.
+   */
   handOver(): BackgroundHandle[]
   abort(reason: unknown): void
-  /** Resolves when nothing that the run has to do with is at work. */
+  /** Resolves when none of the work that belongs to the run is running. */
   idle(): Promise<void>
-  /** Work of a checkpoint goes on, unless it has come to an end since. */
+  /** Work of a checkpoint continues, unless it has ended since. */
   goOn(entry: Call): void
 }
 
-/** A run is saved, and another goes on from there. */
+/** Saves runs, and continues them from there. */
 export interface CheckpointCapability<Run, Call> {
-  /** What saves the run, with all that are inside of it. */
+  /** Creates the saver of a run, which also saves its inner runs. */
   saverOf(run: Run): Saver<Call>
   /**
-   * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it.
+   * A checkpoint of the run as it is now, equal to what is stored of it. `end`: members of its result.
    *
-   * @throws {CheckpointStoreError} The run holds what JSON cannot.
+   * @throws {CheckpointStoreError} The run contains a value that is not JSON.
    */
   take(run: Run, status: Checkpoint['status'], end?: Pick<Checkpoint, 'messages' | 'result'>): Checkpoint
-  /** The questions that a call asks, or an agent inside it; without a call: what a hook or wrap of the run asks. */
+  /** The questions of a call and of agents inside it. Without a call: those of a hook or wrap of the run. */
   questionsOf(run: Run, call?: Call): readonly PendingInterrupt[]
-  /** Whether it is a checkpoint of a run that has its final answer: no further step takes what is sent to it. */
+  /** Whether the value is a checkpoint of a run that has its final answer, so that no further step reads new messages. */
   hasFinalAnswer(value: unknown): boolean
-  /** Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest. */
+  /** Restores the part of a checkpoint that does not depend on the set-up; {@link claim} restores the rest. */
   load(run: Run, resumption: Resumption): Promise<Checkpoint>
-  /** The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on. */
+  /** The set-up is known: the calls of the checkpoint find their tools, and if several processes resume it, one continues. */
   claim(run: Run, resumed: Resumed): Promise<void>
-  /** The run ends before that: the calls of the checkpoint are what they were. */
+  /** The run ends before that: the calls of the checkpoint are restored unchanged. */
   loadUnclaimed(run: Run): void
 }
 
-/** When a run is saved. */
+/** Saves a run. */
 export interface Saver<Call> {
   /** Whether there is a store. */
   readonly isOn: boolean
   /** How often the run has been saved. */
   revision: number
   readonly undos: Undos<Call>
-  /** Saves without being waited for. If that fails, the next save has all that this one had. */
+  /** Saves without being awaited. If that fails, the next save contains everything. */
   soon(): void
   /**
-   * Resolves when the state of this moment, or a later one, is stored.
+   * Resolves when the current state, or a later one, is stored.
    *
    * @throws {CheckpointStoreError} The store failed.
-   * @throws {CheckpointConflictError} Somebody else has saved this run in the meantime.
+   * @throws {CheckpointConflictError} Another process has saved this run in the meantime.
    */
   now(): Promise<void>
-  /** Stores this very state, behind what is being saved. Throws like {@link now}. */
+  /** Stores exactly this state, after saves that are running. Throws the errors of {@link now}. */
   put(checkpoint: Checkpoint): Promise<void>
-  /** Whether this error came of a save of this run, and not of a tool that has checkpoints of its own. */
+  /** Whether this error comes from a save of this run, and not from a tool that has its own checkpoints. */
   hasThrown(error: unknown): boolean
-  /** Resolves when no save is at work. */
+  /** Resolves when no save is running. */
   idle(): Promise<void>
 }
 
-/** The undos of a run and of those inside of it. */
+/** The undos of a run and of its inner runs. */
 export interface Undos<Call> {
-  /** Whether a run before this one has begun to undo the call of this key. */
+  /** Whether an earlier run has begun to undo the call with this key. */
   hadBegun(key: string): boolean
   /**
-   * Undoes a call, once it is stored that this begins: where nothing is stored, at once. `id`: as the outermost run knows the call.
+   * Undoes a call once it is stored that the undo begins; at once if nothing is stored. `id`: the id of the call in the outermost run.
    *
-   * @throws {CheckpointError} That could not be stored: nothing is undone, and a resume will undo it.
+   * @throws {CheckpointError} The beginning could not be stored: nothing is undone, and a resume will undo it.
    */
   during(entry: Call, id: string, undo: () => Awaitable<void>): Promise<void>
   save(): readonly SavedUndo[]
-  /** Those that had begun by the end of the process are not repeated, and the run tells of those that had not ended. */
+  /** Undos that had begun before the end of the process are not repeated, and the run reports those that had not ended. */
   load(saved: readonly SavedUndo[]): void
 }
 
-/** Starts that are earlier than eager. */
+/** Starts calls before their input is complete. */
 export interface NeedsCapability<Run, Call> {
-  /** What a call with these members would still wait for; nothing if it is not to start so. */
+  /** What a call with these members would still wait for. Returns nothing if the call may not start early. */
   restOf(run: Run, call: ToolCall, tool: Tool, attempt: number): Rest<Call> | undefined
-  /** What `execute` is given of a whole input, checked. */
+  /** What `execute` receives for a complete input that was checked. */
   givenOf(tool: Tool, checked: unknown): Given
-  /** The tools as the model is told of them, and the assembler of what they need. */
+  /** The tools as the model and the assembler receive them. */
   definitionsOf(tools: readonly Tool[], config: AgentConfig): readonly ToolDefinition[]
-  /** The warm-ups of a run whose calls have not started: none yet. */
+  /** The warm-ups of a run whose calls have not started, initially empty. */
   warmUps(): WarmUps
 }
 
-/** What a call that has started with the members its tool needs still waits for: its whole input. */
+/** The rest of the input of a call that has started with only its needed members. */
 export interface Rest<Call> {
   /** The call as it started. */
   readonly started: ToolCall
-  /** Nobody has brought the whole input yet. */
+  /** Whether the complete input has not arrived yet. */
   readonly isOpen: boolean
-  /** Resolves when it is known whether the whole input stands. */
+  /** Resolves when it is known whether the complete input is valid. */
   readonly checked: Promise<unknown>
-  /** The call with its whole input, as soon as it has it; rejects when the call was discarded before. */
+  /** The call with its complete input. Rejects if the call is discarded before. */
   readonly whole: Promise<ToolCall>
-  /** The call has started so: its whole input, or that there will be none, is told to it. */
+  /** The call has started: it receives its complete input, or an error that there will be none. */
   follow(entry: Call, whole: Promise<ToolCall>): void
-  /** The whole input is there: the call goes on, or was something else. */
+  /** The complete input has arrived: the call continues, or is discarded because it is another call. */
   complete(entry: Call, call: ToolCall): void
-  /** What one execution is given. Rejects, and discards the call, if that is not to start so after all. */
+  /** What one execution receives. Rejects, and discards the call, if the call may not start early after all. */
   given(entry: Call, call: ToolCall): Promise<Given>
-  /** It will not come, or nobody is to have it. */
+  /** The rest will not arrive, or must not be used. */
   fail(reason: unknown): void
 }
 
-/** What `execute` is given of its call's input: all of it, or the members it needs and the rest. */
+/** What `execute` receives of its call's input: all of it, or the needed members and the rest. */
 export interface Given {
   readonly input: unknown
   readonly rest?: AwaitedRest
 }
 
-/** The rest of an input for one execution, which waits for it from when it first awaits it. Times: `performance.now()`. */
+/** The rest of an input for one execution, which waits for it from the moment it first awaits it. Times are in `performance.now()`. */
 export interface AwaitedRest {
   readonly promise: Promise<unknown>
-  /** When it was there, or the execution was out. */
+  /** When it arrived, or when the execution ended. */
   readonly until: number | undefined
-  /** It is there, or the execution is out. */
+  /** It has arrived, or the execution has ended. */
   over(): void
-  /** For how many milliseconds between two times it was waited for. */
+  /** For how many milliseconds between two times it was awaited. */
   within(from: number, to: number): number
 }
 
 export interface WarmUps {
-  /** A step's model call begins, with calls of its own. */
+  /** The model call of a step begins, with new calls. */
   renew(): void
-  /** At most once per call. `failed` is told what `warm` threw, unless that answers the abort. */
+  /** Begins at most one warm-up per call. `failed` receives what `warm` threw, unless that was caused by the abort. */
   begin(tool: Tool, callId: string, failed: (error: unknown) => void): void
-  /** The call starts: its warm-up is its own from now on. */
+  /** The call starts, and takes its warm-up. */
   take(callId: string): WarmUp | undefined
-  /** These calls will never come; by default, none that has not started. */
+  /** These calls will never start; by default, all that have not started. */
   drop(why: string, callIds?: Iterable<string>): void
 }
 
-/** One warm-up, in the hands of the call it is for. */
+/** One warm-up, held by its call. */
 export interface WarmUp {
-  /** What it gave; `undefined` if that failed. Never rejects. The tool has it from now on. */
+  /** The result of the warm-up; `undefined` if that failed. Never rejects. The tool owns it from now on. */
   use(): Promise<unknown>
   abort(reason: unknown): void
-  /** The call is over: what it did not get is dropped. */
+  /** The call is over: a result that it did not take is dropped. */
   end(): void
 }
 
 /** The `output` schema of an agent. */
 export interface OutputCapability {
-  /** The request as it goes to its model. */
+  /** The request as the model receives it. */
   forModel(request: ModelRequest): ModelRequest
-  /** The results of a step in call order: of the calls that were `made`, and of those that give the output. */
+  /** The results of a step in call order: of the calls that were `made`, and of those that return the output. */
   results(calls: readonly ToolCall[], made: readonly ToolMessage[]): ToolMessage[]
-  /** The output that an answer gives, or why it does not fit. Without a schema it gives none. */
+  /** The output of an answer, or why it does not fit. Without a schema there is none. */
   check(run: OutputOwner, answer: AssistantMessage | ToolMessage): Promise<CheckedOutput>
 }
 
-/** A run, as far as its output concerns it. */
+/** The part of a run that its output needs. */
 export interface OutputOwner {
   readonly config: { readonly output: Output | undefined }
   readonly setup: { readonly model: Model }
@@ -204,6 +207,6 @@ export interface OutputOwner {
 
 export interface CheckedOutput {
   readonly value?: unknown
-  /** With what the model reads of it. */
+  /** The error, with the text that the model reads. */
   readonly misfit?: { readonly error: OutputError; readonly feedback: string }
 }

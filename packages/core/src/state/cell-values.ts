@@ -1,9 +1,9 @@
-/** The values of run-local cells that a checkpoint of their run holds. */
+/** Holds the values of run-local cells that are part of a checkpoint. */
 
 import { ConfigError } from '../vocabulary/errors.ts'
 import type { Json } from '../vocabulary/message.ts'
 
-/** The cells of a run, by key: what a checkpoint has of them. Once it is over it keeps none. */
+/** The cell values of a run, by key. After the run is over it holds none. */
 export class CellValues {
   readonly #owners: Map<string, object> = new Map()
   #values: Map<string, Json> = new Map()

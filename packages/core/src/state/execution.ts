@@ -1,4 +1,4 @@
-/** The handle of an execution of a tool's function: it is kept until the span of the execution ends. */
+/** The handle of an execution of a tool's function. It is kept until the span of the execution ends. */
 
 import type { ExecutionFacts } from '../telemetry/around.ts'
 import type { AwaitedRest } from './capabilities.ts'
@@ -6,7 +6,7 @@ import type { AwaitedRest } from './capabilities.ts'
 export interface Execution extends ExecutionFacts {
   /** How many runs of agents it has begun. */
   agents?: number
-  /** The calls its function made. */
+  /** The inner calls of its function. */
   readonly children: { abort(reason: unknown, grace: number): void }[]
   wait?: AwaitedRest
 }

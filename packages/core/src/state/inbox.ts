@@ -1,4 +1,4 @@
-/** Keeps the user messages that were sent to a run at work, until their safe point. `machine/steps.ts` decides whether a message is taken. */
+/** Holds user messages that were sent to a run, until the next safe point. `machine/steps.ts` decides whether a message is accepted. */
 
 import type { Halt } from '../machine/halt.ts'
 import { inboxClosed, messagesWait, type Steps, takesMessages } from '../machine/steps.ts'
@@ -6,7 +6,7 @@ import { InputError } from '../vocabulary/errors.ts'
 import { ownMessage } from '../vocabulary/history.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
 
-/** What its run knows of its steps, and of what stops it. */
+/** The part of a run that decides whether messages are accepted. */
 interface Stands {
   readonly steps: { readonly state: Steps }
   readonly halt: { readonly state: Halt }
@@ -20,12 +20,12 @@ export class Inbox {
     this.#run = run
   }
 
-  /** Those that wait, in the order in which they were sent. */
+  /** The messages that wait, in the order in which they were sent. */
   get messages(): readonly UserMessage[] {
     return this.#messages
   }
 
-  /** Queues a user message; false once no step can follow that would read it. */
+  /** Queues a user message. Returns false if no step can follow that would read it. */
   send(message: string | UserMessage): boolean {
     const { steps, halt } = this.#run
     if (!takesMessages(steps.state, halt.state)) return false
@@ -37,9 +37,9 @@ export class Inbox {
   }
 
   /**
-   * The run comes to its end, and nothing is taken any more.
+   * The run ends, and no more messages are accepted.
    *
-   * @throws {InputError} Something waits: nobody would know that it was not taken.
+   * @throws {InputError} A message is waiting: its sender would not know that it was not used.
    */
   end(): void {
     inboxClosed(this.#run.steps.state)
@@ -47,12 +47,12 @@ export class Inbox {
     throw new InputError('message', 'run-ended', undefined, undefined, { notTaken: this.take() })
   }
 
-  /** Those that a checkpoint has were sent before. */
+  /** Restores messages of a checkpoint, which were sent earlier. */
   restore(saved: readonly UserMessage[]): void {
     this.#become([...saved, ...this.#messages])
   }
 
-  /** They enter the history now. */
+  /** Removes the messages, which enter the history now. */
   take(): readonly UserMessage[] {
     const messages = this.#messages
     this.#become([])

@@ -20,7 +20,7 @@ import {
 } from '../index.ts'
 import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// Runs of agents inside the calls of other runs: they stop with the run that they work for, and before it does.
+// Runs of agents inside the calls of other runs: they stop with the run for which they work, and before it does.
 
 unhandledRejections()
 
@@ -35,11 +35,11 @@ async function settled<Result>(work: Promise<Result>): Promise<Result> {
 
 interface Expert {
   readonly agent: Agent
-  /** How often its model was asked. */
+  /** How often its model was called. */
   readonly asked: () => number
 }
 
-/** An agent whose model takes 20 ms to ask for a look, which takes 20 ms, and then answers. */
+/** An agent whose model takes 20 ms to request a look, which takes 20 ms, and then answers. */
 function expert(): Expert {
   const model = scriptedModel([respond(wait(20), call('look')), respond(say('Sunny.'))])
   const look = toolOf('look', async () => {
@@ -51,7 +51,7 @@ function expert(): Expert {
   return { agent: createAgent({ name: 'expert', model, tools: [look] }), asked: () => model.requests.length }
 }
 
-/** An agent that asks the expert, when its tool has waited so long. */
+/** An agent that asks the expert after its tool has waited this long. */
 function boss({ agent }: Expert, ms: number): Agent {
   const inner = agentTool(agent, { name: 'expert', description: 'Knows.' })
   const ask: Tool = tool({
@@ -72,7 +72,7 @@ function boss({ agent }: Expert, ms: number): Agent {
 
 type Mode = 'after-tools' | 'after-model' | 'now'
 
-/** The run is cancelled with these modes, one after the other from 5 ms on; what came of that, and of the resume. */
+/** Cancels the run with these modes, one after the other from 5 ms on. Returns the outcome of the run and of its resume. */
 async function cancelled(modes: readonly Mode[], ms: number) {
   const { agent, asked } = expert()
   const outer = boss({ agent, asked }, ms)
@@ -112,7 +112,7 @@ test.each<[string, readonly Mode[], number, object]>([
   expect(resumed).toMatchObject({ text: 'Sunny.' })
 })
 
-/** What heeds no signal. */
+/** What ignores its signal. */
 type Deaf = 'tool' | 'model' | 'hook'
 
 const never = () => new Promise<never>(() => undefined)
@@ -127,7 +127,7 @@ const deafModel: Model = {
   stream: () => drained(never()),
 }
 
-/** Agents in calls of agents: the innermost, of depth 0, has something that heeds no signal. */
+/** Agents in calls of agents. The innermost, of depth 0, contains something that ignores its signal. */
 function chain(deaf: Deaf, graces: readonly number[], depth = graces.length - 1): Agent {
   const name = depth === 0 ? 'leaf' : `agent${depth - 1}`
   const options: AgentOptions = {
@@ -142,12 +142,12 @@ function chain(deaf: Deaf, graces: readonly number[], depth = graces.length - 1)
   return createAgent({ ...options, middleware: [{ name: 'deaf', beforeModel: never }] })
 }
 
-/** When the innermost gives up, with these grace times; and, behind it, who tells of an end, each with its depth. */
+/** When the innermost gives up, with these grace times; and after it, what reports an end, with its depth. */
 const ENDS: Readonly<Record<Deaf, (shortest: number) => readonly string[]>> = {
   tool: (shortest) => [`${shortest} 2 tool-end call0`, `${shortest} 1 tool-end call1`],
-  // Nobody waits for the events of a model.
+  // Nothing waits for the events of a model.
   model: () => ['50 1 tool-end call1'],
-  // What tools settle to within the grace time comes first.
+  // The outcomes of tools within the grace time come first.
   hook: (shortest) => [`${shortest + 1} 1 tool-end call1`],
 }
 
@@ -163,7 +163,7 @@ const deadlines = [
 )
 
 test.each(deadlines)(
-  'at an $how, where a $deaf heeds no signal and the grace times are $graces, the innermost run gives up first, at the shortest of them, and each tells its end before the one above (MA5, K12)',
+  'at an $how, where a $deaf ignores its signal and the grace times are $graces, the innermost run gives up first, at the shortest of them, and each reports its end before the one around it (MA5, K12)',
   async ({ deaf, graces, how }) => {
     const controller = new AbortController()
     const run = chain(deaf, graces).stream('Go', { signal: controller.signal })

@@ -1,4 +1,4 @@
-/** Keeps the runs inside the calls of a run: they are saved and cancelled with it. */
+/** Tracks the runs inside the calls of a run: they are saved and cancelled with it. */
 
 import type { CancelMode, CancelOptions } from '../vocabulary/cancel.ts'
 
@@ -7,7 +7,7 @@ interface Cancellable {
 }
 
 export class InnerRuns<Inner extends Cancellable, Caller> {
-  /** With the calls that make them. */
+  /** The running inner runs, with their calls. */
   readonly #atWork: Map<Inner, Caller> = new Map()
 
   /** The run is ready to begin. */
@@ -20,7 +20,7 @@ export class InnerRuns<Inner extends Cancellable, Caller> {
     this.#atWork.delete(inner)
   }
 
-  /** The one at work in a call: the newest, if an execution before this one still goes on. */
+  /** The run inside a call: the newest one, if an earlier execution is still running. */
   of(entry: Caller): Inner | undefined {
     return [...this.#atWork].findLast(([, caller]) => caller === entry)?.[0]
   }

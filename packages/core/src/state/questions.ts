@@ -1,4 +1,4 @@
-/** The answers that each asker of a run has had so far. An asker is a tool, a hook or a wrap that asks questions. */
+/** Holds the answers that each tool, hook or wrap of a run has received to its questions. */
 
 import { canonical } from '../vocabulary/canonical.ts'
 import { hash } from '../vocabulary/hash.ts'
@@ -9,24 +9,24 @@ const NONE: Asked = { answers: Object.freeze([]), past: 0 }
 
 export class Questions {
   #asked: SavedQuestions = {}
-  /** Ids of the questions that a reader was told of. */
+  /** The ids of the questions that a reader has seen. */
   readonly #told: Set<string> = new Set()
 
-  /** The answers to what an asker has asked, first to last. */
+  /** The answers to the questions from an address, first to last. */
   answersAt(address: Address): readonly Json[] {
-    // Each execution asks, and few runs have answers: no address is written for nothing.
+    // Each execution asks for its answers, and few runs have any: this spares writing the address.
     if (this.isEmpty) return NONE.answers
     return this.#at(canonical(address)).answers
   }
 
-  /** The id of an asker's next question. */
+  /** The id of the next question from an address. */
   nextId(runId: string, address: Address): string {
     const text = canonical(address)
     const { answers, past } = this.#at(text)
     return `interrupt_${hash(`${runId} ${text} ${past + answers.length + 1}`)}`
   }
 
-  /** A reader is told of a question. Gives whether none was told of it before. */
+  /** A reader sees a question. Returns whether it is the first time. */
   mark(id: string): boolean {
     return this.#told.size < this.#told.add(id).size
   }
@@ -37,7 +37,7 @@ export class Questions {
     this.#asked = { ...this.#asked, [text]: { answers: Object.freeze([...answers, answer]), past } }
   }
 
-  /** The asker has done what it asked for: what it asks from now on is new. */
+  /** The tool, hook or wrap at this address has finished: what it asks from now on is new. */
   done(address: Address): void {
     if (this.isEmpty) return
     const text = canonical(address)

@@ -1,4 +1,4 @@
-/** All that a run keeps of its calls: their table, and beside it events, counts, warm-ups, contexts, and the work that has not settled. */
+/** Holds everything that a run keeps of its calls: their table, events, counts, warm-ups, contexts, and the work that has not settled. */
 
 import type { Context } from '@opentelemetry/api'
 import { isFinal } from '../machine/call.ts'
@@ -10,10 +10,10 @@ import type { CallStatus } from './call-status.ts'
 import { CallTable } from './call-table.ts'
 import type { WarmUps } from './capabilities.ts'
 
-/** A call is forgotten when so many more have ended. */
+/** A call is forgotten when this many more have ended. */
 const MOST_ENDED = 1_000
 
-/** How many were made early, committed and discarded; and of how many a checkpoint had the results. */
+/** How many calls were made early, committed and discarded, and how many results came from a checkpoint. */
 interface Counts {
   early: number
   committed: number
@@ -21,7 +21,7 @@ interface Counts {
   reused: number
 }
 
-/** The run whose calls they are. */
+/** The run of the calls. */
 interface Owner extends Listener {
   readonly work: { readonly needs: { warmUps(): WarmUps } }
   readonly id: string
@@ -34,14 +34,14 @@ export class RunCalls {
   /** What the reader sees of them. */
   readonly events: CallEvents
   readonly warmUps: WarmUps
-  /** The contexts of the attempts at work. */
+  /** The contexts of the running attempts. */
   readonly contexts: Map<number, Context> = new Map()
   readonly counts: Counts = { early: 0, committed: 0, discarded: 0, reused: 0 }
-  /** How many calls the responses that stood have requested; over all resumes each counts once. */
+  /** How many calls the accepted responses have requested. Each counts once over all resumes. */
   wanted = 0
-  /** Those that the loop waits for: one of these that fails ends the run. */
+  /** The calls for which the loop waits. If one of these fails, the run ends. */
   awaited: readonly CallEntry[] = []
-  /** Ids of calls that were no longer waited for. */
+  /** The ids of calls for which nothing waited any more. */
   readonly abandoned: string[] = []
   readonly #run: Owner
   /** How many calls have ended. */
@@ -55,14 +55,14 @@ export class RunCalls {
     this.table = new CallTable(run.id, (key) => run.saver.undos.hadBegun(key))
   }
 
-  /** How a call has ended is told from now on, as long as it is {@link remembered}. */
+  /** Records how a call has ended, as long as it is {@link remembered}. */
   end({ status }: CallEntry, state: ToolState): void {
     status.end(state, ++this.#ended)
   }
 
   /**
-   * What is told of a call, as long as it is remembered: until the time for that is over, or many more have ended. Without timers:
-   * a call is forgotten when somebody looks for it.
+   * The status of a call, until its time is over or many more calls have ended. It uses no timers: a call is forgotten when its status is
+   * read.
    */
   remembered(status: CallStatus): ToolStatus | undefined {
     const { ended } = status
@@ -70,18 +70,18 @@ export class RunCalls {
     return isLong || (ended && this.#ended - ended.number >= MOST_ENDED) ? undefined : status.read()
   }
 
-  /** Nothing floats: what is at work is known until it has settled. */
+  /** Tracks a promise until it has settled, so that none is left floating. */
   track(work: Promise<unknown>): void {
     const done = work.catch(() => undefined).finally(() => this.#atWork.delete(done))
     this.#atWork.add(done)
   }
 
-  /** Resolves when nothing is at work: every call has settled or was abandoned. */
+  /** Resolves when nothing is running: every call has settled or was abandoned. */
   async idle(): Promise<void> {
     while (this.#atWork.size > 0) await Promise.allSettled(this.#atWork)
   }
 
-  /** Whether something may still come of one of its calls, or of one that could start. */
+  /** Whether something may still happen to one of its calls, or to one that could start. */
   get isOpen(): boolean {
     const { response, all } = this.table.state
     if (response.isOpen) return true
@@ -89,12 +89,12 @@ export class RunCalls {
     return false
   }
 
-  /** The attempt that has announced a call of this id. */
+  /** The attempt that has announced a call with this id. */
   attemptOf(callId: string): number | undefined {
     return this.table.state.response.announcedBy.get(callId)
   }
 
-  /** The call of this id: its own, or one that a later attempt gave it. */
+  /** The call with this id: its own, or one that a later attempt gave it. */
   get(callId: string): CallEntry | undefined {
     return this.table.get(callId)
   }
@@ -103,7 +103,7 @@ export class RunCalls {
     return this.table.entries()
   }
 
-  /** Whether a question is one that a call asks, or the run inside it. */
+  /** Whether a call, or the run inside it, asks this question. */
   asks(interrupt: Interrupt): boolean {
     return this.entries().some((entry) => isOpen(entry) && entry.asks(interrupt))
   }

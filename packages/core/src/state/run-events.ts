@@ -1,4 +1,4 @@
-/** Tells the reader of a run its events, in the order in which they happen, and keeps its warnings. */
+/** Passes the events of a run to its reader, in the order in which they happen, and collects its warnings. */
 
 import { Funnel } from '../flow/funnel.ts'
 import type { CallState } from '../machine/call.ts'
@@ -7,7 +7,7 @@ import type { AgentEvent, AgentEventBody } from '../vocabulary/events.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
 import type { Warning } from '../vocabulary/warning.ts'
 
-/** The run whose events they are, as far as they concern it. */
+/** The part of a run that its events need. */
 interface Teller {
   readonly id: string
   readonly over: boolean
@@ -16,9 +16,9 @@ interface Teller {
 }
 
 export class RunEvents {
-  /** What everything at work has to tell comes together here. */
+  /** Collects the events of everything that is running. */
   readonly funnel: Funnel<AgentEvent> = new Funnel((event) => this.show(event))
-  /** All there were: the result has them. */
+  /** All warnings, for the result. */
   readonly warnings: Warning[] = []
   readonly #run: Teller
   readonly #reader: (event: AgentEvent) => void
@@ -28,23 +28,23 @@ export class RunEvents {
     this.#reader = reader
   }
 
-  /** Straight to the reader, who is told nothing once the run is over. */
+  /** Passes an event directly to the reader. After the end of the run it does nothing. */
   show(event: AgentEvent): void {
     if (this.#run.over) return
-    // That of a call inside one of its calls may have the same id.
+    // The event of a call inside one of its calls may have the same id.
     const ended = event.type === 'tool-end' && event.runId === this.#run.id && this.#run.calls.get(event.callId)
     if (ended) ended.decide(told(ended.state, 'shown'))
     this.#reader(event)
   }
 
-  /** What was pushed and nobody took. */
+  /** Shows events that were pushed and not taken. */
   showRest(): void {
     for (const event of this.funnel.drain()) this.show(event)
   }
 
   /**
-   * An event of the run, or one that has its stamp already. `outside` of the steps, a `wrapAgent` speaks past the events that go
-   * up through it, straight to the reader.
+   * Pushes an event of the run, or one that already has a run id. `outside` of the steps, an event of a `wrapAgent` bypasses the events
+   * that pass through that wrap, and goes directly to the reader.
    */
   push(event: AgentEvent | AgentEventBody, outside = false): void {
     if (this.#run.over) return
@@ -53,24 +53,24 @@ export class RunEvents {
     else this.funnel.push(stamped)
   }
 
-  /** The end of a call. */
+  /** Emits the end of a call. */
   callEnded(callId: string, message: ToolMessage): void {
     this.push({ type: 'tool-end', callId, toolName: message.name, message })
   }
 
-  /** An event of the loop's own. It goes on when that is taken. */
+  /** Emits an event of the loop. The loop continues when the event is taken. */
   tell(body: AgentEventBody): Promise<void> | void {
     this.push(body)
     return this.taken()
   }
 
-  /** Waits for the wraps round the steps to take what was pushed, if there are any. Throws when nobody will. */
+  /** Waits until the wraps around the steps have taken what was pushed, if there are any. Throws when nothing will take it. */
   taken(): Promise<void> | void {
     this.throwIfOver()
     return this.funnel.taken()
   }
 
-  /** What goes on though nobody waits for it any more comes to its end. */
+  /** Ends code that is still running after the run is over. */
   throwIfOver(): void {
     if (this.#run.over) throw new TypeError('the run is over')
   }

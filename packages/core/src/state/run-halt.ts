@@ -1,4 +1,7 @@
-/** Stops a run: tells all that are concerned, and has the errors that a stop throws. `machine/halt.ts` decides what is due. */
+/**
+ * Stops a run: passes the stop on to calls, requests and inner runs, and holds the errors that a stop throws. `machine/halt.ts` decides
+ * what happens.
+ */
 
 import { LazyController } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
@@ -6,7 +9,7 @@ import { decideHalt, type Halt, type HaltFact, isAwaited, isLost, mayStart, reac
 import type { CancelMode, CancelOptions } from '../vocabulary/cancel.ts'
 import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '../vocabulary/errors.ts'
 
-/** A run, as far as its halt acts on it. */
+/** The part of a run that a halt acts on. */
 interface Halting {
   readonly config: { readonly grace: number }
   readonly background: { wake(): void; abort(reason: unknown): void }
@@ -17,14 +20,14 @@ interface Halting {
 
 export class RunHalt {
   state: Halt = { phase: 'loading' }
-  /** Why the run comes to nothing, if it does. */
+  /** Why the run fails, if it does. */
   failure: AgentError | undefined
   readonly #run: Halting
   readonly #halted = new LazyController()
   readonly #paused = new LazyController()
   readonly #stopped = new AbortController()
   readonly #timers: ReturnType<typeof timer>[] = []
-  /** Of the latest model request. */
+  /** The controller of the latest model request. */
   #request: AbortController | undefined
   #cancelled: RunCancelled | undefined
   #giveUp: ((reason: AgentError) => void) | undefined
@@ -33,32 +36,32 @@ export class RunHalt {
     this.#run = run
   }
 
-  /** Aborts when calls that have not started wait for a resume. */
+  /** Aborts when calls that have not started must wait for a resume. */
   get halted(): AbortSignal {
     return this.#halted.signal
   }
 
-  /** Aborts when the run goes no further: what is provisional by then is decided after a resume. */
+  /** Aborts when the run goes no further: the fate of provisional calls is decided after a resume. */
   get paused(): AbortSignal {
     return this.#paused.signal
   }
 
-  /** Aborts when what is at work is to stop. */
+  /** Aborts when everything that is running must stop. */
   get signal(): AbortSignal {
     return this.#stopped.signal
   }
 
-  /** What comes up through wraps and calls when the run is cancelled. Made when it is needed: an error notes its stack. */
+  /** The error that wraps and calls throw when the run is cancelled. Created on first use, because an error records its stack. */
   get error(): RunCancelled {
     return (this.#cancelled ??= new RunCancelled())
   }
 
-  /** Why what is at work is told to stop. */
+  /** Why everything that is running must stop. */
   get reason(): AgentError {
     return this.failure ?? this.error
   }
 
-  /** Something has happened. `stop`: what those throw that wait for a resume, unless it is a cancel's. */
+  /** Something has happened. `stop`: the error for everything that waits for a resume, unless it is that of a cancel. */
   post(fact: HaltFact, stop?: RunStop): void {
     const before = this.state
     this.state = decideHalt(before, fact)
@@ -71,19 +74,19 @@ export class RunHalt {
     this.#after(escalateAfter, () => this.post({ is: 'cancel', at: 'now', escalated: true }))
   }
 
-  /** The run must not go on. The first reason counts. */
+  /** The run must not continue. The first reason counts. */
   fail(failure: AgentError): void {
     if (isLost(this.state)) return
     this.failure = failure
     this.post({ is: failure instanceof RunAbortedError ? 'abort' : 'failure' })
   }
 
-  /** Throws at a safe point of this kind, if the run is to stop there. */
+  /** Throws at a safe point of this kind, if the run has to stop there. */
   stopAt(point: Exclude<CancelMode, 'now'>): void {
     if (reaches(this.state, point)) throw this.error
   }
 
-  /** A signal for the next model request, aborted with the run. */
+  /** A signal for the next model request, which aborts with the run. */
   nextRequest(): AbortSignal {
     this.#request = new AbortController()
     if (this.signal.aborted) this.leaveRequest(this.signal.reason)
@@ -94,17 +97,18 @@ export class RunHalt {
     this.#request?.abort(reason)
   }
 
-  /** What the work gives, as long as the run waits for it. For one at a time. */
+  /** The outcome of the work, as long as the run waits for it. Only one wait at a time is possible. */
   until<Result>(work: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      // Not a function made here: V8 keeps one that is assigned to a member, and with it the run, until the next full collection.
+      // No closure is created here: V8 keeps a closure that is assigned to a member, and with it the run, until the next full garbage
+      // collection.
       this.#giveUp = reject
       if (!isAwaited(this.state)) reject(this.reason)
       work.then(resolve, reject)
     })
   }
 
-  /** Nobody waits for anything any more. */
+  /** Nothing waits any more: clears the timers. */
   close(): void {
     for (const one of this.#timers) clearTimeout(one)
   }
@@ -113,7 +117,7 @@ export class RunHalt {
     this.#timers.push(timer(ms, act))
   }
 
-  /** Does what is due. Who is told may change the state meanwhile: each thing is read off it anew, and may be done twice. */
+  /** Acts on the state. Code that it calls may change the state, so each part reads the state again, and may run twice. */
   #act(stop?: RunStop): void {
     const { background, innerRuns, config } = this.#run
     if (!mayStart(this.state) && !isLost(this.state)) this.#halted.abort(stop ?? this.error)
@@ -130,7 +134,7 @@ export class RunHalt {
     }
     if (this.signal.aborted) return
     if (this.state.stop === 'cancel') this.#takeLast()
-    // One turn later than the tools' own grace time: what they settle to comes first.
+    // One turn later than the tools' own grace time, so that their outcomes come first.
     this.#after(config.grace, () => this.#after(0, () => this.post({ is: 'grace over' })))
     this.#stopped.abort(this.reason)
     this.leaveRequest(this.reason)
@@ -138,7 +142,10 @@ export class RunHalt {
     background.abort(this.reason)
   }
 
-  /** Before anything is torn down. A run that cannot be saved comes to nothing: a time limit that cancels has nobody to throw to. */
+  /**
+   * Takes the last checkpoint before anything is stopped. A run that cannot be saved fails here, because a cancel by a timer has no caller
+   * to throw to.
+   */
   #takeLast(): void {
     try {
       this.#run.takeLast()

@@ -1,4 +1,4 @@
-/** Keeps the history of a run: only the loop appends to it, and hooks may replace it. */
+/** Holds the history of a run: only the loop appends to it, and hooks may replace it. */
 
 import { HistoryError } from '../vocabulary/errors.ts'
 import type { AgentEventBody } from '../vocabulary/events.ts'
@@ -8,24 +8,24 @@ import { type AssistantMessage, callsOf, type Message, type ToolMessage } from '
 import type { AgentState } from '../vocabulary/middleware.ts'
 
 export class RunHistory {
-  /** Ids that calls have, or may get: no other call gets them. */
+  /** Ids that calls have or may get. No other call gets them. */
   readonly takenIds: Set<string> = new Set()
-  /** The same, for models and the wraps round them. */
+  /** The same set, read-only, for models and the wraps around them. */
   readonly ids: ReadonlySet<string> = new ReadOnlySet(this.takenIds)
   #messages: readonly Message[] = []
-  /** What is not among those yet: messages that come together are one copy of the history, not each its own. */
+  /** Messages that are not in the list yet. Several messages then cost one copy of the history, not one each. */
   #appended: Message[] = []
-  /** The list that {@link messages} gave before: all of it begins the present one. */
+  /** The list that {@link messages} returned before. The present list begins with all of it. */
   #grownFrom: readonly Message[] | undefined
   #pairs: Pairs | undefined
-  /** Whoever is told what enters it. */
+  /** Receives an event for each new message. */
   readonly #events: { push(event: AgentEventBody): void }
 
   constructor(events: { push(event: AgentEventBody): void }) {
     this.#events = events
   }
 
-  /** All of it, frozen: what comes later is in another list. */
+  /** The complete history, frozen. Later messages are in another list. */
   get messages(): readonly Message[] {
     if (this.#appended.length > 0) {
       this.#grownFrom = this.#messages
@@ -45,7 +45,7 @@ export class RunHistory {
     return message
   }
 
-  /** What the run begins with. The ids of its calls are taken. */
+  /** The initial history. The ids of its calls are taken. */
   begin({ messages }: AgentState): void {
     this.#become(freeze([...messages]))
     for (const id of callIds(messages)) this.takenIds.add(id)
@@ -58,32 +58,30 @@ export class RunHistory {
     this.#events.push({ type: 'history-replaced', messages: this.#messages })
   }
 
-  /**
-   * The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay.
-   */
+  /** Stores the answer as the gate rewrote it: in place of the model's answer, or at the end if that is a call or a result, which stay. */
   replaceAnswer(old: AssistantMessage | ToolMessage, answer: AssistantMessage): AssistantMessage {
     if (old.role === 'tool' || callsOf(old).length > 0) return this.append(answer)
     this.replace({ messages: this.messages.map((message) => (message === old ? answer : message)) })
     return answer
   }
 
-  /** The messages that were not in it before. */
+  /** The messages that were not in the earlier history. */
   since(before: readonly Message[]): readonly Message[] {
     const { messages } = this
     return Object.freeze(this.placesSince(before).flatMap((place) => messages[place] ?? []))
   }
 
-  /** Where they stand. */
+  /** The indexes of these messages. */
   placesSince(before: readonly Message[]): number[] {
     const { messages } = this
     let same = before === this.#grownFrom ? before.length : 0
     while (same < before.length && messages[same] === before[same]) same++
-    // Mostly all of it is as it was, and nothing need be looked for.
+    // Usually all of it is unchanged, and this search is skipped.
     const old = same < before.length ? new Set(before) : undefined
     return messages.slice(same).flatMap((message, index) => (old?.has(message) ? [] : [same + index]))
   }
 
-  /** Throws {@link HistoryError} unless its calls and results pair up. */
+  /** Throws {@link HistoryError} unless each call has one result. */
   checkPairs(): void {
     this.#pairs ??= new Pairs()
     this.#pairs.check(this.messages)
@@ -97,14 +95,14 @@ export class RunHistory {
   }
 }
 
-/** Of one history as it grows: what it has seen it does not look at again. */
+/** Checks one history as it grows: it examines each message once. */
 export class Pairs {
   readonly #calls: Set<string> = new Set()
   readonly #open: Set<string> = new Set()
   readonly #wrong: string[] = []
   #seen = 0
 
-  /** Throws {@link HistoryError} unless all pair up. */
+  /** Throws {@link HistoryError} unless each call has one result. */
   check(messages: readonly Message[]): void {
     for (const message of messages.slice(this.#seen)) this.#see(message)
     this.#seen = messages.length

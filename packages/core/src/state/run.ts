@@ -29,23 +29,23 @@ import { SideCalls } from './side-calls.ts'
 import { signalOwner } from './signal-owner.ts'
 import { UserContext } from './user-context.ts'
 
-/** Of a run inside a call of another: which one, where its spans nest, and how its events are shown. */
+/** For a run inside a call of another run: its place there, the parent of its spans, and how its events are shown. */
 export interface Nesting {
   readonly run: RunState
   readonly entry: CallEntry
-  /** Where in the executions of that call. */
+  /** The place inside the executions of that call. */
   readonly invocation: Invocation
   readonly context: Context
-  /** What the agent of the inner run is given of the outer one's, or in its place. */
+  /** The context that the inner run receives from the outer one, or instead of it. */
   readonly userContext?: UserContext
   readonly show: (event: AgentEvent) => void
 }
 
-/** What is done with a run by what lies above its state, and beside the centre: handed in where the run is made. */
+/** The implementation parts that a run uses but its state does not depend on. They are passed in when the run is created. */
 export interface RunWork extends Capabilities<RunState, CallEntry> {
   /** The run as user code sees it. */
   view(run: RunState, actor: Actor): Run
-  /** Its calls are told to stop. */
+  /** Stops its calls. */
   abort(run: RunState, reason: unknown): void
 }
 
@@ -55,14 +55,14 @@ export interface RunStateOptions {
   readonly conversationId?: string | undefined
   readonly checkpoints?: CheckpointStore | undefined
   readonly nesting?: Nesting | undefined
-  /** The signal that its caller gave. */
+  /** The signal that its caller passed. */
   readonly signal?: AbortSignal | undefined
-  /** The context that its caller gave. */
+  /** The context that its caller passed. */
   readonly context?: unknown
   readonly show: (event: AgentEvent) => void
 }
 
-/** A hook or wrap that has asked. */
+/** A hook or wrap that has asked a question. */
 export interface Asking {
   readonly interrupt: Interrupt
   readonly by?: MiddlewareHook
@@ -75,7 +75,7 @@ export class RunState {
   readonly telemetry: Telemetry
   readonly conversationId: string | undefined
   readonly userContext: UserContext
-  /** Where its checkpoints are kept. Of a run inside another: the outer one's are. */
+  /** The store of its checkpoints. An inner run uses the checkpoints of the outer one. */
   readonly store: CheckpointStore | undefined
   readonly events: RunEvents
   readonly history: RunHistory
@@ -89,24 +89,27 @@ export class RunState {
   readonly halt: RunHalt = new RunHalt(this)
   readonly questions: Questions = new Questions()
   setup: AgentSetup
-  /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */
+  /** The context of the loop: that of the run's span, or of the innermost `wrapAgent`. */
   context: Context
   usage: Usage = Object.freeze({})
-  /** What a hook or wrap asks: a call's own question is with the call. */
+  /** What a hook or wrap asks. The question of a call is stored with the call. */
   asking: Asking | undefined
-  /** Ids of calls that a run before this one had started, and that may have happened. */
+  /** The ids of calls that an earlier run had started and that may have happened. */
   unknown: readonly string[] = []
-  /** Effects whose calls are made again if they were cut off; those of `calls` always are. */
+  /** Effects whose calls are made again if they were cut off. Calls with the effect `calls` always are. */
   rerun: readonly Effect[] = ['read']
-  /** Its last; of a cancelled run, taken before anything was torn down. */
+  /** The last checkpoint. That of a cancelled run is taken before anything is stopped. */
   checkpoint: Checkpoint | undefined
-  /** What it goes on from, if it does. */
+  /** The checkpoint and answers from which the run continues, if it is resumed. */
   resumed: Resumed | undefined
-  /** What of that is not among its calls yet. */
+  /** The part of that checkpoint that is not in the tables yet. */
   unclaimed: Pick<Checkpoint, 'calls' | 'undos' | 'tools' | 'interrupts'> | undefined
-  /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run. */
+  /**
+   * The key of run-local values. A run that is over gets a new one, so that the values can be collected even if the run is still
+   * referenced.
+   */
   scope: object = {}
-  /** The call of another run that it works for, if it does. */
+  /** The call of another run for which this run works, if there is one. */
   readonly caller: CallEntry | undefined
   readonly #nesting: Nesting | undefined
   #values: CellValues | undefined
@@ -124,7 +127,7 @@ export class RunState {
     this.store = options.checkpoints
     this.events = new RunEvents(this, options.show)
     this.history = new RunHistory(this.events)
-    // What a `beforeAgent` is to mask must not be recorded before it has said so.
+    // Content that a `beforeAgent` will mask must not be recorded before it has run.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new RunCalls(this)
     this.background = options.work.background.worksOf(this)
@@ -142,7 +145,7 @@ export class RunState {
     return this.halt.signal
   }
 
-  /** Of its run-local cells. */
+  /** The values of its run-local cells. */
   get values(): CellValues {
     return (this.#values ??= new CellValues(this.over))
   }
@@ -151,27 +154,27 @@ export class RunState {
     return this.config.middleware
   }
 
-  /** The run of the call that it is inside of, if it is: that saves it in its checkpoint. */
+  /** The run around the call that contains this run, if there is one. That run saves this one in its checkpoint. */
   get outer(): RunState | undefined {
     return this.#nesting?.run
   }
 
-  /** Whether it saves itself. */
+  /** Whether it is not inside another run, and so saves itself. */
   get isOutermost(): boolean {
     return this.outer === undefined
   }
 
-  /** Whether it is cancelled at once, or a run that it is inside of is: a resume goes on from there, unless an abort has won. */
+  /** Whether this run, or a run around it, is cancelled at once. A resume continues from there, unless an abort replaced the cancel. */
   get isCancelledNow(): boolean {
     return this.halt.state.stop === 'cancel' || (this.#nesting?.run.isCancelledNow ?? false)
   }
 
-  /** How many runs it is inside of. */
+  /** How many runs are around it. */
   get depth(): number {
     return this.#nesting ? this.#nesting.run.depth + 1 : 0
   }
 
-  /** It is ready to begin: a cancel that came before may act. */
+  /** The run is ready to begin: an earlier cancel may now act. */
   unlock(): void {
     if (this.#nesting) this.#nesting.run.#hold(this, this.#nesting)
     this.halt.post({ is: 'running' })
@@ -186,19 +189,19 @@ export class RunState {
     if (mode) inner.halt.cancel({ at: mode })
   }
 
-  /** Its calls are told to stop. */
+  /** Stops its calls. */
   stopCalls(reason: unknown): void {
     this.work.abort(this, reason)
   }
 
-  /** Takes the checkpoint that a resume goes on from, unless there is one. */
+  /** Takes the checkpoint from which a resume continues, unless there already is one. */
   takeLast(): Checkpoint {
     const { mode } = this.halt.state
     if (mode) this.steps.cut()
     return (this.checkpoint ??= this.work.checkpoints.take(this, mode ? 'cancelled' : 'interrupted'))
   }
 
-  /** Nothing more happens in it. */
+  /** Nothing more happens in the run. */
   close(): void {
     this.halt.post({ is: 'over' })
     this.scope = {}
@@ -206,16 +209,16 @@ export class RunState {
     this.#nesting?.run.innerRuns.delete(this)
   }
 
-  /** A hook or wrap, of a call or not, has thrown: if that is a question nobody inside it has asked, it asks it. */
+  /** A hook or wrap has thrown. If the error is a question that nothing inside it has asked, it is the question of this hook or wrap. */
   threw(thrown: unknown, by: MiddlewareHook, call?: CallEntry): void {
     if (!(thrown instanceof Interrupt) || call?.isStoppedBy(thrown)) return
-    // Another call's comes up here, too, because nothing starts any more that must not overtake that (A22, H14).
+    // The question of another call comes up here, too, because nothing starts any more that must not overtake that call (A22, H14).
     if (call?.asks(thrown) || this.calls.asks(thrown)) return
     if (call) call.ask(thrown, by)
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
   }
 
-  /** The reader is told of these questions, of each once. Those of a run inside another are the outer one's, too. */
+  /** Shows the reader these questions, each once. Questions of an inner run belong to the outer run, too. */
   tellQuestions(questions: readonly PendingInterrupt[]): void {
     if (!this.isOutermost) return
     for (const question of questions) {
@@ -226,7 +229,7 @@ export class RunState {
     }
   }
 
-  /** A hook or wrap is done: what it was answered has served. */
+  /** A hook or wrap has finished: its answers are used up. */
   answered(by: MiddlewareHook, call?: CallEntry): void {
     if (!this.questions.isEmpty && !call?.dropped) this.questions.done(addressOf(this, call, by))
   }
@@ -236,18 +239,18 @@ export class RunState {
     this.#nesting?.run.addUsage(usage)
   }
 
-  /** A call's id as the outermost run knows it: in front of it the id of the call that it is inside of, if there is one. */
+  /** The id of a call in the outermost run: prefixed with the id of the call around this run, if there is one. */
   outerId(callId: string): string {
     return this.#nesting ? this.#nesting.run.outerId(`${this.#nesting.entry.id}/${callId}`) : callId
   }
 
-  /** A call that had been started when an earlier run of its checkpoint was cut off. */
+  /** A call had started when an earlier run of its checkpoint was cut off. */
   mayHaveHappened(callId: string): void {
     this.unknown = [...this.unknown, callId]
     this.#nesting?.run.mayHaveHappened(`${this.#nesting.entry.id}/${callId}`)
   }
 
-  /** A call that goes on, and that nobody waits for any more. */
+  /** A call is still running, and nothing waits for it any more. */
   noLongerWaitedFor(callId: string): void {
     this.calls.abandoned.push(callId)
     this.#nesting?.run.noLongerWaitedFor(`${this.#nesting.entry.id}/${callId}`)

@@ -1,4 +1,4 @@
-/** Keeps the model calls on the side that are at work: none outlives its run. */
+/** Tracks the running side calls to models: none outlives its run. */
 
 import { within } from '../flow/grace.ts'
 import { RunAbortedError } from '../vocabulary/errors.ts'
@@ -11,7 +11,7 @@ interface SideCall {
   readonly done: Promise<unknown>
 }
 
-/** Their run, as far as their end concerns it. */
+/** The part of the run that their end needs. */
 interface Ended {
   readonly config: { readonly grace: number }
 }
@@ -19,14 +19,14 @@ interface Ended {
 export class SideCalls {
   readonly #run: Ended
   #open: readonly SideCall[] = []
-  /** Why its run is over, if it is. */
+  /** Why the run is over, if it is. */
   #end: { readonly reasonOf: () => unknown } | undefined
 
   constructor(run: Ended) {
     this.#run = run
   }
 
-  /** One has begun. */
+  /** A side call has begun. */
   add(actor: Actor, controller: AbortController, work: Promise<unknown>): void {
     const over = () => {
       this.#open = this.#open.filter((other) => other !== one)
@@ -35,18 +35,18 @@ export class SideCalls {
     this.#open = [...this.#open, one]
   }
 
-  /** Why the model makes no call for this actor any more, if it does not. */
+  /** Why the model makes no more calls for this actor, if so. */
   endFor(actor: Actor): RunAbortedError | undefined {
     return this.#end && !this.#isDetached(actor) ? new RunAbortedError(this.#end.reasonOf()) : undefined
   }
 
-  /** The run is over, and with it what nobody waits for; but work that was handed over may still call the model. */
+  /** The run is over: aborts side calls that nothing awaits. Work that was handed over may still call the model. */
   abort(reasonOf: () => unknown): void {
     this.#end ??= { reasonOf }
     for (const { controller } of this.#mine()) controller.abort(new RunAbortedError(reasonOf()))
   }
 
-  /** Resolves when none is at work, or the grace time is over: a wrap round one may not heed its signal. */
+  /** Resolves when none is running, or when the grace time is over, because a wrap may ignore its signal. */
   async idle(): Promise<void> {
     const mine = this.#mine()
     if (mine.length > 0) await within(this.#run.config.grace, Promise.all(mine.map(({ done }) => done)))

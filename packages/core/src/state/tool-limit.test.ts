@@ -11,7 +11,7 @@ import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } fro
 const { at, timeOf } = timedLog({ loopLimit: 1_000_000 })
 const BUSY = 'Not run: work is busy with 1 call, as many as it allows at once.'
 
-/** A tool `work` with this limit, and a log of who starts and ends when. */
+/** A tool `work` with this limit, and a log of what starts and ends when. */
 function limited(concurrency: NonNullable<Tool['concurrency']>, more: Omit<Partial<Tool>, 'needs'> = {}) {
   const log: string[] = []
   const work = tool({
@@ -36,7 +36,7 @@ function running(responses: readonly ScriptResponse[], tools: readonly Tool[], m
   return createAgent({ model: scriptedModel([...responses, respond(say('Done.'))]), tools, ...more }).stream('Go')
 }
 
-/** What the model read of each call. */
+/** What the model read for each call. */
 async function textsOf(run: ReturnType<typeof running>) {
   const { messages } = await run.result
   return messages.flatMap((message) =>
@@ -70,7 +70,7 @@ test('with concurrency 5 the sixth call waits, in order of arrival (I7)', async 
   expect(await textsOf(run)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7'])
 })
 
-test('the limit holds for the tool object over all runs and stand-alone calls, in order of arrival (I7, MA8)', async () => {
+test('the limit applies to the tool object over all runs and stand-alone calls, in order of arrival (I7, MA8)', async () => {
   const { log, work } = limited(1)
   const first = running([respond(task('a', 100), task('b', 100))], [work])
   await vi.advanceTimersByTimeAsync(10)
@@ -105,7 +105,7 @@ test('a call that waits for its tool keeps no slot of its run from another (I7, 
   expect(log).toEqual(['0 start a', '0 start other', '10 end other', '100 end a', '100 start b', '200 end b'])
 })
 
-test('a slot of a tool that comes free goes to the first whose run has a slot for it (I7, H13, MA8)', async () => {
+test('a free slot of a tool goes to the first call whose run has a slot for it (I7, H13, MA8)', async () => {
   const { log, work } = limited(1)
   const free = { ...work, name: 'free', concurrency: 9 }
   const alone = runTool(work, { id: 'a', ms: 100 })
@@ -162,7 +162,7 @@ test('a call aborted while queued never starts, and leaves the queue to the next
   expect(await last).toBe('d')
 })
 
-test('a tool that calls itself works inside its own slot (I7)', async () => {
+test('a tool that calls itself works in its own slot (I7)', async () => {
   const nested = tool({
     name: 'nested',
     description: 'Calls itself',
@@ -179,7 +179,7 @@ test('a tool that calls itself works inside its own slot (I7)', async () => {
   expect(await textsOf(run)).toEqual(['the bottom'])
 })
 
-test('with whenFull fail a call that finds no slot gets an error result at once, not run (I8)', async () => {
+test('with whenFull fail a call that finds no slot gets an error result at once, and does not run (I8)', async () => {
   const { log, work } = limited({ limit: 1, whenFull: 'fail' })
   const run = running([respond(task('a', 100), task('b', 100))], [work])
   await vi.advanceTimersByTimeAsync(0)
@@ -196,14 +196,14 @@ test('with whenFull fail a call that finds no slot gets an error result at once,
   expect(await later).toBe('d')
 })
 
-test('with whenFull fail a call that waits for its run’s slot is not busy before it has that (I8)', async () => {
+test('with whenFull fail a call that waits for the slot of its run is not busy before it has that (I8)', async () => {
   const { work } = limited({ limit: 1, whenFull: 'fail' })
   const run = running([respond(task('a', 100), task('b', 100))], [work], { toolConcurrency: 1 })
   await vi.runAllTimersAsync()
   expect(await textsOf(run)).toEqual(['a', 'b'])
 })
 
-test('with whenFull fail a call that gets its run’s slot and finds no slot of its tool fails then (I8)', async () => {
+test('with whenFull fail a call that gets the slot of its run and finds no slot of its tool fails then (I8)', async () => {
   const { work } = limited({ limit: 1, whenFull: 'fail' })
   const run = running(
     [respond(call('free', { id: 'f', ms: 50 }, { id: 'f' }), task('b', 100))],
@@ -216,7 +216,7 @@ test('with whenFull fail a call that gets its run’s slot and finds no slot of 
   await blocker
 })
 
-test('whatever waits for which slots: no limit is passed, and none idle while a call may start (I7, H13)', async () => {
+test('whatever waits for which slots: no limit is exceeded, and no slot is idle while a call may start (I7, H13)', async () => {
   const durations = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 12 })
   const runs = fc.array(fc.record({ width: fc.integer({ min: 2, max: 4 }), durations }), { minLength: 1, maxLength: 3 })
   await fc.assert(
@@ -258,7 +258,7 @@ test('whatever waits for which slots: no limit is passed, and none idle while a 
     }),
     {
       numRuns: 100,
-      // A slot of the tool comes free while the first of those who wait for it waits for a slot of its run.
+      // A slot of the tool comes free while the first execution that waits for it waits for a slot of its run.
       examples: [[3, [ones(8, 1), ones(2, 1), ones(8, 3)]]],
     },
   )
@@ -274,7 +274,7 @@ test('an early call that finds no slot waits, and starts early if one comes free
   expect(await textsOf(run)).toEqual(['a', 'b'])
 })
 
-test('an early call that found no slot is answered as busy when the loop asks, not before (O6, MA8)', async () => {
+test('an early call that found no slot fails as busy when the loop requests it, not before (O6, MA8)', async () => {
   const { log, work } = limited({ limit: 1, whenFull: 'fail' })
   const run = running([respond(task('a', 500), task('b', 100), wait(150))], [work], { middleware: [early] })
   await vi.advanceTimersByTimeAsync(149)
@@ -286,7 +286,7 @@ test('an early call that found no slot is answered as busy when the loop asks, n
   expect(await textsOf(run)).toEqual(['a', BUSY])
 })
 
-test('an early call that found no slot and whose response does not stand is never made (O6)', async () => {
+test('an early call that found no slot and whose response is not accepted is never made (O6)', async () => {
   const { log, work } = limited({ limit: 1, whenFull: 'fail' })
   const run = running([respond(task('a', 500), task('b', 100), wait(150), cut())], [work], { middleware: [early] })
   await vi.runAllTimersAsync()
@@ -294,7 +294,7 @@ test('an early call that found no slot and whose response does not stand is neve
   expect(log.filter((line) => line.includes('b'))).toEqual([])
 })
 
-/** Ends as its name says. */
+/** Ends in the way its name describes. */
 const ENDINGS: Record<string, (signal: AbortSignal) => unknown> = {
   value: () => 'done',
   slow: () => sleep(10),
@@ -328,7 +328,7 @@ const mixed = () =>
     execute: ({ how }, { signal }) => ENDINGS[how]?.(signal),
   }) as Tool
 
-/** Both slots of a limit are taken, and no third: so none had been lost or given twice. */
+/** Both slots of a limit are taken, and no third: so none was lost or freed twice. */
 async function expectFree(tool: Tool, limit: number) {
   const held = Array.from({ length: limit + 1 }, () => runTool(tool, { how: 'heeds' }))
   await vi.advanceTimersByTimeAsync(0)
@@ -353,7 +353,7 @@ test.for(HOWS)('a slot is free again after a call that ends so: %s (I9)', async 
   await expectFree(work, 7)
 })
 
-test('what is abandoned gives its slot back once, though it ends later (I9)', async () => {
+test('an abandoned call frees its slot once, although it ends later (I9)', async () => {
   const { log, work } = limited(1)
   const deaf = runTool(work, { id: 'b', ms: 10_000 }, { grace: 100 })
   const next = runTool(work, { id: 'c', ms: 10_000 }, { grace: 100 })

@@ -1,9 +1,9 @@
-/** Limits how many executions of one tool are at work at once, over all runs and stand-alone calls. */
+/** Limits how many executions of one tool run at the same time, over all runs and stand-alone calls. */
 
 import type { Tool } from '../vocabulary/tool.ts'
 import { ToolBusyError } from '../vocabulary/tool-errors.ts'
 
-/** A call as its tool's limit sees it. */
+/** The part of a call that its tool's limit needs. */
 interface Comer {
   readonly tool: Tool | undefined
   readonly maker: Comer | undefined
@@ -12,14 +12,14 @@ interface Comer {
   readonly provisional: boolean
 }
 
-/** One of the slots of a tool: free again when nobody uses it any more. */
+/** One of the slots of a tool. It is free when nothing uses it any more. */
 interface ToolSlot {
   users: number
 }
 
 const queues = new WeakMap<Tool, ToolQueue>()
 
-/** A call's seat at its tool; none where the tool has no limit. */
+/** The place of a call at its tool; `undefined` if the tool has no limit. */
 export function seatFor(call: Omit<Comer, 'seat'>): Seat | undefined {
   const { tool } = call
   if (tool?.concurrency === undefined) return undefined
@@ -34,7 +34,7 @@ export function seatFor(call: Omit<Comer, 'seat'>): Seat | undefined {
 export class Seat {
   readonly #queue: ToolQueue
   readonly #call: Omit<Comer, 'seat'>
-  /** One for each of its executions. */
+  /** One slot for each of its executions. */
   readonly #slots: ToolSlot[] = []
 
   constructor(queue: ToolQueue, call: Omit<Comer, 'seat'>) {
@@ -43,9 +43,9 @@ export class Seat {
   }
 
   /**
-   * Takes a slot for an execution, and gives what gives it back; nothing if there is none. While a call that this one works for has a
-   * slot of the tool, in this run or in one above it, the two share that: else the call would wait for itself. Throws
-   * {@link ToolBusyError} where there is none and the call must not wait; one that is made early may, until the loop commits it.
+   * Takes a slot for an execution, and returns the function that frees it; `undefined` if no slot is free. If a call for which this one
+   * works has a slot of the tool, in this run or in an outer one, the two share it, because otherwise the call would wait for itself.
+   * Throws {@link ToolBusyError} if no slot is free and the call must not wait; an early call may wait until the loop commits it.
    */
   take(): (() => void) | undefined {
     const slot = this.#slotAbove() ?? this.#queue.take()
@@ -63,19 +63,19 @@ export class Seat {
   }
 
   /**
-   * Calls back what works for this call and waits for the tool: by now there is a slot to share. To be called when the execution that
-   * took the slot no longer waits, as what is called back may look at whoever does.
+   * Calls back the calls that work for this one and wait for the tool, because there is now a slot to share. Call this when the execution
+   * that took the slot no longer waits, because the callbacks examine all that wait.
    */
   share(): void {
     this.#queue.callBack((waiting) => waiting.#slotAbove() !== undefined)
   }
 
-  /** A number among those that come to the tool, in order of arrival. */
+  /** Returns a number in order of arrival at the tool. */
   arrive(): number {
     return this.#queue.arrive()
   }
 
-  /** Calls back once, when there may be a slot for whoever arrived so, unless what it gives is called before. */
+  /** Calls back once, when there may be a slot for the arrival with this number. The returned function cancels that. */
   watch(number: number, attempt: () => void): () => void {
     return this.#queue.watch({ number, attempt, seat: this })
   }
@@ -89,7 +89,7 @@ export class Seat {
   }
 }
 
-/** The call that a call works for: the one that makes it, or that runs the agent whose model requests it. */
+/** The call for which a call works: its maker, or the call that runs the agent whose model requests it. */
 function madeFor({ maker, caller }: Omit<Comer, 'seat'>): Comer | undefined {
   return maker ?? caller
 }
@@ -133,7 +133,7 @@ class ToolQueue {
     return () => this.#leave(waiter)
   }
 
-  /** Calls back those for whom that holds. */
+  /** Calls back those for which `holds` returns true. */
   callBack(holds: (seat: Seat) => boolean): void {
     for (const waiter of this.#waiting.filter(({ seat }) => holds(seat))) {
       this.#leave(waiter)

@@ -22,7 +22,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A tool `work` that takes as long as it is told, and a log of what happens when. */
+/** A tool `work` that takes as long as its input states, and a log of what happens when. */
 function setup() {
   const start = performance.now()
   const log: (readonly [what: string, id: string, at: number])[] = []
@@ -56,7 +56,7 @@ async function run(
   return running
 }
 
-test('with toolConcurrency 2 two calls execute at once, and the next starts when one has ended (A22)', async () => {
+test('with toolConcurrency 2 two calls execute at the same time, and the next starts when one has ended (A22)', async () => {
   const { log, work } = setup()
   const result = await run([task('a', 300), task('b', 100), task('c', 100), task('d', 50)], [work], 2)
   expect(log).toEqual([
@@ -72,7 +72,7 @@ test('with toolConcurrency 2 two calls execute at once, and the next starts when
   expect(result.messages.slice(2, 6)).toMatchObject(['a', 'b', 'c', 'd'].map((callId) => ({ callId, output: callId })))
 })
 
-test.for([1, 2, 3, 7])('with toolConcurrency %d at most so many calls execute at once (A22)', async (limit) => {
+test.for([1, 2, 3, 7])('with toolConcurrency %d at most this many calls execute at the same time (A22)', async (limit) => {
   const { log, work } = setup()
   await run(
     Array.from({ length: 12 }, (_, i) => task(`t${i}`, ((i * 37) % 11) * 10 + 10)),
@@ -101,7 +101,7 @@ test('with toolConcurrency 1 calls execute strictly one at a time, and a failed 
   expect(result.messages.slice(2, 5)).toMatchObject([{ output: 'a' }, { isError: true }, { output: 'c' }])
 })
 
-test('with toolConcurrency 1 call order holds whatever comes to its slot first (A22)', async () => {
+test('with toolConcurrency 1 call order holds whatever reaches its slot first (A22)', async () => {
   const { log, work } = setup()
   const delays: Record<string, number> = { a: 200, b: 20, c: 0 }
   const late: Middleware = {
@@ -122,7 +122,7 @@ test('with toolConcurrency 1 call order holds whatever comes to its slot first (
   ])
 })
 
-test('with toolConcurrency 1 a call that never takes its slot holds nobody back (A22)', async () => {
+test('with toolConcurrency 1 a call that never takes its slot blocks no other call (A22)', async () => {
   const { log, work } = setup()
   const cache: Middleware = {
     name: 'cache',
@@ -173,7 +173,7 @@ test('the slot is taken inside the wraps, just before the input check (A22)', as
   ])
 })
 
-test('a second next takes its slot anew, and the call keeps its place in the order (A22)', async () => {
+test('a second next takes a new slot, and the call keeps its place in the order (A22)', async () => {
   const { log, work } = setup()
   let tries = 0
   const flaky = {
@@ -207,7 +207,7 @@ test('a second next takes its slot anew, and the call keeps its place in the ord
   ])
 })
 
-test('a call that a wrap saves from what would have ended the run goes on in its slot (A12, A22)', async () => {
+test('a call continues in its slot if a wrap catches the error that would have ended the run (A12, A22)', async () => {
   const { log, work } = setup()
   const fatal = {
     ...work,
@@ -228,7 +228,7 @@ test('a call that a wrap saves from what would have ended the run goes on in its
   ])
 })
 
-test('in the slot of a call that threw what ends the run nothing starts any more, though a wrap keeps that to itself for a while (A12)', async () => {
+test('in the slot of a call that threw an error that ends the run nothing else starts, even if a wrap delays the error (A12)', async () => {
   const { log, work } = setup()
   const fatal = {
     ...work,
@@ -256,7 +256,7 @@ test('in the slot of a call that threw what ends the run nothing starts any more
   ])
 })
 
-test('in the slot of a call whose write-ahead save fails nothing starts any more (A12, L15)', async () => {
+test('in the slot of a call whose write-ahead save fails nothing else starts (A12, L15)', async () => {
   const { log, work } = setup()
   const store = memoryStore()
   let isFull = false
@@ -289,7 +289,7 @@ test('in the slot of a call whose write-ahead save fails nothing starts any more
   ])
 })
 
-test('what beforeAgent makes of toolConcurrency holds for that run (A22)', async () => {
+test('a toolConcurrency that beforeAgent sets applies to that run (A22)', async () => {
   const { log, work } = setup()
   const oneByOne: Middleware = { name: 'oneByOne', beforeAgent: (setup) => ({ ...setup, toolConcurrency: 1 }) }
   await run([task('a', 10), task('b', 10)], [work], 8, [oneByOne])
@@ -301,7 +301,7 @@ test('what beforeAgent makes of toolConcurrency holds for that run (A22)', async
   ])
 })
 
-test('the limit is each run’s own (A22)', async () => {
+test('each run has its own limit (A22)', async () => {
   const { log, work } = setup()
   const model = scriptedModel([
     respond(task('a', 10), task('b', 10)),
@@ -321,7 +321,7 @@ test('the limit is each run’s own (A22)', async () => {
   ])
 })
 
-test('a tool’s own calls work inside its slot (A22, A23)', async () => {
+test('inner calls of a tool work inside its slot (A22, A23)', async () => {
   const { log, work } = setup()
   const outer = tool({
     name: 'outer',
@@ -345,7 +345,7 @@ test('a tool’s own calls work inside its slot (A22, A23)', async () => {
   expect(result.messages.slice(2, 4)).toMatchObject([{ output: 'a.one' }, { output: 'b' }])
 })
 
-/** Leaves each execution after so many ms, but for the last of so many. */
+/** Leaves each execution after this many ms, except the last of this many. */
 const leaving = (ms: number, times: number): Middleware => ({
   name: 'leaving',
   async *wrapToolCall(call, next) {
@@ -360,7 +360,7 @@ const leaving = (ms: number, times: number): Middleware => ({
   },
 })
 
-test('an execution that goes on past its grace time when its wrap has left gives its slot back, once (I9, C15)', async () => {
+test('an execution that is still running after its grace time when its wrap has left frees its slot, once (I9, C15)', async () => {
   const { log, work } = setup()
   let deaf = 2
   const hangs = tool({
@@ -372,7 +372,7 @@ test('an execution that goes on past its grace time when its wrap has left gives
   })
   const result = await run([task('a', 50), task('b', 100)], [hangs as Tool], 1, [leaving(200, 2)])
   expect(result.text).toBe('done')
-  // Twice 200 ms and a second of grace; what the wrap left behind is waited for once more before its call is out.
+  // Twice 200 ms and a second of grace; the execution that the wrap left is awaited once more before its call ends.
   expect(log).toEqual([
     ['start', 'a', 2_400],
     ['end', 'a', 2_450],
@@ -381,7 +381,7 @@ test('an execution that goes on past its grace time when its wrap has left gives
   ])
 })
 
-test('with one slot what a call asks is that call’s alone, though the calls behind it end with it in their wraps (A22, L1)', async () => {
+test('with one slot the question of a call belongs to that call only, although the later calls end with it in their wraps (A22, L1)', async () => {
   const { work } = setup()
   const asks = tool({
     ...work,

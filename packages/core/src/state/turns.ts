@@ -1,4 +1,4 @@
-/** Lets the executions of a run go on when machine/due.ts says that it is their turn, and their tool has a slot for them. */
+/** Lets the executions of a run continue when machine/due.ts decides that it is their turn, and their tool has a slot for them. */
 
 import { follow, throwIfAborted } from '../flow/follow.ts'
 import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
@@ -22,7 +22,7 @@ import type { Invocation } from '../vocabulary/saved-run.ts'
 import { ToolCircleError } from '../vocabulary/tool-errors.ts'
 import type { Seat } from './tool-limit.ts'
 
-/** A call, as far as its turns concern it. */
+/** The part of a call that its turns need. */
 interface Comer {
   readonly number: number
   readonly id: string
@@ -33,19 +33,19 @@ interface Comer {
   readonly stopped: Error | undefined
 }
 
-/** The slots of an execution: it waits for them, or has them. */
+/** The slots of an execution, which waits for them or holds them. */
 export interface Slot {
   readonly call: Comer
   readonly invocation: Invocation
-  /** Gives back its slot of its tool, if it has one. */
+  /** Frees its slot of its tool, if it has one. */
   unseat: (() => void) | undefined
 }
 
 interface Waiter {
   readonly slot: Slot
-  /** Since when it waits for its tool, among all executions that do. */
+  /** Its number in the order in which executions began to wait for their tool. */
   readonly seatNumber: number
-  /** While its tool is to tell it of a free slot: takes that back. */
+  /** Cancels the wait for a free slot of its tool, while there is one. */
   unwatch: (() => void) | undefined
   go(): void
   fail(error: unknown): void
@@ -55,7 +55,7 @@ export class Turns {
   readonly #calls: Calls
   readonly #callOf: (number: number) => Comer | undefined
   readonly #waiters: Map<WaitingExecution, Waiter> = new Map()
-  /** Those that have a slot of their tool. */
+  /** The executions that have a slot of their tool. */
   readonly #seated: Set<Slot> = new Set()
 
   constructor(calls: Calls, callOf: (number: number) => Comer | undefined) {
@@ -63,12 +63,12 @@ export class Turns {
     this.#callOf = callOf
   }
 
-  /** Lets go whoever may, in order of arrival. */
+  /** Lets every execution continue that may, in order of arrival. */
   advance(): void {
     for (const waiting of this.#calls.waiting) if (mustLook(this.#calls, waiting)) this.#look(waiting)
   }
 
-  /** Waits for a slot. Rejects with a signal's reason when one aborts before that, or when the call is stopped. */
+  /** Waits for a slot. Rejects with the reason of a signal that aborts before that, or when the call is stopped. */
   async take(call: Comer, invocation: Invocation, signals: readonly AbortSignal[]): Promise<Slot> {
     throwIfAborted(signals)
     const slot: Slot = { call, invocation, unseat: undefined }
@@ -82,8 +82,8 @@ export class Turns {
   }
 
   /**
-   * The execution is judged: waits until it may begin. Rejects with a signal's reason when one aborts before that, when the call is
-   * stopped, and with what the tool's limit throws.
+   * Waits until a judged execution may begin. Rejects with the reason of a signal that aborts before that, when the call is stopped, and
+   * with the error of the tool's limit.
    */
   async begin(slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
     throwIfAborted(signals)
@@ -93,16 +93,16 @@ export class Turns {
     this.advance()
     if (!turn) return
     await turn
-    // An abort lets others go before it comes to all.
+    // An abort lets other executions continue before it has reached all of them.
     throwIfAborted(signals)
   }
 
-  /** The call threw what ends the run: it keeps its slot until it is over, so that nothing starts in it any more. */
+  /** The call threw an error that ends the run: it keeps its slot until it is over, so that nothing else starts in it. */
   threw({ call, invocation }: Slot): void {
     decideCall(this.#calls, movedTo(callOf(this.#calls, call.number), invocation, 'threw'))
   }
 
-  /** Gives the slot back. More than once does nothing. */
+  /** Frees the slot. Further calls do nothing. */
   free(slot: Slot): void {
     const { call, invocation } = slot
     const state = this.#calls.all.get(call.number)
@@ -122,7 +122,7 @@ export class Turns {
     this.advance()
   }
 
-  /** Lets an execution go at once, or gives its wait. Throws what stops it. */
+  /** Lets an execution continue at once, or returns its wait. Throws the error that stops it. */
   #turn(slot: Slot, signals: readonly AbortSignal[]): Promise<void> | undefined {
     const waiting = arrived(slot.call.number, slot.invocation)
     const due = dueOf(this.#calls, waiting)
@@ -169,7 +169,7 @@ export class Turns {
     return is === 'stop' ? other?.stopped : new ToolCircleError(call.call.name, other?.id ?? '')
   }
 
-  /** A slot of its tool, where that has a limit. It comes last: to look for one is to take it. */
+  /** Takes a slot of its tool, if the tool has a limit. This comes last, because looking for a slot takes it. */
   #seat(slot: Slot): boolean {
     const { call, invocation } = slot
     if (!call.seat || slot.unseat || !isJudged(this.#calls, { call: call.number, invocation })) return true
@@ -179,7 +179,7 @@ export class Turns {
     return true
   }
 
-  /** The slot of its tool that another execution of the same call has, if it has one. */
+  /** Takes over the tool slot that another execution of the same call has, if it has one. */
   #takeOver(from: Invocation, to: Slot): void {
     for (const slot of this.#seated) {
       if (slot.call !== to.call || !isSameExecution(slot.invocation, from)) continue
@@ -195,7 +195,7 @@ export class Turns {
     const { unseat } = slot
     slot.unseat = undefined
     this.#seated.delete(slot)
-    // Last: whoever waits for the tool is tried at once.
+    // Last, because executions that wait for the tool are tried at once.
     unseat?.()
   }
 

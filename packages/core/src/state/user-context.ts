@@ -1,4 +1,4 @@
-/** The context that a run was given, and the parts of it that tools and middlewares need. It is stored nowhere, and nobody is told of it. */
+/** Holds the context that a run received, and the parts of it that tools and middleware need. It is neither stored nor shown. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
@@ -10,7 +10,7 @@ import type { Tool } from '../vocabulary/tool.ts'
 
 type Needing = Pick<Tool, 'name' | 'input' | 'context'> | Pick<Middleware, 'name' | 'context'>
 
-/** What a schema returned for the context: a part of it, or what does not fit. */
+/** What a schema returned for the context: a part of it, or the issues. */
 interface Checked {
   readonly value?: unknown
   readonly issues?: readonly StandardSchemaV1.Issue[] | undefined
@@ -25,15 +25,16 @@ export class UserContext {
     this.given = given
   }
 
-  /** Checks it for all tools and middlewares of an agent. Throws like {@link check}. */
+  /** Checks the context for all tools and middleware of an agent. Throws the errors of {@link check}. */
   checkFor({ setup, middleware }: Pick<AgentConfig, 'setup' | 'middleware'>): Promise<undefined> | undefined {
     return this.check([...setup.tools, ...middleware])
   }
 
   /**
-   * Checks it for all of these, with each schema once. Where none needs a context, a run begins in the same turn.
+   * Checks the context for all of these, using each schema once. If none needs a context, it returns at once, and a run begins in the same
+   * turn.
    *
-   * @throws {ContextError} It does not fit one of them, or several: the promise rejects with it.
+   * @throws {ContextError} The context does not fit at least one of them. The promise rejects with this error.
    */
   check(all: readonly Needing[]): Promise<undefined> | undefined {
     return all.some(({ context }) => context) ? this.#check(all) : undefined
@@ -57,7 +58,7 @@ export class UserContext {
   }
 }
 
-/** What the schema throws may hold what the context holds: it is only the cause. */
+/** What the schema throws may contain parts of the context, so it is only the cause. */
 async function checkedBy(schema: StandardSchemaV1, context: unknown): Promise<Checked> {
   try {
     return await schema['~standard'].validate(context)
