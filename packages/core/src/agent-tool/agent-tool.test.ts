@@ -43,7 +43,7 @@ function resultsIn(messages: readonly { readonly role: string }[] | undefined) {
   return messages?.filter(({ role }) => role === 'tool')
 }
 
-test('an agent as a tool takes a request, and gives its accepted final answer (M1, M2)', async () => {
+test('an agent as a tool takes a request, and returns its accepted final answer (M1, M2)', async () => {
   const model = scriptedModel([respond(say('Let me see.'), call('look')), respond(say('Sunny.'))])
   const look = tool({ name: 'look', description: 'l', input: anything, execute: () => 'sun' })
   const expert = createAgent({ name: 'expert', description: 'knows', model, tools: [look] })
@@ -60,7 +60,7 @@ test('an agent as a tool takes a request, and gives its accepted final answer (M
 test.each([
   ['name', createAgent({ description: 'd', model: scriptedModel([]) })],
   ['description', createAgent({ name: 'n', model: scriptedModel([]) })],
-])('an agent as a tool needs a %s, of its own or of the tool (M1)', (option, agent) => {
+])('an agent as a tool needs a %s, from the agent or the tool (M1)', (option, agent) => {
   expect(() => agentTool(agent)).toThrow(ConfigError)
   expect(() => agentTool(agent)).toThrow(expect.objectContaining({ option }))
   expect(agentTool(agent, { name: 'x', description: 'y', effect: 'read' })).toMatchObject({
@@ -70,7 +70,7 @@ test.each([
   })
 })
 
-test('what is no agent, and a depth in which it never runs, are a ConfigError (A2, M5)', () => {
+test('a value that is not an agent, and a depth at which it never runs, are a ConfigError (A2, M5)', () => {
   const agent = createAgent({ name: 'n', description: 'd', model: scriptedModel([]) })
   for (const none of [undefined, {}, { ...agent }])
     expect(() => agentTool(none as never)).toThrow(new ConfigError('agent', 'is no agent that createAgent made'))
@@ -120,7 +120,7 @@ test('an abort of the caller stays an abort, and stops the agent with all its ca
   expect(stopped).toMatchObject({ name: 'AbortError' })
 })
 
-test('the reader sees the agent’s events with their path, and the history does not hold them (M4)', async () => {
+test('the reader sees the agent’s events with their path, and the history does not contain them (M4)', async () => {
   const expert = expertOf([respond(say('Sunny.'))])
   const { events, result } = await settled(collect(caller([agentTool(expert)]).stream('Hi')))
   const nested = events.filter((event) => event.path)
@@ -145,7 +145,7 @@ test('the reader sees the agent’s events with their path, and the history does
   expect(quiet.events.filter((event) => event.path)).toEqual([])
 })
 
-test('what the agent uses counts once in the caller’s usage, a failed run’s, too (M5, B17)', async () => {
+test('the usage of the agent counts once in the caller’s usage, also that of a failed run (M5, B17)', async () => {
   const usage = { inputTokens: 10, outputTokens: 2 }
   const expert = expertOf([respond(call('nothing'), end({ usage })), respond(fail({ status: 400 }))])
   const responses = [respond(call('expert', { request: 'x' }), end({ usage })), respond(say('Ok.'), end({ usage }))]
@@ -168,7 +168,7 @@ test('agents call agents no deeper than they may (M5)', async () => {
   expect(result.result?.text).toBe('It is sunny.')
 })
 
-test('a call inside an agent is cancelled and asked about by the path of its events, while that is at work (I4, I6, M4)', async () => {
+test('a call inside an agent is cancelled and its status read by the path of its events, while the agent is running (I4, I6, M4)', async () => {
   const slow = tool({
     name: 'slow',
     description: 's',
@@ -198,7 +198,7 @@ test('a call inside an agent is cancelled and asked about by the path of its eve
   expect((await run.result).text).toBe('It is sunny.')
 })
 
-test('one agent serves many callers at once (M5)', async () => {
+test('one agent serves many callers in parallel (M5)', async () => {
   const expert = createAgent({
     name: 'expert',
     description: 'knows',
@@ -220,7 +220,7 @@ const ask = tool({
   },
 })
 
-test('what a nested agent asks surfaces with its whole address, and the answer resumes it there (L4, L9)', async () => {
+test('a question of a nested agent has its whole address, and the answer resumes it there (L4, L9)', async () => {
   let counted = 0
   const count = tool({ name: 'count', description: 'c', input: anything, execute: () => ++counted })
   const expert = expertOf([respond(call('ask'), call('count')), respond(say('Sunny.'))], [ask as Tool, count as Tool])
@@ -252,7 +252,7 @@ test('what a nested agent asks surfaces with its whole address, and the answer r
   expect(told).toEqual(['answered ["yes"]', 'Sunny.'])
 })
 
-test('a middleware of a nested agent asks: it need be there alone, and is missed there alone (L18, L9)', async () => {
+test('a middleware of a nested agent asks: only that agent needs it, and a resume misses it only there (L18, L9)', async () => {
   const allows: Middleware = {
     name: 'allows',
     wrapToolCall(call, next, { answers }) {
@@ -283,7 +283,7 @@ test.each([
   ['after-model', 500],
   ['now', 500],
 ] as const)(
-  'a cancel %s at %d ms goes down: the agent stops at its own safe point, and goes on from there (K16)',
+  'a cancel %s at %d ms reaches the agent: it stops at its own safe point, and continues from there (K16)',
   async (at, ms) => {
     let looked = 0
     const look = tool({

@@ -86,7 +86,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {})
   }
 }
 
-/** What concerns the agent alone is a failure of its call; what concerns the calling run, too, ends it. */
+/** The result of the agent. An error that concerns only the agent fails its call; one that also concerns the calling run ends it. */
 async function resultOf(...[agent, request, context, place]: Parameters<typeof runWithin>): Promise<AgentResult> {
   try {
     return await runWithin(agent, request, context, place)

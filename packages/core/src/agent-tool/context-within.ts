@@ -1,14 +1,14 @@
-/** The context of an agent inside a call: checked with the calling run's own tools, before that run's first model call. */
+/** Makes the context of an agent inside a call. It is checked with the calling run's own tools, before that run's first model call. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { UserContext } from '../state/user-context.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { ContextError } from '../vocabulary/context-error.ts'
 
-/** A schema whose value all runs of the agent in one calling run share: what it has checked they need not check again. */
+/** A schema whose value all runs of the agent in one calling run share, so that it is checked only once. */
 export type ContextWithin = StandardSchemaV1<unknown, UserContext>
 
-/** Absent if nothing is to be made or checked: then the agent has the context of the calling run itself. */
+/** Returns nothing if nothing has to be made or checked: the agent then has the context of the calling run. */
 export function contextWithin(agent: AgentConfig, change?: (outer: unknown) => unknown): ContextWithin | undefined {
   const needs = [...agent.setup.tools, ...agent.middleware].some(({ context }) => context)
   if (!change && !needs) return undefined

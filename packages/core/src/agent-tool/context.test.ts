@@ -49,7 +49,7 @@ const failureOf = (work: Promise<unknown>) =>
     ),
   )
 
-/** What the model of an expert read of its tools. */
+/** What the model of an expert read from its tools. */
 const readBy = ({ requests }: ReturnType<typeof expertOf>['model']) =>
   requests.at(-1)?.messages.flatMap((message) => (message.role === 'tool' ? [message.output] : []))
 
@@ -63,7 +63,7 @@ test('an agent inside a run has the same context, and its hooks too (M4)', async
   expect(seen).toEqual(['acme', 'acme'])
 })
 
-test('agentTool may make the agent another context, once in each calling run, also by a promise (M4)', async () => {
+test('agentTool may make another context for the agent, once in each calling run, also with a promise (M4)', async () => {
   const outer: unknown[] = []
   const { model, agent } = expertOf(
     [who],
@@ -87,7 +87,7 @@ test('agentTool may make the agent another context, once in each calling run, al
   expect(outer[0]).toBe(context)
 })
 
-test('what an agent inside needs is checked with the rest, before the first model call, and the error says who needs it (A24)', async () => {
+test('the context of an inner agent is checked with the rest, before the first model call, and the error names the tool that needs it (A24)', async () => {
   const { model, agent } = expertOf()
   const inner = createAgent({ name: 'middle', description: 'm', model, tools: [agentTool(agent)] })
   const boss = bossOf([agentTool(inner), who])
@@ -101,7 +101,7 @@ test('what an agent inside needs is checked with the rest, before the first mode
   expect([boss.model.requests, model.requests]).toEqual([[], []])
 })
 
-test('a throw while the context of an agent is made is a ContextError of the calling run, without what was thrown in its text (A24)', async () => {
+test('a throw while the context of an agent is made is a ContextError of the calling run, whose text does not contain what was thrown (A24)', async () => {
   const { agent } = expertOf()
   const thrown = new Error('secret')
   const narrowed = agentTool(agent, {
@@ -120,7 +120,7 @@ test('a throw while the context of an agent is made is a ContextError of the cal
   expect(boss.model.requests).toEqual([])
 })
 
-test('the agent of a tool that makes one when it is called has the context of the run; if it does not fit, the call fails (M3)', async () => {
+test('the agent of a tool that creates one when it is called has the context of the run; if it does not fit, the call fails (M3)', async () => {
   const forks = (model: ReturnType<typeof expertOf>['model'], tools: readonly Tool[]) =>
     tool({
       name: 'expert',
@@ -145,7 +145,7 @@ test('the agent of a tool that makes one when it is called has the context of th
   expect(refused.requests).toEqual([])
 })
 
-test('a resume gives the agent inside its context again, and its tools are checked before anything runs (L9)', async () => {
+test('a resume passes the inner agent its context again, and its tools are checked before anything runs (L9)', async () => {
   const asking = tool({
     name: 'ask',
     description: 'a',
@@ -170,7 +170,7 @@ test('a resume gives the agent inside its context again, and its tools are check
   expect(readBy(model)).toEqual(['beta "yes"'])
 })
 
-test('an agent as a tool of no run has the context that runTool is given (I11)', async () => {
+test('an agent as a tool without a run has the context that was passed to runTool (I11)', async () => {
   const { model, agent } = expertOf()
   const narrowed = agentTool(agent, { context: () => ({ tenant: 'beta' }) })
   expect(await settled(runTool(narrowed, { request: 'Who?' }, { context: 3 }).result)).toBe('Known.')

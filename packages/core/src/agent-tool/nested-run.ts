@@ -24,7 +24,7 @@ interface CallingTool extends Pick<Tool, 'name' | 'input'> {
 }
 
 /**
- * Runs an agent for a tool call. Gives its result once it has completed; if it stops before that, so does the calling run.
+ * Runs an agent for a tool call. Returns its result once it has completed. If it stops before that, the calling run stops, too.
  *
  * @throws {RangeError} Agents call agents deeper than is allowed.
  */
@@ -57,11 +57,11 @@ export async function runWithin(
   const userContext = tool.context ? await contextFrom(run, tool.name, tool.input, tool.context) : run.userContext
   const nesting = { run, entry, invocation, context: actor.context, userContext, show }
   const config = configBehind(agent)
-  // It gives up before its caller does.
+  // The agent gives up before its caller does.
   const within = { ...config, grace: Math.min(config.grace, run.config.grace) }
   const outcome = await startRun(run.work, within, beginning, { signal }, nesting).result.catch(async (error) => {
     if (error instanceof AnswerError) {
-      // The claim has stored the answers. Whoever resumes the run is to be asked again.
+      // The claim has stored the answers. A resume must ask again.
       entry.outcomes.refuse(invocation)
       await run.saver.now().catch(() => undefined)
     }
@@ -72,7 +72,7 @@ export async function runWithin(
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))
 }
 
-/** What was checked before the first model call; now, if a tool runs an agent of its own making. */
+/** The context that was checked before the first model call. It is checked now if a tool runs an agent that it created itself. */
 async function contextFrom(
   { userContext }: RunState,
   name: string,
@@ -83,7 +83,7 @@ async function contextFrom(
   return userContext.checked.get(context)?.value as UserContext
 }
 
-/** One execution may run one agent after another, or the same one again. */
+/** The invocation of the next agent run. One execution may run several agents one after another, or the same one again. */
 function invocationIn(execution: Execution | undefined): Invocation | undefined {
   if (!execution) return undefined
   const { invocation, agents = 0 } = execution

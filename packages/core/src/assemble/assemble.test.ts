@@ -332,7 +332,7 @@ test.each([
   ['{"x":1}', '{"x": 1}', 'junk'],
   ['{"x":1}', '"junk"'],
   ['[1]', '[2]'],
-  ['"{}', '{"'],
+  ['"{}"', '"{"'],
 ])('arguments that differ when they are repeated are invalid: %j %j (G7, qC18, qC31)', async (...deltas) => {
   const call = await onlyCall([...called(...deltas), ended()])
   expect(call).toMatchObject({

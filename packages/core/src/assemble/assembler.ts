@@ -56,10 +56,7 @@ export interface CallPiece {
   readonly id?: string | null | undefined
   /** The complete name as far as it has arrived. */
   readonly name?: string | null | undefined
-  /**
-   * This name may still grow. The call is not shown and does not start until a name without this flag arrives, or until the call or its
-   * response has ended.
-   */
+  /** This name may still grow. The call waits for a name without this flag, or for the end of the call or its response. */
   readonly nameMayGrow?: boolean
   readonly delta?: string | null | undefined
   readonly metadata?: ProviderMetadata

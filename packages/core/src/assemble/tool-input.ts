@@ -14,10 +14,7 @@ export interface InputValue {
   readonly inputError?: string
 }
 
-/**
- * Parses the text at most twice: when the root object closed, and at the end if the text continued after that. In addition each needed
- * member is decoded once.
- */
+/** Parses the text when the root object closed, and once more if the text continued. Each needed member is also decoded once. */
 export class ToolInput {
   readonly #limits: InputLimits
   #text = new Fragments()

@@ -13,7 +13,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// Agents that work in the background: what they ask, and what a cancel leaves of them.
+// Agents that work in the background: their questions, and what a cancel leaves of them.
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -28,7 +28,7 @@ const asks = plain('asks', (_, { answers }) =>
   answers.length > 0 ? `told ${answers[0] as string}` : interrupt('Well?'),
 )
 
-/** The tool `child`: an agent that says this. */
+/** The tool `child`: an agent with this script. */
 function child(says: readonly ScriptResponse[], tools: readonly Tool[], background: Tool['background'] = true): Tool {
   const agent = createAgent({ name: 'child', model: scriptedModel(says), tools })
   return { ...agentTool(agent, { description: 'Works.' }), background }
@@ -86,7 +86,7 @@ test.for([
   },
 )
 
-test('a resume that does not answer an agent in the background asks again under the same id, and runs nothing (P19, L6)', async () => {
+test('a resume that does not answer an agent in the background asks again with the same id, and runs nothing (P19, L6)', async () => {
   const says = [respond(call('asks', {}, { id: 'q' }))]
   const first = await settled(caller([CALL, respond(wait(100), say('Hm.'))], [child(says, [asks])]).run('Go'))
   const again = await settled(caller([], [child([], [asks])]).resume(first.checkpoint ?? '').result)
@@ -94,13 +94,13 @@ test('a resume that does not answer an agent in the background asks again under 
   expect(again.interrupts).toEqual(first.interrupts)
 })
 
-test('an agent in the background whose result the answer does not wait for is not asked about (P19, I17)', async () => {
+test('an agent in the background for whose result the answer does not wait asks no question (P19, I17)', async () => {
   const says = [respond(wait(50), call('asks', {}, { id: 'q' }))]
   const agent = caller([CALL, respond(wait(100), say('Never mind.'))], [child(says, [asks], { atEnd: 'cancel' })])
   expect(await settled(agent.run('Go'))).toMatchObject({ status: 'completed', text: 'Never mind.' })
 })
 
-test('an agent in the background that asks when its run has handed it over has failed, and says why (P19, I17)', async () => {
+test('an agent in the background that asks after its run has handed it over has failed, with the reason (P19, I17)', async () => {
   const says = [respond(wait(500), call('asks', {}, { id: 'q' }))]
   const agent = caller([CALL, respond(say('Later.'))], [child(says, [asks], { atEnd: 'detach' })])
   const result = await settled(agent.run('Go'))
@@ -112,7 +112,7 @@ test('an agent in the background that asks when its run has handed it over has f
 })
 
 test.for(['now', 'after-model', 'after-tools'] as const)(
-  'a cancel %s keeps what an agent in the background has done, and the resume goes on with it (P19, K16, O18)',
+  'a cancel %s keeps what an agent in the background has done, and the resume continues with it (P19, K16, O18)',
   async (at) => {
     const did: string[] = []
     const step = plain('step', () => `step ${did.push('step')}`)
@@ -188,7 +188,7 @@ test('an agent in the background that is cancelled asks nothing (P19)', async ()
   expect(news(result.messages)).toEqual([expect.stringContaining('was cancelled')])
 })
 
-test('an agent in the background that asks while the answer of its run is judged has failed, and its handle says why (P19, MA18)', async () => {
+test('an agent in the background that asks while the answer of its run is judged has failed, and its handle contains the reason (P19, MA18)', async () => {
   const says = [respond(wait(50), call('asks', {}, { id: 'q' }))]
   const slowGate: Middleware = {
     name: 'slow',
@@ -203,7 +203,7 @@ test('an agent in the background that asks while the answer of its run is judged
   expect(JSON.stringify(message?.content)).toContain('work in the background can have no answer')
 })
 
-test('a cancel that comes when the answer stands and its work is handed over does not stop the run, so that no resume makes the work again (MA6, MA18)', async () => {
+test('a cancel that comes when the answer is accepted and its work is handed over does not stop the run, so that no resume repeats the work (MA6, MA18)', async () => {
   const did: string[] = []
   const step = plain('step', () => `step ${did.push('step')}`)
   const stubborn = plain('stubborn', () => new Promise((resolve) => setTimeout(() => resolve('late'), 900)), {

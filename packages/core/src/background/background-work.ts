@@ -1,4 +1,4 @@
-/** Does the work of one background call: its start, its work, and what the model and the caller are told of it. */
+/** Runs the work of one background call: its start, the work itself, and what the model and the caller receive. */
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
@@ -21,10 +21,10 @@ import { boundedResult } from '../vocabulary/output-limits.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
-/** The origin of the messages that bring results of background calls. */
+/** The origin of messages with results of background calls. */
 const BACKGROUND_ORIGIN = 'background'
 
-/** The innermost of `wrapToolCall`: it begins the work, and answers with where to ask for the result. */
+/** The innermost `wrapToolCall`: it begins the work, and returns a handle for the result. */
 export async function* startWork(
   run: RunState,
   entry: CallEntry,
@@ -44,10 +44,10 @@ export async function* startWork(
 }
 
 /**
- * The work of a background call: its input was checked, its wraps are out, and what comes of it is a message.
+ * Runs the work of a background call after its input was checked and its wraps have returned. The outcome is a message.
  *
- * @throws {RunStop} The agent that it runs asks, or has stopped: the work stays open for a resume.
- * @throws {CheckpointError} It could not be stored that the work begins: the run fails.
+ * @throws {RunStop} The agent that it runs asks a question or has stopped: the work stays open for a resume.
+ * @throws {CheckpointError} The beginning of the work could not be stored: the run fails.
  */
 export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   try {
@@ -74,27 +74,27 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
   try {
     return { message: await Promise.race([given, entry.abandoned.promise]) }
   } catch (error) {
-    // Its run has stopped before its turn came: it stays to be begun after a resume.
+    // Its run has stopped before its turn came. It begins after a resume.
     if (entry.signal.aborted || error === run.halt.halted.reason) return cutOffResult(entry)
     if (isUnstored(run, entry, error)) throw error
-    // Nobody hears what work asks that its run no longer waits for.
+    // A run that no longer waits for the work cannot ask its questions.
     if (error instanceof RunStop && entry.outcomes.hasRuns && !entry.state.work?.isHandedOver) throw error
     if (error instanceof Interrupt) return { message: unanswered(entry.call) }
     return { message: errorMessage(entry.call, error) }
   }
 }
 
-/** Whether this error says that the run could not be saved when the work was to begin. Work that is handed over does not concern its run. */
+/** Whether this error means that the run could not be saved when the work began. Work that was handed over does not concern its run. */
 function isUnstored({ saver }: RunState, { state }: CallEntry, error: unknown): error is CheckpointError {
   return saver.hasThrown(error) && !state.work?.isHandedOver
 }
 
-/** Not what only says that the end of its run cut it off: a resume goes on with it. */
+/** The result, unless it only states that the end of the run cut the work off: a resume then continues the work. */
 export function resultOf({ state, message }: CallEntry): ToolMessage | undefined {
   return state.course === 'cut off' ? undefined : message
 }
 
-/** Its turn had not come when its run was told to stop: a resume begins it, if the run does stop. */
+/** Whether its turn had not come when its run was stopped. A resume begins the work, if the run does stop. */
 export function awaitsResume({ state }: CallEntry): boolean {
   return state.course === 'cut off' && !state.aborted
 }
@@ -105,7 +105,7 @@ export function resultNotice({ callId, name, content, isError }: ToolMessage): U
   return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
 }
 
-/** JSON without its promise. */
+/** The handle of background work. As JSON it has no promise. */
 export function handleOf({ id, call, promise, stopped }: CallEntry): BackgroundHandle {
   const handle = { callId: id, name: call.name }
   // It has asked in the time between the last safe point and the hand-over.

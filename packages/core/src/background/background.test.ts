@@ -76,7 +76,7 @@ async function settled<Result>(work: Promise<Result>): Promise<Result> {
 const text = (message: Message | undefined) => JSON.stringify(message?.content)
 const endText = (event: AgentEvent) => (event.type === 'background-end' ? text(event.message) : undefined)
 
-test('a background call is answered at once, and its result reaches the model at the next safe point (I15, B19)', async () => {
+test('a background call has a result at once, and the result of its work reaches the model at the next safe point (I15, B19)', async () => {
   const pause = tool({
     name: 'pause',
     description: 'p',
@@ -116,7 +116,7 @@ test('an answer waits for open work by default, and the model gets one more step
   expect(result.background).toBeUndefined()
 })
 
-test('the reader is told when the work behind a call ends: what it gave, or that it was aborted, and nothing of what goes on beyond the run (I15, I17)', async () => {
+test('background-end reports the result or the abort of background work, and nothing about work that goes on after the run (I15, I17)', async () => {
   const told = async (atEnd: Build['atEnd']) => {
     const { agent } = agentOf(
       [respond(call('build')), respond(say('It is being built.')), respond(say('It is built.'))],
@@ -164,7 +164,7 @@ test('with `detach` open work goes on, and the result has a handle of it (I17, B
   expect(await settled(handle?.result ?? Promise.reject())).toMatchObject({ output: 'built' })
 })
 
-test('with no step left an answer still waits, and what was not delivered is in the result (I18)', async () => {
+test('without a further step an answer still waits, and undelivered results are in the result of the run (I18)', async () => {
   const { agent } = agentOf([respond(call('build')), respond(say('It is being built.'))], [build({ ms: 5_000 })], {
     maxSteps: 2,
   })
@@ -220,7 +220,7 @@ test('an agent with background tools offers tool_status; a result read through i
   )
 })
 
-test('background work is cancelled and asked about by the id of its call (I4, I6)', async () => {
+test('background work is cancelled and its status read by the id of its call (I4, I6)', async () => {
   const { agent } = agentOf(
     [respond(call('build')), respond(wait(500), say('Hm.')), respond(say('Done.'))],
     [build({ ms: 5_000 })],
@@ -254,7 +254,7 @@ test.each([
     expect(await cancelled).toEqual({ status: 'cancelled' })
     expect(log).toEqual(['started', 'aborted'])
     const { result, events } = await settled(collect(agent.resume(first.result?.checkpoint ?? '')))
-    // What is open in the checkpoint ends in the resumed run.
+    // Work that is open in the checkpoint ends in the resumed run.
     const ends = [first.events, events].map((all) => all.filter(({ type }) => type === 'background-end').map(endText))
     expect(ends).toEqual([[], [expect.stringContaining(said)]])
     expect(result?.text).toBe(answer)
@@ -264,7 +264,7 @@ test.each([
   },
 )
 
-test('background work that had settled before a resume is known for that, and cannot be cancelled (I4, I6)', async () => {
+test('background work that had settled before a resume is still known, and cannot be cancelled (I4, I6)', async () => {
   const { agent } = agentOf(
     [respond(call('build')), respond(wait(500), say('Hm.')), respond(wait(500), say('Done.'))],
     [build({ ms: 100 })],
@@ -280,7 +280,7 @@ test('background work that had settled before a resume is known for that, and ca
   await settled(resumed.result)
 })
 
-test('the work of a call begins once, however often its wraps ask for it (I15, I17)', async () => {
+test('the work of a call begins once, however often its wraps request it (I15, I17)', async () => {
   const log: string[] = []
   const twice: Middleware = {
     name: 'twice',
@@ -298,7 +298,7 @@ test('the work of a call begins once, however often its wraps ask for it (I15, I
   expect([answer, log]).toEqual(['Done.', ['started', 'built']])
 })
 
-test('work that a killed process had begun is not begun again, though its call had not been answered (L21, H26)', async () => {
+test('work that a killed process had begun is not begun again, although its call had no result (L21, H26)', async () => {
   const log: string[] = []
   const slow: Middleware = {
     name: 'slow',
@@ -324,7 +324,7 @@ test('work that a killed process had begun is not begun again, though its call h
   expect([unknown, log]).toEqual([['call_1_1'], ['started', 'aborted']])
 })
 
-test('work of which it cannot be stored that it begins does not begin, and its run fails (L16, MA4)', async () => {
+test('work whose beginning cannot be stored does not begin, and its run fails (L16, MA4)', async () => {
   const log: string[] = []
   const inner = memoryStore()
   const hasBegun = ({ calls }: Checkpoint) => calls.some(({ isWork, effect, message }) => isWork && effect && !message)
@@ -346,7 +346,7 @@ test('work of which it cannot be stored that it begins does not begin, and its r
   expect([log, unknown]).toEqual([['started', 'built'], undefined])
 })
 
-test('work that throws the error of a store of its own has failed, and its run goes on (I15, L16)', async () => {
+test('work that throws the error of its own store has failed, and its run goes on (I15, L16)', async () => {
   const other = createAgent({ model: scriptedModel([]), checkpoints: memoryStore() })
   const lookUp = tool({
     name: 'look_up',
@@ -381,7 +381,7 @@ test.each(['after-tools', 'after-model'] as const)(
   },
 )
 
-/** Of two calls the second waits for its turn. */
+/** Two calls, of which the second waits for its turn. */
 const oneByOne = (log: string[]): Tool => ({ ...build({ ms: 1_000, log }), concurrency: 1 })
 
 test('work that waits for its turn as the run is interrupted begins after the resume (I15, L2, L20)', async () => {
@@ -410,7 +410,7 @@ test('work that waits for its turn as the run is interrupted begins after the re
   ])
 })
 
-test('work whose turn never came ends with its run, if that comes to its answer all the same (I17, K6)', async () => {
+test('work whose turn never came ends with its run, if that completes after all (I17, K6)', async () => {
   const log: string[] = []
   const works = { ...build({ ms: 1_000, atEnd: 'cancel', log }), concurrency: 1 }
   const { agent } = agentOf([respond(call('build'), call('build')), respond(wait(100), say('Done.'))], [works])
@@ -451,7 +451,7 @@ test.each(['now', 'after-model'] as const)(
   },
 )
 
-test('background work that asks has failed, and is told why: nobody can answer it (I15, L1)', async () => {
+test('background work that asks has failed, with the reason that its question cannot be answered (I15, L1)', async () => {
   const asks = tool({
     name: 'build',
     description: 'Asks first.',
@@ -504,7 +504,7 @@ test.for([
   },
 )
 
-/** Keeps what is saved, each time so late. */
+/** Keeps what is saved, each time with this delay. */
 function storeOf(ms = 0) {
   const inner = memoryStore()
   const saves: unknown[] = []
@@ -521,7 +521,7 @@ function storeOf(ms = 0) {
 
 const late: ToolCall = { type: 'tool-call', id: 'late', name: 'build', input: {} }
 
-/** What work does at its end: what its handle says then. */
+/** How work ends, and what its handle then contains. */
 const detached: Readonly<Record<string, readonly [end: (run: Run | undefined) => unknown, says: object | undefined]>> =
   {
     'gives something': [() => 'built', { output: 'built' }],
@@ -540,7 +540,7 @@ const detached: Readonly<Record<string, readonly [end: (run: Run | undefined) =>
   }
 
 test.each(Object.keys(detached))(
-  'of work that was handed over and then %s comes nothing but what its handle says, and no abort reaches it (MA18, I17)',
+  'work that was handed over and then %s only reports through its handle, and no abort reaches it (MA18, I17)',
   async (how) => {
     const [end, says] = detached[how] ?? []
     const aborted: boolean[] = []
@@ -583,7 +583,7 @@ test('an abort between the hand-over of work and the end of its run ends the run
   const { agent } = agentOf([respond(call('build')), respond(say('Later.'))], tools, { checkpoints })
   const controller = new AbortController()
   const reading = collect(agent.stream('Go', { signal: controller.signal }))
-  // The work begins when that is stored; behind it stand the saves of its call, and then the last of the run.
+  // The work begins when that is stored; the saves of its call follow, and then the last save of the run.
   while ((saves.at(-1) as [string, Checkpoint] | undefined)?.[1].status !== 'completed')
     await vi.advanceTimersByTimeAsync(10)
   expect(log).toEqual(['started'])

@@ -1,4 +1,4 @@
-/** Adds tools that work in the background: such a call is answered at once, and its work goes on beside the run. */
+/** Adds tools that work in the background: such a call has a result at once, and its work goes on in parallel with the run. */
 
 import { unheard } from '../flow/unheard.ts'
 import {
@@ -41,7 +41,7 @@ class Works implements BackgroundWorks<CallEntry> {
     return startWork(this.#run, entry, tool, call, () => this.#begin(entry, call))
   }
 
-  /** Of several of this id the latest. */
+  /** The latest, if several have this id. */
   get(callId: string): CallEntry | undefined {
     return this.entries().findLast(({ id }) => id === callId)
   }
@@ -82,7 +82,7 @@ class Works implements BackgroundWorks<CallEntry> {
     signal.throwIfAborted()
     if (due.is === 'judge') return
     this.#throwStop(due.by)
-    // Nobody has accepted the answer: the run stops with the work at work, and its resume offers it again.
+    // The answer was not accepted yet: the run stops while the work is running, and its resume offers the answer again.
     throw halt.halted.reason ?? halt.error
   }
 
@@ -128,7 +128,7 @@ class Works implements BackgroundWorks<CallEntry> {
     if (stopped) throw stopped
   }
 
-  /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too. */
+  /** Starts the work of a call whose input was checked. It starts once, however often its wraps request it, also over resumes. */
   #begin(entry: CallEntry, call: ToolCall): void {
     if (this.of(entry)) return
     const { key, id, tool, state, parent, requestedIn } = entry

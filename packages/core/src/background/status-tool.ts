@@ -1,4 +1,4 @@
-/** The tool with which the model of an agent with background tools finds out how such a call is doing. */
+/** The tool with which a model reads the status of a background call. */
 
 import { stateOf } from '../run/run-view.ts'
 import { tool } from '../vocabulary/define-tool.ts'
@@ -9,7 +9,7 @@ import { textInput } from '../vocabulary/text-input.ts'
 import type { Tool, ToolContext } from '../vocabulary/tool.ts'
 import { UnknownCallError } from '../vocabulary/tool-errors.ts'
 
-/** The tools of an agent, and this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */
+/** The tools of an agent, plus this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */
 export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {
   if (tools.includes(statusTool) || !tools.some(({ background }) => background)) return tools
   if (tools.some(({ name }) => name === statusTool.name))

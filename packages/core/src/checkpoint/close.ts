@@ -96,9 +96,7 @@ function closedHistory(checkpoint: Checkpoint, lost: readonly string[], reason: 
   return [...messages, ...(said ? [said] : []), ...openCalls(messages).map(resultOf), ...sent]
 }
 
-/**
- * The ids of calls that may have changed something and have a result that the model has not read. Ids are relative to the outermost run.
- */
+/** The ids of calls that may have changed something and whose result the model has not read, relative to the outermost run. */
 function lostIn({ calls, interrupts }: Checkpoint): string[] {
   return calls.flatMap(({ id, effect, message, fate, runs }) => {
     const asks = interrupts.some(({ address }) => address.some((part) => 'callId' in part && part.callId === id))

@@ -38,10 +38,7 @@ export interface InSlot<Result> {
   readonly own: AbortController
   /** The signal of this execution. While it is running it also aborts with its call. */
   readonly signal: AbortSignal
-  /**
-   * Signals that stop an execution whose function has not been called: its own, that of its call, and that of a run that starts nothing
-   * new.
-   */
+  /** Signals that stop an execution before its function is called: its own, that of its call, and that of a halted run. */
   readonly unstarted: readonly AbortSignal[]
   readonly slot: Slot
   /** The `requestedAt` of the call, and whether the call was provisional, when the execution began to wait for the slot. */

@@ -55,10 +55,7 @@ export class Funnel<Event> {
     this.#goOn()
   }
 
-  /**
-   * The reader takes no more events. It may learn that only later, because a generator that waits for something cannot be closed before
-   * that has happened.
-   */
+  /** The reader takes no more events. Its generator may close later, because a generator that waits cannot be closed at once. */
   leave(): void {
     if (!this.#isPulled) return
     this.#isLeft = true

@@ -24,10 +24,7 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
   }
 }
 
-/**
- * Returns the result of the work, or throws the reason of the first of these signals that aborts before that. The outcome of the work is
- * then ignored.
- */
+/** Returns the result of the work, or throws the reason of the first signal that aborts before that. The work may go on. */
 export async function unlessAborted<Result>(work: Promise<Result>, signals: readonly AbortSignal[]): Promise<Result> {
   const following: (() => void)[] = []
   const aborted = new Promise<never>((_, reject) => {

@@ -21,10 +21,7 @@ export type Course = 'asleep' | 'begun' | End
  */
 export type End = 'result' | 'cut off' | 'open' | 'none'
 
-/**
- * A call that is made before the response of its model call is accepted is `provisional`. After that it is `committed` or `discarded`, and
- * that is final.
- */
+/** Until the response of its model call is accepted, a call is `provisional`. Then it is `committed` or `discarded`, and that is final. */
 export type Fate = 'provisional' | 'committed' | 'discarded'
 
 /**
@@ -161,9 +158,7 @@ export interface CallState extends HasExecutions, HasFate {
   readonly isRequested: boolean
   /** The attempts of its model call that request it, in order of arrival. */
   readonly requestedBy: readonly number[]
-  /**
-   * Equal for all calls of a step with the same tool and input. Absent if no response requests the call, or its input is not complete yet.
-   */
+  /** Equal for all calls of a step with the same tool and input. Absent without a request, and while the input is incomplete. */
   readonly content?: number | undefined
   readonly course: Course
   /** How its run stopped while the call was provisional. The checkpoint contains the call, and a resume decides its fate. */
@@ -198,10 +193,7 @@ export function hasSettled({ course }: CallState): boolean {
   return course !== 'asleep' && course !== 'begun'
 }
 
-/**
- * What happens to an event of a call: the reader sees it (`told`), it `waits` until the reader has seen the call, or it is `dropped`
- * because the call is over.
- */
+/** What happens to an event of a call: the reader sees it (`told`), it `waits` until the reader has seen the call, or it is `dropped`. */
 export function eventOf(call: CallState): 'told' | 'waits' | 'dropped' {
   if (hasSettled(call) || call.fate === 'discarded') return 'dropped'
   return call.told === 'hidden' ? 'waits' : 'told'

@@ -153,10 +153,7 @@ export function keysIn(call: CallState): ResourceKeys | undefined {
   return call.tool?.namesKeys ? keysOf(call, call.fate) : NO_KEYS
 }
 
-/**
- * The keys of all executions of a call; `undefined` until one is judged. A discarded call has no reads, because nothing uses what it has
- * read.
- */
+/** The keys of all executions of a call; `undefined` until one is judged. Reads of a discarded call do not count: nothing uses them. */
 export function keysOf({ executions }: HasExecutions, fate: Fate): ResourceKeys | undefined {
   let keys: ResourceKeys | undefined
   for (const { judgement } of executions) if (judgement) keys = keys ? unionOf(keys, judgement.keys) : judgement.keys

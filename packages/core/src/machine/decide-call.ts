@@ -1,7 +1,4 @@
-/**
- * What can happen to one call. Each function takes the state and a fact, and returns the new state. A fact that comes too late returns the
- * same object.
- */
+/** What can happen to one call. Each function takes the state and a fact, and returns the new state: the same one if it is too late. */
 
 import type { DiscardCause } from '../vocabulary/events.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
@@ -130,9 +127,7 @@ export function told(call: CallState, what: keyof typeof BEFORE): CallState {
   return call.told === BEFORE[what] ? { ...call, told: what } : call
 }
 
-/**
- * The order of the stages. An execution only moves forward, and may skip stages. `ended` follows `cut off`: a late outcome still counts.
- */
+/** The order of the stages. An execution only moves forward, and may skip stages. A late outcome still counts after `cut off`. */
 const ORDER: readonly Stage[] = [
   'wanted',
   'checking',

@@ -168,9 +168,7 @@ export function callCommitted(
   return all
 }
 
-/**
- * Nothing requests a call any more. This discards the call and its inner calls. Returns the calls that became discarded, innermost first.
- */
+/** Nothing requests a call any more: discards it and its inner calls. Returns those that became discarded, innermost first. */
 export function callDiscarded(calls: Calls, number: number, cause: DiscardCause): readonly number[] {
   if (!decideCall(calls, discarded(callOf(calls, number), cause))) return []
   callChanged(calls, number)

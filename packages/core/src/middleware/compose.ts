@@ -1,7 +1,4 @@
-/**
- * The onion: how the wraps of a list of middlewares become one. Each layer has its own span and context, and what it hands on lasts for this
- * call only.
- */
+/** Composes the wraps of a list of middleware. Each layer has its own span and context; what it passes on lasts for this call. */
 
 import type { Context } from '@opentelemetry/api'
 import { close, type Flow } from '../flow/flow.ts'
@@ -16,7 +13,7 @@ import type { Run } from '../vocabulary/tool.ts'
 import { type EventShapes, eventProblem } from './hook-problems.ts'
 import { noting, type WrapThrows } from './wrap-throws.ts'
 
-/** A flow-maker that is told the context it stands in. Closed before its end, the flow may ask `why`. */
+/** Makes a flow in a context. If the flow is closed before its end, it may read the reason from `why`. */
 export type Layer<Request, Event, Result> = (
   request: Request,
   parent: Context,
@@ -27,22 +24,22 @@ export type Layer<Request, Event, Result> = (
 export interface WrapKind<Request, Event, Result> {
   readonly hook: 'wrapAgent' | 'wrapModel' | 'wrapToolCall'
   of(middleware: Middleware): Wrap<Request, Event, Result> | undefined
-  /** What a wrap hands on in the place of what it was `given`. Throws what is wrong with it. */
+  /** What a wrap passes on in place of what it received (`given`). Throws if it is invalid. */
   handed(request: Request, given: Request): Request
   /** The events that its wraps may yield. */
   readonly events: EventShapes
-  /** Whether a wrap returned what it must. */
+  /** Whether a wrap returned a valid result. */
   isResult(value: unknown): boolean
-  /** What else is wrong with a result, if anything is. */
+  /** What else is wrong with a result, if anything. */
   problem?(result: Result): string | undefined
-  /** What it returned, with a finish reason that fits its message. */
+  /** The result with a finish reason that fits its message. */
   fitted?(result: Result): Result
-  /** Whether a throw that is no `AgentError` is the middleware's own: a tool's passes through as it is. */
+  /** Whether a throw other than an `AgentError` belongs to the middleware. A tool's error passes through unchanged. */
   readonly ownsThrows: boolean
-  /** Of `wrapToolCall`: the call it goes round, and where what comes out of its wraps began. */
+  /** For `wrapToolCall`: the call, and the record of where an error of its wraps began. */
   readonly call?: CallEntry
   readonly throws?: WrapThrows
-  /** Told of each event that a wrap lets up. */
+  /** Receives each event that a wrap passes on. */
   seen?(event: Event): void
 }
 
@@ -56,7 +53,7 @@ interface Typed {
   readonly type?: string | undefined
 }
 
-/** All wraps of a kind round `core`; the first middleware is the outermost. */
+/** All wraps of a kind around `core`; the first middleware is the outermost. */
 export function compose<Request, Event extends Typed, Result>(
   run: RunState,
   kind: WrapKind<Request, Event, Result>,
@@ -79,7 +76,7 @@ function layer<Request, Event extends Typed, Result>(
   return (request, parent, why = wrapLeft) => {
     const { call } = kind
     const made: Flow<Event, Result>[] = []
-    /** The wrap's own: aborted when it is closed while at work. */
+    /** Aborts when this wrap is closed while it is running. */
     const own = new LazyController()
     let out = false
     let answered = false
@@ -87,14 +84,14 @@ function layer<Request, Event extends Typed, Result>(
     let hasWarned = false
     /** What `next` has thrown. */
     const came = new Set<unknown>()
-    /** The event that `next` gave last: what is wrong with it is not this wrap's fault. */
+    /** The last event of `next`. If it is invalid, this wrap is not the cause. */
     let passed: unknown = came
-    /** What ends its call: what ends a run has its own ways to stop what is at work. */
+    /** The reason for aborting its call. An error that ends the run has other ways to stop what is running. */
     const whyLeft = () => (thrown === undefined || thrown instanceof AgentError ? why() : thrown)
     const note = (event: Event) => {
       passed = event
     }
-    /** What the wrap leaves behind is closed, innermost first; nothing more is made for it. */
+    /** Closes what the wrap leaves behind, innermost first; nothing more is made for it. */
     const leave = () => {
       out = true
       return Promise.allSettled(made.map(close))
@@ -122,7 +119,7 @@ function layer<Request, Event extends Typed, Result>(
         const view = run.work.view(run, actor)
         const flow = wrap(request, next, view)
         if (isFlow(flow)) return flow
-        // What an async function throws later would be nobody's.
+        // A later rejection of an async function is ignored.
         unheard(flow)
         throw new MiddlewareError(name, kind.hook, `the wrap gave back no flow; make it \`async *${kind.hook}(…)\``)
       },
@@ -145,18 +142,18 @@ function layer<Request, Event extends Typed, Result>(
       },
       failed: (error) => {
         thrown = error
-        // Who has warned of it has named itself.
+        // A wrap that has emitted a warning about it has named itself.
         if (!hasWarned) kind.throws?.threw(error, name, came)
         run.threw(error, place, call)
         return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
       },
-      // Once its call is abandoned, nobody waits for what the wrap has left.
+      // Once its call is abandoned, nothing waits for what the wrap has left.
       out: () =>
         within(
           run.config.grace,
           Promise.race([leave(), ...(call ? [call.abandoned.promise.catch(() => undefined)] : [])]),
         ),
-      // What is thrown once it or its call was aborted answers the abort.
+      // What is thrown after it or its call was aborted results from the abort.
       came: ({ error }) => ({
         error: own.aborted || call?.signal.aborted ? undefined : error,
         thrown,
@@ -170,12 +167,12 @@ function layer<Request, Event extends Typed, Result>(
 
 const NO_RESULT = 'the wrap returned no result; return what next(…) returned'
 
-/** What a wrap in JavaScript gives back is anything: a promise, of one that is an async function. */
+/** Whether the value is a flow. A wrap in JavaScript may return anything, for example the promise of an async function. */
 function isFlow(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'next' in value && 'return' in value
 }
 
-/** What a middleware gave, checked: what is wrong with it is its fault. */
+/** Checks a value from a middleware. If it is invalid, the error names the middleware. */
 export function given<Value>(middleware: string, hook: string, check: () => Value, what = ''): Value {
   try {
     return check()
@@ -184,7 +181,7 @@ export function given<Value>(middleware: string, hook: string, check: () => Valu
   }
 }
 
-/** Core's own errors pass as they are, and so does what an abort brought about; anything else is the middleware's. */
+/** The error to throw for an error of a middleware. Errors of core and of an abort stay; any other becomes a `MiddlewareError`. */
 export function blame(run: RunState, middleware: string, hook: string, thrown: unknown): unknown {
   if (thrown instanceof AgentError) return thrown
   if (run.signal.aborted) return run.signal.reason

@@ -1,4 +1,4 @@
-/** Says what is wrong with what a hook returns or a wrap hands on, if anything is: JavaScript callers have no types. */
+/** Describes what is wrong with a value that a hook returns or a wrap passes on, because JavaScript callers have no types. */
 
 import { isHistory, isMessage } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
@@ -20,7 +20,7 @@ export function stateProblem(state: Unchecked<AgentState>): string | undefined {
   return isHistory(state.messages) ? undefined : `the state must have a list of messages${partsHint(state.messages)}`
 }
 
-/** The state that a step's calls are taken from. `given`: what the hook was given; what was wrong there is not the hook's fault. */
+/** What is wrong with the state for the calls of a step. Problems in what the hook received (`given`) are not its fault. */
 export function answerProblem(state: Unchecked<AgentState>, given: readonly Message[]): string | undefined {
   const problem = stateProblem(state)
   if (problem !== undefined) return problem
@@ -33,7 +33,7 @@ export function answerProblem(state: Unchecked<AgentState>, given: readonly Mess
   return !id || own.includes(id) ? idProblem(shared) : `call id ${id} was used by an earlier step`
 }
 
-/** What is wrong with a message that a wrap made: two calls with one id would be one call, or one call made twice. */
+/** What is wrong with a message that a wrap made. Two calls with one id would be one call, or one call made twice. */
 export function messageProblem(message: AssistantMessage): string | undefined {
   const isReason = Object.hasOwn(FINISH_REASONS, message.finishReason)
   return isReason ? idProblem(sharedIds([message])) : 'the message has no valid finishReason'
@@ -53,7 +53,7 @@ function idProblem([id]: readonly string[]): string | undefined {
   return id === '' ? 'a call has an empty id' : `two calls have the id ${id}`
 }
 
-/** Ids that are no call's own: those of several calls, and the empty one. */
+/** Ids that do not identify one call: those of several calls, and the empty one. */
 function sharedIds(messages: readonly Message[]): string[] {
   const seen = new Set([''])
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
@@ -73,7 +73,7 @@ export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined 
     : `feedback must be a text or a list of messages${partsHint(feedback)}`
 }
 
-/** The request that a wrap hands on, as a frozen copy. Throws `TypeError` if no model could be called with it. */
+/** A frozen copy of the request that a wrap passes on. Throws `TypeError` if no model could be called with it. */
 export function checkedRequest(request: ModelRequest): ModelRequest {
   const given: unknown = request
   if (!isRecord(given)) throw new TypeError('it is no request')
@@ -97,12 +97,12 @@ const REQUEST: Shape<ModelRequest> = {
   signal: withMethod('addEventListener'),
 }
 
-/** By the type of an event, what its members must be that core and readers rely on. */
+/** The members of each type of event that core and readers rely on. */
 export type EventShapes<Type extends string = string> = { readonly [Name in Type]: Members }
 
 type Members = Readonly<Record<string, Is>>
 
-/** What a model yields. */
+/** The events of a model. */
 const MODEL_EVENTS: EventShapes<ModelEvent['type']> = {
   'text-delta': { delta: isText },
   'reasoning-delta': { delta: isText },
@@ -121,10 +121,10 @@ export const WRAP_MODEL_EVENTS: EventShapes<ModelEvent['type'] | 'attempt-failed
   ...CUSTOM_EVENT,
 }
 
-/** What each event of a run has. */
+/** The members of every event of a run. */
 export const STAMP: Members = { runId: isText }
 
-/** What is wrong with an event that somebody has yielded, if anything is. In constant time: each event passes here. */
+/** What is wrong with a yielded event, if anything. It takes constant time, because each event passes here. */
 export function eventProblem(event: unknown, shapes: EventShapes): string | undefined {
   if (!isRecord(event)) return 'what is no event'
   const { type = '' } = event
@@ -135,7 +135,7 @@ export function eventProblem(event: unknown, shapes: EventShapes): string | unde
   return wrong && `an event of type ${String(type)} whose ${wrong} is missing or wrong`
 }
 
-/** The same of an event that a model has yielded. Most are deltas of a text, so they are not looked up. */
+/** The same for an event of a model. Most are text deltas, for which it skips the lookup. */
 export function modelEventProblem(event: unknown): string | undefined {
   const isDelta = isRecord(event) && event.type === 'text-delta' && isText(event.delta)
   return isDelta ? undefined : eventProblem(event, MODEL_EVENTS)
@@ -145,13 +145,13 @@ function withMethod(name: string): Is {
   return (value) => isRecord(value) && typeof value[name] === 'function'
 }
 
-/** The call that a wrap hands on, as a frozen copy: it may have another input, and is the one that was `given`. Throws `TypeError`. */
+/** A frozen copy of the call that a wrap passes on, with the identity of the `given` call and maybe another input. Throws `TypeError`. */
 export function checkedCall(call: ToolCall, { type, id, name }: ToolCall): ToolCall {
   if (!isRecord(call) || !('input' in call)) throw new TypeError('it is no call with an input')
   return Object.freeze({ ...call, type, id, name })
 }
 
-/** Of the first whose parts are none. */
+/** A hint for the first message with invalid parts. */
 function partsHint(value: unknown): string {
   const messages: readonly unknown[] = Array.isArray(value) ? value : []
   return shapeHint(messages.find((one) => isMessage(one) && !hasParts(one)))

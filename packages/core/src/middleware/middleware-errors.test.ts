@@ -36,7 +36,7 @@ const answer = (text: string): AssistantMessage => ({
 /** A tool step, then an answer. */
 const twoSteps = () => scriptedModel([respond(call('echo', { text: 'a' })), respond(say('done'))])
 
-/** What a run of two steps with this middleware comes to. */
+/** The error of a run of two steps with this middleware. */
 async function failureOf(middleware: Omit<Middleware, 'name'>): Promise<unknown> {
   const agent = createAgent({ model: twoSteps(), tools: [echo], middleware: [{ name: 'faulty', ...middleware }] })
   return (await collect(agent.stream('Go'))).error
@@ -65,7 +65,7 @@ test.for<readonly [hook: string, middleware: object]>([
   ['afterModel', { afterModel: ({ messages }: AgentState) => ({ messages: [image, ...messages] }) }],
   ['beforeFinalAnswer', { beforeFinalAnswer: () => ({ accept: false, feedback: [image] }) }],
 ])(
-  'a message of a %s whose part is none is a MiddlewareError that says what one is (C17)',
+  'a message of a %s with an invalid part is a MiddlewareError that explains what a part is (C17)',
   async ([hook, middleware]) => {
     const message = expect.stringMatching(/a part of its content is .*, its data as base64 or \{ url \}$/)
     expect(await failureOf(middleware)).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook, message })
@@ -81,7 +81,7 @@ test('what is thrown need not be an Error (C17)', async () => {
   expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook: 'beforeModel', cause: 'a text' })
 })
 
-test('a verdict that is none is told of the two there are (C9)', async () => {
+test('the error for an invalid verdict lists the two valid ones (C9)', async () => {
   for (const verdict of JSON.parse('[true, {}, { "accept": "yes" }]')) {
     const error = await failureOf({ beforeFinalAnswer: () => verdict })
     expect(error).toMatchObject({
@@ -125,7 +125,7 @@ const faultyWraps: readonly (readonly [string, Omit<Middleware, 'name'>])[] = [
 ]
 
 test.for(faultyWraps.map(([when, wraps]) => [Object.keys(wraps)[0] ?? '', when, wraps] as const))(
-  'what %s throws on its own %s ends the run as MiddlewareError (C17)',
+  'an error that %s throws itself %s ends the run as MiddlewareError (C17)',
   async ([hook, , wraps]) => {
     const error = await failureOf(wraps)
     expect(error).toBeInstanceOf(MiddlewareError)
@@ -136,7 +136,7 @@ test.for(faultyWraps.map(([when, wraps]) => [Object.keys(wraps)[0] ?? '', when, 
 
 const wrapHooks = ['wrapAgent', 'wrapModel', 'wrapToolCall'] as const
 
-test.for(wrapHooks)('%s that gives back no flow is told to be an async generator (C17)', async (hook) => {
+test.for(wrapHooks)('%s that returns no flow is an error that asks for an async generator (C17)', async (hook) => {
   const lost = async () => Promise.reject(new Error('lost'))
   for (const give of [async () => answer('mine'), lost, () => undefined, () => answer('mine')]) {
     const error = await failureOf({ [hook]: give })
@@ -145,7 +145,7 @@ test.for(wrapHooks)('%s that gives back no flow is told to be an async generator
   }
 })
 
-/** Wraps everything and keeps what comes up. */
+/** Wraps everything and keeps what it receives. */
 function watching(name: string, seen: unknown[]): Middleware {
   return {
     name,
@@ -176,7 +176,7 @@ function watching(name: string, seen: unknown[]): Middleware {
   }
 }
 
-test('a model’s error passes all wraps as the same object (C17)', async () => {
+test('the error of a model passes all wraps as the same object (C17)', async () => {
   const seen: unknown[] = []
   const agent = createAgent({
     model: scriptedModel([respond(fail({ status: 401, code: 'unauthorized' }))]),
@@ -255,27 +255,30 @@ test('an abort passes all wraps as the same object (C17)', async () => {
   expect(seen.every((one) => one === error)).toBe(true)
 })
 
-test.for(hooks)('a throw of %s that answers an abort is the abort, and blames nobody (C17)', async (hook) => {
-  const seen: unknown[] = []
-  const controller = new AbortController()
-  const agent = createAgent({
-    model: twoSteps(),
-    tools: [echo],
-    middleware: [
-      watching('A', seen),
-      {
-        name: 'heeds',
-        [hook]: () => {
-          controller.abort()
-          throw oops
+test.for(hooks)(
+  'a throw of %s that results from an abort is the abort, and blames no middleware (C17)',
+  async (hook) => {
+    const seen: unknown[] = []
+    const controller = new AbortController()
+    const agent = createAgent({
+      model: twoSteps(),
+      tools: [echo],
+      middleware: [
+        watching('A', seen),
+        {
+          name: 'heeds',
+          [hook]: () => {
+            controller.abort()
+            throw oops
+          },
         },
-      },
-    ],
-  })
-  const { error } = await collect(agent.stream('Go', { signal: controller.signal }))
-  expect(error).toBeInstanceOf(RunAbortedError)
-  expect(seen).toEqual(hook === 'beforeAgent' ? [] : [error])
-})
+      ],
+    })
+    const { error } = await collect(agent.stream('Go', { signal: controller.signal }))
+    expect(error).toBeInstanceOf(RunAbortedError)
+    expect(seen).toEqual(hook === 'beforeAgent' ? [] : [error])
+  },
+)
 
 const noAnswer: readonly (readonly [string, readonly Message[]])[] = [
   ['nothing', []],
@@ -312,7 +315,7 @@ test.for(noResult)('a %s that returns %s and %s is a MiddlewareError (C16)', asy
   expect(error).not.toHaveProperty('cause')
 })
 
-test('a next called after its wrap is out is a MiddlewareError, and requests nothing (C16)', async () => {
+test('a next called after its wrap has ended is a MiddlewareError, and requests nothing (C16)', async () => {
   const model = twoSteps()
   const executed: unknown[] = []
   const errors: unknown[] = []
@@ -376,7 +379,7 @@ test('a leaked next that is called in a later step ends the run (C16)', async ()
   expect(model.requests).toHaveLength(1)
 })
 
-test('a flow of next that is first pulled after its wrap is out requests nothing (C15, C16)', async () => {
+test('a flow of next that is first pulled after its wrap has ended requests nothing (C15, C16)', async () => {
   const model = scriptedModel([])
   let kept: ModelFlow | undefined
   const agent = createAgent({
@@ -397,7 +400,7 @@ test('a flow of next that is first pulled after its wrap is out requests nothing
   expect(events.map(({ type }) => type)).not.toContain('attempt-start')
 })
 
-test('what wrapToolCall throws is its call’s failure, without stack, and the run goes on (C18)', async () => {
+test('an error that wrapToolCall throws fails its call, without stack, and the run goes on (C18)', async () => {
   const agent = createAgent({
     model: scriptedModel([respond(call('echo', { text: 'a' }), call('echo', { text: 'b' })), respond(say('done'))]),
     tools: [echo],
@@ -424,7 +427,7 @@ test('what wrapToolCall throws is its call’s failure, without stack, and the r
 
 const byId = (a: ToolMessage, b: ToolMessage) => a.callId.localeCompare(b.callId)
 
-test('a tool’s throw reaches wrapToolCall as the same throw, to retry or replace (C18)', async () => {
+test('an error of a tool reaches wrapToolCall unchanged, to retry or replace (C18)', async () => {
   const seen: unknown[] = []
   const agent = createAgent({
     model: twoSteps(),
@@ -462,7 +465,7 @@ test('a tool’s throw reaches wrapToolCall as the same throw, to retry or repla
   })
 })
 
-test('the span of a wrapToolCall that threw names it and its failure; those outside it show it, those inside not (C18)', async () => {
+test('the span of a wrapToolCall that threw names it and its failure; those outside it show it, those inside do not (C18)', async () => {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
   const passing = (name: string): Middleware => ({
@@ -504,7 +507,7 @@ const JUNK: readonly (readonly [string, unknown])[] = [
   ['an empty object', {}],
 ]
 
-/** What is handed on must be something; giving back nothing keeps what there was. */
+/** A wrap must pass on a value; a hook that returns nothing keeps the previous one. */
 const NOTHING: readonly (readonly [string, unknown])[] = [
   ['undefined', undefined],
   ['null', null],
@@ -525,28 +528,28 @@ const good: Middleware = {
   },
 }
 
-/** The same outside and inside of a faulty one. */
+/** The same middleware outside and inside of a faulty one. */
 const between = (faulty: Omit<Middleware, 'name'>): readonly Middleware[] => [
   { ...good, name: 'outside' },
   { name: 'faulty', ...faulty },
   { ...good, name: 'inside' },
 ]
 
-/** What ends a run of two steps with these middlewares, and what was asked for by then. */
+/** The error of a run of two steps with these middleware, and what was requested by then. */
 async function endOf(middleware: readonly Middleware[]) {
   const model = twoSteps()
   const { error, result } = await collect(createAgent({ model, tools: [echo], middleware }).stream('Go'))
   return { error, result, requests: model.requests.length }
 }
 
-test.for(JUNK)('%s from beforeAgent is that middleware’s fault, and no other’s (P16, C17)', async ([, junk]) => {
+test.for(JUNK)('%s from beforeAgent is the fault of that middleware, and of no other (P16, C17)', async ([, junk]) => {
   const { error, requests } = await endOf(between({ beforeAgent: () => junk as never }))
   expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook: 'beforeAgent' })
   expect(error).toMatchObject({ cause: { name: 'ConfigError' } })
   expect(requests).toBe(0)
 })
 
-test('of two beforeAgents whose set-ups do not go together the one that made it so is to blame (P16, A3)', async () => {
+test('if the set-ups of two beforeAgents do not fit together, the later one is named (P16, A3)', async () => {
   const adds = (name: string): Middleware => ({
     name,
     beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, { ...echo, name: 'added' }] }),
@@ -558,7 +561,7 @@ test('of two beforeAgents whose set-ups do not go together the one that made it 
 
 const handing = wrapHooks.flatMap((hook) => [...JUNK, ...NOTHING].map(([what, junk]) => [hook, what, junk] as const))
 
-test.for(handing)('what %s hands into next, when it is %s, is its fault (P16)', async ([hook, , junk]) => {
+test.for(handing)('a value that %s passes to next, when it is %s, is its fault (P16)', async ([hook, , junk]) => {
   const faulty = { [hook]: (_: unknown, next: (given: unknown) => Flow<never, unknown>) => next(junk) }
   const { error, requests } = await endOf(between(faulty))
   expect(error).toBeInstanceOf(MiddlewareError)
@@ -582,7 +585,7 @@ const members = [
 ] as const
 
 test.for(members)(
-  'a request whose %s is %j is the fault of the wrapModel that hands it on (P16)',
+  'a request whose %s is %j is the fault of the wrapModel that passes it on (P16)',
   async ([member, junk]) => {
     const faulty: Omit<Middleware, 'name'> = {
       wrapModel: (request, next) => next({ ...request, [member]: junk }),
@@ -598,7 +601,7 @@ test.for(members)(
   },
 )
 
-test('a wrap that catches what next throws may hand on something better (P16)', async () => {
+test('a wrap that catches what next throws may pass on something better (P16)', async () => {
   const careful: Middleware = {
     name: 'careful',
     async *wrapModel(request, next) {
@@ -612,7 +615,7 @@ test('a wrap that catches what next throws may hand on something better (P16)', 
   expect((await endOf([careful])).result?.text).toBe('done')
 })
 
-test('a request on the side that is none is the fault of the hook that asks, not the model’s (P16, N29)', async () => {
+test('an invalid request for a side call is the fault of the hook that makes it, not of the model (P16, N29)', async () => {
   for (const request of [
     undefined,
     {},
@@ -635,7 +638,7 @@ test.for([
   ['wrapAgent', { status: 'completed', message: wrongParts, text: '', messages: [] }],
   ['wrapAgent', { status: 'completed', message: answer('Hi.'), text: 'Hi.', messages: 'all' }],
   ['wrapAgent', { status: 'done', message: answer('Hi.'), text: 'Hi.', messages: [] }],
-] as const)('a %s that returns what cannot be read is a MiddlewareError (P16, C16)', async ([hook, junk]) => {
+] as const)('a %s that returns an invalid value is a MiddlewareError (P16, C16)', async ([hook, junk]) => {
   const faulty = {
     async *[hook](given: never, next: (given: never) => Flow<never, unknown>) {
       yield* next(given)
@@ -674,14 +677,14 @@ const junkEvents = [
   { messages: 5 },
 ]
 
-/** Progress that says nothing is progress. */
+/** Empty progress is also progress. */
 const isProgress = (event: object) => !('type' in event)
 
 test.for(
   wrapHooks.flatMap((hook) =>
     junkEvents.flatMap((event) => (hook === 'wrapToolCall' && isProgress(event) ? [] : [[hook, event] as const])),
   ),
-)('a %s that yields %j ends the run, and no reader gets it (P16)', async ([hook, event]) => {
+)('a %s that yields %j ends the run, and the reader does not receive it (P16)', async ([hook, event]) => {
   const faulty: Middleware = {
     name: 'faulty',
     async *[hook](given: never, next: (given: never) => Flow<unknown, unknown>): Flow<unknown, unknown> {
@@ -699,7 +702,7 @@ test.for(
   expect(events).not.toContainEqual(expect.objectContaining({ junk: true }))
 })
 
-test('what is wrong with an event is said (P16)', async () => {
+test('the error describes what is wrong with an event (P16)', async () => {
   const said = async (event: object) => {
     const error = await failureOf({
       async *wrapModel(request, next) {
@@ -735,7 +738,7 @@ test('an event whose delta throws when it is read is the fault of the wrap that 
   expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook: 'wrapModel' })
 })
 
-test('junk that comes from inside is not the fault of the wrap it passes through (P16)', async () => {
+test('an invalid event from inside is not the fault of the wrap that passes it on (P16)', async () => {
   const model: Model = {
     provider: 'p',
     id: 'i',
@@ -758,7 +761,7 @@ test('junk that comes from inside is not the fault of the wrap it passes through
   expect((await agent.run('Go')).text).toBe('done')
 })
 
-test('a call that a wrapModel yields and that is none is its fault (P16)', async () => {
+test('an invalid call that a wrapModel yields is its fault (P16)', async () => {
   for (const type of ['tool-call', 'tool-input-closed'])
     for (const event of [{ type }, { type, call: null }]) {
       const faulty: Omit<Middleware, 'name'> = {
@@ -772,7 +775,7 @@ test('a call that a wrapModel yields and that is none is its fault (P16)', async
     }
 })
 
-/** The texts of a run's warnings, which are all core's. */
+/** The texts of a run's warnings, all of which come from core. */
 async function warningsOf(middleware: readonly Middleware[], execute: () => unknown = () => 'fine', calls = 1) {
   const asked = Array.from({ length: calls }, (_, n) => call('work', {}, { id: `c${n}` }))
   const work = toolOf('work', execute)
@@ -808,7 +811,7 @@ const throwing = (
 const blamed = 'middleware faulty threw in wrapToolCall, so call c0 of work failed: no such key'
 
 test.for(['before', 'after', 'at once'] as const)(
-  'what a wrapToolCall throws %s reads as the tool’s failure; a warning names the middleware (P16, C18)',
+  'the model reads an error that a wrapToolCall throws %s as a failure of the tool; a warning names the middleware (P16, C18)',
   async (when) => {
     const passing = { ...good, name: 'passing' }
     expect(await warningsOf([passing, throwing('faulty', when), good])).toEqual({
@@ -818,7 +821,7 @@ test.for(['before', 'after', 'at once'] as const)(
   },
 )
 
-test('a throw that is no Error is told of alike (P16, C18)', async () => {
+test('a throw that is not an Error is reported in the same way (P16, C18)', async () => {
   for (const thrown of ['no such key', { reason: 1 }, undefined, null]) {
     const { warnings } = await warningsOf([throwing('faulty', 'after', thrown)])
     expect(warnings).toEqual([
@@ -842,7 +845,7 @@ const replacing = (name: string, replace: (error: unknown) => unknown): Middlewa
   },
 })
 
-test('what a tool throws is its own failure, also where a wrap passes it on or says it in other words (P16)', async () => {
+test('an error of a tool is its own failure, even if a wrap passes it on or rewords it (P16)', async () => {
   const ways = [
     (error: unknown) => error,
     (error: unknown) => new Error('it failed', { cause: error }),
@@ -857,7 +860,7 @@ test('what a tool throws is its own failure, also where a wrap passes it on or s
     expect((await warningsOf([good], () => Promise.reject(thrown as Error))).warnings).toEqual([])
 })
 
-test('of two executions at once the failure of one stays the tool’s, though the other went well since (P16)', async () => {
+test('if one of two parallel executions fails, that stays a failure of the tool, although the other succeeded later (P16)', async () => {
   let executed = 0
   const both: Middleware = {
     name: 'both',
@@ -871,7 +874,7 @@ test('of two executions at once the failure of one stays the tool’s, though th
   expect(await warningsOf([both], execute)).toEqual({ results: ['out of paper'], warnings: [] })
 })
 
-test('a wrap that throws after its second try went well is named, not the tool that failed at first (P16)', async () => {
+test('a wrap that throws after its second try succeeded is named, not the tool that failed at first (P16)', async () => {
   let executed = 0
   const faulty: Middleware = {
     name: 'faulty',
@@ -885,12 +888,12 @@ test('a wrap that throws after its second try went well is named, not the tool t
   expect(await warningsOf([faulty], execute)).toEqual({ results: ['no such key'], warnings: [blamed] })
 })
 
-test('a wrap that breaks while it looks at a tool’s failure is named (P16)', async () => {
+test('a wrap that fails while it reads an error of a tool is named (P16)', async () => {
   const breaks = replacing('faulty', () => new TypeError('no such key'))
   expect(await warningsOf([breaks], fails)).toEqual({ results: ['no such key'], warnings: [blamed] })
 })
 
-test('of a throw that other wraps outside pass on or say in other words the one it began in is named, once (P16)', async () => {
+test('if outer wraps pass on or reword an error, only the one in which it began is named, once (P16)', async () => {
   const retries: Middleware = {
     name: 'retries',
     async *wrapToolCall(call, next) {
@@ -907,7 +910,7 @@ test('of a throw that other wraps outside pass on or say in other words the one 
   expect(warnings).toEqual(['middleware faulty threw in wrapToolCall, so call c0 of work failed: tried twice'])
 })
 
-test('what a wrap outside makes good is no warning (P16)', async () => {
+test('an error that an outer wrap handles is not a warning (P16)', async () => {
   let tries = 0
   const flaky: Middleware = {
     name: 'flaky',
@@ -929,12 +932,12 @@ test('what a wrap outside makes good is no warning (P16)', async () => {
   expect(await warningsOf([retries, flaky])).toEqual({ results: ['fine'], warnings: [] })
 })
 
-test('an error that says what became of the call blames nobody (P16)', async () => {
+test('an error that reports what happened to the call blames no wrap (P16)', async () => {
   const errors = [new ToolTimeoutError('work', 5), new ToolInputError('work', []), new ToolBusyError('work', 1)]
   for (const error of errors) expect((await warningsOf([throwing('judge', 'before', error)])).warnings).toEqual([])
 })
 
-test('who warns of it has named itself (P16, B15)', async () => {
+test('a wrap that warns about its error itself is not reported again (P16, B15)', async () => {
   const warns: Middleware = {
     name: 'warns',
     async *wrapToolCall(call, next, run) {
@@ -951,12 +954,12 @@ test('who warns of it has named itself (P16, B15)', async () => {
   expect((await agent.run('Go')).warnings).toEqual([{ code: 'own', message: 'of c0', source: 'warns' }])
 })
 
-test('each of several calls that a wrap makes fail is told of (P16)', async () => {
+test('each of several calls that a wrap fails is reported (P16)', async () => {
   const { warnings } = await warningsOf([throwing('faulty', 'before')], undefined, 3)
   expect(warnings.map((warning) => warning.match(/call c\d/)?.[0])).toEqual(['call c0', 'call c1', 'call c2'])
 })
 
-test('a call that had started early and is discarded warns of nothing: the run that is not eager does not make it (P16, H16)', async () => {
+test('a call that started early and is discarded causes no warning, because a run without early calls does not make it (P16, H16)', async () => {
   const asked = respond(call('echo', { text: 'a' }, { id: 'c0' }), wait(5), say('.'))
   for (const isKept of [true, false]) {
     const agent = createAgent({
@@ -969,7 +972,7 @@ test('a call that had started early and is discarded warns of nothing: the run t
 })
 
 test.each(['zz', undefined])(
-  'a wrapModel that returns the finish reason %s is told so (P16, P18)',
+  'a wrapModel that returns the finish reason %s is named in the error (P16, P18)',
   async (finishReason) => {
     const middleware: Middleware = {
       name: 'bad',
@@ -995,12 +998,12 @@ test.each<[string, Omit<Middleware, 'name'>]>([
   ['beforeModel', { beforeModel: () => ({ messages: holes() }) }],
   ['beforeFinalAnswer', { beforeFinalAnswer: () => ({ accept: false, feedback: holes() }) }],
   ['wrapModel', { wrapModel: (request, next) => next({ ...request, messages: holes() }) }],
-])('a list of messages with holes that %s gives is its fault (P16)', async (hook, more) => {
+])('a list of messages with holes from %s is its fault (P16)', async (hook, more) => {
   const agent = createAgent({ model: twoSteps(), tools: [echo], middleware: [{ name: 'bad', ...more }] })
   await expect(agent.run('Go')).rejects.toMatchObject({ name: 'MiddlewareError', middleware: 'bad', hook })
 })
 
-test('a tool that makes a call with an input that JSON cannot hold fails, and its run goes on (P16, A23)', async () => {
+test('a tool that makes a call with an input that is not JSON fails, and its run goes on (P16, A23)', async () => {
   const makes = toolOf('makes', ({ run }) => run?.callTool({ type: 'tool-call', id: 'in', name: 'echo', input: 5n }))
   const model = scriptedModel([respond(call('makes', {})), respond(say('done'))])
   const { text } = await createAgent({ model, tools: [makes, echo] }).run('Go')

@@ -1,4 +1,4 @@
-/** Checks the list of an agent's middlewares: what it holds, under which names, in which order. */
+/** Checks the list of an agent's middleware: its members, their names, and their order. */
 
 import { ConfigError } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
@@ -6,9 +6,9 @@ import type { Middleware } from '../vocabulary/middleware.ts'
 import { checkOptions, checkSchema, nearestName } from '../vocabulary/option-checks.ts'
 
 /**
- * The list, frozen, with those of core as the outermost.
+ * Returns the list, frozen, with the middleware of core as the outermost.
  *
- * @throws {ConfigError} One of them is no middleware, two have one name, or one stands where it must not.
+ * @throws {ConfigError} A member is not a middleware, two have one name, or one is at a wrong place.
  */
 export function middlewareList(
   given: readonly Middleware[],
@@ -22,7 +22,7 @@ export function middlewareList(
   return list
 }
 
-// A factory that was not called would do nothing and be missed by nobody: a function has a name, too.
+// A function also has a name, so a factory that was not called would pass as a middleware that does nothing.
 function checkMember(one: unknown): void {
   if (typeof one === 'function') {
     const name = one.name || 'one of them'
@@ -44,12 +44,12 @@ function checkMember(one: unknown): void {
     if (nearest) throw refused(`"${one.name}" has ${key}, and no middleware has that; did you mean ${nearest}?`)
   }
   if (given.length > 0) return
-  // With a name alone one is a middleware (C1), and it may have methods of its own; one that sounds like ours is misspelt.
+  // A middleware may have only a name (C1) and methods of its own, but a method that looks like a hook or wrap is misspelt.
   const [unknown] = Object.keys(one).filter((key) => /^(before|after|wrap)[A-Z]/.test(key) && !(key in NAMES))
   if (unknown) throw refused(`"${one.name}" has ${unknown}, and none of the methods there are: ${METHODS.join(', ')}`)
 }
 
-/** Names of others, in lists. */
+/** Checks lists of names of other middleware. */
 function checkSides(name: string, order: unknown): void {
   if (order === undefined || order === null) return
   if (isRecord(order))
@@ -66,7 +66,7 @@ function checkSides(name: string, order: unknown): void {
 
 type Method = Extract<keyof Middleware, `${'before' | 'after' | 'wrap'}${string}`>
 
-/** Beside each stand the words that other libraries have for it. */
+/** Each with the names that other libraries use for it. */
 const NAMES: Readonly<Record<Method, string>> = {
   beforeAgent: '',
   beforeModel: '',
@@ -87,7 +87,7 @@ function checkNames(list: readonly Middleware[]): void {
   }
 }
 
-/** What stands outside comes first. */
+/** The outer middleware comes first. */
 function checkOrder(list: readonly Middleware[]): void {
   const places = new Map(list.map(({ name }, place) => [name, place]))
   const orders = list.flatMap(ordersOf)

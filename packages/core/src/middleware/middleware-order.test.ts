@@ -20,7 +20,7 @@ afterEach(() => void vi.useRealTimers())
 /** Lets the reader catch up with everything that has been emitted by now. */
 const pause = (ms = 1) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Every hook and wrap there is; each tells of itself once the reader has seen what came before it. */
+/** A middleware with every hook and wrap; each logs itself once the reader has seen the earlier events. */
 function recording(name: string, record: (line: string) => void): Middleware {
   const told = async (line: string) => {
     await pause()
@@ -59,7 +59,7 @@ function recording(name: string, record: (line: string) => void): Middleware {
   }
 }
 
-/** Runs it with one recorder for hooks, wraps and reader; `record` is for what the options tell themselves. */
+/** Runs an agent with one recorder for hooks, wraps and reader; the options may use `record` themselves. */
 async function recorded(make: (record: (line: string) => void) => AgentOptions): Promise<string[]> {
   const lines: string[] = []
   const record = (line: string) => void lines.push(line)
@@ -75,7 +75,7 @@ async function recorded(make: (record: (line: string) => void) => AgentOptions):
   return lines
 }
 
-/** Says what it is told to, event by event, `gap` ms apart. */
+/** A model that streams these events one by one, `gap` ms apart. */
 function speaking(record: (line: string) => void, answers: readonly (readonly ModelEvent[])[], gap = 1): Model {
   let next = 0
   return {
@@ -99,7 +99,7 @@ function speaking(record: (line: string) => void, answers: readonly (readonly Mo
 
 const answer: readonly ModelEvent[] = [{ type: 'text-delta', delta: 'Hi' }]
 
-test('of a run [A, B] the outer hooks and wraps stand round the steps (C2, C3)', async () => {
+test('in a run of [A, B] the outer hooks and wraps surround the steps (C2, C3)', async () => {
   const outer = (record: (line: string) => void, name: string): Middleware => {
     const { beforeAgent, wrapAgent } = recording(name, record)
     return { name, ...(beforeAgent && { beforeAgent }), ...(wrapAgent && { wrapAgent }) }
@@ -127,7 +127,7 @@ test('of a run [A, B] the outer hooks and wraps stand round the steps (C2, C3)',
   ])
 })
 
-test('of a step that answers, hooks, wraps, events and gate come in their order (C2, C4)', async () => {
+test('in a step that answers, hooks, wraps, events and gate come in their order (C2, C4)', async () => {
   const lines = await recorded((record) => ({
     model: speaking(record, [answer]),
     middleware: [recording('A', record), recording('B', record)],
@@ -155,7 +155,7 @@ test('of a step that answers, hooks, wraps, events and gate come in their order 
   ])
 })
 
-/** Its schema, its function and its `toContent` tell of themselves. */
+/** A tool whose schema, function and `toContent` log themselves. */
 function telling(record: (line: string) => void) {
   const { '~standard': schema } = z.object({ n: z.number() })
   return tool({
@@ -187,7 +187,7 @@ function telling(record: (line: string) => void) {
 
 const work = (n: number): ToolCall => ({ type: 'tool-call', id: `c${n}`, name: 'work', input: { n } })
 
-test('of a step with a call, everything of the call stands between afterModel and step-end (C4, C5)', async () => {
+test('in a step with a call, everything of the call comes between afterModel and step-end (C4, C5)', async () => {
   const lines = await recorded((record) => ({
     model: speaking(record, [[{ type: 'tool-call', call: work(1) }], answer]),
     tools: [telling(record)],
@@ -234,7 +234,7 @@ test('of a step with a call, everything of the call stands between afterModel an
   ])
 })
 
-/** The wraps of calls alone, telling which call they stand round. */
+/** A middleware with only wrapToolCall, which logs its call. */
 function roundCalls(name: string, record: (line: string) => void): Middleware {
   return {
     name,
@@ -288,7 +288,7 @@ test('the slot is taken inside the wraps, before the input check (C5)', async ()
   ])
 })
 
-test('a throw of a tool comes up through the wraps as a throw, and becomes an error result outside them (C5, C18)', async () => {
+test('a throw of a tool passes the wraps as a throw, and becomes an error result outside them (C5, C18)', async () => {
   const lines = await recorded((record) => ({
     model: speaking(record, [[{ type: 'tool-call', call: work(1) }], answer]),
     tools: [
@@ -326,7 +326,7 @@ test('a throw of a tool comes up through the wraps as a throw, and becomes an er
   ])
 })
 
-test('a call started early takes the same way, once (C5, A23)', async () => {
+test('a call started early takes the same path, once (C5, A23)', async () => {
   const lines = await recorded((record) => ({
     model: speaking(record, [[{ type: 'tool-call', call: work(1) }], answer], 50),
     tools: [telling(record)],
@@ -367,7 +367,7 @@ test('a call started early takes the same way, once (C5, A23)', async () => {
   ])
 })
 
-test('a whole run of [A, B] is the sum of these orders (C2, C3, C4, C5)', async () => {
+test('a whole run of [A, B] combines these orders (C2, C3, C4, C5)', async () => {
   const lines = await recorded((record) => ({
     model: speaking(record, [[{ type: 'tool-call', call: work(1) }], answer]),
     tools: [telling(record)],
@@ -395,7 +395,7 @@ test('a whole run of [A, B] is the sum of these orders (C2, C3, C4, C5)', async 
   expect(lines).toEqual(['wrapAgent out B', 'wrapAgent out A', 'run-end'])
 })
 
-test('a middleware that states what it stands outside or inside of is refused in another order, with a word on which goes outside (O20)', () => {
+test('a middleware at a place that contradicts its order is refused, and the error names the outer one (O20)', () => {
   const outer: Middleware = { name: 'outer', order: { outside: ['inner', 'nobody'] } }
   const inner: Middleware = { name: 'inner', order: { inside: ['other', 'nobody'] } }
   const other: Middleware = { name: 'other' }
@@ -427,7 +427,7 @@ test('two that contradict each other in their orders are refused in either order
   expect(() => make(inner, { name: 'b' })).toThrow(first('b', 'a'))
 })
 
-test('what is no middleware is refused, with a word on what to do: a factory that was not called, a list in the list, an ignoresInput that says nothing (A2, Q6)', () => {
+test('a value that is not a middleware is refused with advice: a factory that was not called, a list in the list, an ignoresInput of a wrong type (A2, Q6)', () => {
   const make =
     (...middleware: readonly unknown[]) =>
     () =>
@@ -454,7 +454,7 @@ test('what is no middleware is refused, with a word on what to do: a factory tha
   ] as const) {
     expect(make({ name: 'other' }, wrong)).toThrow(new ConfigError('middleware', problem))
   }
-  // It may have methods of its own, and hooks that are off.
+  // It may have its own methods, and hooks that are undefined.
   expect(make({ name: 'quiet', report: () => undefined } as never)).not.toThrow()
   const alone = { model: scriptedModel([]), middleware: retryModel() as never }
   expect(() => createAgent(alone)).toThrow(new ConfigError('middleware', 'must be a list'))

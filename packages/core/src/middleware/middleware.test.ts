@@ -30,13 +30,13 @@ const answer = (text: string): AssistantMessage => ({
 
 const toolCall = (id: string, name: string, input: unknown): ToolCall => ({ type: 'tool-call', id, name, input })
 
-/** Of events what does not differ from run to run. */
+/** The parts of events that do not differ from run to run. */
 const comparable = (events: readonly AgentEvent[]) =>
   events.map(({ runId: _, ...event }) => (event.type === 'tool-progress' ? { ...event, timestamp: 0 } : event))
 
 const texts = (messages: readonly Message[]) => messages.map(textOf)
 
-test('a middleware with a name alone changes no event, request or message (C1)', async () => {
+test('a middleware with only a name changes no event, request or message (C1)', async () => {
   const run = async (middleware: readonly Middleware[]) => {
     const model = scriptedModel([respond(say('Let me see.'), call('echo', { text: 'a' })), respond(say('It is a.'))])
     const collected = await collect(createAgent({ model, tools: [echo], middleware }).stream('Go'))
@@ -74,7 +74,7 @@ test('each hook sees what the one before it left: before… first to last, after
   ])
 })
 
-test('each wrap sees what the one outside it asked, and what the one inside it gave (C2)', async () => {
+test('each wrap sees the request of the outer one and the result of the inner one (C2)', async () => {
   const model = scriptedModel([respond(call('echo', { text: '' })), respond(say('said'))])
   const adding = (name: string): Middleware => ({
     name,
@@ -101,7 +101,7 @@ test('each wrap sees what the one outside it asked, and what the one inside it g
   expect(result.text).toBe('said model B model A agent B agent A')
 })
 
-test('beforeAgent runs once per run, before any model call, and what it changes holds for that run alone (C6)', async () => {
+test('beforeAgent runs once per run, before any model call, and its changes apply only to that run (C6)', async () => {
   vi.useFakeTimers()
   const own = scriptedModel([respond(say('own'))])
   const other = scriptedModel(
@@ -150,7 +150,7 @@ test('beforeAgent runs once per run, before any model call, and what it changes 
   expect(own.requests[0]).toMatchObject({ model: own, instructions: 'one', tools: [{ name: 'echo' }] })
 })
 
-test('the set-up that beforeAgent left is the run’s in every hook, wrap and tool (C6)', async () => {
+test('the set-up that beforeAgent left applies in every hook, wrap and tool of the run (C6)', async () => {
   const seen: [string, string][] = []
   const see = (where: string, setup: AgentSetup) => void seen.push([where, setup.instructions])
   const looks = tool({
@@ -203,7 +203,7 @@ test('the set-up that beforeAgent left is the run’s in every hook, wrap and to
   expect(new Set(seen.map(([, instructions]) => instructions))).toEqual(new Set(['two']))
 })
 
-test('what beforeModel and afterModel give back is remembered; giving back nothing keeps the state (C7)', async () => {
+test('what beforeModel and afterModel return is kept; returning nothing keeps the state (C7)', async () => {
   const model = scriptedModel([
     respond(call('echo', { text: 'a' })),
     respond(call('echo', { text: 'b' })),
@@ -233,7 +233,7 @@ test('what beforeModel and afterModel give back is remembered; giving back nothi
   expect(texts(result.messages)).toEqual(['Go!', '', 'a', 'hint', '', 'b', 'c'])
 })
 
-test('what a wrap passes to next lasts for that call; the message it returns is what the history gets (C8)', async () => {
+test('what a wrap passes to next lasts for that call; the message it returns enters the history (C8)', async () => {
   const model = scriptedModel([respond(call('echo', { text: 'a' })), respond(say('b'))])
   const agent = createAgent({
     model,
@@ -285,7 +285,7 @@ test('what a wrap passes to next lasts for that call; the message it returns is 
   expect(result.messages.slice(0, 3)).toEqual(model.requests[1]?.messages)
 })
 
-test('what a wrap does to an event is for the reader alone: the message stays (C8, C10)', async () => {
+test('a change of a wrap to an event only reaches the reader: the message stays (C8, C10)', async () => {
   const agent = createAgent({
     model: scriptedModel([respond(say('hello', { deltas: ['hel', 'lo'] }))]),
     middleware: [
@@ -304,7 +304,7 @@ test('what a wrap does to an event is for the reader alone: the message stays (C
   expect(result?.text).toBe('hello')
 })
 
-test('a call that afterModel adds runs, one it edits runs as edited, one it takes out does not run (C9)', async () => {
+test('a call that afterModel adds runs, one it edits runs as edited, one it removes does not run (C9)', async () => {
   const ran: string[] = []
   const work = tool({
     ...echo,
@@ -355,7 +355,7 @@ test('a call that afterModel adds runs, one it edits runs as edited, one it take
   expect(model.requests[1]?.messages).toEqual(result?.messages.slice(0, -1))
 })
 
-test('taking all calls out makes an answer, adding one makes a tool step (C9, A8)', async () => {
+test('removing all calls makes an answer, adding one makes a tool step (C9, A8)', async () => {
   const model = scriptedModel([respond(say('first')), respond(say('Wait. '), call('echo', { text: 'no' }))])
   const agent = createAgent({
     model,
@@ -378,7 +378,7 @@ test('taking all calls out makes an answer, adding one makes a tool step (C9, A8
   expect(result).toMatchObject({ steps: 2, stopReason: 'answer' })
 })
 
-test('an id that a hook gave to a call is given to no later call of the model (C9, G10)', async () => {
+test('no later call of the model gets an id that a hook gave to a call (C9, G10)', async () => {
   const model = scriptedModel([
     respond(say('first')),
     respond(call('echo', { text: 'b' }, { id: 'mine' })),
@@ -502,7 +502,7 @@ test('next is lazy: nothing is requested or executed before its flow is pulled (
   expect(events.filter(({ type }) => type === 'attempt-start')).toHaveLength(2)
 })
 
-test('a flow of next that nobody pulls asks nothing, and is no attempt (C11, C12)', async () => {
+test('a flow of next that is never pulled makes no request, and is not an attempt (C11, C12)', async () => {
   const model = scriptedModel([])
   const agent = createAgent({
     model,
@@ -522,7 +522,7 @@ test('a flow of next that nobody pulls asks nothing, and is no attempt (C11, C12
   expect(events.map(({ type }) => type)).toEqual(['run-start', 'step-start', 'message', 'step-end', 'run-end'])
 })
 
-test('a wrap that never calls next answers itself: its message meets afterModel, calls, gate and history (C12)', async () => {
+test('a wrap that never calls next answers itself: its message passes afterModel, calls, gate and history (C12)', async () => {
   const seen: string[] = []
   const agent = createAgent({
     model: scriptedModel([]),
@@ -560,7 +560,7 @@ test('a wrap that never calls next answers itself: its message meets afterModel,
   ])
 })
 
-test('a message of a wrap that answers itself must pass the rules of the history (C12, A15)', async () => {
+test('a message of a wrap that answers itself must follow the rules of the history (C12, A15)', async () => {
   const agent = createAgent({
     model: scriptedModel([]),
     tools: [echo],
@@ -576,7 +576,7 @@ test('a message of a wrap that answers itself must pass the rules of the history
   await expect(agent.run('Go')).rejects.toMatchObject({ name: 'HistoryError', callIds: ['same'] })
 })
 
-test('a wrap that answers a call itself executes nothing; its message takes the place of the result (C12)', async () => {
+test('a wrap that answers a call itself executes nothing; its message replaces the result (C12)', async () => {
   const execute = vi.fn(({ text }: { text: string }) => text)
   const agent = createAgent({
     model: scriptedModel([respond(call('echo', { text: 'a' })), respond(say('b'))]),
@@ -597,7 +597,7 @@ test('a wrap that answers a call itself executes nothing; its message takes the 
   expect(events.flatMap((event) => (event.type === 'tool-end' ? [event.message] : []))).toEqual([message])
 })
 
-test('wrapToolCall gets its own call for each of several parallel calls of one tool (C19)', async () => {
+test('wrapToolCall receives its own call for each of several parallel calls of one tool (C19)', async () => {
   vi.useFakeTimers()
   const slow = tool({
     name: 'slow',
@@ -633,7 +633,7 @@ test('wrapToolCall gets its own call for each of several parallel calls of one t
   ])
 })
 
-test('wrapAgent gets the accepted result once, after every other hook, and what it returns is the run’s (C20, C8)', async () => {
+test('wrapAgent receives the accepted result once, after every other hook, and the run returns what it returns (C20, C8)', async () => {
   const seen: string[] = []
   const agent = createAgent({
     model: scriptedModel([respond(say('no')), respond(say('yes'))]),
@@ -660,7 +660,7 @@ test('wrapAgent gets the accepted result once, after every other hook, and what 
   expect(events.at(-1)).toEqual({ type: 'run-end', runId: events[0]?.runId, result })
 })
 
-test('a failure comes up in wrapAgent as a throw, and its finally has run before the result settles (C20)', async () => {
+test('a failure reaches wrapAgent as a throw, and its finally has run before the result settles (C20)', async () => {
   vi.useFakeTimers()
   const seen: string[] = []
   const failed = new Error('no network')
@@ -695,7 +695,7 @@ test('a failure comes up in wrapAgent as a throw, and its finally has run before
   expect(seen).toEqual(['caught no network', 'finally', 'settled ModelError: no network'])
 })
 
-test('an abort comes up in wrapAgent as a throw, and its finally has run before the result settles (C20)', async () => {
+test('an abort reaches wrapAgent as a throw, and its finally has run before the result settles (C20)', async () => {
   vi.useFakeTimers()
   const seen: string[] = []
   const agent = createAgent({

@@ -33,7 +33,7 @@ const deltasOf = (events: readonly AgentEvent[]) =>
 const stoodOf = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => (event.type === 'step-end' ? [event.attempt] : []))
 
-test('what a wrap answers in place of a failed attempt belongs to no attempt, in events and step-end alike (B4, B9)', async () => {
+test('an answer of a wrap in place of a failed attempt belongs to no attempt, in events and step-end alike (B4, B9)', async () => {
   const seen = await ran([respond(say('half of'), fail())], async function* (request, next) {
     try {
       return yield* next(request)
@@ -53,7 +53,7 @@ test('what a wrap answers in place of a failed attempt belongs to no attempt, in
   })
 })
 
-test('what a wrap answers after it has left an attempt belongs to none (B4, B9)', async () => {
+test('an answer of a wrap after it has left an attempt belongs to none (B4, B9)', async () => {
   const seen = await ran([respond(say('half of'))], async function* (request, next) {
     for await (const event of next(request)) {
       yield event
@@ -72,7 +72,7 @@ test('what a wrap answers after it has left an attempt belongs to none (B4, B9)'
   })
 })
 
-test('what a wrap answers after it has told that an attempt failed belongs to none (B4, B9)', async () => {
+test('an answer of a wrap after it has reported a failed attempt belongs to none (B4, B9)', async () => {
   const seen = await ran([respond(say('short'))], async function* (request, next) {
     yield* next(request)
     yield { type: 'attempt-failed', error: new RangeError('too short'), next: 'none' }
@@ -89,7 +89,7 @@ test('what a wrap answers after it has told that an attempt failed belongs to no
   })
 })
 
-test('what a wrap adds to a response belongs to its attempt, though a later attempt failed (B4, B9)', async () => {
+test('what a wrap adds to a response belongs to its attempt, although a later attempt failed (B4, B9)', async () => {
   const seen = await ran([respond(say('whole')), respond(say('half'), fail())], async function* (request, next) {
     const message = yield* next(request)
     await settle(next(request)).catch(() => undefined)
@@ -106,7 +106,7 @@ test('what a wrap adds to a response belongs to its attempt, though a later atte
   })
 })
 
-test('events that a wrap makes of those of an attempt fail with it (B4, B9)', async () => {
+test('events that a wrap makes from those of an attempt fail with it (B4, B9)', async () => {
   const seen = await ran([respond(say('half'), fail()), respond(say('whole'))], async function* (request, next) {
     for (;;) {
       const flow = next(request)
@@ -131,7 +131,7 @@ test('events that a wrap makes of those of an attempt fail with it (B4, B9)', as
   })
 })
 
-test('a call that a wrap makes up while an attempt is at work is let go of if that fails (G11, B9)', async () => {
+test('a call that a wrap makes up while an attempt is running is discarded if that fails (G11, B9)', async () => {
   const made: number[] = []
   const count = tool({
     name: 'count',

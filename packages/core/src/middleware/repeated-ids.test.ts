@@ -45,7 +45,7 @@ const tools = (['read', 'idempotent', 'reversible', 'external'] as const).map(
 
 const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
 
-/** Starts all but what is external. */
+/** Starts all calls except external ones. */
 const early = startingEarly({ only: ({ name }) => name !== 'external' })
 
 const toolCall = (id: string, name: string, n = 1) => ({ type: 'tool-call', id, name, input: { n } }) as const
@@ -56,7 +56,7 @@ const answer = (...content: readonly AssistantPart[]): AssistantMessage => ({
   finishReason: 'tool-calls',
 })
 
-/** A run whose model asks for one call, `c1`, of the tool with this effect, unless it has a model of its own. */
+/** A run whose model requests one call, `c1`, of the tool with this effect, unless the test passes a model. */
 async function ran(effect: Effect, middleware: readonly Middleware[], model?: Model) {
   const asking = scriptedModel([respond(call(effect, { n: 1 }, { id: 'c1' }), wait(20)), respond(say('Done.'))])
   const reading = collect(createAgent({ model: model ?? asking, tools, middleware }).stream('Go'))
@@ -68,7 +68,7 @@ async function ran(effect: Effect, middleware: readonly Middleware[], model?: Mo
 const toldOf = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => ('callId' in event && event.type !== 'tool-start' ? [[event.type, event.callId]] : []))
 
-/** The last message with its calls as this leaves them. */
+/** The last message with its calls as this function leaves them. */
 const editing = (edit: (call: AssistantPart) => readonly AssistantPart[]): Middleware => ({
   name: 'editing',
   afterModel({ messages }) {
@@ -97,7 +97,7 @@ test.each(EFFECTS)(
       expect(waiting.told).toEqual([['tool-end', 'c1']])
       const eager = await ran(effect, [hook, early])
       expect(eager.error).toMatchObject(error)
-      // What had begun by then is let go of, and undone.
+      // What had begun by then is discarded and undone.
       const begun = effect === 'external' ? [] : [`${effect} 1`]
       expect(executed.splice(0)).toEqual(begun)
       expect(undone.splice(0)).toEqual(effect === 'reversible' ? [1] : [])
@@ -108,7 +108,7 @@ test.each(EFFECTS)(
 
 const ENDED_EARLY = ['tool-entered', 'tool-settled', 'tool-discarded'].map((type) => [type, 'c1'])
 
-test('so is one that gives a call the id of an earlier one, or none; the hook after it is not asked (P6)', async () => {
+test('the same holds for one that gives a call the id of an earlier one, or none; the hook after it does not run (P6)', async () => {
   const seen: string[] = []
   const next: Middleware = { name: 'next', afterModel: () => void seen.push('next') }
   const history: Message[] = []
@@ -132,7 +132,7 @@ test('so is one that gives a call the id of an earlier one, or none; the hook af
   expect([executed, seen]).toEqual([[], []])
 })
 
-test('an afterModel may repeat a call under an id of its own, early as waiting (P6, C9, H11)', async () => {
+test('an afterModel may repeat a call with another id, early as waiting (P6, C9, H11)', async () => {
   for (const effect of EFFECTS) {
     const hook = editing((part) => [part, part.type === 'tool-call' ? { ...part, id: 'c2' } : part])
     const results = []
@@ -143,7 +143,7 @@ test('an afterModel may repeat a call under an id of its own, early as waiting (
 })
 
 test.each(EFFECTS)(
-  'a wrapModel that gives one call id twice is a MiddlewareError, whether it asks or answers itself: %s (P6, C12)',
+  'a wrapModel that returns one call id twice is a MiddlewareError, whether it calls the model or answers itself: %s (P6, C12)',
   async (effect) => {
     const doubling: Middleware = {
       name: 'doubling',
@@ -173,7 +173,7 @@ test.each(EFFECTS)(
   },
 )
 
-test('a model that gives one call id twice, or none, has failed, and nothing it asked for is made (P6, G10)', async () => {
+test('a model that returns one call id twice, or none, has failed, and none of its calls is made (P6, G10)', async () => {
   for (const [ids, problem] of [
     [['c1', 'c1'], TWICE],
     [[''], 'a call has an empty id'],
@@ -195,7 +195,7 @@ test('a model that gives one call id twice, or none, has failed, and nothing it 
   }
 })
 
-test('a beforeModel that leaves one call id twice is told of the history, which a hook after it may mend (P6, A15)', async () => {
+test('a beforeModel that leaves one call id twice causes a history error, unless a hook after it repairs the history (P6, A15)', async () => {
   const history: readonly Message[] = [
     answer(toolCall('c0', 'external')),
     { role: 'tool', callId: 'c0', name: 'external', content: [] },

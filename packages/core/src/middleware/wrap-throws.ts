@@ -1,15 +1,15 @@
-/** Finds out where a throw began that comes out of a call's wraps: in the tool, or in one of the wraps. */
+/** Finds out whether an error that leaves the wraps of a call began in the tool or in one of the wraps. */
 
 import { byHand, type Flow } from '../flow/flow.ts'
 import { saysWhatBecame } from '../vocabulary/tool-errors.ts'
 
 export class WrapThrows {
-  /** By what was thrown: the middleware whose wrap threw it. Few calls throw. */
+  /** The middleware whose wrap threw, by thrown value. Few calls throw. */
   #by: Map<unknown, string> | undefined
 
   /**
-   * A wrap has thrown. If it passes on, or puts another error in the place of what `came` up to it, that began where this did. One that says
-   * what became of the call, as a time limit does, is nobody's fault.
+   * A wrap has thrown. If it passes on or replaces an error that it received (`came`), the new one counts as begun where that one did. An
+   * error that reports what happened to the call, such as a time limit, belongs to no wrap.
    */
   threw(thrown: unknown, middleware: string, came: ReadonlySet<unknown>): void {
     const from = [...came].filter((inner) => isMadeOf(thrown, inner))
@@ -20,7 +20,7 @@ export class WrapThrows {
     }
   }
 
-  /** The middleware that this began in. */
+  /** The middleware in which this error began. */
   whose(thrown: unknown): string | undefined {
     return this.#by?.get(thrown)
   }
@@ -31,10 +31,7 @@ export class WrapThrows {
   }
 }
 
-/**
- * The same flow; `came` has what it throws. What had come before it began no longer counts once it gives a result. `passed` is told of
- * each event.
- */
+/** Returns the same flow, which adds its error to `came`. Older errors no longer count after a result. `passed` receives each event. */
 export function noting<Event, Result>(
   flow: Flow<Event, Result>,
   came: Set<unknown>,
@@ -59,7 +56,7 @@ export function noting<Event, Result>(
   })
 }
 
-/** It is the same, was caused by it, or is of its class: an error with another message, as one in which secrets are masked. */
+/** Whether an error is the other one, was caused by it, or has its class, as one with masked secrets does. */
 function isMadeOf(thrown: unknown, inner: unknown): boolean {
   if (classOf(thrown) === classOf(inner)) return true
   const passed = new Set<unknown>()

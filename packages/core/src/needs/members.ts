@@ -1,4 +1,4 @@
-/** The members that a tool needs to start: what these are, and whether its calls may start so. */
+/** Determines which members of its input a tool needs to start, and whether its calls may start with only those. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'
@@ -14,8 +14,8 @@ import type { ToolDefinition } from '../vocabulary/model.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
 /**
- * Whether calls of this tool may start with a part of their input: it names what they need, nobody stands round them who
- * would judge or change the whole, and none of it says what they touch.
+ * Whether calls of this tool may start with a part of their input: the tool declares the members it needs, no wrap or `prepareInput` may
+ * read or change the complete input, and its resource keys do not depend on it.
  */
 export function startsOnNeeds(tool: Tool, { middleware, prepareInput }: AgentConfig): boolean {
   if (!tool.needs || mayNameKeys(tool) || prepareInput) return false
@@ -25,7 +25,7 @@ export function startsOnNeeds(tool: Tool, { middleware, prepareInput }: AgentCon
   })
 }
 
-/** Throws {@link ConfigError} if one of these middlewares cannot say whether it ignores the inputs of one of these tools. */
+/** Throws {@link ConfigError} if `ignoresInput` of one of these middleware fails for one of these tools. */
 export function checkIgnoresInput(middleware: readonly Middleware[], tools: readonly Tool[]): void {
   for (const one of middleware) {
     const failed: Failed = (problem) => new ConfigError(`middleware.${one.name}.ignoresInput`, problem)
@@ -33,7 +33,7 @@ export function checkIgnoresInput(middleware: readonly Middleware[], tools: read
   }
 }
 
-/** The error for a middleware whose function throws, or does not say. */
+/** Makes the error for a middleware whose function throws or returns no boolean. */
 type Failed = (problem: string, cause?: unknown) => Error
 
 function ignores(middleware: Middleware, tool: Tool, failed: Failed): boolean {
@@ -60,9 +60,9 @@ export function definitionsOf(tools: readonly Tool[], config: AgentConfig): read
 }
 
 /**
- * The needed members of a call's input, checked as far as they can be: what the schema finds wrong may lie in other members
- * alone, which are yet to come. Their values are the schema's where it accepts an input of these members alone, else those
- * that came. `undefined`: one is missing, or may be wrong, so that the call is to wait for its whole input.
+ * The needed members of a call's input, checked as far as possible: the schema may find problems that only concern members that have not
+ * arrived. If the schema accepts an input with only these members, it decides their values; otherwise they keep the values that arrived.
+ * `undefined`: a member is missing or may be wrong, so the call must wait for its complete input.
  */
 export async function checkedNeeds(tool: Tool, { input }: ToolCall): Promise<object | undefined> {
   const { needs = [] } = tool
@@ -75,13 +75,13 @@ export async function checkedNeeds(tool: Tool, { input }: ToolCall): Promise<obj
   return result.issues.some((issue) => mayConcern(needs, issue)) ? undefined : needed
 }
 
-/** The members a tool needs, those that are there. */
+/** The members that a tool needs, as far as they exist. */
 export function neededOf(needs: readonly string[], input: unknown): object {
   if (!isRecord(input)) return {}
   return Object.fromEntries(needs.filter((key) => Object.hasOwn(input, key)).map((key) => [key, input[key]]))
 }
 
-/** One that names no member may concern any. */
+/** Whether an issue may concern a needed member. An issue without a path may concern any. */
 function mayConcern(needs: readonly string[], issue: StandardSchemaV1.Issue): boolean {
   const [key] = pathOf(issue)
   return key === undefined || needs.includes(key)

@@ -35,7 +35,7 @@ test.each<[string, Partial<Tool>, RegExp]>([
   ['no list', { needs: 'path' as never, effect: 'read' }, /the needs of read/],
   ['no names', { needs: [1] as never, effect: 'read' }, /the needs of read/],
 ])(
-  'needs or warm are for tools declared read or calls, and needs name members, or none: %s (H33, A2, Q4, Q5)',
+  'needs and warm are for tools declared read or calls, and needs lists members, or none: %s (H33, A2, Q4, Q5)',
   async (_, more, problem) => {
     const read = { ...plain, ...more } as Tool
     const model = scriptedModel([])
@@ -46,7 +46,7 @@ test.each<[string, Partial<Tool>, RegExp]>([
   },
 )
 
-test('a model is told of what a tool needs, unless calls may not start with it (H31)', async () => {
+test('a tool definition contains its needs, unless its calls may not start with them (H31)', async () => {
   const read = { ...plain, effect: 'read', needs: ['path'] } as Tool
   const asked = async (middleware: readonly Middleware[], prepareInput?: (input: unknown) => unknown) => {
     const model = scriptedModel([respond(say('Done.'))])
@@ -64,7 +64,7 @@ test('a model is told of what a tool needs, unless calls may not start with it (
   expect(await asked([], (input) => input)).toEqual([undefined])
 })
 
-test('what a tool with needs reads is judged by the whole input, so that its calls do not start with a part of it (H14, H31)', async () => {
+test('the resource keys of a tool with needs depend on the complete input, so that its calls do not start with a part of it (H14, H31)', async () => {
   const judged: unknown[] = []
   const got: unknown[] = []
   const read = tool({
@@ -103,7 +103,7 @@ test('what a tool with needs reads is judged by the whole input, so that its cal
   expect(got).toEqual([{ path: 'a' }, { path: 'a', from: 1 }])
 })
 
-test('nobody starts anything by itself: without eager tools a ready call waits for its model call (H1, H31)', async () => {
+test('nothing starts early by itself: without eager tools a ready call waits for its model call (H1, H31)', async () => {
   const read = tool({
     ...plain,
     effect: 'read',
@@ -118,7 +118,7 @@ test('nobody starts anything by itself: without eager tools a ready call waits f
   expect(events.find((event) => event.type === 'tool-end')?.message.output).toEqual(['a', 1])
 })
 
-test('execute of a tool with needs has these members and the rest, of any other the whole input (H31)', () => {
+test('execute of a tool with needs receives these members and the rest; of any other tool the complete input (H31)', () => {
   tool({
     ...plain,
     effect: 'read',
@@ -142,7 +142,7 @@ test('execute of a tool with needs has these members and the rest, of any other 
   expect(tool(plain)).toBe(plain)
 })
 
-test('an empty list of needs is told to the model unless calls must have their whole input; execute gets no member, and the rest, in every run (Q5)', async () => {
+test('a definition contains an empty list of needs unless calls require their complete input; execute receives no member, and the rest, in every run (Q5)', async () => {
   const given: unknown[] = []
   const look = tool({
     ...plain,
@@ -170,7 +170,7 @@ test('an empty list of needs is told to the model unless calls must have their w
   expect(given).toEqual(Array.from({ length: 5 }, () => [{}, { path: 'a' }]).flat())
 })
 
-test('a tool with an empty list of needs may work in the background, where it gets its input in the same way (Q5)', async () => {
+test('a tool with an empty list of needs may work in the background, where it receives its input in the same way (Q5)', async () => {
   const given: unknown[] = []
   const slow = {
     ...plain,
@@ -192,7 +192,7 @@ const needing = [
   { ...plain, name: 'list', effect: 'read', needs: [] },
 ] as readonly Tool[]
 
-test('ignoresInput may be a function, which is asked about each tool with needs, and about no other (Q6)', async () => {
+test('ignoresInput may be a function, which is called for each tool with needs, and for no other (Q6)', async () => {
   const about: unknown[] = []
   const wrap = wrapping(function (this: Middleware, tool: Tool) {
     about.push([this.name, tool])
@@ -211,7 +211,7 @@ test('ignoresInput may be a function, which is asked about each tool with needs,
   ])
 })
 
-test('with several wraps a call may start with what it needs only where each ignores its input (Q6)', async () => {
+test('with several wraps a call may start with what it needs only if each ignores its input (Q6)', async () => {
   const needs = async (...answers: readonly unknown[]) => {
     const model = scriptedModel([respond(say('Done.'))])
     const middleware = answers.map((answer, index) => wrapping(answer, `wrap ${index}`))
@@ -243,7 +243,7 @@ const unsaid: readonly (readonly [what: string, ignoresInput: () => unknown, pro
 ]
 
 test.each(unsaid)(
-  'an ignoresInput that %s is told by createAgent, or by the run if a tool comes later (Q6, A2)',
+  'an ignoresInput that %s is reported by createAgent, or by the run if a tool is added later (Q6, A2)',
   async (_, ignoresInput, problem) => {
     const model = scriptedModel([respond(say('Done.'))])
     const wrap = wrapping(ignoresInput)
@@ -255,7 +255,7 @@ test.each(unsaid)(
     await expect(run).rejects.toThrow(error)
     await expect(run).rejects.toMatchObject({ middleware: 'wrap', hook: 'ignoresInput' })
     expect(model.requests).toEqual([])
-    // Nobody has to answer about calls that nobody wraps.
+    // Without a wrap the function is not called.
     const idle: Middleware = { name: 'idle', ignoresInput: wrap.ignoresInput as () => boolean }
     await expect(createAgent({ model, tools: needing, middleware: [idle] }).run('Go')).resolves.toBeDefined()
   },
@@ -271,7 +271,7 @@ test('the cause of that MiddlewareError is what the function threw (Q6)', async 
   await expect(run).rejects.toMatchObject({ cause })
 })
 
-test('an ignoresInput that first throws when a call is to start refuses that start, and the call is made with its whole input (Q6)', async () => {
+test('an ignoresInput that first throws when a call could start refuses that start, and the call is made with its complete input (Q6)', async () => {
   let asked = 0
   const wrap = wrapping(() => {
     if (++asked === 3) throw new Error('not now')

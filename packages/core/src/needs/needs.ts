@@ -1,4 +1,4 @@
-/** Adds starts that are earlier than eager: calls start with the members their tool needs, and tools warm up. */
+/** Adds starts with partial input: calls start with the members that their tool needs, and tools warm up. */
 
 import type { CallEntry } from '../state/call-entry.ts'
 import type { NeedsCapability } from '../state/capabilities.ts'

@@ -18,7 +18,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// Calls that have started with the members their tools need, before their whole input is there.
+// Calls that have started with the members their tools need, before their complete input arrives.
 
 unhandledRejections()
 
@@ -27,7 +27,7 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-/** Starts calls with their `path`, as soon as they have it, and brings the whole input when it is sealed. */
+/** Starts calls with their `path`, as soon as it has arrived, and passes the complete input when it is sealed. */
 const starting: Middleware = {
   name: 'starting',
   async *wrapModel(request, next, run) {
@@ -57,7 +57,7 @@ interface Read {
   readonly read: Tool
 }
 
-/** `ms`: how long the check of a whole input takes; it refuses a line above 9. */
+/** `ms`: how long the check of a complete input takes; it refuses a line above 9. */
 function reading(ms = 0, line: z.ZodType<number | undefined> = z.number()): Read {
   const log: string[] = []
   const begin = performance.now()
@@ -105,7 +105,7 @@ async function ran(
 
 const CALL_EVENTS: readonly string[] = ['tool-start', 'tool-discarded', 'tool-committed', 'tool-end']
 
-/** What the reader is told of calls that the response asked for. */
+/** What the reader sees of calls that the response requested. */
 function toldOf(events: readonly AgentEvent[]): readonly string[] {
   return events.flatMap((event) =>
     'callId' in event && CALL_EVENTS.includes(event.type) && !event.callId?.startsWith('part')
@@ -120,7 +120,7 @@ const textIn = ({ content }: Message) =>
 const resultsIn = (messages: readonly Message[] = []) =>
   messages.flatMap((message) => (message.role === 'tool' ? [[message.callId, message.output ?? textIn(message)]] : []))
 
-test('the commit waits while a whole input is checked, and commits what stands then (MA17, H32)', async () => {
+test('the commit waits while a complete input is checked, and commits what is valid then (MA17, H32)', async () => {
   const { log, read } = reading(100)
   const { result, events } = await ran(read, [respond(asks('a', 7), asks('b', 8)), respond(say('Done'))])
   expect(log).toEqual(['20 opens a for a', '50 opens a for b', '130 reads a from 7 for a', '160 reads a from 8 for b'])
@@ -135,7 +135,7 @@ test('the commit waits while a whole input is checked, and commits what stands t
   ])
 })
 
-test('a call whose whole input is refused while the commit waits is discarded and made anew, and no other (MA17, H32)', async () => {
+test('only a call whose complete input is refused while the commit waits is discarded and made again (MA17, H32)', async () => {
   const { log, read } = reading(100)
   const { result, events } = await ran(read, [respond(asks('a', 10), asks('b', 8)), respond(say('Done'))])
   expect(log).toEqual(['20 opens a for a', '50 opens a for b', '160 reads a from 8 for b'])
@@ -154,7 +154,7 @@ test('a call whose whole input is refused while the commit waits is discarded an
   ])
 })
 
-/** Asks twice at once: the second request is made while the first response still comes, and stands. */
+/** Makes two parallel requests: the second while the first response is still streaming. The second is accepted. */
 const hedging: Middleware = {
   name: 'hedging',
   async *wrapModel(request, next, run) {
@@ -169,7 +169,7 @@ const hedging: Middleware = {
 /** 10 ms between its pieces. */
 const LONG = ['{"path":"a"', ',"fr', 'om"', ':', '7', '}']
 
-test('a call whose input is not whole is joined by no call of another attempt (MA17, H22)', async () => {
+test('a call whose input is incomplete is not joined by a call of another attempt (MA17, H22)', async () => {
   const { log, read } = reading(0, z.number().optional())
   const { result, error } = await ran(
     read,
@@ -185,7 +185,7 @@ test('a call whose input is not whole is joined by no call of another attempt (M
   expect(resultsIn(result?.messages)).toEqual([['quick', 'a undefined']])
 })
 
-test('neither a call whose input is not whole nor what it has made is in a checkpoint (MA17, H25, O9)', async () => {
+test('a checkpoint contains neither a call whose input is incomplete nor its inner calls (MA17, H25, O9)', async () => {
   const begin = performance.now()
   const { read } = reading()
   const inner = memoryStore()
@@ -201,12 +201,12 @@ test('neither a call whose input is not whole nor what it has made is in a check
   const responses = [respond(call('read', LONG.join(''), { id: 'a', deltas: LONG })), respond(say('Done'))]
   await ran(read, responses, { checkpoints: store })
   const calls = (from: number, to: number) => saved.flatMap(([at, calls]) => (at >= from && at < to ? [calls] : []))
-  // What it has made is stored before it begins, and when it has ended.
+  // Its inner calls are saved before they begin and when they have ended.
   expect(calls(20, 70)).toEqual([[], []])
   expect(calls(70, 71)[0]).toEqual(['a', 'part of a'])
 })
 
-test('a cancelled run undoes what a call whose input is not whole has made: no checkpoint holds that (H23, MA17)', async () => {
+test('a cancelled run undoes the inner calls of a call whose input is incomplete, because no checkpoint contains them (H23, MA17)', async () => {
   const log: string[] = []
   const write = tool({
     name: 'write',

@@ -1,4 +1,4 @@
-/** What a call that has started with the members its tool needs still waits for: its whole input. */
+/** Handles the rest of the input of a call that has started with only the members that its tool needs. */
 
 import { type Coming, coming, unheard } from '../flow/unheard.ts'
 import type { CallEntry } from '../state/call-entry.ts'
@@ -13,7 +13,7 @@ import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 import { checkedNeeds, neededOf } from './members.ts'
 import { Wait } from './wait.ts'
 
-/** Of a tool with `needs` no more than when its call starts early. */
+/** What `execute` receives for a complete input. With `needs` it is those members and a promise of the rest, as in an early call. */
 export function givenOf({ needs }: Tool, checked: unknown): Given {
   return needs ? { input: neededOf(needs, checked), rest: new Wait(Promise.resolve(checked)) } : { input: checked }
 }
@@ -26,11 +26,11 @@ export class CallRest implements Rest<CallEntry> {
   readonly #tool: Tool
   readonly #needs: readonly string[]
   readonly #whole: Coming<ToolCall> = coming()
-  /** The call with its whole input, once that was checked. */
+  /** Resolves with the call and its complete input, after that was checked. */
   readonly #accepted: Coming<ToolCall> = coming()
-  /** What the check made of that input, until an execution takes it. */
+  /** The checked input, until an execution takes it. */
   #checked: { readonly input: unknown } | undefined
-  /** The needed members as the schema left them, in canonical text: a tool may change what it is given. */
+  /** The needed members as the schema returned them, as canonical text, because a tool may change the object it receives. */
   #needed: string | undefined
 
   constructor(run: RunState, tool: Tool, started: ToolCall) {
@@ -64,7 +64,7 @@ export class CallRest implements Rest<CallEntry> {
   }
 
   async given(entry: CallEntry, { input }: ToolCall): Promise<Given> {
-    // What a wrap has changed is not what it has started with.
+    // A wrap has changed the input, so it is not what the call started with.
     const given = input === this.started.input ? await this.#given() : undefined
     if (given) return given
     discard(this.#run, entry, 'arguments_changed')
@@ -76,23 +76,20 @@ export class CallRest implements Rest<CallEntry> {
     this.#accepted.reject(reason)
   }
 
-  /** Whether this call may be what the started one has become: the needed members are what they were. */
+  /** Whether this call may be the complete form of the started one: the needed members are the same. */
   isStartOf({ name, input, inputError }: ToolCall): boolean {
     const { started } = this
     if (name !== started.name || inputError !== undefined) return false
     return sameInput(neededOf(this.#needs, input), neededOf(this.#needs, started.input))
   }
 
-  /** What one execution is given, checked anew for each; `undefined` if the call is not to run before it is whole. */
+  /** What one execution receives, checked separately for each; `undefined` if the call must wait for its complete input. */
   async #given(): Promise<Given | undefined> {
     const input = await this.#checkedNeeds()
     return input && { input, rest: new Wait(unheard(this.#checkedRest())) }
   }
 
-  /**
-   * The whole input is there: the tool gets it when its schema has accepted it and left the needed members as they were. Gives
-   * whether it did.
-   */
+  /** The complete input has arrived. It is accepted if its schema accepts it and leaves the needed members unchanged. */
   async #accept(call: ToolCall): Promise<boolean> {
     this.isOpen = false
     this.#whole.resolve(call)

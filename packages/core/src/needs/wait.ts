@@ -1,4 +1,4 @@
-/** The rest of a call's input for one execution of its tool, and how long that waits for it: to wait is no work. */
+/** The rest of a call's input for one execution, with the time that the execution waits for it, which does not count as work. */
 
 import type { AwaitedRest } from '../state/capabilities.ts'
 
@@ -24,7 +24,7 @@ export class Wait implements AwaitedRest {
   }
 }
 
-/** The same outcome as `promise`; `awaited` is called once, when somebody first waits for it. Always has a handler. */
+/** Returns a promise with the same outcome. `awaited` is called once, when it is first awaited. Its rejection need not be handled. */
 export function watched<T>(promise: Promise<T>, awaited: () => void): Promise<T> {
   const watched = new Watched<T>((resolve, reject) => {
     promise.then(resolve, reject)
@@ -34,7 +34,7 @@ export function watched<T>(promise: Promise<T>, awaited: () => void): Promise<T>
   return watched
 }
 
-/** `await` asks a promise for its `then` only if its class is not the built-in one. */
+/** `await` reads `then` from a promise only if its class is not the built-in one. */
 class Watched<T> extends Promise<T> {
   awaited: (() => void) | undefined
 

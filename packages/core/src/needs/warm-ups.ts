@@ -1,4 +1,4 @@
-/** Warm-ups: what tools do for calls whose names are known and whose inputs are not. */
+/** Warm-ups: the preparations of tools for calls whose names are known and whose inputs are not. */
 
 import type { WarmUp, WarmUps } from '../state/capabilities.ts'
 import type { Tool } from '../vocabulary/tool.ts'
@@ -9,7 +9,7 @@ class CallWarmUp implements WarmUp {
   #used = false
   #over = false
 
-  /** `failed` is told what `warm` threw, unless that answers the abort. */
+  /** `failed` receives what `warm` threw, unless that was caused by the abort. */
   constructor(tool: Tool, callId: string, failed: (error: unknown) => void) {
     const { signal } = this.#controller
     const warm = async () => tool.warm?.({ callId, signal })
@@ -38,7 +38,7 @@ class CallWarmUp implements WarmUp {
 }
 
 export class CallWarmUps implements WarmUps {
-  /** Ids of calls of the step that were warmed up, whatever became of them. */
+  /** The ids of all calls of the step that were warmed up. */
   readonly #begun = new Set<string>()
   readonly #waiting: Map<string, WarmUp> = new Map()
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { watched } from './wait.ts'
 
-test('a watched promise tells once when it is waited for, and comes to the same (I6, H31)', async () => {
+test('a watched promise reports once when it is awaited, and has the same outcome (I6, H31)', async () => {
   let told = 0
   const promise = watched(Promise.resolve('whole'), () => told++)
   await Promise.resolve()
@@ -12,7 +12,7 @@ test('a watched promise tells once when it is waited for, and comes to the same 
   expect(told).toBe(1)
 })
 
-test('a watched promise that rejects with nobody waiting is no unhandled rejection (I6, H32)', async () => {
+test('a watched promise that rejects without being awaited causes no unhandled rejection (I6, H32)', async () => {
   let told = 0
   const promise = watched(Promise.reject(new Error('broken')), () => told++)
   await new Promise((resolve) => setImmediate(resolve))

@@ -131,9 +131,7 @@ export function startRun(
   }
 }
 
-/**
- * Stores a sent message at once, because the run may be aborted in the same turn. The first step saves messages that were sent before it.
- */
+/** Stores a sent message at once, because the run may be aborted in this turn. The first step saves earlier messages. */
 async function saveSent(run: RunState): Promise<void> {
   const { saver, steps, unclaimed } = run
   if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.checkpoints.take(run, 'running'))

@@ -40,10 +40,13 @@ const wrongInputs: readonly (readonly [string, unknown, string])[] = [
   ['is no object', z.string(), 'the input of odd must be the schema of an object'],
 ]
 
-test.for(wrongInputs)('a tool whose input %s is refused with a message that its author understands (A2)', ([, input, message]) => {
-  const odd = { name: 'odd', description: 'o', input, execute: () => 'ok' } as Tool
-  expect(() => createAgent({ model: scriptedModel([]), tools: [odd] })).toThrow(new ConfigError('tools', message))
-})
+test.for(wrongInputs)(
+  'a tool whose input %s is refused with a message that its author understands (A2)',
+  ([, input, message]) => {
+    const odd = { name: 'odd', description: 'o', input, execute: () => 'ok' } as Tool
+    expect(() => createAgent({ model: scriptedModel([]), tools: [odd] })).toThrow(new ConfigError('tools', message))
+  },
+)
 
 test('an error about the history contains the unchanged history (A15, A24)', async () => {
   const orphan: Message = { role: 'tool', callId: 'x', name: 'x', content: [] }

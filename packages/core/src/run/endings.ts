@@ -118,10 +118,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   throw error
 }
 
-/**
- * Ends everything of the run that is still running. After that the outcome of every call is known, also in a resumed run that had not
- * restored its calls yet.
- */
+/** Ends everything that is still running. Then the outcome of every call is known, also of those that were not restored yet. */
 async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   run.halt.post({ is: 'ending' })
   const { calls, background, sideCalls } = run
@@ -152,10 +149,7 @@ function lost({ calls: { abandoned }, unknown }: RunState): Pick<ResultBase, 'ab
   }
 }
 
-/**
- * Saves the last checkpoint. If that fails, the result still contains the checkpoint, so neither is lost. An abort ends the wait for a
- * store that hangs.
- */
+/** Saves the last checkpoint. If that fails, the result contains it and the error. An abort ends the wait for a store that hangs. */
 async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<ResultBase, 'checkpointError'>> {
   if (!run.saver.isOn && run.isOutermost) return {}
   try {

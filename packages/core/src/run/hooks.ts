@@ -47,9 +47,7 @@ export async function runStateHooks(
   }
 }
 
-/**
- * Limits messages that a hook added or changed. A hook may remove or add calls; messages that were in the history before stay unchanged.
- */
+/** Limits messages that a hook added or changed, also when it removed or added calls. Older messages stay unchanged. */
 function fitted({ config }: RunState, state: AgentState, before: readonly Message[]): AgentState {
   if (state.messages === before) return state
   const known = new Set(before)

@@ -102,14 +102,17 @@ const plain = (name: string): Middleware => ({ name, wrapAgent: (setup, next) =>
 test.for([
   ['alone', [twice]],
   ['with others', [plain('outer'), twice, plain('inner')]],
-] as const)('steps that are requested while others are running are an error of the wrap that requested them, %s', async ([, middleware]) => {
-  const model = scriptedModel([respond(say('one')), respond(say('two'))])
-  const failed = createAgent({ model, middleware }).run('Go')
-  const error: unknown = await failed.catch((thrown: unknown) => thrown)
-  expect(error).toBeInstanceOf(MiddlewareError)
-  expect(error).toMatchObject({ middleware: 'twice', hook: 'wrapAgent' })
-  expect((error as Error).message).toContain('not out yet')
-})
+] as const)(
+  'steps that are requested while others are running are an error of the wrap that requested them, %s',
+  async ([, middleware]) => {
+    const model = scriptedModel([respond(say('one')), respond(say('two'))])
+    const failed = createAgent({ model, middleware }).run('Go')
+    const error: unknown = await failed.catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(MiddlewareError)
+    expect(error).toMatchObject({ middleware: 'twice', hook: 'wrapAgent' })
+    expect((error as Error).message).toContain('not out yet')
+  },
+)
 
 test('steps may be requested again when the earlier ones have ended', async () => {
   const again: Middleware = {

@@ -89,10 +89,7 @@ export class CallEntry {
   readonly warmUp: WarmUp | undefined
   /** Whether its result comes from a checkpoint. */
   readonly reused: boolean
-  /**
-   * Input and output of the last execution: a discarded `reversible` call is undone with them. Without `input`, the checkpoint did not
-   * contain them.
-   */
+  /** Input and output of the last execution, for the undo of a discarded call. Without `input`, the checkpoint did not contain them. */
   done: { readonly input?: unknown; readonly output?: unknown } | undefined
   readonly status: CallStatus
   readonly outcomes: CallOutcomes

@@ -1,7 +1,4 @@
-/**
- * Keeps the outcomes of the executions of a call, and the agent runs in executions without an outcome, so that a checkpoint can contain
- * them.
- */
+/** Keeps the outcomes of a call's executions, and the agent runs in executions without one, for checkpoints. */
 
 import { isSame, isSameExecution, type KnownOutcome, savedFor } from '../machine/invocation.ts'
 import type { RunStop } from '../vocabulary/errors.ts'

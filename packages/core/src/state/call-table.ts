@@ -145,10 +145,7 @@ export class CallTable implements CallHome {
     return this.#entries.get(number)
   }
 
-  /**
-   * Finds a call by id: an inner call of this maker or, without a maker, a call that a response requested or that a hook or `wrapModel`
-   * made.
-   */
+  /** Finds a call by id: an inner call of this maker or, without one, a call that a response, a hook or a `wrapModel` requested. */
   get(id: string, maker?: CallEntry): CallEntry | undefined {
     return this.#byScopedId.get(scopedId(id, maker?.key))
   }
@@ -179,10 +176,7 @@ export class CallTable implements CallHome {
     return state.children.flatMap((child) => this.#entries.get(child) ?? [])
   }
 
-  /**
-   * Decides that these calls and their inner calls stop before any of them is stopped, because user code that reacts to a stop may do
-   * anything.
-   */
+  /** Decides that these calls and their inner calls stop before any is stopped, because user code may react to a stop. */
   stop(entries: readonly CallEntry[], reason: unknown, grace: number): void {
     const why = reason instanceof ToolCancelledError ? 'cancelled' : 'stopped'
     const known = entries.filter(({ number }) => this.#entries.has(number))

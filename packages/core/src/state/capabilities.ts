@@ -47,10 +47,7 @@ export interface BackgroundWorks<Call> {
   untilAnswerMayStand(): Promise<void>
   /** The run has to stop: nothing waits for work any more. */
   wake(): void
-  /**
-   * The run has its answer: open work with `atEnd: 'detach'` goes on, and the caller gets that work and all results that the model has not
-   * read.
-   */
+  /** The run has its answer: detached work goes on, and the caller gets it and all results that the model has not read. */
   handOver(): BackgroundHandle[]
   abort(reason: unknown): void
   /** Resolves when none of the work that belongs to the run is running. */

@@ -60,10 +60,7 @@ export class RunCalls {
     status.end(state, ++this.#ended)
   }
 
-  /**
-   * The status of a call, until its time is over or many more calls have ended. It uses no timers: a call is forgotten when its status is
-   * read.
-   */
+  /** The status of a call, until its time is over or many more have ended. Without timers: this is checked when it is read. */
   remembered(status: CallStatus): ToolStatus | undefined {
     const { ended } = status
     const isLong = ended && performance.now() - ended.at >= this.#run.config.statusFor

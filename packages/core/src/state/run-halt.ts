@@ -1,7 +1,4 @@
-/**
- * Stops a run: passes the stop on to calls, requests and inner runs, and holds the errors that a stop throws. `machine/halt.ts` decides
- * what happens.
- */
+/** Passes a stop of a run on to its calls, requests and inner runs, and holds its errors. `machine/halt.ts` decides what happens. */
 
 import { LazyController } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
@@ -142,10 +139,7 @@ export class RunHalt {
     background.abort(this.reason)
   }
 
-  /**
-   * Takes the last checkpoint before anything is stopped. A run that cannot be saved fails here, because a cancel by a timer has no caller
-   * to throw to.
-   */
+  /** Takes the last checkpoint before anything is stopped. If it cannot be taken, the run fails: a timer has no caller to throw to. */
   #takeLast(): void {
     try {
       this.#run.takeLast()

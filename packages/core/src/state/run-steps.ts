@@ -16,9 +16,7 @@ export class RunSteps {
   asked: readonly Message[] | undefined
   /** The final answer that the current step has offered, if there is one. */
   offer: Answer | undefined
-  /**
-   * The feedback of the gate when it rejected the last answer, and why the answer did not fit the output schema, if that was the reason.
-   */
+  /** The feedback of the gate for the last rejected answer, and why that did not fit the output schema, if that was the reason. */
   rejection: { readonly feedback: string; readonly misfit?: OutputError | undefined } | undefined
   /** The partial response when the run was cancelled, until the next model call. */
   partial: AssistantMessage | undefined

@@ -104,10 +104,7 @@ export class RunState {
   resumed: Resumed | undefined
   /** The part of that checkpoint that is not in the tables yet. */
   unclaimed: Pick<Checkpoint, 'calls' | 'undos' | 'tools' | 'interrupts'> | undefined
-  /**
-   * The key of run-local values. A run that is over gets a new one, so that the values can be collected even if the run is still
-   * referenced.
-   */
+  /** The key of run-local values. A run that is over gets a new one, so that its values can be garbage-collected. */
   scope: object = {}
   /** The call of another run for which this run works, if there is one. */
   readonly caller: CallEntry | undefined

@@ -4,10 +4,7 @@ import type { CallEntry } from './call-entry.ts'
 
 const calls = new WeakMap<AbortSignal, CallEntry>()
 
-/**
- * Records the signal that an execution of this call passes to its tool. Most calls are not recorded, because they hold no slot for which
- * others wait.
- */
+/** Records the signal that an execution of this call passes to its tool, if the call may hold a slot for which others wait. */
 export function setSignalOwner(entry: CallEntry, signal: AbortSignal): void {
   if (entry.seat || entry.maker || entry.caller) calls.set(signal, entry)
 }

@@ -72,20 +72,23 @@ test('with toolConcurrency 2 two calls execute at the same time, and the next st
   expect(result.messages.slice(2, 6)).toMatchObject(['a', 'b', 'c', 'd'].map((callId) => ({ callId, output: callId })))
 })
 
-test.for([1, 2, 3, 7])('with toolConcurrency %d at most this many calls execute at the same time (A22)', async (limit) => {
-  const { log, work } = setup()
-  await run(
-    Array.from({ length: 12 }, (_, i) => task(`t${i}`, ((i * 37) % 11) * 10 + 10)),
-    [work],
-    limit,
-  )
-  let atOnce = 0
-  const counts = log.map(([what]) => (what === 'start' ? ++atOnce : atOnce--))
-  expect(Math.max(...counts)).toBe(limit)
-  expect(log.filter(([what]) => what === 'start').map(([, id]) => id)).toEqual(
-    Array.from({ length: 12 }, (_, i) => `t${i}`),
-  )
-})
+test.for([1, 2, 3, 7])(
+  'with toolConcurrency %d at most this many calls execute at the same time (A22)',
+  async (limit) => {
+    const { log, work } = setup()
+    await run(
+      Array.from({ length: 12 }, (_, i) => task(`t${i}`, ((i * 37) % 11) * 10 + 10)),
+      [work],
+      limit,
+    )
+    let atOnce = 0
+    const counts = log.map(([what]) => (what === 'start' ? ++atOnce : atOnce--))
+    expect(Math.max(...counts)).toBe(limit)
+    expect(log.filter(([what]) => what === 'start').map(([, id]) => id)).toEqual(
+      Array.from({ length: 12 }, (_, i) => `t${i}`),
+    )
+  },
+)
 
 test('with toolConcurrency 1 calls execute strictly one at a time, and a failed one stops none after it (A22)', async () => {
   const { log, work } = setup()

@@ -1,6 +1,6 @@
 /**
- * The only door of telemetry: core says here what it does and what came of it, as plain data. Spans, attributes, captured content and
- * metrics are made of that behind this door.
+ * The only entry to telemetry: core reports what it does and the outcome as plain data. Spans, attributes, captured content and metrics are
+ * made from that behind this interface.
  */
 
 import { type Context, context, isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
@@ -21,7 +21,7 @@ import { type End, type FlowWork, traced, type Work } from './traced.ts'
 
 export type { CallFacts, ExecutionFacts } from './call-spans.ts'
 
-/** What core does, by kind. */
+/** The kinds of work that core reports. */
 interface Spans {
   readonly run: typeof runSpan
   readonly attempt: typeof attemptSpan
@@ -29,7 +29,7 @@ interface Spans {
   readonly execution: typeof executionSpan
 }
 type Kind = keyof Spans
-/** What is known when it begins. */
+/** What is known when the work begins. */
 type Facts<What extends Kind> = Parameters<Spans[What]>[0]
 type Came<What extends Kind> = Parameters<ReturnType<Spans[What]>['end']>[0]
 type Open<What extends Kind> = StartedSpan<Came<What>>
@@ -41,7 +41,7 @@ const SPANS: { readonly [What in Kind]: (facts: Facts<What>, scope: Scope) => Sp
   execution: executionSpan,
 }
 
-/** The context that is active for whoever starts a run or a tool. */
+/** The context that is active in the code that starts a run or a tool. */
 export function activeContext(): Context {
   return context.active()
 }
@@ -53,12 +53,12 @@ function fixed(options: TelemetryOptions | undefined): () => CaptureContent {
 
 type Trace = Pick<SpanContext, 'traceId' | 'spanId' | 'traceFlags'>
 
-/** Of one run, or of a tool that is called without one. */
+/** The telemetry of one run, or of a tool that is called without a run. */
 export class Telemetry {
   readonly #scope: Scope
   #run: OpenSpan | undefined
 
-  /** `capture`: what a run may capture now, in place of what the options say. `outer`: of the run that this one works for. */
+  /** `capture`: what the run may capture now, which replaces the option. `outer`: the telemetry of the run for which this one works. */
   constructor(
     options: TelemetryOptions | undefined,
     agent?: string,
@@ -116,23 +116,23 @@ export class Telemetry {
     return open
   }
 
-  /** Runs what has no span of its own. */
+  /** Runs work that has no span in this context. */
   inside<Result>(place: Context, work: () => Result): Result {
     return context.with(place, work)
   }
 
-  /** A hook, wrap or tool adds attributes to the run's span, or to the spans of a call that have not begun. */
+  /** Adds attributes from a hook, wrap or tool to the run's span, or to spans of a call that have not begun. */
   annotate(attributes: Attributes, callId?: string): void {
     const { annotations } = this.#scope
     annotations.set(callId, { ...annotations.get(callId), ...attributes })
   }
 
-  /** No execution of the call begins any more. */
+  /** The call has no more executions. */
   forget(callId: string): void {
     this.#scope.annotations.delete(callId)
   }
 
-  /** The run's span, for whoever resumes the run. */
+  /** The run's span, for a resume of the run. */
   get trace(): Trace | undefined {
     const context = this.#run && trace.getSpanContext(this.#run.context)
     if (!context || !isSpanContextValid(context)) return undefined
@@ -140,33 +140,33 @@ export class Telemetry {
     return { traceId, spanId, traceFlags }
   }
 
-  /** The run goes on from one that had this span. */
+  /** The run continues one that had this span. */
   resumes(from: Trace): void {
     if (this.#run) link(this.#run.span, { ...from, isRemote: true })
   }
 
-  /** The run begins with this. */
+  /** Records the instructions and the input with which the run begins. */
   begins(task: Parameters<typeof contentsOfRequest>[0]): void {
     if (this.#run) record(this.#run.span, this.#scope.capture(), () => contentsOfRequest(task))
   }
 
-  /** A further model attempt, whose span is active in `asker`, asks for a call. */
+  /** A further model attempt, whose span is active in `asker`, requests a call. */
   joined({ executions }: CallFacts, asker: Context): void {
     const asking = trace.getSpanContext(asker)
     if (asking) for (const { open } of executions) link(open.span, asking)
   }
 
-  /** A call was committed, discarded or abandoned. `compensated`: whether its discard was undone, if that was tried. */
+  /** A call was committed, discarded or abandoned. `compensated`: whether its undo succeeded, if there was one. */
   ended(call: CallFacts, compensated?: boolean): void {
     endCallSpans(this.#scope, call, compensated)
   }
 
-  /** A call got its result from a checkpoint. */
+  /** A call has its result from a checkpoint. */
   reused(call: CallFacts): void {
     countReused(this.#scope, call)
   }
 
-  /** The run is over: hooks and wraps that have not come out never will. */
+  /** The run is over: ends the spans of hooks and wraps that never ended. */
   over(): void {
     for (const open of this.#scope.lasting) endSpan(open)
     this.#scope.lasting.clear()

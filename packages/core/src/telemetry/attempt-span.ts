@@ -1,4 +1,4 @@
-/** The span of a model attempt, `chat {model}`, and what is measured of the attempt. */
+/** The span of a model attempt, `chat {model}`, and the measurements of the attempt. */
 
 import { SpanKind } from '@opentelemetry/api'
 import type { AssistantMessage, Usage } from '../vocabulary/message.ts'
@@ -11,25 +11,25 @@ import type { Scope } from './spans.ts'
 
 interface AttemptFacts {
   readonly request: ModelRequest
-  /** 0 before the first. */
+  /** 0 before the first step. */
   readonly step: number
   readonly attempt: number
   readonly conversationId: string | undefined
 }
 
 interface AttemptCame {
-  /** The response, or what had come of it. */
+  /** The response, or the part of it that arrived. */
   readonly message: AssistantMessage | undefined
   readonly error: unknown
-  /** The wrap that asked has left it: whatever comes of it is no failure. */
+  /** Whether the wrap that made the attempt has left it. Its outcome is then not a failure. */
   readonly left: boolean
-  /** In `performance.now()`; absent if there was none. */
+  /** In `performance.now()`; absent if there was no event. */
   readonly firstEvent: number | undefined
   /** How many of its calls had started. */
   readonly early: number
 }
 
-/** Request issued → stream fully received, failed or cancelled. */
+/** From the request until the response has arrived completely, has failed or is cancelled. */
 export function attemptSpan(facts: AttemptFacts, { models, own }: Scope): SpanTable<AttemptCame> {
   const { request, step, attempt, conversationId } = facts
   const { model, settings } = request
@@ -90,7 +90,7 @@ export function attemptSpan(facts: AttemptFacts, { models, own }: Scope): SpanTa
   }
 }
 
-/** What is asked, and where. */
+/** The operation, the model and its server. */
 function asked({ provider, id, server }: Model): SemanticAttributes {
   return {
     'gen_ai.operation.name': CHAT,
@@ -101,7 +101,7 @@ function asked({ provider, id, server }: Model): SemanticAttributes {
   }
 }
 
-/** Of a run the sums. */
+/** Token counts. For a run, the sums. */
 export function tokensOf(usage: Usage): SemanticAttributes {
   return {
     'gen_ai.usage.input_tokens': usage.inputTokens,

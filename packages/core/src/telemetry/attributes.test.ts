@@ -20,14 +20,14 @@ const look = tool({ name: 'look', description: 'l', input: z.object({}), execute
 const hook: Middleware = { name: 'hook', beforeModel: () => undefined }
 const looks = () => scriptedModel([respond(call('look')), respond(say('Done.'))])
 
-/** By the first word of a span's name, which tenants its spans tell of. */
+/** The tenants on the spans, by the first word of their names. */
 function tenantsIn(spans: ReturnType<ReturnType<typeof observed>['spans']>) {
   const tenants: Record<string, unknown[]> = {}
   for (const { name, attributes } of spans) (tenants[name.split(' ')[0] ?? ''] ??= []).push(attributes.tenant)
   return tenants
 }
 
-test('attributes may be a function of the run: what it returns is on the spans of the run and its calls, in each run anew', async () => {
+test('attributes may be a function of the run: what it returns is on the spans of the run and its calls, separately for each run', async () => {
   const { telemetry, spans, reset } = observed()
   const attributes = vi.fn<(run: Run) => { tenant: string }>((run) => ({ tenant: tenant(run).tenant }))
   const of = () =>
@@ -45,7 +45,7 @@ test('attributes may be a function of the run: what it returns is on the spans o
   expect(attributes).toHaveBeenCalledTimes(2)
 })
 
-test('attributes that are no function are on the span of the run only', async () => {
+test('attributes that are not a function are only on the span of the run', async () => {
   const { telemetry, spans } = observed()
   await settled(
     createAgent({ model: looks(), tools: [look], telemetry: { ...telemetry, attributes: { tenant: 'acme' } } }).run(
@@ -59,7 +59,7 @@ test('attributes that are no function are on the span of the run only', async ()
   })
 })
 
-test('a function that throws harms no run: there are no attributes of it; without an SDK it is not asked', async () => {
+test('a function that throws does not affect the run, which has no attributes then; without an SDK it is not called', async () => {
   const { telemetry, spans } = observed()
   const attributes = vi.fn<(run: Run) => { tenant: string }>((run) => ({ tenant: tenant(run).tenant }))
   const { text } = await settled(
@@ -77,7 +77,7 @@ test('a function that throws harms no run: there are no attributes of it; withou
   expect(silent).not.toHaveBeenCalled()
 })
 
-test('an agent inside a run asks its own function, with its own context', async () => {
+test('an inner agent calls its own function, with its own context', async () => {
   const { telemetry, spans } = observed()
   const own = { ...telemetry, attributes: (run: Run) => ({ tenant: tenant(run).tenant }) }
   const expert = createAgent({ name: 'expert', description: 'e', model: looks(), tools: [look], telemetry: own })

@@ -1,10 +1,10 @@
-/** JSON of bounded size, whatever it is made of: what does not fit is cut or left out, and it stays valid. */
+/** Writes JSON of bounded size for any value: what does not fit is cut or left out, and the JSON stays valid. */
 
-/** Characters of one string, at the most. */
+/** The most characters of one string. */
 const STRING = 8_192
-/** Characters of JSON in all, except for the last string. */
+/** The most characters of JSON in total, except for the last string. */
 const WHOLE = 65_536
-/** What an item that must keep its form has at the least, so that all but its text is there. */
+/** The least room of an item that must keep its form, so that only its text is cut. */
 const ITEM = 256
 const DEPTH = 32
 const CUT = '…'
@@ -13,18 +13,18 @@ interface Room {
   left: number
 }
 
-/** A list whose readers know the form of its items: none is cut but in its texts, and one more stands for what is left out. */
+/** A list whose readers know the form of its items: only texts inside an item are cut, and one more item stands for those left out. */
 export interface ListForm {
-  /** Which are kept: the last, as of a history, else the first. */
+  /** Whether the first items are kept or, as for a history, the last. */
   readonly keeps: 'first' | 'last'
-  /** Members of an item that are such lists themselves. */
+  /** Members of an item that have such a form themselves. */
   readonly lists?: ReadonlyMap<string, ListForm>
   omitted(count: number): unknown
-  /** Stands for an item that does not fit as it is; without it such a one is cut. */
+  /** Replaces an item that does not fit. Without it, such an item is cut. */
   brief?(item: unknown): unknown
 }
 
-/** Absent if JSON has nothing for it. May throw what a getter or `toJSON` of the value throws. */
+/** Absent if the value cannot be written as JSON. May throw what a getter or `toJSON` of the value throws. */
 export function boundedJson(value: unknown): string | undefined {
   return JSON.stringify(bounded(value, { left: WHOLE }, 0))
 }
@@ -103,12 +103,12 @@ function members(
 
 function cut(text: string, room: Room): string {
   const most = Math.max(0, Math.min(STRING, room.left))
-  // Not between the halves of a character.
+  // Not between the two halves of a surrogate pair.
   const kept = text.length > most ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') + CUT : text
   return charged(kept, room)
 }
 
-/** What it takes in JSON, escapes and all, and what stands beside it; in a list `null` stands for what JSON has nothing for. */
+/** Charges the length of the value as JSON, including escapes and separators. In a list `null` replaces a value without JSON. */
 function charged<Value>(value: Value, room: Room): Value {
   room.left -= (JSON.stringify(value)?.length ?? 'null'.length) + 1
   return value

@@ -1,6 +1,6 @@
 /**
- * The spans of a call's executions, `execute_tool {tool}`, and what is measured of them. They end when the call's fate is known, with the
- * time at which their functions settled.
+ * The spans of a call's executions, `execute_tool {tool}`, and their measurements. They end when the call's fate is known, with the time at
+ * which their functions settled.
  */
 
 import { type Context, trace } from '@opentelemetry/api'
@@ -14,17 +14,17 @@ import { EXECUTE_TOOL, OTHER, type SemanticAttributes } from './semconv.ts'
 import { type Ending, finish, type SpanTable } from './span-table.ts'
 import type { OpenSpan, Scope } from './spans.ts'
 
-/** A call, as far as its spans tell of it. */
+/** The part of a call that its spans need. */
 export interface CallFacts {
   readonly call: { readonly id: string }
-  /** The id it has by now. */
+  /** The present id. */
   readonly id: string
   /** Absent if there is no such tool. */
   readonly tool: { readonly name: string } | undefined
   readonly attributes: Attributes
   /** The call whose tool or wrap makes this one. */
   readonly maker: CallFacts | undefined
-  /** The contexts of the model attempts that asked for it. */
+  /** The contexts of the model attempts that requested it. */
   readonly requestedIn: readonly Context[]
   readonly settled: boolean
   readonly message: { readonly isError?: boolean | undefined } | undefined
@@ -34,33 +34,33 @@ export interface CallFacts {
     CallState,
     'step' | 'startedEarly' | 'modelEnded' | 'fate' | 'cause' | 'kept' | 'executions' | 'attempts'
   >
-  /** Those whose spans have not ended. */
+  /** The executions whose spans have not ended. */
   readonly executions: ExecutionFacts[]
 }
 
-/** One execution of a call, as it is known until its span ends. Times: `performance.now()`. */
+/** What is known of one execution until its span ends. Times are in `performance.now()`. */
 export interface ExecutionFacts {
   readonly open: OpenSpan
-  /** It asked for its slot before the model call had stood. */
+  /** Whether it asked for its slot before the model call succeeded. */
   readonly early: boolean
-  /** The how-manieth of its call, from 1. */
+  /** The number of this execution in its call, from 1. */
   readonly attempt: number
-  /** The same for a resume. */
+  /** The same number across resumes. */
   readonly invocation: Invocation
-  /** Aborted with its call, or alone when the wrap that asked for it has left. */
+  /** Aborts with its call, or separately when the wrap that asked for it has left. */
   readonly signal: AbortSignal
-  /** When it got its slot, then when the function was called. */
+  /** When it got its slot; later, when the function was called. */
   started: number
-  /** Seconds it has waited for its slots. */
+  /** How many seconds it has waited for its slots. */
   queued: number
-  /** Of the call's first: seconds from the evidence for it to the function. */
+  /** For the first execution of a call: seconds from the evidence for the call to the start of the function. */
   lag?: number
-  /** Absent while it goes on. */
+  /** Absent while it is running. */
   ended?: number
-  /** Of one that is given the rest of its input: how many milliseconds between two times it has waited for it. */
+  /** For an execution that receives the rest of its input: how many milliseconds between two times it has waited for that. */
   wait?: { within(from: number, to: number): number }
   error?: unknown
-  /** What it threw answers the abort of its signal. */
+  /** Whether its error results from the abort of its signal. */
   answersAbort?: boolean
 }
 
@@ -71,17 +71,17 @@ interface ExecutionBegin {
   readonly early: boolean
 }
 
-/** What the span may hold of it; the span itself ends with its call. */
+/** Content for the span. The span itself ends with its call. */
 interface ExecutionCame {
-  /** Of a call that began before its input was whole. */
+  /** For a call that began before its input was complete. */
   readonly input?: () => unknown
   readonly output?: () => unknown
 }
 
-/** Slot taken, just before the input check → function settled. */
+/** From the slot, just before the input check, until the function has settled. */
 export function executionSpan(facts: ExecutionBegin, { agent, own, annotations }: Scope): SpanTable<ExecutionCame> {
   const { call, input, attempt, early } = facts
-  // 0 before the first, and for a tool alone: then there is no model call that it waits for.
+  // 0 before the first step, and for a tool without a run, which has no model call to wait for.
   const { step } = call.state
   return {
     start: () => ({
@@ -118,7 +118,7 @@ export function executionSpan(facts: ExecutionBegin, { agent, own, annotations }
   }
 }
 
-/** `_OTHER` if there is no such tool: the word is the model's, and so content. */
+/** `_OTHER` if there is no such tool: the model made up the name, so it is content. */
 function nameOf({ tool }: CallFacts): SemanticAttributes {
   return { 'gen_ai.tool.name': tool?.name ?? OTHER }
 }
@@ -127,17 +127,14 @@ function toolAttributes(call: CallFacts, agent: string | undefined): SemanticAtt
   return { ...nameOf(call), 'gen_ai.agent.name': agent }
 }
 
-/** There is none outside of a run. */
+/** `undefined` outside of a run. */
 function modeOf(step: number, early: boolean): Mode | undefined {
   return step > 0 ? (early ? 'early' : 'after_model') : undefined
 }
 
 type Mode = 'early' | 'after_model'
 
-/**
- * Ends the spans of a call that was committed, discarded or abandoned, and counts it. `compensated`: whether its discard was
- * undone, if that was tried.
- */
+/** Ends the spans of a call and counts it, when its fate is known. `compensated`: whether its undo succeeded, if there was one. */
 export function endCallSpans(scope: Scope, call: CallFacts, compensated?: boolean): void {
   const answers = scope.answers.get(call) ?? []
   scope.answers.delete(call)
@@ -150,7 +147,7 @@ export function endCallSpans(scope: Scope, call: CallFacts, compensated?: boolea
   countCall(scope, call, modeOf(call.state.step, early), fate)
 }
 
-/** Counts a call whose result is that of a checkpoint: it has no span in this run, and its fate was not known in that one. */
+/** Counts a call with a result from a checkpoint: it has no span in this run, and its fate was not known in the earlier one. */
 export function countReused(scope: Scope, call: CallFacts): void {
   countCall(scope, call, 'early', fateOf(call, call.message?.isError))
 }
@@ -201,33 +198,33 @@ function endExecution(scope: Scope, call: CallFacts, execution: ExecutionFacts, 
   return outcome
 }
 
-/** Seconds from the start of an early one to the end of the model's stream, if that stood with its call. */
+/** Seconds from the start of an early execution to the end of the model's stream, if that response was accepted with its call. */
 function aheadOf({ state: { modelEnded } }: CallFacts, { early, started }: ExecutionFacts): number | undefined {
   return early && modelEnded !== undefined ? Math.max(0, modelEnded - started) / 1000 : undefined
 }
 
-/** Seconds that it worked by then: what it waited for the rest of its input is no work. */
+/** Seconds that it worked until then. Waiting for the rest of its input does not count. */
 function overlapOf({ started, wait }: ExecutionFacts, until: number): number {
   return (until - started - (wait?.within(started, until) ?? 0)) / 1000
 }
 
-/** As it stands on the span; outside of a run there is none. */
+/** The evidence as on the span; `undefined` outside of a run. */
 function evidenceFor(call: CallFacts, early: boolean): string | undefined {
   const given = early ? basisOf(call) : call.state.step > 0 && 'model_stood'
   return typeof given === 'string' ? given : undefined
 }
 
-/** What a tool calls stands on what its own call stands on. */
+/** An inner call has the evidence of its maker. */
 function basisOf({ attributes, maker }: CallFacts): Attributes[string] {
   return attributes['meanwhile.dispatch.evidence'] ?? (maker && basisOf(maker))
 }
 
-/** The reader is told that a call is discarded though it is kept: a resume may yet commit it. */
+/** The reader sees a discard although the call is kept: a resume may still commit it. */
 function reasonOf({ state }: CallFacts): CallState['cause'] {
   return state.kept ? undefined : state.cause
 }
 
-/** What became of a call, as far as one of its executions shows it, or a wrap that answered in its place. */
+/** The fate of a call, as one of its executions shows it, or a wrap that answered instead. */
 function fateOf(call: CallFacts, failed = false, execution?: ExecutionFacts): Outcome {
   const { kept, fate } = call.state
   if (kept) return kept

@@ -20,7 +20,7 @@ import {
 } from '../index.ts'
 import { call, collect, end, fail, respond, say, scriptedModel, think } from '../testing.ts'
 
-// What spans hold of messages: nothing, unless it is switched on.
+// The message content on spans: none, unless it is switched on.
 
 const VARIABLE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'
 const exporter = new InMemorySpanExporter()
@@ -55,20 +55,20 @@ const asking = (capture: CaptureContent | undefined, more: Partial<AgentOptions>
 const spans = () => exporter.getFinishedSpans()
 const named = (name: string): ReadableSpan[] => spans().filter((span) => span.name === name)
 
-/** The content on a span, read. */
+/** The content on a span, parsed. */
 function contentOf(span: ReadableSpan | undefined): Record<string, unknown> {
   const found = Object.entries(span?.attributes ?? {}).filter(([name]) => CONTENT.test(name))
   return Object.fromEntries(found.map(([name, json]) => [name.replace('gen_ai.', ''), JSON.parse(String(json))]))
 }
 const CONTENT = /instructions|messages|definitions|arguments|result/
 
-/** All that spans say, in one text. */
+/** Everything on the spans, as one text. */
 const payload = () =>
   JSON.stringify(
     spans().map(({ name, attributes, events, status, links }) => ({ name, attributes, events, status, links })),
   )
 
-test('by default no span holds what was said, what failed, or what a model made up', async () => {
+test('by default no span contains messages, error texts, or names that a model made up', async () => {
   const canary = 'canary-7f3a'
   const failing = tool({
     name: 'failing',
@@ -103,7 +103,7 @@ test('by default no span holds what was said, what failed, or what a model made 
   expect(payload()).not.toContain(canary)
 })
 
-test('by default no status names a tool that a model made up, as a limit of its time or number does', async () => {
+test('by default no status names a tool that a model made up, not even for a time limit or a concurrency limit', async () => {
   const made = 'canary_tool'
   for (const error of [
     new ToolTimeoutError(made, 20),
@@ -127,7 +127,7 @@ test('by default no status names a tool that a model made up, as a limit of its 
   expect(payload()).not.toContain(made)
 })
 
-test('switched on, each span holds what passed through it, in the form of the conventions', async () => {
+test('switched on, each span contains the messages that it processed, in the form of the conventions', async () => {
   await asking(true).run('How is Rome?')
   const user = { role: 'user', parts: [{ type: 'text', content: 'How is Rome?' }] }
   const calling = [
@@ -162,7 +162,7 @@ test('switched on, each span holds what passed through it, in the form of the co
   ])
 })
 
-test('files stand without their bytes, and what a provider ran itself as its own', async () => {
+test('files are recorded without their bytes, and what a provider ran itself as its own', async () => {
   const messages: Message[] = [
     {
       role: 'user',
@@ -213,7 +213,7 @@ test('files stand without their bytes, and what a provider ran itself as its own
   expect(Object.keys(contentOf(named('chat scripted-1')[0]))).toEqual(['input.messages', 'output.messages'])
 })
 
-test('what had come of an attempt that failed is there, and an attempt without output has none', async () => {
+test('the partial response of a failed attempt is recorded, and an attempt without output has none', async () => {
   const partial = { role: 'assistant', content: [{ type: 'text', text: 'Half' }], finishReason: 'error' } as const
   const models = [
     new ModelError('cut', { code: 'stream_truncated', retryable: true, partial }),
@@ -257,7 +257,7 @@ test('error texts are recorded with the content: on the exception and as the sta
   expect(contentOf(span)).toEqual({ 'tool.call.arguments': {} })
 })
 
-test('a function says what is recorded; what it throws at is not, and the run does not notice', async () => {
+test('a function decides what is recorded; if it throws, nothing is, and the run is not affected', async () => {
   const told: string[] = []
   diag.setLogger({ ...SILENT, error: (...words) => void told.push(words.join(' ')) }, DiagLogLevel.ALL)
   const asked: string[] = []
@@ -286,7 +286,7 @@ test('a function says what is recorded; what it throws at is not, and the run do
   ])
 })
 
-test('a function that gives a promise records nothing, and its rejection harms nobody', async () => {
+test('a function that returns a promise records nothing, and its rejection is handled', async () => {
   const told: string[] = []
   diag.setLogger({ ...SILENT, error: (...words) => void told.push(words.join(' ')) }, DiagLogLevel.ALL)
   await asking(() => Promise.reject(new Error('late'))).run('How is Rome?')
@@ -296,7 +296,7 @@ test('a function that gives a promise records nothing, and its rejection harms n
   )
 })
 
-test('nothing is built where nothing would record it', async () => {
+test('nothing is built that would not be recorded', async () => {
   let asked = 0
   const capture = (_: string, value: unknown) => {
     asked++
@@ -317,13 +317,13 @@ test.each<[string | undefined, boolean | undefined, boolean]>([
   ['', undefined, false],
   ['true', false, false],
   ['NO_CONTENT', true, true],
-])('the environment says %s, code says %s: content is recorded: %s', async (word, option, expected) => {
+])('with %s in the environment and %s in code, content is recorded: %s', async (word, option, expected) => {
   vi.stubEnv(VARIABLE, word)
   await asking(option).run('How is Rome?')
   expect(Object.keys(contentOf(named('chat scripted-1')[0])).length > 0).toBe(expected)
 })
 
-test('a word that the environment should not say is off, and is told of once', async () => {
+test('an unknown value in the environment means off, and is reported once', async () => {
   const told: string[] = []
   diag.setLogger({ ...SILENT, warn: (...words) => void told.push(words.join(' ')) }, DiagLogLevel.ALL)
   vi.stubEnv(VARIABLE, 'yes please')
@@ -339,7 +339,7 @@ test('anything but a boolean or a function is refused (A2)', async () => {
   await expect(asking(true, { middleware: [bringing] }).run('Go')).rejects.toThrow(/captureContent/)
 })
 
-test('a beforeAgent changes it for its run, and before all are through nothing is recorded', async () => {
+test('a beforeAgent changes it for its run, and nothing is recorded before all have returned', async () => {
   const masking: Middleware = {
     name: 'masking',
     beforeAgent: (setup) => ({ ...setup, captureContent: () => 'masked' }),
@@ -363,7 +363,7 @@ test('a beforeAgent changes it for its run, and before all are through nothing i
   expect(payload()).not.toContain('secret')
 })
 
-test('what a run masks is masked in the runs inside it', async () => {
+test('what a run masks is masked in its inner runs', async () => {
   const inner = createAgent({
     model: scriptedModel([respond(say('the secret'))]),
     name: 'expert',
@@ -385,7 +385,7 @@ test('what a run masks is masked in the runs inside it', async () => {
   expect(payload()).not.toContain('secret')
 })
 
-test('an attribute is bounded: what is long is cut, what is much is left out, and it stays JSON', async () => {
+test('an attribute is bounded: long texts are cut, excess items are left out, and it stays JSON', async () => {
   const circle: { self?: unknown; list: number[] } = { list: Array(100_000).fill(1) }
   circle.self = circle
   const giving = tool({
@@ -444,7 +444,7 @@ function deep(value: unknown, levels = 32): unknown {
   return levels === 0 ? value : [deep(value, levels - 1)]
 }
 
-test('a message that is too long keeps the form of the conventions: whole parts, its finish reason, and a part that says so', async () => {
+test('a message that is too long keeps the form of the conventions: whole parts, its finish reason, and a part that reports the cut', async () => {
   const write = tool({
     name: 'write',
     description: 'w',
@@ -464,7 +464,7 @@ test('a message that is too long keeps the form of the conventions: whole parts,
   expect(first?.['output.messages']).toEqual([
     { role: 'assistant', finish_reason: 'tool_call', parts: [...Array(9).fill(called), more] },
   ])
-  // Of the second request's that answer is the earliest that fits, in part.
+  // That answer is the earliest message of the second request that fits, in part.
   const messages = second?.['input.messages'] as readonly { readonly parts: readonly { readonly type: string }[] }[]
   expect(messages.map(({ parts }) => parts.map(({ type }) => type))).toEqual([
     ['text'],
@@ -473,7 +473,7 @@ test('a message that is too long keeps the form of the conventions: whole parts,
   ])
 })
 
-test('definitions of tools that do not fit have their names alone: half a schema is none', async () => {
+test('definitions of tools that do not fit have only their names, because half a schema is not a schema', async () => {
   const members = Object.fromEntries(
     Array.from({ length: 50 }, (_, i) => [`m${i}`, z.string().describe('d'.repeat(100))]),
   )
@@ -495,7 +495,7 @@ test('definitions of tools that do not fit have their names alone: half a schema
   )
 })
 
-test('of a history that is too long the newest messages are recorded', async () => {
+test('the newest messages of a history that is too long are recorded', async () => {
   const history: Message[] = Array.from({ length: 40 }, (_, i) => ({
     role: 'user',
     content: `${i} ${'z'.repeat(4_000)}`,
@@ -512,7 +512,7 @@ test('of a history that is too long the newest messages are recorded', async () 
   })
 })
 
-test('a call that starts with the members it needs holds its whole input in the end (H31)', async () => {
+test('a call that starts with the members it needs has its complete input in the end (H31)', async () => {
   const reading = tool({
     name: 'reading',
     description: 'r',
@@ -544,7 +544,7 @@ test('a call that starts with the members it needs holds its whole input in the 
   expect(contentOf(span)['tool.call.arguments']).toEqual({ path: 'a', limit: 2 })
 })
 
-test('the answer of a run is the accepted one, and a tool result that ended it is told as such', async () => {
+test('the answer of a run is the accepted one, and a tool result that ended it is recorded as such', async () => {
   const direct = tool({ ...weather, returnDirect: true })
   const model = scriptedModel([respond(call('weather', { city: 'Oslo' }), end({ finishReason: 'tool-calls' }))])
   await collect(asking(true, { model, tools: [direct] }).stream('Go'))

@@ -1,4 +1,4 @@
-/** Message content on spans: off, unless the user has switched it on. */
+/** Records message content on spans, if the user has switched that on. */
 
 import type { Span } from '@opentelemetry/api'
 import type { CaptureContent } from '../vocabulary/span-content.ts'
@@ -7,7 +7,7 @@ import { type Contents, LIST_FORMS } from './message-json.ts'
 import type { SemanticAttributes } from './semconv.ts'
 import { logged, untroubled } from './untroubled.ts'
 
-/** What an outer run leaves of what an inner one records: what it masks is masked there, too. */
+/** Combines what an inner and an outer run may record: what the outer run masks is masked in the inner one, too. */
 export function through(inner: CaptureContent, outer: CaptureContent | undefined): CaptureContent {
   if (typeof outer !== 'function' || inner === false) return inner
   return (attribute, value) => {
@@ -28,7 +28,7 @@ export function record(span: Span, capture: CaptureContent, contents: () => Cont
   }
 }
 
-/** A text as it may be recorded, if it may. */
+/** The text to record, if it may be recorded. */
 export function textToRecord(
   capture: CaptureContent,
   attribute: keyof SemanticAttributes,
@@ -42,7 +42,7 @@ export function textToRecord(
   )
 }
 
-/** Telemetry never throws into a run, and what could not be masked is not recorded. */
+/** The content to record. Telemetry never throws into a run, and content that could not be masked is not recorded. */
 function captured(
   capture: CaptureContent,
   attribute: string,

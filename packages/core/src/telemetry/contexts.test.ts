@@ -21,7 +21,7 @@ import {
 } from '../index.ts'
 import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// Spans that users start in their own code, without a parent: where they stand.
+// The parents of spans that users start in their own code without a parent.
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
@@ -35,16 +35,16 @@ beforeEach(() => {
 
 const input = z.object({})
 
-/** Starts and ends a span in whatever is active, as an instrumented library does. */
+/** Starts and ends a span in the active context, as an instrumented library does. */
 const noting =
   ({ telemetry }: Observed) =>
   (name: string) =>
     telemetry.tracerProvider.getTracer('app').startSpan(name).end()
 
-/** As lines; the steps of each are those of its parent and two spaces. */
+/** As lines, indented by two spaces per level. */
 const outline = ({ spans }: Observed) => spanOutline(spans()).split('\n')
 
-/** Of the spans of each name, the names of those they stand under. */
+/** The names of the parents of the spans with each name. */
 function parents({ spans }: Observed): Readonly<Record<string, readonly (string | undefined)[]>> {
   const names = new Map(spans().map((span) => [span.spanContext().spanId, span.name]))
   const above = new Map<string, Set<string | undefined>>()
@@ -232,7 +232,7 @@ test('hooks and wraps: before next, after it, after each event, and in finally',
   })
 })
 
-test('what a run does beside hooks, models and tools stands under its span; what is done to a call, under the call’s', async () => {
+test('spans outside of hooks, models and tools are children of the run’s span; those for a call, of the call’s', async () => {
   const here = observed()
   const note = noting(here)
   const store = memoryStore()
@@ -267,7 +267,7 @@ test('what a run does beside hooks, models and tools stands under its span; what
   expect(compensate).toEqual(['execute_tool move'])
 })
 
-test('a run’s checkpoint is loaded, and its output checked, under its span', async () => {
+test('a run’s checkpoint is loaded, and its output checked, in its span', async () => {
   const here = observed()
   const note = noting(here)
   const store = memoryStore()
@@ -299,7 +299,7 @@ test('a run’s checkpoint is loaded, and its output checked, under its span', a
   expect(parents(here)).toMatchObject({ load: ['invoke_agent'], output: ['invoke_agent'] })
 })
 
-test('two runs at once keep to their own traces, under the span that was active when each was called', async () => {
+test('two parallel runs keep their own traces, as children of the span that was active when each was called', async () => {
   const here = observed()
   const note = noting(here)
   const tracer = here.telemetry.tracerProvider.getTracer('app')
@@ -339,7 +339,7 @@ test('two runs at once keep to their own traces, under the span that was active 
   expect(traces.size).toBe(2)
 })
 
-test('an agent as a tool: its run stands under the call, and its tools’ spans under theirs', async () => {
+test('an agent as a tool: its run is a child of the call, and its tools’ spans are its children', async () => {
   const here = observed()
   const note = noting(here)
   const look = tool({ name: 'look', description: 'l', input, effect: 'read', execute: () => note('inside') }) as Tool
@@ -371,7 +371,7 @@ test('an agent as a tool: its run stands under the call, and its tools’ spans 
   ])
 })
 
-test('a tool that calls another has that call under its own span', async () => {
+test('a call that a tool makes is a child of the tool’s own span', async () => {
   const here = observed()
   const note = noting(here)
   const inner = tool({ name: 'inner', description: 'i', input, effect: 'read', execute: () => note('inside') }) as Tool
@@ -443,7 +443,7 @@ test('the reader keeps its own context: in its loop, between its loops, and when
   ])
 })
 
-test('what is measured of a run, a model attempt and an execution is recorded while its span is active, as exemplars need it', async () => {
+test('the measurements of a run, a model attempt and an execution are recorded while its span is active, as exemplars require', async () => {
   const { telemetry, spans } = observed()
   const names = new Map<string, string>()
   const recorded: [metric: string, span: string | undefined][] = []

@@ -8,7 +8,7 @@ import { observed } from '../../test/observed.ts'
 import { createAgent, type Middleware, type Tool, tool } from '../index.ts'
 import { call, end, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// docs/telemetry.md, which is made of semconv.ts, says the truth: what is on which span, when, and on which metric.
+// docs/telemetry.md, generated from semconv.ts, is correct: what is on which span, when, and on which metric.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -21,7 +21,7 @@ const rows = readFileSync(new URL('../../../../docs/telemetry.md', import.meta.u
   .flatMap((line) => (line.startsWith('| `') ? [line.slice(2, -2).split(' | ')] : []))
 const unquoted = (cell = '') => cell.replaceAll('`', '')
 
-/** `span attribute`, and whether it is there at the start. */
+/** `span attribute`, and whether it is present at the start. */
 const attributes = new Map(
   rows
     .filter((row) => row.length === 5 && /^(string|int|double|boolean)/.test(row[2] ?? ''))
@@ -46,7 +46,7 @@ function kindOf(span: string): string {
   return SPANS[span.split(' ')[0] ?? ''] ?? 'unknown'
 }
 
-/** Answers itself, takes back what was asked, looks at the answer. */
+/** Answers itself, withdraws calls, and checks the answer. */
 const cache: Middleware = {
   name: 'cache',
   async *wrapToolCall(call, next) {
@@ -135,7 +135,7 @@ test('every attribute and metric of a run that has them all is documented where 
   }
   expect([...found].filter((one) => !attributes.has(one))).toEqual([])
   expect([...found].filter((one) => attributes.get(one) !== atStart.has(one))).toEqual([])
-  // Nearly all there are: what is not is of runs that stop, are resumed or have eager tools.
+  // Almost all attributes: the others belong to runs that stop, are resumed or have eager tools.
   const missing = [...attributes.keys()].filter((one) => !found.has(one) && !/^(event|metrics)/.test(one))
   expect(missing.toSorted()).toEqual([
     'run error.type',

@@ -13,7 +13,7 @@ import {
 } from '../index.ts'
 import { call, cut, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// Every span that begins ends once, whatever becomes of the run.
+// Every span that begins ends once, whatever happens to the run.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -52,7 +52,7 @@ const asking = (...names: readonly string[]) =>
 
 interface Ending extends Partial<AgentOptions> {
   readonly responses?: readonly ScriptResponse[]
-  /** What its reader does; without one nobody reads. */
+  /** What its reader does. Absent: the run has no reader. */
   readonly reader?: (run: AgentRun) => Promise<unknown>
   /** Milliseconds after which it is aborted. */
   readonly abortAt?: number

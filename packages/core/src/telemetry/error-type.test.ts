@@ -15,9 +15,9 @@ import {
 } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
-// The words for errors are few: on whatever kind of span they stand, and on what is measured.
+// The set of `error.type` values is small, on every kind of span and on metrics.
 
-/** What a provider said. */
+/** What a provider sent. */
 const WORD = 'the provider says '.repeat(312).trim()
 
 class OwnError extends Error {
@@ -27,7 +27,7 @@ class OfOurs extends AgentError {
   override readonly name = 'OfOurs'
 }
 
-/** An error with a name that somebody else has given it. */
+/** An error with a name that other code has set. */
 const named = (name: unknown, error: Error = new Error('no')) => Object.defineProperty(error, 'name', { value: name })
 
 const hostile = () =>
@@ -101,7 +101,7 @@ async function typesOf(options: Partial<AgentOptions>) {
   return { kinds, measured: Object.fromEntries(measured) as object }
 }
 
-test.for(thrown)('an error $who is called $type by the tool that throws it, and by a wrap (P13)', async (one) => {
+test.for(thrown)('an error $who has the type $type on the tool that throws it, and on a wrap (P13)', async (one) => {
   const through: Middleware = { name: 'through', wrapToolCall: (call, next) => next(call) }
   const tools = [toolOf('t', () => throwOf(one))]
   const { kinds, measured } = await typesOf({ tools, middleware: [through] })
@@ -110,7 +110,7 @@ test.for(thrown)('an error $who is called $type by the tool that throws it, and 
 })
 
 test.for(thrown)(
-  'an error $who is called $type by the hook that throws it, the run by its own class (P13)',
+  'an error $who has the type $type on the hook that throws it, and on the run its own class (P13)',
   async (one) => {
     const faulty: Middleware = { name: 'faulty', beforeModel: () => throwOf(one) }
     const { kinds, measured } = await typesOf({ middleware: [faulty] })
@@ -120,7 +120,7 @@ test.for(thrown)(
   },
 )
 
-test.for(thrown)('an error $who is called $type by the model call that it ends (P13)', async (one) => {
+test.for(thrown)('an error $who has the type $type on the model call that it ends (P13)', async (one) => {
   const { kinds, measured } = await typesOf({ model: throwingModel(one.error) })
   const ofRun = one.error() instanceof AgentError ? one.type : 'ModelError'
   expect(kinds).toMatchObject({ chat: one.type, invoke_agent: ofRun })
@@ -155,7 +155,7 @@ test.for(failed.map(([type, data]) => ({ type, data, said: JSON.stringify(data).
   },
 )
 
-test('so is that of a call on the side, and of a tool outside of a run (P13)', async () => {
+test('the same holds for a side call, and for a tool outside of a run (P13)', async () => {
   const asking: Middleware = {
     name: 'asking',
     async beforeModel(_, run) {
@@ -181,7 +181,7 @@ test('so is that of a call on the side, and of a tool outside of a run (P13)', a
   expect(span('execute_tool alone').attributes['error.type']).toBe('_OTHER')
 })
 
-test('a time limit is called timeout where it is the limit of what has failed, and by its class elsewhere (P13)', async () => {
+test('a time limit is called timeout on what it limits, and by its class elsewhere (P13)', async () => {
   const { kinds } = await typesOf({ model: throwingModel(() => new TimeoutError('idle', 50)) })
   expect(kinds).toEqual({ chat: 'timeout', invoke_agent: 'TimeoutError' })
 })

@@ -1,6 +1,6 @@
 /**
- * An error on its span: whether it is a failure, the word for it, and the exception, which is recorded once in a trace. The words are
- * the `error.type` of spans and of what is measured. There are few, and none is a provider's.
+ * Describes an error on its span: whether it is a failure, its `error.type`, and the exception, which is recorded once in a trace. The set
+ * of `error.type` values is small, on spans and on metrics, and contains no texts from providers.
  */
 
 import { SpanStatusCode } from '@opentelemetry/api'
@@ -21,7 +21,7 @@ import { OTHER, type SemanticAttributes } from './semconv.ts'
 import { type OpenSpan, setAttributes, timeOfDay } from './spans.ts'
 import { untroubled } from './untroubled.ts'
 
-/** Codes of a `ModelError` that are ours, in core or in an adapter: any other is its provider's. */
+/** The codes of a `ModelError` that core and adapters define. Any other code comes from a provider. */
 const MODEL_CODES: ReadonlySet<string> = new Set([
   'connection',
   'finish_reason_error',
@@ -33,15 +33,15 @@ const MODEL_CODES: ReadonlySet<string> = new Set([
   'unsupported_call',
 ])
 
-/** What platforms name errors that they throw as `DOMException`. */
+/** The names of errors that platforms throw as `DOMException`. */
 const PLATFORM_NAMES: ReadonlySet<string> = new Set(['AbortError', 'TimeoutError'])
 
-/** The `error.type` of what was thrown, if that is an error: what was done on purpose is none, as an abort or a discard. */
+/** The `error.type` of what was thrown, if that is a failure. Intended ends, such as an abort or a discard, are not. */
 export function failureOf(error: unknown, type: (error: unknown) => string = classOf): string | undefined {
   return error === undefined || isOnPurpose(error) ? undefined : type(error)
 }
 
-/** Of a model attempt or a tool: an HTTP status, a word of ours, or a class. */
+/** The type of an error of a model attempt or a tool: an HTTP status, one of our own words, or a class. */
 export function typeOf(error: unknown): string {
   if (error instanceof ModelError) return typeOfModelError(error)
   if (error instanceof ToolInputError) return 'invalid_input'
@@ -49,19 +49,19 @@ export function typeOf(error: unknown): string {
   return error instanceof TimeoutError || error instanceof ToolTimeoutError ? 'timeout' : classOf(error)
 }
 
-/** Of a run or a middleware. */
+/** The type of an error of a run or a middleware. */
 export function classOf(error: unknown): string {
   if (!(error instanceof Error)) return OTHER
   const name = nameOf(error)
   if (name === undefined) return OTHER
-  // Minified, our classes have other names.
+  // Our own classes have other names when they are minified.
   return error instanceof AgentError || PLATFORM_NAMES.has(name) || isOfClass(error, name) ? name : OTHER
 }
 
 function typeOfModelError(error: ModelError): string {
   const { status, code } = error
   if (status !== undefined) return isStatus(status) ? String(status) : OTHER
-  // What a provider has said without a word for it is of no class.
+  // An error that a provider sent without a code has no class.
   if (code === 'unknown') return error.data === undefined ? classOf(error.cause ?? error) : OTHER
   return MODEL_CODES.has(code) ? code : OTHER
 }
@@ -72,24 +72,24 @@ function isStatus(status: number): boolean {
 
 export type Outcome = 'completed' | 'failed' | 'interrupted' | 'cancelled' | 'committed' | 'discarded' | 'abandoned'
 
-/** The run's or an attempt's outcome, from what it threw. */
+/** The outcome of a run or an attempt, from what it threw. */
 export function outcomeOf(error: unknown): Outcome {
   if (error === undefined) return 'completed'
   if (error instanceof Interrupt) return 'interrupted'
   return isOnPurpose(error) ? 'cancelled' : 'failed'
 }
 
-/** It is no failure: an abort, a stop, a discard. */
+/** Whether this is an intended end: an abort, a stop, a discard. */
 function isOnPurpose(error: unknown): boolean {
   return [RunAbortedError, RunStop, ToolDiscardedError, ToolCancelledError].some((kind) => error instanceof kind)
 }
 
-/** The trace in which an error was recorded last: one object may be thrown in many. */
+/** The trace in which an error was last recorded. One object may be thrown in several. */
 const recorded = new WeakMap<object, string>()
 
 /**
- * Marks the span as failed, of the `type`; without an error there is no exception. It is recorded once in a trace, where it happened. Its
- * message holds user data: it is recorded with the content. `at`: when it happened, in `performance.now()`.
+ * Marks the span as failed, with this `type`; without an error there is no exception. An exception is recorded once in a trace, where it
+ * happened. Its message contains user data, so it is recorded only together with content. `at`: when it happened, in `performance.now()`.
  */
 export function setError(
   { span, epoch }: OpenSpan,
@@ -112,14 +112,14 @@ export function setError(
   untroubled(() => span.recordException({ name, message: message ?? '', stack }, timeOfDay(epoch, at)))
 }
 
-/** Words of ours and numbers. No name of a tool: the model may have made it up. */
+/** Our own texts with numbers. They contain no name of a tool, because the model may have made it up. */
 function ownWords(error: unknown): string | undefined {
   if (error instanceof ToolTimeoutError) return `the tool took longer than ${error.timeout} ms`
   if (error instanceof ToolBusyError) return `the tool is busy with ${error.limit}, as many as it allows at once`
   return error instanceof MaxStepsError || error instanceof TimeoutError ? messageOf(error) : undefined
 }
 
-/** It, or what it stands for: an error of ours may be made of another's. */
+/** Whether this error was recorded, or the error from which it was made: our own error may be made from another one. */
 function wasRecorded(error: Error, traceId: string): boolean {
   const passed = new Set<unknown>()
   for (let one: unknown = error; one instanceof Error && !passed.has(one); one = memberOf(one, 'cause')) {
@@ -138,13 +138,13 @@ function framesOf(error: Error): string {
     .join('\n')
 }
 
-/** Its name, if that may be the name of a class: whoever throws may name it as they like, and it may throw when it is looked at. */
+/** Its name, if that may be the name of a class. Code may set any name, and reading it may throw. */
 function nameOf(error: Error): string | undefined {
   const name = textOf(error, 'name')
   return /^[A-Za-z_$][\w$.]{0,63}$/.test(name) ? name : undefined
 }
 
-/** Whether that is the name of the error's class, or of one that this extends: no word that came from elsewhere. */
+/** Whether this is the name of the error's class, or of a class that it extends, and not a text from elsewhere. */
 function isOfClass(error: Error, name: string): boolean {
   try {
     let one: unknown = Object.getPrototypeOf(error)
@@ -155,13 +155,13 @@ function isOfClass(error: Error, name: string): boolean {
   }
 }
 
-/** `''` if it is no text. */
+/** `''` if the member is not a text. */
 function textOf(error: Error, member: 'name' | 'stack'): string {
   const value = memberOf(error, member)
   return typeof value === 'string' ? value : ''
 }
 
-/** Nothing if to look at it throws. */
+/** `undefined` if reading the member throws. */
 function memberOf(error: Error, member: 'name' | 'stack' | 'cause'): unknown {
   try {
     return error[member]

@@ -18,7 +18,7 @@ import {
 } from '../index.ts'
 import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// What is told of the early calls of a run that stops, and of the run that goes on with them.
+// The spans of early calls of a run that stops, and of the run that continues with them.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -42,7 +42,7 @@ const work = (name: string, ms: number) =>
 /** Starts each call as soon as it is sealed. */
 const early = startingEarly({ attributes: { 'meanwhile.dispatch.evidence': 'sealed' } })
 
-/** A resume that asks anew gets the same response. */
+/** A repeated request after a resume gets the same response. */
 function modelOf(...responses: readonly ScriptResponse[]): Model {
   return {
     provider: 'scripted',
@@ -56,7 +56,7 @@ function modelOf(...responses: readonly ScriptResponse[]): Model {
 
 interface Told {
   readonly status: AgentResult['status']
-  /** Of each execution: its tool, outcome, status code, and why it was discarded. */
+  /** For each execution: its tool, outcome, status code, and the reason for its discard. */
   readonly spans: readonly string[]
   /** On the run's span: early, committed, discarded and reused calls. */
   readonly counters: readonly unknown[]
@@ -104,7 +104,7 @@ interface Started {
   readonly seen: Observed
 }
 
-/** The run until it stops, and from there on. */
+/** The run until it stops, and its resume. */
 async function stopped({ agent, seen }: Started, cancel?: CancelOptions): Promise<readonly [Told, Told]> {
   const [first, { checkpoint, interrupts = [] }] = await told(seen, agent.stream('Go'), cancel)
   if (!checkpoint) throw new Error('no checkpoint')
@@ -113,7 +113,7 @@ async function stopped({ agent, seen }: Started, cancel?: CancelOptions): Promis
   return [first, second]
 }
 
-/** Asks before the calls of a response are asked for. */
+/** Asks before the calls of a response are requested. */
 const asking: Middleware = {
   name: 'asking',
   afterModel: (_, run) => {
@@ -177,7 +177,7 @@ test('cancelled after the tools, early calls are committed like any others, and 
   ])
 })
 
-test('interrupted before they are asked for, early calls are interrupted, and committed by the resume (L3)', async () => {
+test('interrupted before they are requested, early calls are interrupted, and committed by the resume (L3)', async () => {
   expect(await stopped(starter({ middleware: [asking] }))).toEqual([
     {
       status: 'interrupted',
@@ -194,12 +194,12 @@ test('interrupted before they are asked for, early calls are interrupted, and co
   ])
 })
 
-test('a question that a cancel absorbs makes no early call interrupted (K17)', async () => {
+test('a question during a cancel makes no early call interrupted (K17)', async () => {
   const [first] = await stopped(starter({ middleware: [asking] }), { at: 'after-tools' })
   expect(first).toMatchObject({ status: 'cancelled', spans: ['quick cancelled 0', 'slow cancelled 0'] })
 })
 
-test('what a resume finds in its checkpoint and does not ask for is discarded there, and counts as that (O9)', async () => {
+test('a call of a checkpoint that a resume does not request is discarded there, and counts as that (O9)', async () => {
   const responses = [twoCalls]
   const { agent, seen } = starter({
     model: { ...modelOf(), stream: (request) => modelOf(...responses).stream(request) },
@@ -216,7 +216,7 @@ test('what a resume finds in its checkpoint and does not ask for is discarded th
   })
 })
 
-test('a call that was let go of before the run is cancelled stays discarded (H20)', async () => {
+test('a call that was discarded before the run is cancelled stays discarded (H20)', async () => {
   const model = modelOf(respond(call('quick', {}), call('slow', {})))
   const { agent, seen } = starter({ model, middleware: [withdrawing('quick')] })
   const [first] = await told(seen, agent.stream('Go'), { at: 'now' })
@@ -243,7 +243,7 @@ test('an aborted run keeps nothing: its early calls are discarded (K1)', async (
   expect(await callsIn(seen)).toEqual({ 'quick early discarded': 1, 'slow early discarded': 1 })
 })
 
-test('cancelled now with the run round it, what an agent’s early calls have done is kept: neither discarded nor undone (K16)', async () => {
+test('cancelled now with the outer run, the early calls of an agent are kept: neither discarded nor undone (K16)', async () => {
   const seen = observed()
   const undone: string[] = []
   let booked = 0

@@ -1,4 +1,4 @@
-/** What is measured with: made once for each meter provider. */
+/** Makes the instruments for measurements, once for each meter provider. */
 
 import { type Attributes, createNoopMeter, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
 import type { Usage } from '../vocabulary/message.ts'
@@ -8,7 +8,7 @@ import type { SemanticAttributes } from './semconv.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
-/** Records a value, if there is one, with those of the attributes that have one. */
+/** Records a value, if there is one, with the attributes that are defined. */
 type Instrument = (value: number | undefined, attributes: SemanticAttributes) => void
 
 export interface Instruments {
@@ -26,14 +26,14 @@ export interface Instruments {
 
 const known = new WeakMap<MeterProvider, Instruments>()
 
-/** `undefined` without an SDK, asked when a run begins: one that comes later serves the next. */
+/** `undefined` without an SDK. Called when a run begins, so an SDK that is registered later serves the next run. */
 export function instrumentsOf(options: Pick<TelemetryOptions, 'meterProvider'> = {}): Instruments | undefined {
   return untroubled(() => {
     const provider = options.meterProvider ?? metrics.getMeterProvider()
     const made = known.get(provider)
     if (made) return made
     const meter = provider.getMeter(names.SCOPE, names.VERSION)
-    // What is made before the SDK has started would be a no-op for ever.
+    // An instrument that is made before the SDK has started would do nothing forever.
     if (meter === createNoopMeter()) return undefined
     const instruments = makeInstruments(meter)
     known.set(provider, instruments)
@@ -80,7 +80,7 @@ function instrument(write: (value: number, attributes: Attributes) => void): Ins
   }
 }
 
-/** The conventions' buckets. */
+/** The buckets of the conventions. */
 function doubling(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => first * 2 ** index)
 }

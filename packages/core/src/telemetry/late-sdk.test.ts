@@ -20,7 +20,7 @@ const script = [respond(call('look')), respond(say('Done.'))]
 const model = scriptedModel([...script, ...script, ...script])
 const agent = createAgent({ name: 'early bird', model, tools: [look] })
 
-test('an SDK that is registered when an agent has run already gets spans and metrics of the next run', async () => {
+test('an SDK that is registered after an agent has run receives spans and metrics of the next run', async () => {
   await agent.run('Go')
   await runTool(look, {})
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { observed } from '../../test/observed.ts'
 import { type AssistantMessage, createAgent, type Middleware, type Model, ModelError } from '../index.ts'
 
-// A model attempt that the wrap which asked for it has left: no failure, whatever its model does then, and no response.
+// A model attempt that its wrap has left has neither a failure nor a response, whatever its model does then.
 
 const usage = { inputTokens: 3, outputTokens: 2 }
 const partial: AssistantMessage = {
@@ -13,7 +13,7 @@ const partial: AssistantMessage = {
   response: { id: 'r-1', model: 'own-1-0925' },
 }
 
-/** Closed before it has come to its answer, it ends as it is told to. */
+/** If it is closed before its answer, it ends in the given way. */
 function modelThat(ends: () => void): Model {
   return {
     provider: 'own',
@@ -37,7 +37,7 @@ const breakingOff = () => {
   throw new ModelError('no', { code: 'overloaded', retryable: true, status: 529, partial })
 }
 
-/** Takes so many steps of a first attempt, asks for one more if it is to leave while that is awaited, and then asks anew. */
+/** Reads this many events of a first attempt, reads one more if it leaves while that is awaited, and then makes another attempt. */
 const leaving = (taken: number, waiting: boolean): Middleware => ({
   name: 'leaving',
   async *wrapModel(request, next) {

@@ -1,5 +1,5 @@
 /**
- * Messages, instructions and tools in the form that the GenAI conventions give them on spans (`gen-ai-input-messages.json`,
+ * Converts messages, instructions and tools to the form of the GenAI conventions for spans (`gen-ai-input-messages.json`,
  * `gen-ai-output-messages.json`, `gen-ai-system-instructions.json`, `gen-ai-tool-definitions.json`).
  */
 
@@ -17,7 +17,7 @@ import type { ModelRequest, ToolDefinition } from '../vocabulary/model.ts'
 import type { ListForm } from './bounded-json.ts'
 import type { SemanticAttributes } from './semconv.ts'
 
-/** What a model is asked, or a run begins with. */
+/** The content of a model request, or of the beginning of a run. */
 export function contentsOfRequest({ instructions, messages, tools = [] }: Asked): Contents {
   return {
     'gen_ai.system_instructions': () => (instructions ? [text(instructions)] : undefined),
@@ -28,13 +28,13 @@ export function contentsOfRequest({ instructions, messages, tools = [] }: Asked)
 
 type Asked = Pick<ModelRequest, 'instructions' | 'messages'> & { readonly tools?: readonly ToolDefinition[] }
 
-/** What a model has answered, or a run. A tool's result has no finish reason of its own. */
+/** The content of the answer of a model or a run. A tool's result has no finish reason itself. */
 export function contentsOfAnswer(
   message: AssistantMessage | ToolMessage,
   reason: FinishReason = message.role === 'tool' ? 'other' : message.finishReason,
 ): Contents {
   const finish_reason = FINISH_REASONS[reason] ?? reason
-  // What may have to be cut stands last.
+  // The member that may have to be cut comes last.
   const output = () => [{ role: message.role, finish_reason, parts: partsOf(message) }]
   return { 'gen_ai.output.messages': () => (message.content.length > 0 ? output() : undefined) }
 }
@@ -47,7 +47,7 @@ const MESSAGES: ListForm = {
   omitted: (count) => ({ role: 'system', parts: [text(`${count} earlier messages left out`)] }),
 }
 
-/** What does not fit has its name alone: half a schema is none. */
+/** A definition that does not fit keeps only its name, because half a schema is not a schema. */
 const DEFINITIONS: ListForm = {
   keeps: 'first',
   omitted: (count) => ({ type: 'omitted', name: `${count} further tools left out` }),
@@ -57,7 +57,7 @@ const DEFINITIONS: ListForm = {
   },
 }
 
-/** How these stay in the form of the conventions where they do not fit. */
+/** How these attributes keep the form of the conventions if they do not fit. */
 export const LIST_FORMS: ReadonlyMap<string, ListForm> = new Map([
   ['gen_ai.input.messages', MESSAGES],
   ['gen_ai.output.messages', MESSAGES],
@@ -80,7 +80,7 @@ function partsOf(message: Message): unknown[] {
   return message.content.flatMap((part) => (part.type === 'tool-call' ? callJson(part) : partJson(part)))
 }
 
-/** A provider's own tool is called and answers in one part of ours. */
+/** A provider's own tool has its call and its result in one part of our format. */
 function callJson({ id, name, input, providerResult }: ToolCall): unknown[] {
   if (providerResult === undefined) return [{ type: 'tool_call', id, name, arguments: input }]
   return [
@@ -94,7 +94,7 @@ function partJson(part: ContentPart | Exclude<AssistantPart, ToolCall>): unknown
   return part.type === 'text' ? text(part.text) : { type: 'reasoning', content: part.text }
 }
 
-/** Bytes are not recorded: a span is no place for them. */
+/** The bytes of a file are not recorded. */
 function fileJson({ mediaType, data }: FilePart): unknown {
   const kind = mediaType.split('/')[0] ?? ''
   const about = { mime_type: mediaType, modality: ['image', 'video', 'audio'].includes(kind) ? kind : 'document' }
@@ -111,5 +111,5 @@ function text(content: string): unknown {
   return { type: 'text', content }
 }
 
-/** Attributes, and what each is to hold; of `undefined` there is none. */
+/** Attributes with a function that returns their value. `undefined` means that there is none. */
 export type Contents = { readonly [Name in keyof SemanticAttributes]?: () => unknown }

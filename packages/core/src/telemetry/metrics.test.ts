@@ -36,7 +36,7 @@ const retry: Middleware = {
   },
 }
 
-/** The records of these metrics, without their attributes if they are not asked for. */
+/** The records of these metrics, optionally without their attributes. */
 const of = (points: readonly Point[], name: string) => points.filter((point) => point.name === name)
 
 const inference = {
@@ -108,7 +108,7 @@ test('a run, its attempts and its tool calls have one record each, and each dura
   ])
 })
 
-test('units and buckets are those of the conventions, and of ours', async () => {
+test('units and buckets are those of the conventions, and our own', async () => {
   const { telemetry, instruments } = observed()
   const model = scriptedModel([respond(call('look'), wait(10), say('.')), respond(say('Done.'))])
   await played(createAgent({ model, tools: [pause('look', 1)], middleware: [early], telemetry }).run('Go'))
@@ -142,7 +142,7 @@ test('units and buckets are those of the conventions, and of ours', async () => 
   })
 })
 
-test('a failed attempt is a record with its error.type, the model and usage as far as they came, and counts', async () => {
+test('a failed attempt is a record with its error.type, the model and the usage that arrived, and counts', async () => {
   const { telemetry, points } = observed()
   const response = { id: 'r-1', model: 'scripted-1-0925' }
   const scripted = scriptedModel([
@@ -186,7 +186,7 @@ test('a failed attempt is a record with its error.type, the model and usage as f
   ])
 })
 
-test('error.type is on what failed alone: a handled tool error is none of the run, a cancel is none at all', async () => {
+test('error.type is only on what failed: a handled tool error is not an error of the run, and a cancel is not an error', async () => {
   const { telemetry, points } = observed()
   const broken = tool({
     name: 'broken',
@@ -222,7 +222,7 @@ test('error.type is on what failed alone: a handled tool error is none of the ru
   ])
 })
 
-test('the same calls are counted with early starts and without; discarded ones are no calls of the run', async () => {
+test('the counted calls are the same with early starts and without; discarded ones are not calls of the run', async () => {
   const counted = async (middleware: readonly Middleware[]) => {
     const { telemetry, points } = observed()
     const model = scriptedModel([
@@ -292,7 +292,7 @@ test('a call executed twice is one call with two executions, one that a wrap ans
   ])
 })
 
-test('a call counts as early if one of its executions began so; one that waited until it stood does not', async () => {
+test('a call counts as early if one of its executions began early; one that waited for its model call does not', async () => {
   const { telemetry, points } = observed()
   const approve: Middleware = {
     name: 'approve',
@@ -344,7 +344,7 @@ test('an interrupted run and its resume are two records; its call counts once', 
   ])
 })
 
-test('the model is on a run’s record if the run asked only one; a nested agent’s attempts are its own', async () => {
+test('the model is on a run’s record if the run called only one; a nested agent’s attempts are its own', async () => {
   const { telemetry, points } = observed()
   const inner = createAgent({
     name: 'expert',
@@ -417,7 +417,7 @@ const broken: Readonly<Record<string, MeterProvider>> = {
 }
 
 test.for(Object.entries(broken))(
-  'a meter provider whose %s throws does a run and a tool no harm (MA15)',
+  'a meter provider whose %s throws does not affect a run or a tool (MA15)',
   async ([, meterProvider]) => {
     const telemetry = { meterProvider }
     const model = scriptedModel([respond(call('look')), respond(say('Sunny.'))])

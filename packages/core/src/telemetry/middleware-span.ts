@@ -9,26 +9,26 @@ import type { Scope } from './spans.ts'
 interface MiddlewareFacts {
   readonly name: string
   readonly hook: string
-  /** 0 before the first. */
+  /** 0 before the first step. */
   readonly step: number
 }
 
 interface MiddlewareCame {
-  /** What counts of what it threw. */
+  /** What it threw, if that counts as a failure. */
   readonly error?: unknown
   /** What it threw. */
   readonly thrown?: unknown
-  /** Of a `beforeFinalAnswer` that has answered. */
+  /** For a `beforeFinalAnswer` that has returned. */
   readonly verdict?: 'accept' | 'reject' | undefined
-  /** Of a wrap: how often it called `next`. */
+  /** For a wrap: how often it called `next`. */
   readonly nextCalls?: number
-  /** Of a wrap: whether it gave its result without calling `next`. */
+  /** For a wrap: whether it returned its result without calling `next`. */
   readonly answered?: boolean
-  /** Of a `wrapToolCall`. */
+  /** For a `wrapToolCall`. */
   readonly call?: CallFacts | undefined
 }
 
-/** Its first step → its last. */
+/** From its first step to its last. */
 export function middlewareSpan({ name, hook, step }: MiddlewareFacts, scope: Scope): SpanTable<MiddlewareCame> {
   return {
     start: () => ({ name: `${MIDDLEWARE} ${name} ${hook}`, attributes: {} }),
@@ -54,7 +54,7 @@ export function middlewareSpan({ name, hook, step }: MiddlewareFacts, scope: Sco
         at,
       })
       if (!answered || !call || call.settled) return ending(answered && !call ? 'completed' : undefined)
-      // What became of the answer is known when the fate of its call is, unless nobody waits for it any more.
+      // The outcome of the answer is known when the fate of its call is, unless nothing waits for the call any more.
       const ends = scope.answers.get(call) ?? []
       scope.answers.set(call, [...ends, (outcome, reason) => finish(open, scope, ending(outcome, reason))])
       return undefined

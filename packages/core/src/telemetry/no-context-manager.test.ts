@@ -7,7 +7,7 @@ import { observed } from '../../test/observed.ts'
 import { agentTool, createAgent, type Middleware, type Tool, tool } from '../index.ts'
 import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// Nothing is ever active here: no context manager is registered. Parents are explicit, so the tree is right all the same.
+// No context manager is registered, so no context is ever active. Parents are explicit, so the tree is still correct.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -29,7 +29,7 @@ const modes = [
   ['waiting', [round, { name: 'early', wrapModel: (request, next) => next(request) }]],
 ] satisfies readonly (readonly [string, readonly Middleware[]])[]
 
-/** With early starts as without. */
+/** The same with early starts and without. */
 const tree = [
   'invoke_agent planner',
   '  middleware round wrapAgent',
@@ -66,7 +66,7 @@ const tree = [
 ]
 
 test.for(modes)(
-  '%s: without a context manager a run has one trace, agents as tools and calls of tools in it',
+  '%s: without a context manager a run has one trace, agents as tools and inner calls included',
   async ([_, middleware]) => {
     expect(context.with(ROOT_CONTEXT.setValue(Symbol(), 1), () => context.active())).toBe(ROOT_CONTEXT)
     const { telemetry, spans } = observed()

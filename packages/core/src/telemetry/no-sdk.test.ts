@@ -19,7 +19,7 @@ const look = tool({
   },
 }) as Tool
 
-test('with no SDK runs and tools work, fail and say so, and nothing is made for metrics', async () => {
+test('without an SDK runs and tools work and fail as usual, and nothing is made for metrics', async () => {
   const meter = createNoopMeter()
   const made = [vi.spyOn(meter, 'createHistogram'), vi.spyOn(meter, 'createCounter')]
   const middleware = [early, { name: 'hook', afterModel: () => undefined }]
@@ -36,7 +36,7 @@ test('with no SDK runs and tools work, fail and say so, and nothing is made for 
   for (const spy of made) expect(spy).not.toHaveBeenCalled()
 })
 
-test('with no context manager either, nothing is active, and the checkpoint of a run names no trace', async () => {
+test('without a context manager, too, nothing is active, and the checkpoint of a run contains no trace', async () => {
   expect(context.active()).toBe(ROOT_CONTEXT)
   const carrier = {}
   propagation.inject(context.active(), carrier)

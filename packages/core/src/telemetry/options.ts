@@ -1,4 +1,4 @@
-/** The options of telemetry, checked, and what the environment says where they do not. */
+/** Checks the options of telemetry, and reads the environment variable that replaces a missing option. */
 
 import { diag } from '@opentelemetry/api'
 import { ConfigError } from '../vocabulary/errors.ts'
@@ -15,7 +15,7 @@ const NAMES: OptionNames<TelemetryOptions> = {
   attributes: '',
 }
 
-/** Throws {@link ConfigError} naming what cannot work. `false` would switch nothing off: without an SDK there is nothing on. */
+/** Throws {@link ConfigError} that names an invalid option. `false` is not accepted: without an SDK telemetry is off anyway. */
 export function checkTelemetry(telemetry: TelemetryOptions | undefined): void {
   checkOptions('telemetry', telemetry, NAMES, 'telemetry.')
   const { tracerProvider, meterProvider, attributes } = telemetry ?? {}
@@ -28,13 +28,13 @@ export function checkTelemetry(telemetry: TelemetryOptions | undefined): void {
 
 const VARIABLE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'
 
-/** What the environment says, as OpenTelemetry's own instrumentations read it. We write no log events. */
+/** The values of the variable, as OpenTelemetry's own instrumentations read them. We write no log events. */
 const ON = /^(true|span_only|span_and_event)$/i
 const OFF = /^(false|no_content|event_only)?$/i
 
 let toldOf = ''
 
-/** What code says, else what the environment says. A word it does not know is off, and OpenTelemetry's log is told once. */
+/** The option, or otherwise the value of the variable. An unknown value means off, and OpenTelemetry's log receives one warning. */
 export function captureOf(option: CaptureContent | undefined): CaptureContent {
   if (option !== undefined) return option
   const word = globalThis.process?.env?.[VARIABLE] ?? ''

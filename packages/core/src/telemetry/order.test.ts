@@ -6,7 +6,7 @@ import { observed } from '../../test/observed.ts'
 import { createAgent, type Tool, tool } from '../index.ts'
 import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// When spans begin and end, by the machine's own clock: all of a run may be over within a millisecond.
+// When spans begin and end, by the machine's own clock: a whole run may take less than a millisecond.
 
 const look = tool({
   name: 'look',
@@ -17,7 +17,7 @@ const look = tool({
 }) as Tool
 const script = [respond(call('look')), respond(say('Done.'))]
 
-test('spans stand in the order in which they began, however quickly one follows the other', async () => {
+test('spans are in the order in which they began, however quickly one follows the other', async () => {
   for (let i = 0; i < 100; i++) {
     const { telemetry, spans } = observed()
     const agent = createAgent({ model: scriptedModel([...script, ...script]), tools: [look], telemetry })
@@ -35,7 +35,7 @@ test('spans stand in the order in which they began, however quickly one follows 
   }
 })
 
-test('an exception has the time at which it was thrown, though its span is told of it when the fate of the call is known', async () => {
+test('an exception has the time at which it was thrown, although it is recorded when the fate of the call is known', async () => {
   const { telemetry, span } = observed()
   const broken = tool({
     name: 'broken',

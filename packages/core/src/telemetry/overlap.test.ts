@@ -9,7 +9,7 @@ import { pause } from '../../test/tools.ts'
 import { type AgentOptions, createAgent, type Middleware, type Tool, type ToolCall, tool } from '../index.ts'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// When spans begin and end, against the script's clock.
+// When spans begin and end, compared with the script's clock.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -26,7 +26,7 @@ const responses: readonly ScriptResponse[] = [
 ]
 const tools = [pause('look', 150), pause('stay', 500), pause('send', 50, 'external')]
 
-/** Milliseconds since the run began, and what its span says of the time, in seconds. */
+/** Milliseconds since the run began, and the times on its span, in seconds. */
 interface Timed {
   readonly name: string
   readonly from: number
@@ -69,7 +69,7 @@ function told({ attributes }: ReadableSpan): Omit<Timed, 'name' | 'from' | 'to'>
 
 const atOnce = { lag: 0, queued: 0 }
 
-test('waiting: no tool starts before its model call has ended, and no span speaks of a head start', async () => {
+test('waiting: no tool starts before its model call has ended, and no span has a head start', async () => {
   expect(await timed({})).toEqual([
     { name: 'chat scripted-1', from: 0, to: 400 },
     { name: 'invoke_agent', from: 0, to: 1_000 },
@@ -91,7 +91,7 @@ test('early and late calls in one response: head start and overlap are those of 
   ])
 })
 
-test('one slot: the wait for it is part of the lag, and a call that gets it late has no head start', async () => {
+test('one slot: waiting for it is part of the lag, and a call that gets it late has no head start', async () => {
   expect(
     await timed({ middleware: [early], toolConcurrency: 1, tools: [...tools.slice(1), pause('look', 350)] }),
   ).toEqual([
@@ -104,7 +104,7 @@ test('one slot: the wait for it is part of the lag, and a call that gets it late
   ])
 })
 
-test('a call whose wrap waits until it stands has not started early: its lag counts from there', async () => {
+test('a call whose wrap waits until its model call has succeeded has not started early: its lag counts from there', async () => {
   const asking: Middleware = {
     name: 'asking',
     async *wrapToolCall(call, next, run) {
@@ -149,7 +149,7 @@ test('a call that another attempt joins has its head start before the end of tha
   expect([first, second].map((chat) => chat?.attributes['meanwhile.tool_calls.early'])).toEqual([1, 0])
 })
 
-test('each execution of a call that is tried again has its own times; lag is the first one’s', async () => {
+test('each execution of a repeated call has its own times; lag is that of the first', async () => {
   const flaky = tool({
     name: 'look',
     description: 'l',
@@ -167,7 +167,7 @@ test('each execution of a call that is tried again has its own times; lag is the
   ])
 })
 
-test('what an early tool calls stands on the evidence that its own call stands on, and later on that the model stood', async () => {
+test('an inner call of an early tool has the evidence of its maker, and later that the model call succeeded', async () => {
   const calling = tool({
     name: 'calling',
     description: 'c',
@@ -197,7 +197,7 @@ test('what an early tool calls stands on the evidence that its own call stands o
   ])
 })
 
-/** Starts each call when it is ready, and gives it the rest when that has closed. */
+/** Starts each call when it is ready, and passes it the rest when that has closed. */
 const onNeeds: Middleware = {
   name: 'on-needs',
   async *wrapModel(request, next, run) {
@@ -219,7 +219,7 @@ const onNeeds: Middleware = {
   },
 }
 
-test('what a call waits for the rest of its input is no overlap, and what it does until it awaits that is (Q7)', async () => {
+test('waiting for the rest of its input is not overlap, and work before that is (Q7)', async () => {
   const worked = async (before: number, awaits: boolean, after: number) => {
     const search = tool({
       name: 'search',

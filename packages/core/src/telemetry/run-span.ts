@@ -1,4 +1,4 @@
-/** The span of a run, `invoke_agent {agent}`, and what is measured of the run. */
+/** The span of a run, `invoke_agent {agent}`, and the measurements of the run. */
 
 import type { AssistantMessage, FinishReason, ToolMessage, Usage } from '../vocabulary/message.ts'
 import type { Model } from '../vocabulary/model.ts'
@@ -24,7 +24,7 @@ interface RunFacts {
   readonly model: Model
   readonly conversationId: string | undefined
   readonly resumed: boolean
-  /** Asks for attributes of this run and its calls. */
+  /** Returns attributes of this run and its calls. */
   readonly own?: (() => Attributes) | undefined
   /** Names, the outermost first. */
   readonly middleware: readonly string[]
@@ -41,7 +41,7 @@ interface RunCame {
     readonly discarded: number
     readonly reused: number
   }
-  /** How many calls the responses that stood asked for. */
+  /** How many calls the accepted responses requested. */
   readonly wanted: number
   /** How many calls may have happened before the run was resumed. */
   readonly unknown: number
@@ -53,7 +53,7 @@ export function runSpan(run: RunFacts, { agent, options, own, annotations, model
     start: () => ({
       name: agent ? `${INVOKE_AGENT} ${agent}` : INVOKE_AGENT,
       attributes: {
-        // Those of whoever made the agent may throw when they are read.
+        // Reading the attributes from the options may throw.
         ...untroubled(() => (typeof attributes === 'function' ? Object.assign(own, run.own?.()) : { ...attributes })),
         ...present({
           'gen_ai.operation.name': INVOKE_AGENT,
@@ -103,7 +103,7 @@ export function runSpan(run: RunFacts, { agent, options, own, annotations, model
   }
 }
 
-/** In the provider's own word, if the message has one. */
+/** The provider's own reason, if the message has one. */
 function reasonOf(message: RunResult['message']): string | undefined {
   return message?.role === 'assistant' ? message.response?.finishReason : undefined
 }

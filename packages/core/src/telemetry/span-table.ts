@@ -1,4 +1,4 @@
-/** A kind of span as a table: what it is called, what it has from its start, and what it gets at its end. */
+/** Describes a kind of span as a table: its name, its initial attributes, and those at its end. */
 
 import { type Attributes, type Context, context, type SpanOptions } from '@opentelemetry/api'
 import type { CaptureContent } from '../vocabulary/span-content.ts'
@@ -10,26 +10,26 @@ import type { SemanticAttributes } from './semconv.ts'
 import { endSpan, type OpenSpan, type Scope, setAttributes, startSpan } from './spans.ts'
 import { untroubled } from './untroubled.ts'
 
-/** What is said of a span. Called only for a span that records it. */
+/** The data of a span. These functions are called only for a span that is recorded. */
 interface Said {
-  /** By others, under names of their own. */
+  /** Attributes from users and other packages, with their own names. */
   annotations?(): Attributes
   attributes?(): SemanticAttributes
   contents?(): Contents
 }
 
-/** As it begins. */
+/** A span at its beginning. */
 export interface SpanTable<Came> extends Said {
-  /** What samplers decide on. An SDK checks and copies these attributes twice as often as those it gets later: so they are few. */
+  /** The attributes on which samplers decide. An SDK checks and copies these twice as often as later ones, so there are few. */
   start(): SpanOptions & { readonly name: string }
-  /** What it gets now that it is over, and this came of it; `undefined` if it ends later, by {@link finish}. */
+  /** The data at the end of the span; `undefined` if it ends later, with {@link finish}. */
   end(came: Came, open: OpenSpan): Ending | undefined
 }
 
 export interface Ending extends Said {
   /** Its `error.type`, if it has failed. */
   readonly failure: string | undefined
-  /** What it failed with. */
+  /** The error, if it has failed. */
   readonly error: unknown
   /** In `performance.now()`. Default: now. */
   readonly at?: number
@@ -37,7 +37,7 @@ export interface Ending extends Said {
 }
 
 export interface StartedSpan<Came> extends OpenSpan {
-  /** It is over, and this came of it. */
+  /** Ends the span with this outcome. */
   end(came: Came): void
 }
 
@@ -53,7 +53,7 @@ export function begin<Came>(scope: Scope, parent: Context, table: SpanTable<Came
   return open
 }
 
-/** In the context of the span: what is measured of it belongs to it, as an exemplar says. */
+/** Ends a span in its own context, so that exemplars of its measurements refer to it. */
 export function finish(
   open: OpenSpan,
   { capture, instruments }: Scope,

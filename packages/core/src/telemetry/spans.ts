@@ -1,4 +1,4 @@
-/** Spans of OpenTelemetry, and what they are made with. Parents are given, never taken from what happens to be active. */
+/** OpenTelemetry spans and what is needed to make them. Parents are always passed, never taken from the active context. */
 
 import {
   type Attributes,
@@ -20,51 +20,51 @@ import { untroubled } from './untroubled.ts'
 
 export interface OpenSpan {
   readonly span: Span
-  /** The context in which the span is active: what runs in it nests under the span. */
+  /** The context in which the span is active: spans that begin in it are children of the span. */
   readonly context: Context
   /** When it began, in `performance.now()`. */
   readonly started: number
-  /** As {@link Tracing.epoch}. */
+  /** See {@link Tracing.epoch}. */
   readonly epoch: number
-  /** What it might hold when it began. */
+  /** What it was allowed to capture when it began. */
   readonly capture: CaptureContent
 }
 
-/** What the spans and metrics of one run have in common, or those of a tool without one. */
+/** What the spans and metrics of one run, or of a tool without a run, share. */
 export interface Scope {
   readonly tracing: Tracing | undefined
   readonly instruments: Instruments | undefined
   readonly agent: string | undefined
   readonly options: TelemetryOptions | undefined
-  /** What `telemetry.attributes`, as a function, gave for this run. */
+  /** The attributes that `telemetry.attributes`, as a function, returned for this run. */
   readonly own: Attributes
   /** What may be captured now. */
   readonly capture: () => CaptureContent
-  /** What hooks, wraps and tools add to spans: by call id; to the run's own under `undefined`. */
+  /** Attributes that hooks, wraps and tools add to spans, by call id; `undefined` for the span of the run. */
   readonly annotations: Map<string | undefined, Attributes>
-  /** How often each model was asked, by its id. */
+  /** How often each model was called, by its id. */
   readonly models: Map<string, number>
-  /** Spans of hooks and wraps that have not come out. */
+  /** The spans of hooks and wraps that have not ended. */
   readonly lasting: Set<OpenSpan>
-  /** What ends the spans of wraps that answered a call themselves, by call: its fate is to be known. */
+  /** Functions that end the spans of wraps that answered a call themselves, by call, once its fate is known. */
   readonly answers: Map<object, AnswerEnds[]>
 }
 
 export type AnswerEnds = (outcome?: string, reason?: string) => void
 
-/** What spans are made with. */
+/** What is needed to make spans. */
 export interface Tracing {
   readonly tracer: Tracer
-  /** By {@link epochNow}: the same for all of them. */
+  /** See {@link epochNow}. The same for all of them. */
   readonly epoch: number
 }
 
-/** `undefined` without an SDK, asked when a run begins: one that comes later serves the next. */
+/** `undefined` without an SDK. Called when a run begins, so an SDK that is registered later serves the next run. */
 export function tracingOf(options: TelemetryOptions | undefined): Tracing | undefined {
   const tracer = untroubled(() => {
     const provider = options?.tracerProvider ?? trace.getTracerProvider()
     const scope = [SCOPE, VERSION] as const
-    // The one there is before an SDK says whether there is one behind it by now.
+    // The provider that exists before an SDK shows whether there is an SDK by now.
     return provider instanceof ProxyTracerProvider ? provider.getDelegateTracer(...scope) : provider.getTracer(...scope)
   })
   return tracer && { tracer, epoch: epochNow() }
@@ -72,7 +72,7 @@ export function tracingOf(options: TelemetryOptions | undefined): Tracing | unde
 
 const SILENT = trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
 
-/** Without an SDK nothing is described, and what is done runs in its parent's context. */
+/** Starts a span. Without an SDK nothing is described, and the work runs in its parent's context. */
 export function startSpan(
   { tracing, capture }: Scope,
   parent: Context,
@@ -85,7 +85,7 @@ export function startSpan(
     untroubled(() => {
       const { name, ...options } = describe()
       const made = tracer.startSpan(name, { ...options, startTime: timeOfDay(epoch, open.started) }, parent)
-      // One that cannot be asked these is none: they are asked where nothing guards them.
+      // A span on which these methods fail is not used, because later calls of them are not guarded.
       made.isRecording()
       made.spanContext()
       return made
@@ -93,7 +93,7 @@ export function startSpan(
   return { ...open, epoch, span, context: trace.setSpan(parent, span) }
 }
 
-/** Built only for a span that records them. */
+/** The attributes are built only for a span that is recorded. */
 export function setAttributes(span: Span, attributes: () => Attributes): void {
   if (span.isRecording()) untroubled(() => span.setAttributes(attributes()))
 }
@@ -110,20 +110,20 @@ export function endSpan({ span, epoch }: OpenSpan, at: number = performance.now(
 let latest = 0
 
 /**
- * Whole milliseconds from the epoch to the zero of `performance.now()`. The same for every run, so that those that follow each
- * other stand in their order, until the clocks have come apart.
+ * Whole milliseconds from the epoch to the zero of `performance.now()`. The value is the same for every run, so that consecutive runs are
+ * in order, until the two clocks have drifted apart.
  */
 export function epochNow(): number {
   const now = Math.round(Date.now() - performance.now())
-  // Of the one clock only whole milliseconds are known.
+  // One of the clocks only has whole milliseconds.
   if (Math.abs(now - latest) > 1) latest = now
   return latest
 }
 
 /**
- * The time of day, as fine as `performance.now()`: an SDK that asks for it itself gets whole milliseconds, in which spans that follow
- * each other would stand in any order. In two parts, as one number of milliseconds is no finer than a quarter of a microsecond.
- * `at`: in `performance.now()`.
+ * The time of day with the precision of `performance.now()`. An SDK that reads the time itself has whole milliseconds, in which the order
+ * of consecutive spans would be lost. The value has two parts, because one number of milliseconds is not more precise than a quarter of a
+ * microsecond. `at`: in `performance.now()`.
  */
 export function timeOfDay(epoch: number, at: number): HrTime {
   const whole = Math.floor(at)

@@ -18,7 +18,7 @@ interface Seen {
   readonly links: number
 }
 
-/** Decides on what a span starts with, as samplers do. */
+/** Decides on the initial attributes of a span, as samplers do. */
 function looking() {
   const seen: Seen[] = []
   const sampler: Sampler = {
@@ -37,7 +37,7 @@ const pass: Middleware = {
   wrapToolCall: (call, next) => next(call),
 }
 
-/** Starts the calls of `look` as soon as they are sealed, and says why others wait. */
+/** Starts the calls of `look` as soon as they are sealed, and records why others wait. */
 const early: Middleware = {
   name: 'early',
   wrapModel: (request, next, run) =>
@@ -193,7 +193,7 @@ test('a span starts with what samplers decide on, and gets the rest afterwards',
   )
 })
 
-test('a model that works in this process has spans that are no client’s', async () => {
+test('a model in this process has spans without the kind CLIENT', async () => {
   const { seen, sampler } = looking()
   for (const inProcess of [true, false]) {
     const model = { ...scriptedModel([respond(say('Done.'))]), inProcess }
@@ -205,7 +205,7 @@ test('a model that works in this process has spans that are no client’s', asyn
   expect(seen.map(({ kind }) => kind)).toEqual(['INTERNAL', 'INTERNAL', 'INTERNAL', 'CLIENT'])
 })
 
-test('what a sampler drops is not exported; the run is as ever, and is measured', async () => {
+test('what a sampler drops is not exported; the run is not affected, and is measured', async () => {
   const { telemetry, spans, points } = observed({
     shouldSample: () => ({ decision: SamplingDecision.NOT_RECORD }),
     toString: () => 'none',

@@ -20,14 +20,14 @@ import {
 } from '../index.ts'
 import { call, cut, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// What has come of each span: its status, `error.type` and outcome, for everything that can happen to it.
+// The end of each span: its status, `error.type` and outcome, for everything that can happen to it.
 
 beforeEach(() => {
   vi.useFakeTimers()
   return () => vi.useRealTimers()
 })
 
-/** Ends when it is aborted, with an error of its own. */
+/** Ends when it is aborted, with its own error. */
 const heeding = ({ signal }: ToolContext) =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError'))))
 
@@ -43,7 +43,7 @@ interface Happening extends Partial<AgentOptions> {
   readonly meanwhile?: (run: AgentRun, controller: AbortController) => void
 }
 
-/** A run: what its spans say, in the order in which they ended, and which exceptions there are. */
+/** Plays a run. Returns its spans, in the order in which they ended, and their exceptions. */
 async function happened({ responses = [respond(say('Hi.'))], meanwhile, ...options }: Happening) {
   const { telemetry, spans, watch } = observed()
   const agent = createAgent({ model: scriptedModel(responses), grace: 100, ...options, telemetry })
@@ -82,7 +82,7 @@ test('what succeeds has no status', async () => {
   expect(exceptions).toEqual([])
 })
 
-test('a tool that throws is an error of its span alone: the model is told, and the run has handled it', async () => {
+test('a tool that throws is only an error of its span: the model reads it, and the run has handled it', async () => {
   const { said, exceptions } = await happened({
     responses: [respond(call('broken')), done],
     tools: [toolOf('broken', throwing(new RangeError('no')))],
@@ -98,7 +98,7 @@ test('a tool that throws is an error of its span alone: the model is told, and t
   expect(exceptions).toHaveLength(1)
 })
 
-test('a thrown thing that is no Error has no class', async () => {
+test('a thrown value that is not an Error has no class', async () => {
   const { said, exceptions } = await happened({
     responses: [respond(call('broken')), done],
     tools: [toolOf('broken', throwing('no'))],
@@ -107,7 +107,7 @@ test('a thrown thing that is no Error has no class', async () => {
   expect(exceptions).toEqual([])
 })
 
-test('unknown tools and input that its schema refuses have words of their own', async () => {
+test('unknown tools and input that the schema refuses have their own error types', async () => {
   const { said } = await happened({
     responses: [respond(call('nobody'), call('fine', { n: 'one' })), done],
     tools: [toolOf('fine', () => 'ok')],
@@ -148,7 +148,7 @@ test('a tool and a model call past their time limit are errors called timeout', 
   expect(ofModel.exceptions).toEqual(['chat scripted-1: exception TimeoutError'])
 })
 
-test('a discarded call is no error, settled or aborted by us, and ends when its function has', async () => {
+test('a discarded call is not an error, settled or aborted by us, and ends when its function has', async () => {
   const { said, exceptions, spans } = await happened({
     responses: [respond(wait(50), call('quick'), call('slow'), wait(200), say('.')), done],
     tools: [toolOf('quick', () => sleep(30)), toolOf('slow', heeding)],
@@ -164,7 +164,7 @@ test('a discarded call is no error, settled or aborted by us, and ends when its 
   ])
 })
 
-test('a discarded call that had thrown by itself is an error, also if its wrap was about to try again', async () => {
+test('a discarded call that had thrown by itself is an error, even if its wrap was about to try again', async () => {
   const again: Middleware = {
     name: 'again',
     async *wrapToolCall(call, next, run) {
@@ -192,7 +192,7 @@ test('a discarded call that had thrown by itself is an error, also if its wrap w
   expect(exceptions).toHaveLength(1)
 })
 
-test('what the caller cancels is no error: a call, the run at its model, the run at its tools', async () => {
+test('what the caller cancels is not an error: a call, the run at its model, the run at its tools', async () => {
   const slow = toolOf('slow', heeding)
   const through: Middleware = { name: 'through', wrapToolCall: (call, next) => next(call) }
   const ofCall = await happened({
@@ -225,7 +225,7 @@ test('what the caller cancels is no error: a call, the run at its model, the run
   }
 })
 
-test('a function that goes on when it is no longer waited for has not settled; what comes of it later is nobody’s', async () => {
+test('a function that is still running when nothing waits for it has not settled; its later outcome is not recorded', async () => {
   const deaf = toolOf('deaf', async () => {
     await sleep(5_000)
     throw new RangeError('much later')
@@ -273,7 +273,7 @@ const asks: readonly (readonly [string, Happening, readonly string[]])[] = [
   ],
 ]
 
-test.for(asks)('%s that asks is no error: it is interrupted, and so is the run', async ([, options, expected]) => {
+test.for(asks)('%s that asks is not an error: it is interrupted, and so is the run', async ([, options, expected]) => {
   const { said, exceptions } = await happened({ responses: [respond(call('ask'))], ...options })
   expect(said).toEqual(expected)
   expect(exceptions).toEqual([])
@@ -321,7 +321,7 @@ const failures: readonly (readonly [string, Happening, string, string])[] = [
 ]
 
 test.for(failures)(
-  'a model call that fails says %s; the run, which nobody helped, its class',
+  'a model call that fails has the type %s; the run, in which nothing handled it, its class',
   async ([, options, chat, reason]) => {
     const { said, exceptions, spans } = await happened(options)
     expect(said).toEqual([chat, 'invoke_agent: ERROR ModelError failed'])
@@ -330,16 +330,19 @@ test.for(failures)(
   },
 )
 
-test.for(['length', 'content-filter'] as const)('a response that ends with %s is no error', async (finishReason) => {
-  const { said, spans } = await happened({ responses: [respond(say('So'), end({ finishReason }))] })
-  expect(said).toEqual([CHAT, RUN])
-  expect(spans.map(({ attributes }) => attributes['gen_ai.response.finish_reasons'])).toEqual([
-    [finishReason],
-    [finishReason],
-  ])
-})
+test.for(['length', 'content-filter'] as const)(
+  'a response that ends with %s is not an error',
+  async (finishReason) => {
+    const { said, spans } = await happened({ responses: [respond(say('So'), end({ finishReason }))] })
+    expect(said).toEqual([CHAT, RUN])
+    expect(spans.map(({ attributes }) => attributes['gen_ai.response.finish_reasons'])).toEqual([
+      [finishReason],
+      [finishReason],
+    ])
+  },
+)
 
-test('finish reasons are in the provider’s own word, on the chat and on the run; of a failed response, too', async () => {
+test('finish reasons are in the provider’s own words, on the chat and on the run; also for a failed response', async () => {
   const scripted = scriptedModel([respond(say('Hi.'))])
   const response = { id: 'r-1', model: 'm-1-0925', finishReason: 'end_turn' }
   const model: Model = {
@@ -366,7 +369,7 @@ test('finish reasons are in the provider’s own word, on the chat and on the ru
   })
 })
 
-test('a run that comes to no answer is an error, and so is one that a tool ends', async () => {
+test('a run without an answer is an error, and so is one that a tool ends', async () => {
   const atLimit = await happened({
     responses: [respond(call('fine'))],
     tools: [toolOf('fine', () => 'ok')],
@@ -374,7 +377,7 @@ test('a run that comes to no answer is an error, and so is one that a tool ends'
   })
   expect(atLimit.said).toEqual([CHAT, 'invoke_agent: ERROR MaxStepsError failed "no final answer within 1 step"'])
   expect(atLimit.exceptions).toEqual(['invoke_agent: exception MaxStepsError'])
-  // What a gate said may be what the model had said.
+  // The feedback of a gate may contain the model's response.
   const rejected = await happened({
     middleware: [{ name: 'gate', beforeFinalAnswer: () => ({ accept: false, feedback: 'secret' }) }],
     maxSteps: 1,
@@ -395,7 +398,7 @@ test('a run that comes to no answer is an error, and so is one that a tool ends'
 const boom = throwing(new RangeError('boom'))
 const places = ['beforeAgent', 'beforeModel', 'afterModel', 'beforeFinalAnswer', 'wrapAgent', 'wrapModel'] as const
 
-test.for(places)('%s that throws is an error of the class it threw, recorded there alone', async (place) => {
+test.for(places)('%s that throws is an error of the class it threw, recorded only there', async (place) => {
   const { said, exceptions, spans } = await happened({ middleware: [{ name: 'faulty', [place]: boom }] })
   expect(said.filter((line) => !line.startsWith('chat'))).toEqual([
     `middleware faulty ${place}: ERROR RangeError`,
@@ -407,7 +410,7 @@ test.for(places)('%s that throws is an error of the class it threw, recorded the
   expect(event?.attributes?.['exception.stacktrace']).toContain('status.test.ts')
 })
 
-test('wrapToolCall that throws is an error of its span; its call and run are as ever', async () => {
+test('wrapToolCall that throws is an error of its span; its call and run are not affected', async () => {
   const { said, exceptions } = await happened({
     responses: [respond(call('fine')), done],
     tools: [toolOf('fine', () => 'ok')],
@@ -417,7 +420,7 @@ test('wrapToolCall that throws is an error of its span; its call and run are as 
   expect(exceptions).toEqual(['middleware faulty wrapToolCall: exception RangeError'])
 })
 
-test('a wrap that answers without next has the outcome, and nothing stands under it', async () => {
+test('a wrap that answers without next has the outcome, and no child spans', async () => {
   const cache: Middleware = {
     name: 'cache',
     async *wrapToolCall({ id, name }) {
@@ -434,7 +437,7 @@ test('a wrap that answers without next has the outcome, and nothing stands under
     'middleware cache wrapToolCall: committed',
     'middleware cache wrapToolCall: failed',
   ])
-  // They ended when they had answered, not when that was asked for.
+  // They ended when they had answered, not when the call was requested.
   const cached = spans.filter(({ name }) => name.startsWith('middleware cache'))
   expect(cached.map((span) => [durationOf(span), span.attributes['meanwhile.middleware.next_calls']])).toEqual([
     [0, 0],
@@ -479,7 +482,7 @@ test('a discarded call that had happened was undone, or that is an error', async
   expect(marks.filter((mark) => mark !== undefined)).toEqual([true, false])
 })
 
-test('of a discarded call, what had failed by itself needs no undoing: whether that went well stands beside what had happened', async () => {
+test('a discarded call that had failed by itself needs no undo; the outcome of an undo is recorded besides what had happened', async () => {
   const undoing = async (compensate: () => void) => {
     const move = ({ attempt }: ToolContext) => {
       if (attempt === 1) throw new RangeError('not yet')
@@ -506,7 +509,7 @@ test('of a discarded call, what had failed by itself needs no undoing: whether t
   })
 })
 
-test('an error that others have made of one that was recorded is an exception of its own; one of ours that stands for it is none', async () => {
+test('an error that other code made from a recorded one is a separate exception; our own error that replaces it is not', async () => {
   const told = async (made: (cause: unknown) => Error) => {
     const wrapping: Middleware = {
       name: 'wrapping',
@@ -528,7 +531,7 @@ test('an error that others have made of one that was recorded is an exception of
   ])
 })
 
-test('that a tool was busy stands on a span without the content switched on: it is made of names and numbers', async () => {
+test('the status contains that a tool was busy even without content: it consists of names and numbers', async () => {
   const busy = { ...toolOf('busy', () => sleep(50)), concurrency: { limit: 1, whenFull: 'fail' } as const }
   const { said } = await happened({
     responses: [respond(call('busy', { n: 1 }), call('busy', { n: 2 })), done],

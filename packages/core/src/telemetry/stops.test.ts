@@ -17,7 +17,7 @@ import {
 } from '../index.ts'
 import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// Spans of runs that were interrupted, and of those that went on.
+// Spans of runs that were interrupted, and of those that continued.
 
 const { telemetry, spans: ended, watch, reset } = observed()
 
@@ -64,7 +64,7 @@ const outcomes = (spans: readonly ReadableSpan[]) =>
     .map(({ name, attributes, status }) => `${name} ${String(attributes['meanwhile.outcome'])} ${status.code}`)
     .toSorted()
 
-/** What a wrap answers in the place of a tool. */
+/** The answer of a wrap instead of a tool. */
 async function* answering({ id, name }: ToolCall): ToolFlow {
   return { role: 'tool', callId: id, name, content: [] }
 }
@@ -86,7 +86,7 @@ test('an interrupted run and its call end UNSET, as interrupted; the resumed run
     'invoke_agent travel interrupted 0',
   ])
   const second = await spansOf(agent.resume(checkpointOf(first.result), answersTo(first.result)))
-  // No span of what the checkpoint's calls answer.
+  // Results from the checkpoint have no span.
   expect(outcomes(second.spans)).toEqual([
     'chat scripted-1 completed 0',
     'execute_tool book committed 0',
@@ -102,7 +102,7 @@ test('an interrupted run and its call end UNSET, as interrupted; the resumed run
   expect(made?.parentSpanContext?.spanId).toBe(after?.spanContext().spanId)
 })
 
-test('whoever asks, its span ends UNSET, and each span ends once (L12)', async () => {
+test('whatever asks, its span ends UNSET, and each span ends once (L12)', async () => {
   const asks = (run: { readonly answers: readonly unknown[] }) => {
     if (run.answers.length === 0) throw interrupt()
   }
@@ -137,7 +137,7 @@ test('whoever asks, its span ends UNSET, and each span ends once (L12)', async (
   expect(new Set(seen)).toEqual(new Set(['invoke_agent travel interrupted 0']))
 })
 
-test('what a stopped run had made early, and keeps, ends its span with the run, at the time when it was done (O8, O9)', async () => {
+test('the span of an early call that a stopped run keeps ends with the run, at the time when the call was done (O8, O9)', async () => {
   const cached: Middleware = {
     name: 'cached',
     wrapToolCall: (one, next) => (one.id === 'kept' ? answering(one) : next(one)),
@@ -177,7 +177,7 @@ test('what a stopped run had made early, and keeps, ends its span with the run, 
   ])
 })
 
-test('calls of a resumed run nest under the innermost wrapAgent, as ever (H28)', async () => {
+test('calls of a resumed run are children of the innermost wrapAgent, as usual (H28)', async () => {
   const round: Middleware = { name: 'round', wrapAgent: (setup, next) => map(next(setup), (event) => event) }
   const agent = agentOf([respond(call('book')), respond(say('Done'))], [round])
   const first = await spansOf(agent.stream('Go'))
@@ -187,7 +187,7 @@ test('calls of a resumed run nest under the innermost wrapAgent, as ever (H28)',
   expect(made?.parentSpanContext?.spanId).toBe(wrap?.spanContext().spanId)
 })
 
-test('the span of a resumed run counts what it took from the checkpoint, and what may have happened (L20, L21)', async () => {
+test('the span of a resumed run counts the results from the checkpoint, and the calls that may have happened (L20, L21)', async () => {
   const model = scriptedModel([respond(call('look'), call('pay')), respond(say('Done')), respond(say('Done'))])
   const store = memoryStore()
   let killed: Checkpoint | undefined
@@ -203,7 +203,7 @@ test('the span of a resumed run counts what it took from the checkpoint, and wha
   const options = { model, tools: [look, pay], toolConcurrency: 1, telemetry }
   const run = createAgent({ ...options, checkpoints: store }).stream('Go')
   await spansOf(run)
-  // As if the process had ended while `pay` was at work.
+  // As if the process had ended while `pay` was running.
   if (!killed) throw new Error('nothing was saved')
   const { spans } = await spansOf(createAgent(options).resume(killed))
   expect(spans.map(({ name }) => name)).toEqual(['chat scripted-1', 'invoke_agent'])

@@ -58,7 +58,7 @@ const trip = (middleware: Middleware[]) =>
     telemetry: { tracerProvider },
   })
 
-test('a run is one tree: model calls under their wraps, tools beside them, hooks under the run', async () => {
+test('a run is one tree: model calls inside their wraps, tools next to them, hooks inside the run', async () => {
   const pass: Middleware = {
     name: 'pass',
     wrapModel: (request, next) => next(request),
@@ -105,7 +105,7 @@ test('the tree is the same with and without early calls', async () => {
   expect(await treeOf(mixed)).toEqual(waiting)
 })
 
-test('an early tool span says how early: mode, evidence, lag, head start, and a link to the model call that asked (H28)', async () => {
+test('an early tool span shows how early: mode, evidence, lag, head start, and a link to the model call that requested it (H28)', async () => {
   const spans = await spansOf(() => trip([early]).run('Where to?'))
   const chat = named(spans, 'chat scripted-1')
   const weather = named(spans, 'execute_tool weather')
@@ -129,7 +129,7 @@ test('an early tool span says how early: mode, evidence, lag, head start, and a 
   expect(ms(named(spans, 'execute_tool time').duration)).toBeCloseTo(900, 3)
 })
 
-test('a chat span says what was asked and what came, and lasts as long as its stream', async () => {
+test('a chat span shows the request and the response, and lasts as long as its stream', async () => {
   const spans = await spansOf(() => trip([]).run('Where to?', { conversationId: 'c-7' }))
   const chat = named(spans, 'chat scripted-1')
 
@@ -170,7 +170,7 @@ test('the run span sums up: outcome, steps, early calls, tokens and the order of
   })
 })
 
-test('a span of middleware lasts as long as that, parts of a millisecond included', async () => {
+test('a span of middleware lasts as long as the middleware, parts of a millisecond included', async () => {
   const takes = (milliseconds: number) => void vi.advanceTimersByTime(milliseconds)
   const slow: Middleware = {
     name: 'slow',
@@ -204,7 +204,7 @@ test('token counts are on the chat spans, and summed up on the run’s unless th
   expect(await usageOf(false)).toEqual([once, once, []])
 })
 
-test('a model call on the side before the first step is in no step (N29)', async () => {
+test('a side call before the first step has no step (N29)', async () => {
   const model = scriptedModel([respond(say('A plan.')), respond(say('Done.'))])
   const asks: Middleware = {
     name: 'asks',
@@ -228,7 +228,7 @@ test('a model call on the side before the first step is in no step (N29)', async
   ])
 })
 
-test('the work of a background call has a link to the model call that asked for it', async () => {
+test('the work of a background call has a link to the model call that requested it', async () => {
   const model = scriptedModel([respond(call('weather')), respond(say('Done.')), respond(say('Done.'))])
   const tools = [{ ...pause('weather', 200), background: true }]
   const spans = await spansOf(() => createAgent({ model, tools, telemetry: { tracerProvider } }).run('Go'))
@@ -236,7 +236,7 @@ test('the work of a background call has a link to the model call that asked for 
   expect(named(spans, 'execute_tool weather').links.map(({ context }) => context.spanId)).toEqual([chat])
 })
 
-test('a tool that throws marks its own span alone, and the exception is recorded once without its message', async () => {
+test('a tool that throws marks only its own span, and the exception is recorded once without its message', async () => {
   const secret = 'canary-4711'
   const broken = tool({
     name: 'broken',
@@ -285,7 +285,7 @@ test('one error object thrown in two runs is recorded once in the trace of each'
   expect(await exceptionsOf()).toEqual(['execute_tool broken'])
 })
 
-test('a retried model call has a span for each attempt, under the wrap that retried', async () => {
+test('a retried model call has a span for each attempt, inside the wrap that retried', async () => {
   const agent = createAgent({
     model: scriptedModel([respond(fail({ status: 503 })), respond(say('Hello.'))]),
     middleware: [askAgain],
@@ -312,7 +312,7 @@ test('a retried model call has a span for each attempt, under the wrap that retr
   ])
 })
 
-test('the run nests under the span that is active when it is called', async () => {
+test('the run is a child of the span that is active when it is called', async () => {
   const tracer = tracerProvider.getTracer('app')
   const outer = tracer.startSpan('request')
   const agent = createAgent({ model: scriptedModel([respond(say('Hi.'))]), telemetry: { tracerProvider } })
@@ -335,7 +335,7 @@ const stopping = (more: Omit<Partial<Tool>, 'needs'>) =>
     ...more,
   }) as Tool
 
-test('a stand-alone tool has one span, a child of what is active, that says nothing of a step (I11)', async () => {
+test('a stand-alone tool has one span, a child of the active span, that has no step (I11)', async () => {
   const tracer = tracerProvider.getTracer('test')
   const spans = await spansOf(() =>
     tracer.startActiveSpan('request', async (span) => {
@@ -354,7 +354,7 @@ test('a stand-alone tool has one span, a child of what is active, that says noth
   expect(named(spans, 'execute_tool slow').attributes).toMatchObject({ 'error.type': 'timeout' })
 })
 
-test('labels are read when a run begins, and those that cannot be read are none', async () => {
+test('labels are read when a run begins, and those that cannot be read are left out', async () => {
   const labelled = (attributes: Attributes) =>
     createAgent({ model: scriptedModel([respond(say('Sunny.'))]), telemetry: { tracerProvider, attributes } })
   let tenant = 'early'
@@ -411,7 +411,7 @@ test.each<[string, Provider]>([
   ['whose spans take nothing', providerOf(() => span)],
   ['whose spans do not say whether they record', providerOf(() => ({ ...span, isRecording: no }))],
   ['whose spans have no context', providerOf(() => ({ ...span, spanContext: no }))],
-])('a provider %s does neither run nor reader nor tool any harm (MA15)', async (_, provider) => {
+])('a provider %s affects neither run nor reader nor tool (MA15)', async (_, provider) => {
   const model = scriptedModel([respond(call('weather'), call('broken')), respond(say('Sunny.'))])
   const broken = tool({ name: 'broken', description: 'b', input: z.object({}), execute: no })
   const agent = createAgent({

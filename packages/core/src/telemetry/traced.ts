@@ -1,40 +1,40 @@
 /**
- * A flow inside a span. A generator runs in the context of whoever asks for its next value (nodejs/node#42237), so every step
- * re-enters the span's context; the reader keeps its own.
+ * Runs a flow inside a span. A generator runs in the context of the code that reads its next value (nodejs/node#42237), so every step
+ * re-enters the span's context; the reader keeps its own context.
  */
 
 import { context } from '@opentelemetry/api'
 import { byHand, type Flow, finished } from '../flow/flow.ts'
 import type { StartedSpan } from './span-table.ts'
 
-/** How it ended. Neither member is there if its reader has closed it before. */
+/** How the work ended. Neither member is present if its reader has closed it before. */
 export interface End<Result> {
   readonly returned?: { readonly result: Result }
-  /** What is thrown on, which may stand for what was `thrown`. */
+  /** What is thrown, which may replace what was `thrown`. */
   readonly error?: unknown
   readonly thrown?: unknown
 }
 
-/** What is done inside a span. */
+/** The work inside a span. */
 export interface Work<Facts, Open, Came, Made, Result> {
   begin(): Facts
   make(open: Open): Made
-  /** It returned: what this returns is the result. A throw here counts as its own. */
+  /** The work returned. The returned value is the result. A throw here counts as an error of the work. */
   done(result: Result): Result
-  /** It threw: what this returns is thrown instead. */
+  /** The work threw. The returned value is thrown instead. */
   failed(thrown: unknown): unknown
   /** Called last, once. */
   came(end: End<Result>): Came
 }
 
-/** It begins with its first step: a flow that nobody pulls opens no span. */
+/** The span begins with the first step: a flow that is never read opens no span. */
 export interface FlowWork<Facts, Open, Came, Event, Result>
   extends Work<Facts, Open, Came, Flow<Event, Result>, Result> {
-  /** Each event as it goes up. A throw here counts as the flow's own. */
+  /** Changes each event. A throw here counts as an error of the flow. */
   event?(event: Event): Event
-  /** The flow is closed before its end. What it waits for is to be cancelled: else it can be closed only when that has come. */
+  /** The flow is closed before its end. Cancel what it waits for here, because otherwise it cannot be closed before that has happened. */
   closing?(): void
-  /** The flow is out, closed by its reader included. Whoever asked for the last step waits for it. */
+  /** The flow has ended or was closed by its reader. The reader of the last step waits for this promise. */
   out?(): Promise<unknown>
 }
 
@@ -96,7 +96,7 @@ export function traced<Facts, Open extends StartedSpan<Came>, Came, Event, Resul
     return advance(flow)
   }
 
-  // No async function: each event would wait for it.
+  // Not an async function, because each event would wait for it.
   const step = (advance: (flow: Flow<Event, Result>) => Promise<Step>, then = came): Promise<Step> => {
     let open: Open
     try {

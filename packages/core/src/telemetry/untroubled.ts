@@ -1,4 +1,4 @@
-/** Telemetry never throws into a run: what goes wrong in it is told to OpenTelemetry's own log. */
+/** Keeps errors of telemetry out of a run: they go to OpenTelemetry's own log. */
 
 import { diag } from '@opentelemetry/api'
 import { messageOf } from '../vocabulary/errors.ts'
@@ -13,7 +13,7 @@ export function untroubled<Made>(record: () => Made): Made | undefined {
   }
 }
 
-/** The log is somebody else's, too: what that throws is dropped. */
+/** Errors of the log itself are dropped. */
 export function logged(what: string, error: unknown): void {
   try {
     diag.error(`meanwhile: ${what}`, messageOf(error))

@@ -106,10 +106,7 @@ function madeFor({ calls }: RunState, maker: CallEntry, call: ToolCall): CallEnt
   return made
 }
 
-/**
- * Makes a call when the members of its input that its tool needs are complete, if it may start at that time; otherwise when the whole input
- * is complete.
- */
+/** Makes a call when the needed members of its input are complete, if it may start then; otherwise when the whole input is. */
 function onNeeds(
   run: RunState,
   call: ToolCall,

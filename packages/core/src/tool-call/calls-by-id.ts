@@ -62,9 +62,7 @@ function known(
   return { ...(made && { made }), ...(work && { work }) }
 }
 
-/**
- * Inside a call an id means that call, then one of its inner calls, then the same for its maker, and so on. Otherwise it means any call.
- */
+/** Inside a call an id means that call, then one of its inner calls, then the same for its makers. Otherwise it means any call. */
 function madeCall(
   { calls }: RunState,
   callId: string,

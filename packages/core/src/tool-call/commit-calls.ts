@@ -48,9 +48,7 @@ export async function commitCalls(
   return messages.map((message, index) => inWordsOf(written[index], message))
 }
 
-/**
- * The calls that already exist. For calls that started before their input was complete, this waits until their complete input is checked.
- */
+/** The calls that already exist. Waits until the complete inputs of those that started without them are checked. */
 async function madeOf(run: RunState, calls: readonly ToolCall[]): Promise<ReadonlyMap<ToolCall, CallEntry>> {
   const made = findAllMade(run, calls)
   const checks = [...made.values()].flatMap(({ rest }) => rest?.checked ?? [])

@@ -1,7 +1,4 @@
-/**
- * Commits, discards, stops and closes calls: the machine first decides for every call concerned, then events, spans and waiting code
- * follow.
- */
+/** Commits, discards, stops and closes calls: the machine decides for all of them first, then events, spans and waits follow. */
 
 import { hasAbandoned } from '../machine/call.ts'
 import { kept } from '../machine/decide-call.ts'

@@ -1,7 +1,4 @@
-/**
- * Performs a call: `prepareInput`, then every `wrapToolCall`, with the execution innermost. The outcome is a message; a throw becomes an
- * error result.
- */
+/** Performs a call: `prepareInput`, then every `wrapToolCall`, with the execution innermost. A throw becomes an error result. */
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'

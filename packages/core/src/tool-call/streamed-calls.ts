@@ -1,7 +1,4 @@
-/**
- * Tracks the calls of a response while it streams: which attempt requests them, what the reader has seen, and whether they are still
- * coming.
- */
+/** Tracks the calls of a streaming response: which attempt requests them, what the reader has seen, and which may still come. */
 
 import type { Context } from '@opentelemetry/api'
 import { earlyFor, mayStartFor } from '../machine/calls.ts'

@@ -78,10 +78,7 @@ async function untilCallerCommitted(
   if (caller.discarded) throw new ToolDiscardedError(caller.call.id, caller.discarded)
 }
 
-/**
- * Emits a warning about a call when it is committed. A discarded call has no warnings, because a run without early calls would not have
- * made it.
- */
+/** Emits a warning about a call when it is committed. A discarded call has none, as if it had never been made. */
 export function warnOnceCommitted(run: RunState, entry: CallEntry, code: string, message: string): void {
   void entry.decided.promise.then(() => {
     if (entry.state.fate === 'committed') run.events.warn({ code, message, source: 'core' })
