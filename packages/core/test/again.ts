@@ -1,8 +1,8 @@
-/** What failed, once more: the smallest middlewares that ask `next` twice. */
+/** The smallest middleware that call `next` a second time after a failure. */
 
 import type { Middleware } from '../src/index.ts'
 
-/** A model call. */
+/** Repeats a model call. */
 export const askAgain: Middleware = {
   name: 'again',
   async *wrapModel(request, next) {
@@ -14,7 +14,7 @@ export const askAgain: Middleware = {
   },
 }
 
-/** A tool call. */
+/** Repeats a tool call. */
 export const callAgain: Middleware = {
   name: 'again',
   async *wrapToolCall(call, next) {

@@ -1,4 +1,4 @@
-/** What comes of chunks that say themselves what the assembler is told. */
+/** The events and the message of chunks that are functions of the assembler. */
 
 import { type Assembler, type AssistantMessage, assemble, DEFAULT_INPUT_LIMITS, type ModelEvent } from '../src/index.ts'
 

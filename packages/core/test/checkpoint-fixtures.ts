@@ -1,6 +1,6 @@
 /**
- * How the pinned checkpoints of `test-data/checkpoints` were made: `node --conditions=@meanwhile/source test/checkpoint-fixtures.ts`
- * writes those of the format of today. Those of a released format stay as they are.
+ * Makes the pinned checkpoints of `test-data/checkpoints`: `node --conditions=@meanwhile/source test/checkpoint-fixtures.ts`
+ * writes those of the current format. Those of a released format stay unchanged.
  */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import {
 import { call, end, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
-/** `book` asks; the others work for as long as they are told. Each notes what it does. */
+/** `book` asks; the others work for as long as their input states. Each logs what it does. */
 export function tools(did: string[]): Tool[] {
   const worker = (name: string, effect: Effect): Tool =>
     tool({
@@ -64,7 +64,7 @@ const early: Middleware = {
     }),
 }
 
-/** What is stored of a run; where it is aborted, while it undoes its early calls. */
+/** What is stored of a run. If the run is aborted: while it undoes its early calls. */
 async function checkpointAfter(
   response: ScriptResponse,
   cancelAfter?: number,
@@ -97,7 +97,7 @@ async function checkpointAfter(
   return checkpoint ?? store.get(run.id)
 }
 
-/** Of the checkpoints that are written now. */
+/** The format of the checkpoints that are written now. */
 const FORMAT = 2
 
 async function write(): Promise<void> {

@@ -1,6 +1,6 @@
-/** Ids of runs that are the same each time. */
+/** Gives runs ids that are the same each time. */
 
-/** The next run is the one with this number. Gives what takes it back. */
+/** The next run has this number. Returns a function that undoes this. */
 export function countRuns(from = 1): () => void {
   let count = from
   const { randomUUID } = crypto

@@ -1,4 +1,4 @@
-/** Calls of a test that start while the model still speaks, and calls that are taken back. */
+/** Middleware for calls that start while the model is streaming, and for calls that are withdrawn. */
 
 import { type CallOptions, type Middleware, map, type ToolCall } from '../src/index.ts'
 
@@ -6,15 +6,15 @@ import { type CallOptions, type Middleware, map, type ToolCall } from '../src/in
 export const early: Middleware = startingEarly()
 
 export interface EarlyOptions extends CallOptions {
-  /** What is waited for. Default: the seal. */
+  /** The event that starts a call. Default: the seal. */
   readonly at?: 'tool-input-closed' | 'tool-call'
-  /** How long after that, in milliseconds. Default: at once. */
+  /** The delay after that, in milliseconds. Default: none. */
   readonly delay?: number
-  /** Which calls. Default: all. */
+  /** The calls that start early. Default: all. */
   readonly only?: (call: ToolCall) => boolean
 }
 
-/** The same at another point, for some calls, or with these options for each. */
+/** The same at another event, for some calls, or with these options for each. */
 export function startingEarly(options: EarlyOptions = {}): Middleware {
   const { at = 'tool-call', delay = 0, only = () => true, ...rest } = options
   return {
@@ -30,7 +30,7 @@ export function startingEarly(options: EarlyOptions = {}): Middleware {
   }
 }
 
-/** Makes the first call of a response another one, with its input as this leaves it. */
+/** Changes the input of the first call of a response with this function. */
 export function editing(edit: (input: ToolCall['input'], step: number) => unknown): Middleware {
   return {
     name: 'editing',
@@ -46,7 +46,7 @@ export function editing(edit: (input: ToolCall['input'], step: number) => unknow
   }
 }
 
-/** Takes the calls of a tool back before anybody asks for them, or all of the answer if none is named. */
+/** Withdraws the calls of a tool before they are requested, or all calls of the answer if there is no name. */
 export function withdrawing(name?: string): Middleware {
   return {
     name: 'withdraw',

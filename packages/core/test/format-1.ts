@@ -1,4 +1,4 @@
-/** A checkpoint as versions wrote it that knew format 1 only: to compare cores, and to see that nothing is lost on the way back. */
+/** Writes a checkpoint in format 1, as older versions did: to compare cores, and to check that nothing is lost on the way back. */
 
 import { checksumOf } from '../src/checkpoint/checksum.ts'
 import type { Call1, Format1 } from '../src/checkpoint/format-1.ts'
@@ -49,7 +49,7 @@ function work1(call: SavedCall): Call1 {
   return { ...executed1(call), delivered: call.isRead === true }
 }
 
-/** What both have. */
+/** The members that both formats have. */
 function executed1({ key, call, step, attempts, effect, message, outcomes, runs }: SavedCall): Call1 {
   const nested = runs.map(({ invocation, checkpoint }) => ({ nested: toFormat1(checkpoint), nestedIn: invocation }))
   return {

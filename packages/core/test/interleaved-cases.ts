@@ -1,4 +1,4 @@
-/** Runs at random, and what happens to each and when. */
+/** Random runs, with what happens to each and when. */
 
 import fc from 'fast-check'
 import type { Effect } from '../src/index.ts'
@@ -28,13 +28,13 @@ const milliseconds = (max: number) => fc.integer({ min: 0, max })
 
 const someCall = fc
   .record({ kind: fc.constantFrom(...KINDS), effect: fc.constantFrom(...EFFECTS), ms: milliseconds(60) })
-  // What ends a run with an error would end most of them.
+  // A tool that ends the run with an error would end most runs.
   .filter(({ kind, ms }) => kind !== 'fatal' || ms > 45)
 
 const someTurn = fc.record({
   text: fc.boolean(),
   calls: fc.array(someCall, { maxLength: 3 }),
-  /** After so many deltas the response fails, the first times. */
+  /** The response fails after this many deltas, in the first attempts. */
   failures: fc.constantFrom(0, 0, 0, 1, 2, 3),
 })
 
@@ -62,11 +62,11 @@ export const cases = fc.record({
   approving: fc.boolean(),
   pass: fc.boolean(),
   store: fc.option(milliseconds(15), { nil: undefined }),
-  /** What happens to the run, and to each that resumes it. */
+  /** What happens to the run, and to each of its resumes. */
   disturbances: fc.array(fc.array(disturbance, { maxLength: 3 }), { maxLength: 3 }),
-  /** Whether something is said to each resume at once. */
+  /** Whether a message is sent to each resume at once. */
   sendsFirst: fc.array(fc.boolean(), { maxLength: 3 }),
-  /** Whether each resume brings the answers that are waited for. */
+  /** Whether each resume has the answers to the open questions. */
   answering: fc.array(fc.boolean(), { maxLength: 3 }),
 })
 

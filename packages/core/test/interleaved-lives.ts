@@ -1,4 +1,4 @@
-/** A run under interleavings, and all that resume it, until it has completed or failed. */
+/** Plays a run under interleavings and all its resumes, until it has completed or failed. */
 
 import type { AgentEvent, AgentResult, AgentRun, CancelOptions, Checkpoint } from '../src/index.ts'
 import type { Case } from './interleaved-cases.ts'
@@ -7,16 +7,16 @@ import { type PlayClock, turn } from './standing-clock.ts'
 
 export interface InterleavedLife {
   readonly events: readonly AgentEvent[]
-  /** Of each event, on the clock. */
+  /** The time of each event. */
   readonly times: readonly number[]
   readonly result?: AgentResult
   readonly error?: unknown
   readonly isResumed: boolean
-  /** What each `cancel` gave. */
+  /** What each `cancel` returned. */
   readonly told: readonly string[]
-  /** Timers that were left, those of tools and store aside. */
+  /** Timers that were left, except those of tools and store. */
   readonly timersLeft: number
-  /** How many requests there had been when it began, and how many messages had been sent. */
+  /** The number of requests and of sent messages when it began. */
   readonly before: { readonly asked: number; readonly sent: number }
 }
 
@@ -28,7 +28,7 @@ export async function* interleavedLives(
   let before = { asked: 0, sent: 0 }
   let run = play.agent.stream('Go', { signal: play.controller.signal })
   for (let round = 0; ; round++) {
-    if (round > 20) throw new Error('it comes to no end')
+    if (round > 20) throw new Error('it does not end')
     const life = await driven(play, run, options.disturbances[round] ?? [], clock)
     yield { ...life, isResumed: round > 0, before }
     const { result } = life
@@ -45,7 +45,7 @@ export async function* interleavedLives(
   }
 }
 
-/** One run to its end, whatever is done to it meanwhile. */
+/** Plays one run to its end, whatever is done to it meanwhile. */
 async function driven(
   play: InterleavedPlay,
   run: AgentRun,
@@ -75,7 +75,7 @@ async function driven(
     if (turns > 2_000) throw new Error('it hangs')
     clock.next()
     await turn()
-    // A deaf tool waits for ever, which is no fault of the run's: it can always be stopped.
+    // A tool that ignores its signal waits forever, which is not a fault of the run: it can always be stopped.
     if (over || clock.count() > 0) continue
     if (play.deaf === 0) throw new Error('it hangs')
     cancels.push(run.cancel())

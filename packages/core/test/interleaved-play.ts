@@ -1,4 +1,4 @@
-/** Plays such a run: its agent, and what its tools do. */
+/** Plays a run under interleavings: its agent, and what its tools do. */
 
 import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { z } from 'zod'
@@ -27,20 +27,20 @@ const GRACE = 100
 
 type Execute = (ms: number, context: ToolContext) => unknown
 
-/** What everybody does, over a run and all that resume it. */
+/** What tools, store and reader did, over a run and all its resumes. */
 export class InterleavedPlay {
   readonly agent: Agent
   /** How often each call was executed, by tool and key. */
   readonly executions = new Map<string, number>()
   /** What tools did, in order. */
   readonly deeds: Deed[] = []
-  /** What was not made though the call that was to make it stood. */
+  /** Inner calls that were not made although their maker was accepted. */
   readonly refused: string[] = []
-  /** What tools and store wait for, which is no timer of a run's. */
+  /** Timers of tools and store, which do not belong to a run. */
   readonly waits = new Set<unknown>()
-  /** How many deaf calls there were. */
+  /** The number of calls that ignore their signal. */
   deaf = 0
-  /** How many messages were sent to the run, and of those of each request how many were in it. */
+  /** The number of messages sent to the run, and how many of them each request contained. */
   sent = 0
   readonly asked: number[] = []
   controller = new AbortController()
@@ -114,7 +114,7 @@ export class InterleavedPlay {
     )
   }
 
-  /** One that is deaf is so once: made again, it comes to its end. */
+  /** A call ignores its signal only once: when it is made again, it ends. */
   #kinds(): Readonly<Record<Kind, Execute>> {
     const sleep = this.sleep.bind(this)
     return {
@@ -222,12 +222,12 @@ export class InterleavedPlay {
 
 const SAID = 'And this'
 
-/** How many of the messages that were sent are among these. */
+/** How many of the sent messages are among these. */
 export function saidIn(messages: readonly Message[]): number {
   return messages.filter(({ content }) => content === SAID).length
 }
 
-/** Starts each call that may as soon as it is sealed. */
+/** Starts each call that may start early as soon as it is sealed. */
 const startingMost = startingEarly({ ceiling: 'reversible', only: ({ name }) => !name.endsWith('external') })
 
 const passing: Middleware = {
@@ -248,7 +248,7 @@ const asking: Middleware = {
   },
 }
 
-/** What each request gets follows from its history, and from how often it has failed. */
+/** The response to each request depends on its history, and on how often the request has failed. */
 function modelOf({ turns, pace }: Case, asked: (messages: readonly Message[]) => void): Model {
   const failed = new Map<number, number>()
   return {

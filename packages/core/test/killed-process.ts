@@ -1,4 +1,4 @@
-/** A process whose run is killed: an agent with five tools that write down what they do, and a model that speaks at a pace. */
+/** A process whose run is killed: an agent with five tools that log what they do, and a model that streams slowly. */
 
 import { appendFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
@@ -49,10 +49,10 @@ const SCRIPT = [
   respond(say('All is done.')),
 ]
 
-/** Starts what is not external while the model still speaks. */
+/** Starts all calls except external ones while the model is streaming. */
 const early = startingEarly({ ceiling: 'reversible' })
 
-/** The same in each process: which response comes next, the history says. */
+/** The same in each process: the history decides which response comes next. */
 export function agentIn(folder: string): Agent {
   const note = (deed: Deed) => appendFileSync(join(folder, 'log'), `${JSON.stringify(deed)}\n`)
   const tools = Object.entries(EFFECTS).map(([name, effect]) =>
@@ -90,7 +90,7 @@ export function agentIn(folder: string): Agent {
 const [folder, id] = process.argv.slice(2)
 if (process.send && folder !== undefined) {
   process.on('disconnect', () => process.exit())
-  // Killed, it could not do so at its end: what it has compiled is there for the next one.
+  // A killed process cannot do this at its end. The next process uses the compiled code.
   flushCompileCache()
   const agent = agentIn(folder)
   const run = id === undefined ? agent.stream('Go') : agent.resume(id)

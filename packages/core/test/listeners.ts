@@ -1,12 +1,12 @@
-/** How many listeners signals have at once: from the eleventh on Node warns. */
+/** Counts the listeners of signals: Node warns about the eleventh. */
 
 export interface ListenerWatch {
-  /** The most that any one signal has had at once, since the watch began. */
+  /** The most listeners that one signal has had at the same time since the watch began. */
   readonly most: number
   end(): void
 }
 
-/** Counts on every signal there is, whoever made it. */
+/** Counts on every signal. */
 export function watchListeners(): ListenerWatch {
   const { addEventListener, removeEventListener } = AbortSignal.prototype
   const counts = new WeakMap<EventTarget, Set<unknown>>()

@@ -1,4 +1,4 @@
-// Writes the tables of docs/architecture.md that say what the machine decides: each cell is what its functions give. With --check it
+// Writes the tables of docs/architecture.md about the decisions of the machine: its functions compute each cell. With --check it
 // writes nothing and fails if a table is out of date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type CallState, type ExecutionState, hasKeys, hasSlot } from '../src/machine/call.ts'
@@ -28,14 +28,14 @@ else if (page !== before) {
   process.exitCode = 1
 }
 
-/** What becomes of a call: its state and what happens. */
+/** What happens to a call: its state and each fact. */
 function callTable(): string {
   const happens: Readonly<Record<string, (call: CallState) => CallState>> = {
     'it is requested': facts.begun,
     'it settles with a result': (call) => facts.settled(call, 'result'),
-    'its model call stands': (call) => facts.committed(call, 0),
-    'nobody requests it any more': (call) => facts.discarded(call, 'call_withdrawn'),
-    'it is told to stop': (call) => facts.aborted(call, 'stopped'),
+    'its model call succeeds': (call) => facts.committed(call, 0),
+    'nothing requests it any more': (call) => facts.discarded(call, 'call_withdrawn'),
+    'it is stopped': (call) => facts.aborted(call, 'stopped'),
   }
   const states = (['provisional', 'committed'] as const).flatMap((fate) =>
     (['asleep', 'begun', 'result'] as const).map((course) => ({ ...NEW, fate, course })),
@@ -77,16 +77,16 @@ function endTable(): string {
 /** What an execution holds. */
 function executionTable(): string {
   const stages: Readonly<Record<ExecutionState['stage'], string>> = {
-    wanted: 'a wrap wants it',
+    wanted: 'a wrap has asked for it',
     checking: 'its input is checked',
     judged: 'its effect and its keys are known; it waits for its turn',
-    storing: 'it is stored that it begins',
+    storing: 'its beginning is being stored',
     entered: 'its function was called',
-    threw: 'it threw what ends the run, and its call has not settled',
+    threw: 'it threw an error that ends the run, and its call has not settled',
     ended: 'it has an outcome',
     left: 'it is over, and its function was never called',
     'cut off': 'it is over without an outcome, and its function was called',
-    abandoned: 'its function goes on after its grace time, and nobody waits for it',
+    abandoned: 'its function is still running after its grace time, and nothing waits for it',
   }
   const judgement = { effect: 'read', keys: { reads: [], writes: [] }, mayBeEarly: true } as const
   const rows = Object.entries(stages).map(([stage, what]) => {
@@ -96,7 +96,7 @@ function executionTable(): string {
   return table(['stage', 'what it means', 'has a slot of the run', 'has its keys and a slot of its tool'], rows)
 }
 
-/** What a stop of the run lets go on. */
+/** What goes on after a stop of the run. */
 function stopTable(): string {
   const going: Halt = { phase: 'running' }
   const halts: Readonly<Record<string, Halt>> = {
@@ -114,7 +114,7 @@ function stopTable(): string {
     runsOn(halt) ? 'yes' : 'no',
     isLost(halt) ? 'no' : 'yes',
   ])
-  return table(['what stops the run', 'calls start', 'what is at work goes on', 'the run can go on later'], rows)
+  return table(['what stops the run', 'calls start', 'what is running goes on', 'a resume can continue the run'], rows)
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

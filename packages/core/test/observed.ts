@@ -1,4 +1,4 @@
-/** Spans and metrics of a test's own, in memory. */
+/** Spans and metrics of one test, in memory. */
 
 import { type SpanWatch, watchSpans } from '@meanwhile/harness/assert'
 import type { Attributes } from '@opentelemetry/api'
@@ -11,11 +11,11 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 
-/** What was recorded under one set of attributes. */
+/** The measurements with one set of attributes. */
 export interface Point {
   readonly name: string
   readonly attributes: Attributes
-  /** Of a histogram. */
+  /** For a histogram. */
   readonly count?: number
   /** To a tenth of a millisecond. */
   readonly sum: number
@@ -23,7 +23,7 @@ export interface Point {
 
 export interface Instrument {
   readonly unit: string
-  /** Of a histogram. */
+  /** For a histogram. */
   readonly buckets?: readonly number[]
 }
 
@@ -33,12 +33,12 @@ export interface Observed {
   readonly watch: SpanWatch
   /** In the order in which they ended. */
   spans(): readonly ReadableSpan[]
-  /** The one of this name. */
+  /** The span with this name. */
   span(name: string): ReadableSpan
   points(): Promise<readonly Point[]>
   /** By name. */
   instruments(): Promise<Readonly<Record<string, Instrument>>>
-  /** From now on. */
+  /** Forgets everything so far. */
   reset(): void
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs that stop with one optional member of a checkpoint each, and how each goes on: `node --conditions=@meanwhile/source
- * test/optional-members.ts` writes those that are missing in the folder of today's format in `test-data/checkpoints`. What is there stays as it is.
+ * Runs that stop with one optional member of a checkpoint each, and the outcome of each resume: `node --conditions=@meanwhile/source
+ * test/optional-members.ts` writes the missing ones of the current format in `test-data/checkpoints`. Existing ones stay unchanged.
  */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -19,17 +19,17 @@ import {
 import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
-/** Of a run: before its stop, or after it. */
+/** The part of a run before its stop, or after it. */
 type Part = 'before' | 'after'
 
-/** A run that is stopped, and resumed by an agent made in the same way. `did` notes what tools do. */
+/** A run that is stopped, and resumed by an agent made in the same way. `did` logs what tools do. */
 export interface Fixture {
-  /** What the model says until the stop, and after it. */
+  /** What the model streams until the stop, and after it. */
   readonly says: readonly [before: readonly ScriptResponse[], after: readonly ScriptResponse[]]
   agent(did: string[], part: Part): Partial<AgentOptions>
-  /** Stops the run after so many milliseconds, instead of by a question. */
+  /** Stops the run after this many milliseconds, instead of with a question. */
   readonly cancelAfter?: number
-  /** Is sent to the run at once. */
+  /** A message that is sent to the run at once. */
   readonly send?: string
 }
 
@@ -156,7 +156,7 @@ const twiceThenAsks: Middleware = {
   },
 }
 
-/** Makes a call with its input and with another one, at once. */
+/** Makes a call with its input and with another one, in parallel. */
 const twiceAtOnce: Middleware = {
   name: 'twice at once',
   async *wrapToolCall(call, next) {
@@ -175,7 +175,7 @@ async function resultOf<Result>(flow: AsyncGenerator<unknown, Result>): Promise<
   }
 }
 
-/** The agent before its stop, or the one that goes on. */
+/** The agent before its stop, or the one that resumes. */
 export function agentOf({ says, agent }: Fixture, did: string[], part: Part): Agent {
   const model = scriptedModel(says[part === 'before' ? 0 : 1])
   return createAgent({ name: 'fixture', model, ...agent(did, part) })
@@ -189,7 +189,7 @@ async function stoppedRun(fixture: Fixture): Promise<Checkpoint | undefined> {
   return result.status === 'completed' ? undefined : result.checkpoint
 }
 
-/** All questions are answered with yes. What comes of it, in short. */
+/** Answers all questions with yes. Returns the outcome in short. */
 export async function resumed(fixture: Fixture, checkpoint: Checkpoint): Promise<unknown> {
   const did: string[] = []
   const answers = Object.fromEntries(checkpoint.interrupts.map(({ id }) => [id, 'yes']))
@@ -203,7 +203,7 @@ export async function resumed(fixture: Fixture, checkpoint: Checkpoint): Promise
   return { status: result.status, steps: result.steps, unknown: result.unknown ?? [], did, said }
 }
 
-/** Of the checkpoints that are written now. */
+/** The format of the checkpoints that are written now. */
 const FORMAT = 2
 
 async function write(): Promise<void> {

@@ -1,7 +1,8 @@
 /**
- * 500 checkpoints of runs of the re-entrancy play, and what comes of a resume of each: `node --conditions=@meanwhile/source
- * test/reentrant-checkpoints.ts --write` makes them, if they are not there. The checkpoints stay as they are: later versions go on from them.
- * `--trace` writes down anew what comes of a resume, where a decision has changed that, and says of how many.
+ * 500 checkpoints of runs of the re-entrancy play, with the outcome of a resume of each: `node --conditions=@meanwhile/source
+ * test/reentrant-checkpoints.ts --write` makes them, if they are missing. The checkpoints never change, so that later versions must resume
+ * them.
+ * `--trace` rewrites the outcomes of the resumes, if a decision has changed them, and prints how many changed.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,7 +17,7 @@ import { Play, TOLD_SINCE } from './reentrant-play.ts'
 import { type Scenario, scenarios } from './reentrant-scenario.ts'
 import { StandingClock } from './standing-clock.ts'
 
-/** Those of which checkpoints are pinned. */
+/** The formats with pinned checkpoints. */
 export const FORMATS = [1, 2] as const
 export type Format = (typeof FORMATS)[number]
 
@@ -28,13 +29,13 @@ function fileOf(format: Format): URL {
 }
 
 export interface Pinned {
-  /** Who does what to the run that goes on: the works and turns of the one before it, and acts of its own. */
+  /** What acts on the resumed run: the works and turns of the earlier run, and new acts. */
   readonly scenario: Scenario
   readonly checkpoint: Checkpoint
   readonly trace: Trace
 }
 
-/** Without limit is `null` in JSON. */
+/** An infinite limit is `null` in JSON. */
 export function pinnedCheckpoints(format: Format): readonly Pinned[] {
   const pinned = JSON.parse(gunzipSync(readFileSync(fileOf(format))).toString()) as Pinned[]
   return pinned.map(({ scenario, ...rest }) => ({
@@ -43,11 +44,11 @@ export function pinnedCheckpoints(format: Format): readonly Pinned[] {
   }))
 }
 
-/** What comes of a run that goes on from this checkpoint, and of all that go on from there. */
+/** The outcome of a run that is resumed from this checkpoint, and of all its resumes. */
 export async function resumedTrace({ scenario, checkpoint }: Omit<Pinned, 'trace'>, clock: StandingClock) {
   clock.reset()
   const uncount = countRuns(1_000)
-  // Only the caller has the checkpoint: no store holds it.
+  // Only the caller has the checkpoint: no store contains it.
   const alone = { ...scenario, stored: false }
   const play = new Play(alone)
   try {
@@ -57,7 +58,10 @@ export async function resumedTrace({ scenario, checkpoint }: Omit<Pinned, 'trace
   }
 }
 
-/** Without pieces of responses, what is in the result anyway, the checkpoints of later formats, and what versions before this one did not tell. */
+/**
+ * Without pieces of responses, data that is also in the result, checkpoints of later formats, and events that earlier versions did not
+ * emit.
+ */
 function inShort({ lives, ...rest }: Trace): Trace {
   const short = lives.map(({ events, end }) => ({
     events: events.flatMap(([at, event]) =>
@@ -84,7 +88,7 @@ const PIECES: ReadonlySet<string> = new Set([
   'tool-call',
 ])
 
-/** The last checkpoint of a run that has calls or something else that is not over, under one of its scenario's first two stops. */
+/** The last checkpoint of a run that has calls or other work that is not over, at one of its scenario's first two stops. */
 async function stoppedIn(scenario: Scenario, clock: StandingClock): Promise<Checkpoint | undefined> {
   clock.reset()
   countRuns()
@@ -111,7 +115,7 @@ async function write(): Promise<void> {
   writeFileSync(fileOf(NEWEST), gzipSync(JSON.stringify(pinned), { level: 9 }))
 }
 
-/** What comes of a resume now, where that differs from what is written down. The checkpoints stay. */
+/** Rewrites the outcomes of resumes that differ from the stored ones. The checkpoints stay. */
 async function trace(format: Format, clock: StandingClock): Promise<void> {
   const stored = JSON.parse(gunzipSync(readFileSync(fileOf(format))).toString()) as Pinned[]
   const now: Pinned[] = []
@@ -122,7 +126,7 @@ async function trace(format: Format, clock: StandingClock): Promise<void> {
   }
   const changed = now.filter((one, index) => one !== stored[index]).length
   writeFileSync(fileOf(format), gzipSync(JSON.stringify(now), { level: 9 }))
-  process.stdout.write(`format ${format}: ${changed} of ${now.length} traces were written anew\n`)
+  process.stdout.write(`format ${format}: ${changed} of ${now.length} traces were rewritten\n`)
 }
 
 if (process.argv.includes('--write') && !existsSync(fileOf(NEWEST))) await write()

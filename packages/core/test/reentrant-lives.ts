@@ -1,4 +1,4 @@
-/** A run of the re-entrancy play, and all that resume it, until it has completed or nothing of it is stored. */
+/** Plays a run of the re-entrancy play and all its resumes, until it has completed or nothing of it is stored. */
 
 import { type AgentEvent, type AgentResult, type AgentRun, type Checkpoint, InputError } from '../src/index.ts'
 import { type Play, TOLD_SINCE } from './reentrant-play.ts'
@@ -7,19 +7,19 @@ import { type PlayClock, turn } from './standing-clock.ts'
 
 export interface Lived {
   readonly events: readonly AgentEvent[]
-  /** Of each event, on the clock. */
+  /** The time of each event. */
   readonly times: readonly number[]
   readonly result?: AgentResult
   readonly error?: unknown
 }
 
 interface Ended extends Lived {
-  /** How many timers there were when it had ended, without those of its tools and wraps. */
+  /** The number of timers when it had ended, without those of its tools and wraps. */
   readonly timers: number
 }
 
 export interface Life extends Ended {
-  /** How many requests there had been when it began, and how many messages had been sent. */
+  /** The number of requests and of sent messages when it began. */
   readonly before: { readonly asked: number; readonly sent: number }
 }
 
@@ -41,7 +41,7 @@ export async function* lives(
   const first = () => play.agent.stream('Go', { signal: play.controller.signal })
   let run = from ? resume(from, answersTo(from.interrupts, answers)) : first()
   for (let rounds = 1; ; rounds++) {
-    if (rounds > 16) throw new Error('it comes to no end')
+    if (rounds > 16) throw new Error('it does not end')
     const life = await lived(play, run, clock)
     yield { ...life, before }
     const { result, error } = life
@@ -49,7 +49,7 @@ export async function* lives(
       play.sent -= error.notTaken.length
       run = resume(run.id)
     } else if (!result) {
-      // What was stored before goes on, as after a crash.
+      // The run continues from what was stored before, as after a crash.
       if (!(await play.isStored(run.id))) return
       run = resume(run.id)
     } else {
@@ -60,12 +60,12 @@ export async function* lives(
   }
 }
 
-/** As many as a resume answers. */
+/** The answers that one resume has. */
 function answersTo(interrupts: Checkpoint['interrupts'], most: number): Record<string, string> {
   return Object.fromEntries(interrupts.slice(0, most).map(({ id }) => [id, 'Yes']))
 }
 
-/** One run to its end, which comes within a second of the clock. */
+/** Plays one run to its end, which must come within a second of the clock. */
 async function lived(play: Play, run: AgentRun, clock: PlayClock): Promise<Ended> {
   play.run = run
   let over: Lived | undefined
@@ -79,7 +79,7 @@ async function lived(play: Play, run: AgentRun, clock: PlayClock): Promise<Ended
     if (!over) clock.next()
   }
   const timers = clock.count() - play.sleeping.size
-  // What was abandoned has its say, too.
+  // Abandoned calls may act, too.
   await clock.pass(50)
   return { ...over, timers }
 }
@@ -91,7 +91,7 @@ async function read(play: Play, run: AgentRun): Promise<Lived> {
     for await (const event of run) {
       events.push(event)
       times.push(performance.now())
-      // What is made in its place has the same id.
+      // The call that is made instead has the same id.
       if (event.type === 'tool-discarded') play.cancelled.delete(event.callId)
       if (!TOLD_SINCE.has(event.type)) play.reached('the reader reads')
     }

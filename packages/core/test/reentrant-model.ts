@@ -1,10 +1,10 @@
-/** What the models of such a run say. */
+/** The models of such a run. */
 
 import type { Message, Model } from '../src/index.ts'
 import { call, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../src/testing.ts'
 import { ASIDE, type Scenario, type Work } from './reentrant-scenario.ts'
 
-/** What each request gets follows from its history, and from whether it has failed. */
+/** The response to each request depends on its history, and on whether the request has failed. */
 export function modelOf({ turns, works }: Scenario, asked: (messages: readonly Message[]) => void): Model {
   const failed = new Set<number>()
   const response = (messages: readonly Message[]): ScriptResponse => {
@@ -30,7 +30,7 @@ export function modelOf({ turns, works }: Scenario, asked: (messages: readonly M
   return speaking(response)
 }
 
-/** Of the nested agent: its request is the input of one call, beside which it makes another. No two calls of its runs share an id. */
+/** The model of the nested agent: its request is the input of one call, and it makes another one. No two calls of its runs share an id. */
 export function innerModel(): Model {
   let count = 0
   return speaking(([request, ...more]) => {

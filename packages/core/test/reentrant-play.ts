@@ -1,4 +1,4 @@
-/** Plays such a run: its agent, and everybody in it who acts on the run while that does something. */
+/** Plays a re-entrant run: its agent, and everything in it that acts on the run while the run does something. */
 
 import { watchSpans } from '@meanwhile/harness/assert'
 import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
@@ -32,9 +32,9 @@ export interface Execution {
   readonly tool: string
   readonly key: string
   readonly repeats: boolean
-  /** Of a call that was made something else, and let go of: its key may be that of another one when the run is resumed. */
+  /** The call was edited and discarded. After a resume another call may have its key. */
   readonly edited: boolean
-  /** It is as if it had not happened. */
+  /** It counts as if it had not happened. */
   void: boolean
 }
 
@@ -47,7 +47,7 @@ export interface Deed {
   readonly about: unknown
 }
 
-/** What everybody does, over a run and all that resume it. */
+/** What all participants do, over a run and all its resumes. */
 export class Play {
   readonly executions: Execution[] = []
   /** In order. */
@@ -56,15 +56,15 @@ export class Play {
   readonly agent: Agent
   /** It executes once at a time. */
   readonly single: Tool
-  /** What was done: acts whose moment has come. */
+  /** The acts whose moment has come. */
   readonly done: Act['act'][] = []
-  /** The calls that were cancelled alone. */
+  /** The calls that were cancelled by themselves. */
   readonly cancelled = new Set<string>()
-  /** What was not made though the call that was to make it stood. */
+  /** Inner calls that were not made although their maker was accepted. */
   readonly refused: unknown[] = []
   /** Timers of its tools and wraps. */
   readonly sleeping = new Set<unknown>()
-  /** How many messages were sent to the run, and of those of each request how many were in it. */
+  /** The number of messages sent to the run, and how many of them each request contained. */
   sent = 0
   readonly asked: number[] = []
   controller = new AbortController()
@@ -72,11 +72,11 @@ export class Play {
   readonly #stored: CheckpointStore = memoryStore()
   readonly #scenario: Scenario
   readonly #counts = new Map<Moment, number>()
-  /** As somebody saw it last. */
+  /** The view of the run that a participant last received. */
   #seen: Run | undefined
-  /** In which call that was. */
+  /** The call in which that was. */
   #in: string | undefined
-  /** What was called in the run at the moment it is. */
+  /** What was called in the run at the present moment. */
   #called: Promise<unknown> | undefined
 
   constructor(scenario: Scenario) {
@@ -94,7 +94,7 @@ export class Play {
     })
   }
 
-  /** It is that moment: who has waited for it acts. Throws a question. */
+  /** A moment has come: the acts that have waited for it happen. Throws a question. */
   reached(moment: Moment, run?: Run, callId?: string): void {
     if (run) [this.#seen, this.#in] = [run, callId]
     this.#called = undefined
@@ -150,7 +150,7 @@ export class Play {
     }
   }
 
-  /** Makes a call in a run that is over; absent if nobody has seen it. */
+  /** Makes a call in a run that is over. Returns nothing if no participant has a view of the run. */
   callLate(): Promise<unknown> | undefined {
     return this.#seen?.callTool({ type: 'tool-call', id: 'late', name: 'send', input: ASIDE })
   }
@@ -282,7 +282,7 @@ export class Play {
     }
   }
 
-  /** Whether it is the first call of an edited response, as the model asked for it. */
+  /** Whether it is the first call of an edited response, as the model requested it. */
   #isEdited(callId: string, ms: number): boolean {
     const { turns, works } = this.#scenario
     const turn = turns[Number(/^c(\d+)_0(_\d+)?$/.exec(callId)?.[1])]
@@ -326,7 +326,7 @@ const CANCELS = {
   'cancel soon': { at: 'after-tools', escalateAfter: 2 },
 } as const
 
-/** Where a question is thrown, it is one. */
+/** The moments at which a thrown question counts. */
 const ASKING: ReadonlySet<Moment> = new Set([
   'a tool starts',
   'a tool ends',
@@ -364,7 +364,7 @@ function sleep(sleeping: Set<unknown>, ms: number, signal?: AbortSignal): Promis
   })
 }
 
-/** Does with a call what its work says. */
+/** Does with a call what its work defines. */
 const wrappingOf = (sleeping: Set<unknown>): Middleware => ({
   name: 'wrapping',
   async *wrapToolCall(one, next) {
@@ -378,7 +378,7 @@ const wrappingOf = (sleeping: Set<unknown>): Middleware => ({
   },
 })
 
-/** It takes a little longer; of the nested agent's request the text does. */
+/** It takes a little longer; for the nested agent's request the text does. */
 function editsOf({ turns }: Scenario): Middleware {
   const longer = (input: unknown) =>
     'request' in Object(input)
@@ -398,7 +398,7 @@ function startsOf({ early }: Scenario): Middleware {
   return startingEarly({ ceiling: 'reversible', only: ({ id }) => which(id) })
 }
 
-/** Events that a run did not tell when checkpoints of plays were pinned: nobody acts at these. */
+/** Events that a run did not emit when checkpoints of plays were pinned: nothing acts at these. */
 export const TOLD_SINCE: ReadonlySet<string> = new Set([
   'message',
   'history-replaced',

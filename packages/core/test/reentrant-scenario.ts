@@ -1,8 +1,8 @@
-/** Runs at random that are called back in the midst of what they do: what the model asks for, and who does what to the run, and when. */
+/** Random runs that are called back while they do something: what the model requests, and what acts on the run at which moment. */
 
 import fc from 'fast-check'
 
-/** When somebody gets a word in, each in the very turn in which the run does it. */
+/** The moments at which an act may happen, each in the same turn in which the run does it. */
 export const MOMENTS = [
   'a tool starts',
   'a tool ends',
@@ -46,27 +46,27 @@ export const ACTS = [
 
 export interface Act {
   readonly at: Moment
-  /** At which of these moments, from 1 on, over the run and all that resume it. */
+  /** Which of these moments, from 1 on, counted over the run and all its resumes. */
   readonly nth: number
   readonly act: (typeof ACTS)[number]
 }
 
-/** What a call is to do. */
+/** What a call does. */
 export interface Work {
   readonly name: 'look' | 'put' | 'hold' | 'send' | 'write' | 'single' | 'brief' | 'later' | 'nested'
   readonly ms: number
-  /** Works on to its end when it is aborted. */
+  /** Works to its end even when it is aborted. */
   readonly deaf: boolean
   readonly fails: boolean
-  /** For what it has called in the run, or until its model call has stood. */
+  /** What it waits for: a call that it has made in the run, or the success of its model call. */
   readonly waits: 'for nothing' | 'for its call' | 'for its commit'
-  /** It has a tool of its own work for it. */
+  /** Another tool does its work. */
   readonly calls: boolean
-  /** What its wrap does: passes it on, leaves it at work, or makes it twice. */
+  /** What its wrap does: passes it on, leaves it running, or makes it twice. */
   readonly wrap: 'passes' | 'leaves' | 'repeats'
 }
 
-/** What is called on the side. */
+/** The work of side calls. */
 export const ASIDE: Omit<Work, 'name'> = {
   ms: 1,
   deaf: false,
@@ -77,12 +77,12 @@ export const ASIDE: Omit<Work, 'name'> = {
 }
 
 export interface Turn {
-  /** The works it asks for, by their place in the list: equal calls are usual. */
+  /** The works that it requests, by index: equal calls are usual. */
   readonly calls: readonly number[]
-  /** How long the response goes on behind them. */
+  /** How long the response goes on after them. */
   readonly wait: number
   readonly end: 'whole' | 'fails first' | 'cut off'
-  /** Its first call is to do something else, when it is whole. */
+  /** Whether its first call is changed when it is complete. */
   readonly edited: boolean
 }
 
@@ -93,9 +93,9 @@ export interface Scenario {
   readonly early: 'none' | 'all' | 'the first' | 'all but the first'
   readonly acts: readonly Act[]
   readonly toolConcurrency: number
-  /** A resume goes on from a copy of the checkpoint as JSON, or from the store. */
+  /** A resume continues from a copy of the checkpoint as JSON, or from the store. */
   readonly stored: boolean
-  /** How many of its questions each resume answers at the most. */
+  /** How many of its questions each resume answers at most. */
   readonly answers: number
 }
 
@@ -128,7 +128,7 @@ const someAct: fc.Arbitrary<Act> = fc.record({
   ),
 })
 
-/** A hook that asks while early calls are at work is what they least expect, and a message what a resume does. */
+/** Acts that found faults most often: a hook that asks while early calls are running, and a message during a resume. */
 const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 6, arbitrary: someAct },
   fc.record({ at: fc.constant('a resume begins'), nth: fc.constantFrom(1, 1, 2), act: fc.constant('send') }),

@@ -1,11 +1,11 @@
-/** A rejection that nobody handles is a failure of the test in which it comes up. */
+/** Fails the test in which a rejection is not handled. */
 
 import { afterEach, beforeEach } from 'vitest'
 
-// The real one: a test may have put a fake clock in its place.
+// The real one: a test may have replaced it with a fake clock.
 const atNextTurn = setImmediate
 
-/** Watches each test of a file. What nobody handled so far in the present one. */
+/** Watches each test of a file. Returns the rejections of the present test that were not handled. */
 export function unhandledRejections(): readonly unknown[] {
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)
@@ -16,7 +16,7 @@ export function unhandledRejections(): readonly unknown[] {
   afterEach(async () => {
     await new Promise((resolve) => atNextTurn(resolve))
     process.off('unhandledRejection', note)
-    if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
+    if (unhandled.length > 0) throw new AggregateError(unhandled, 'unhandled rejections')
   })
   return unhandled
 }

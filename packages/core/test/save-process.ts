@@ -1,15 +1,15 @@
-/** A process that saves to a store, told what by the test that forked it, until it is done or killed. */
+/** A process that saves to a store as the test that forked it orders, until it is done or killed. */
 
 import { fileStore } from '../src/stores/file.ts'
 import { sqliteStore } from '../src/stores/sqlite.ts'
-// Only what stores are made of: the process is started so often that all of core would cost seconds.
+// Only what stores need: the process is started so often that all of core would cost seconds.
 import { CheckpointConflictError } from '../src/vocabulary/checkpoint-errors.ts'
 import type { CheckpointStore } from '../src/vocabulary/checkpoint-store.ts'
 
 export type Kind = 'file' | 'sqlite'
 
-/** `race`: tries each of so many revisions once. `on`: saves one revision over the other without end. */
-export type Order = { readonly race: number } | { readonly on: 'for ever' }
+/** `race`: tries each of this many revisions once. `on`: saves one revision after the other without end. */
+export type Order = { readonly race: number } | { readonly on: 'forever' }
 
 export type Report =
   | { readonly ready: true }
@@ -17,7 +17,7 @@ export type Report =
   | { readonly saved: number }
   | { readonly failed: string }
 
-/** Long enough to be cut in the middle, and the same throughout, so that no mixture of two is whole. */
+/** Long enough to be cut in the middle, and the same throughout, so that no mixture of two is valid. */
 export function numbered(revision: number): { runId: string; revision: number; filler: string } {
   return { runId: 'run', revision, filler: `${revision} `.repeat(20_000) }
 }
@@ -42,7 +42,7 @@ async function race(store: CheckpointStore, rounds: number): Promise<void> {
       won.push(revision)
     } catch (error) {
       if (!(error instanceof CheckpointConflictError)) throw error
-      // The others are as far at most: nobody runs ahead alone.
+      // The others are at most as far: no process gets ahead.
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
@@ -56,7 +56,7 @@ async function saveOn(store: CheckpointStore): Promise<void> {
     await store.save('run', numbered(revision + 1), revision)
     revision++
     report({ saved: revision })
-    // Between two saves of a synchronous store the reports must get out.
+    // Between two saves of a synchronous store the reports must be sent.
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

@@ -1,4 +1,4 @@
-/** A process that sets up a schema of a database as soon as it is told its name: once for each name. */
+/** A process that sets up a schema of a database as soon as it receives a name: once for each name. */
 
 import { Pool } from 'pg'
 import { setUpPostgres } from '../src/stores/postgres.ts'

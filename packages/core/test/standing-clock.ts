@@ -1,10 +1,10 @@
-/** A clock that stands still until it is told to go on: vitest's, or a {@link StandingClock} where there is no vitest. */
+/** A clock that only moves on demand: vitest's, or a {@link StandingClock} without vitest. */
 export interface PlayClock {
-  /** How many timers wait. */
+  /** The number of waiting timers. */
   count(): number
   /** Goes to the next timer, and calls it. */
   next(): void
-  /** Goes on so far, timer by timer, and lets what each of them calls settle. */
+  /** Moves on this far, timer by timer, and lets what each of them calls settle. */
   pass(ms: number): Promise<void>
 }
 
@@ -13,17 +13,17 @@ interface Timer {
   readonly act: () => void
 }
 
-/** One turn of the event loop, whose clock is not faked: what waits for promises only has settled. */
+/** One turn of the event loop, whose clock is not faked: everything that waits only for promises has settled. */
 const immediate = setImmediate
 export const turn = (): Promise<void> => new Promise((resolve) => immediate(resolve))
 
-/** In the place of timers and times. What is due at the same time happens in the order in which it was asked for. */
+/** Replaces timers and times. What is due at the same time happens in the order in which it was requested. */
 export class StandingClock implements PlayClock {
   readonly #timers = new Map<number, Timer>()
   #now = 0
   #asked = 0
 
-  /** What runs from now on has no other clock. Gives what takes it away. */
+  /** Everything that runs from now on uses this clock. Returns a function that removes it. */
   install(): () => void {
     const { setTimeout, clearTimeout, performance, Date: RealDate } = globalThis
     const now = () => this.#now
@@ -40,7 +40,7 @@ export class StandingClock implements PlayClock {
     return () => void Object.assign(globalThis, { setTimeout, clearTimeout, performance, Date: RealDate })
   }
 
-  /** As it was at first. */
+  /** Resets the clock to its beginning. */
   reset(): void {
     this.#timers.clear()
     this.#now = 0

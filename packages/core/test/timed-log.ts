@@ -3,18 +3,18 @@
 import { beforeEach, vi } from 'vitest'
 
 interface TimedLog {
-  /** What was noted, each with its time. Empty when a test begins. */
+  /** What was logged, with times. Empty when a test begins. */
   readonly log: string[]
   /** The milliseconds since the test began. */
   at(): number
   note(what: string): void
-  /** Begins anew within a test: the log is empty, and it is time 0. */
+  /** Restarts within a test: the log is empty, and the time is 0. */
   restart(): void
   /** A time of the test in milliseconds since the epoch. */
   timeOf(ms: number): number
 }
 
-/** To be called at the top of a test file. */
+/** Call this at the top of a test file. */
 export function timedLog(options: Parameters<typeof vi.useFakeTimers>[0] = {}): TimedLog {
   const log: string[] = []
   let begin = 0

@@ -1,4 +1,4 @@
-/** Tools of a test of which only counts what they do. */
+/** Tools for tests in which only their work matters. */
 
 import { z } from 'zod'
 import { type Effect, type Tool, type ToolContext, tool } from '../src/index.ts'
@@ -11,7 +11,7 @@ export const echo = tool({
   execute: ({ text }) => text,
 })
 
-/** Takes a number or nothing. A `read` if nothing else is said. */
+/** Takes a number or nothing. `read` by default. */
 export function toolOf(
   name: string,
   execute: (context: ToolContext) => unknown,
@@ -27,7 +27,7 @@ export function toolOf(
   }) as Tool
 }
 
-/** Takes so many milliseconds and gives nothing. */
+/** Takes this many milliseconds and returns nothing. */
 export function pause(name: string, ms: number, effect: Effect = 'read'): Tool {
   return toolOf(name, () => sleep(ms), { effect })
 }

@@ -1,21 +1,21 @@
-/** Somebody who writes to all that a run hands out: at once, and again whenever there is an occasion. */
+/** Writes to everything that a run passes out: at once, and again at every later occasion. */
 
 export class Vandal {
   readonly #kept: unknown[] = []
   readonly #isActive: boolean
 
-  /** One that is not active does nothing. */
+  /** An inactive vandal does nothing. */
   constructor(isActive: boolean) {
     this.#isActive = isActive
   }
 
-  /** It has given this, and writes to it from the next occasion on. Gives the same value. */
+  /** Remembers a value that it returned, and writes to it from the next occasion on. Returns the same value. */
   gave<Value>(value: Value): Value {
     this.#kept.push(value)
     return value
   }
 
-  /** Writes to this, and to all that it was handed before. Gives the same value. */
+  /** Writes to this value, and to all earlier ones. Returns the same value. */
   handed<Value>(value: Value): Value {
     this.#kept.push(value)
     if (this.#isActive) for (const one of this.#kept) spoil(one, new Set())
@@ -23,7 +23,7 @@ export class Vandal {
   }
 }
 
-/** Writes to all that can be reached, as far as it can be written to. */
+/** Writes to everything that can be reached, as far as possible. */
 function spoil(value: unknown, met: Set<object>): void {
   if (typeof value !== 'object' || value === null || met.has(value) || isLive(value)) return
   met.add(value)
@@ -37,7 +37,7 @@ function spoil(value: unknown, met: Set<object>): void {
   }
 }
 
-/** Models, tools, signals, errors and promises are their makers' own. */
+/** Models, tools, signals, errors and promises belong to the code that made them. */
 function isLive(value: object): boolean {
   if (value instanceof AbortSignal || value instanceof Promise || value instanceof Error) return true
   return ['stream', 'execute', 'callTool', '~standard'].some((name) => name in value)

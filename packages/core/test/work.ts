@@ -1,4 +1,4 @@
-/** The work behind a background call, as the machine has it. */
+/** The work of a background call, in the form of the machine. */
 
 import type { WorkState } from '../src/machine/call.ts'
 import type { Calls } from '../src/machine/calls.ts'

@@ -92,7 +92,7 @@ test.each<Kind>(['file', 'sqlite'])(
     for (let round = 0; round < 10; round++) {
       const writer = start(kind)
       await writer.next()
-      writer.tell({ on: 'for ever' })
+      writer.tell({ on: 'forever' })
       for (let saves = 0; saves <= round % 4; saves++) {
         const report = await writer.next()
         if ('saved' in report) last = report.saved

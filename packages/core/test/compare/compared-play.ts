@@ -1,11 +1,11 @@
-/** A play of which each seed gives one scenario. */
+/** A play with one scenario for each seed. */
 
 import fc from 'fast-check'
 import type { StandingClock } from '../standing-clock.ts'
 
 export interface ComparedPlay {
   scenario(seed: number): unknown
-  /** What can be seen of it, as JSON. */
+  /** What can be observed of it, as JSON. */
   trace(seed: number, clock: StandingClock): Promise<string>
 }
 

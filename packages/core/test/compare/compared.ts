@@ -1,4 +1,4 @@
-/** Two processes that play the same seeds, and what differs. */
+/** Lets two processes play the same seeds, and reports what differs. */
 
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -9,11 +9,11 @@ import type { PlayName, Seeds, Work } from './worker.ts'
 
 export interface Comparison {
   readonly seeds: number
-  /** How many seeds are equal, and have something in another place. */
+  /** The number of seeds that are equal except for the order of some events. */
   readonly moved: number
-  /** How many seeds differ, by what differs first. */
+  /** The number of seeds that differ, by what differs first. */
   readonly differences: ReadonlyMap<string, number>
-  /** Of all seeds with the present core: what came of them. */
+  /** The outcomes of all seeds with the present core. */
   readonly runs: number
   readonly ends: ReadonlyMap<string, number>
   readonly events: number
@@ -26,12 +26,12 @@ interface PlayedSeed {
   readonly trace: string
 }
 
-/** A process came to no end with all its seeds. */
+/** A process did not finish its seeds. */
 export class WorkerError extends Error {
   override readonly name = 'WorkerError'
 }
 
-/** How long a seed may take, in milliseconds of the machine's clock. */
+/** The longest time for a seed, in milliseconds of the machine's clock. */
 const LONGEST = 60_000
 
 export async function compared(
@@ -81,7 +81,7 @@ function count({ lives, deeds, left }: Trace, sums: Sums, ends: Map<string, numb
 }
 
 /**
- * Of each seed, in order, by a process of its own.
+ * Plays each seed, in order, in a separate process.
  *
  * @throws {WorkerError} The process fails, or takes too long for a seed.
  */

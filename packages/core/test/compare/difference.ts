@@ -1,6 +1,6 @@
 /**
- * Whether two cores did the same: results, checkpoints, what tools' functions did, and events, each at the same time of the clock.
- * What happened at one time may have changed places where neither causes the other.
+ * Whether two cores did the same: results, checkpoints, what tools' functions did, and events, each at the same time of the clock. Things
+ * at the same time may change places if neither causes the other.
  */
 
 import type { Deed, Timed, Trace, TracedEvent, TracedLife } from './trace.ts'
@@ -8,11 +8,11 @@ import type { Deed, Timed, Trace, TracedEvent, TracedLife } from './trace.ts'
 export interface Difference {
   /** What differs: `result`, `checkpoint`, `events` … */
   readonly what: string
-  /** Of both, in a few lines. */
+  /** Both, in a few lines. */
   readonly text: string
 }
 
-/** The first one. Absent if they are equal. */
+/** The first difference. Absent if they are equal. */
 export function difference(older: Trace, present: Trace): Difference | undefined {
   const count = Math.max(older.lives.length, present.lives.length)
   for (let index = 0; index < count; index++) {
@@ -54,7 +54,7 @@ function unlike(what: string, older: unknown, present: unknown): Difference | un
 
 type Rule<What> = (one: What, other: What) => boolean
 
-/** Both lists are the same, time by time; within one time only what may has changed places. */
+/** Compares two lists time by time. Within one time only items that may change places may be in another order. */
 function unordered<What>(
   what: string,
   older: readonly Timed<What>[],
@@ -75,7 +75,7 @@ function unordered<What>(
   return undefined
 }
 
-/** What happened at this time, from a place on. */
+/** What happened at this time, from an index on. */
 function atTime<What>(list: readonly Timed<What>[], from: number, time: number): readonly What[] {
   let end = from
   while (list[end]?.[0] === time) end++
@@ -105,14 +105,14 @@ function inShort(one: unknown): string {
   return `    ${text.length > 240 ? `${text.slice(0, 240)}…` : text}`
 }
 
-/** What tools of different calls do; what is not of a call keeps its order among its own. */
+/** Deeds of tools of different calls may change places; deeds without a call keep their order. */
 function mayDeedsChangePlaces(one: Deed, other: Deed): boolean {
   return one.callId !== other.callId
 }
 
 /**
- * Events of different calls may, and those of a call with pieces of a response that do not concern it. What says that a run, a step or
- * an attempt begins or ends keeps its place before and behind all that happens in it.
+ * Events of different calls may change places, and so may those of a call with pieces of a response that do not concern the call. The
+ * beginning and the end of a run, a step or an attempt keep their places relative to everything inside.
  */
 function mayEventsChangePlaces(one: TracedEvent, other: TracedEvent): boolean {
   const ofOther = callsOf(other)
@@ -120,13 +120,13 @@ function mayEventsChangePlaces(one: TracedEvent, other: TracedEvent): boolean {
   return areOfOthers || isPieceBeside(one, other) || isPieceBeside(other, one)
 }
 
-/** Whether two ways from the run inwards come to a point where they part. */
+/** Whether two paths from the run inwards diverge. */
 function part(one: readonly string[], other: readonly string[]): boolean {
   const depth = Math.min(one.length, other.length)
   return one.slice(0, depth).some((id, level) => id !== other[level])
 }
 
-/** Whether it is a piece of a response, and the other one the event of a call that the piece says nothing of. */
+/** Whether it is a piece of a response, and the other one an event of a call that the piece does not concern. */
 function isPieceBeside(piece: TracedEvent, other: TracedEvent): boolean {
   if (!PIECES.has(piece.type)) return false
   const depth = piece.path?.length ?? 0
@@ -144,7 +144,7 @@ const PIECES: ReadonlySet<string> = new Set([
   'tool-call',
 ])
 
-/** The calls in which it happened, from the outermost on: two such lists where a call goes on under another id. */
+/** The calls in which it happened, from the outermost on: two such lists if a call changes its id. */
 function callsOf(event: TracedEvent): readonly (readonly string[])[] {
   const path = (event.path ?? []).map(({ callId }) => callId)
   if (!('callId' in event) || event.callId === undefined) return [path]
@@ -152,7 +152,7 @@ function callsOf(event: TracedEvent): readonly (readonly string[])[] {
   return [...ids, event.callId].map((id) => [...path, ...makersOf(id), id])
 }
 
-/** The call that makes it, if another one does: its id is in that of what it makes. */
+/** The makers of a call: their ids are part of its id. */
 function makersOf(id: string): readonly string[] {
   const maker = /^(?:part of|in) (.+)$/.exec(id)?.[1] ?? /^(.+)\/1$/.exec(id)?.[1]
   return maker === undefined ? [] : [...makersOf(maker), maker]

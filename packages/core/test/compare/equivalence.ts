@@ -1,4 +1,4 @@
-/** Runs with eagerTools, and the same without. */
+/** Compares runs with eagerTools with the same runs without. */
 
 import type fc from 'fast-check'
 import type { AgentEvent, AgentResult } from '../../src/index.ts'
@@ -6,7 +6,7 @@ import type { StandingClock } from '../standing-clock.ts'
 import { comparedPlay } from './compared-play.ts'
 import { type Deed, traceOf } from './trace.ts'
 
-/** The trials of eager-tools' tests. Core imports no other package: it finds them by their place. */
+/** The trials of eager-tools' tests. Core imports no other package, so it finds them by their path. */
 interface Trials {
   readonly scenarios: fc.Arbitrary<object>
   trial(scenario: object, eager: boolean, clock: StandingClock): Promise<Trial>
@@ -27,7 +27,7 @@ interface Execution {
   readonly callId: string
   readonly startedAt: number
   readonly signal: AbortSignal
-  /** Places in the order of all calls. */
+  /** Indexes in the order of all calls. */
   readonly started: number
   readonly ended: number
 }
@@ -53,7 +53,7 @@ async function* trials(scenario: object, clock: StandingClock, deeds: TimedDeed[
   }
 }
 
-/** In the order of time; what has no time comes last. `before`: whatever has none is later than this. */
+/** In the order of time; what has no time comes last. `before`: everything without a time is later than this. */
 function deedsOf({ executions, inner, undone }: Trial, before: number): readonly TimedDeed[] {
   const made: TimedDeed[] = executions.map(({ started: _, ended: __, signal, ...execution }) => ({
     at: execution.startedAt,

@@ -1,4 +1,4 @@
-/** `npm run compare-cores`: plays the same seeds with this core and with that of another checkout, and compares what can be seen. */
+/** `npm run compare-cores`: plays the same seeds with this core and with that of another checkout, and compares what can be observed. */
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -8,8 +8,8 @@ import type { PlayName, Seeds } from './worker.ts'
 
 const HELP = `npm run compare-cores -- --against FOLDER [OPTIONS]
 
-Plays the same seeds with the core of FOLDER (another checkout, with its packages installed) and with this one, each in a process of
-its own. Compares results, checkpoints, executions and events. Ends with exit code 1 if they differ.
+Plays the same seeds with the core of FOLDER (another checkout, with its packages installed) and with this one, each in its
+own process. Compares results, checkpoints, executions and events. Ends with exit code 1 if they differ.
 
   --seeds N      how many seeds of each play (2000)
   --from N       the first of them (0)
@@ -37,7 +37,7 @@ const { values } = parseArgs({
 if (values.help) console.log(HELP)
 else process.exitCode = await main().catch(failed)
 
-/** One line says which process failed, and at which seed. */
+/** One line names the process that failed, and the seed. */
 function failed(error: unknown): number {
   if (!(error instanceof WorkerError)) throw error
   console.error(`error: ${error.message}`)
@@ -53,12 +53,12 @@ async function main(): Promise<number> {
     values.against === undefined && '--against names the checkout with the other core',
     !existsSync(`${folder}/packages/core/src/index.ts`) && `there is no core in ${folder}`,
     plays.length === 0 && `there is no play ${values.play}`,
-    !(number >= 1 && number <= parts) && `${values.part} is no part: 1/4 is the first of four`,
+    !(number >= 1 && number <= parts) && `${values.part} is not a part: 1/4 is the first of four`,
     !(count > 0 && from >= 0 && show >= 0) && '--seeds, --from and --show are numbers',
     values.seed !== undefined && plays.length > 1 && '--seed is one of a play: name it with --play',
   ].find((problem) => problem !== false)
   if (wrong !== undefined) {
-    console.error(`error: ${wrong} (--help says what there is)`)
+    console.error(`error: ${wrong} (see --help)`)
     return 2
   }
   const seeds: Seeds = { from: from + number - 1, to: from + count, every: parts }
@@ -68,7 +68,7 @@ async function main(): Promise<number> {
   return differ > 0 ? 1 : 0
 }
 
-/** Prints the first so many differences. */
+/** Prints this many differences at most. */
 function shown(most: number): (seed: number, text: string) => void {
   let count = 0
   return (seed, text) => {
@@ -76,7 +76,7 @@ function shown(most: number): (seed: number, text: string) => void {
   }
 }
 
-/** Gives how many differ. */
+/** Prints the result of a comparison. Returns how many seeds differ. */
 function told(play: PlayName, { seeds, moved, differences, runs, ends, events, executions, ms }: Comparison): number {
   const differ = [...differences.values()].reduce((all, count) => all + count, 0)
   const by = [...differences].map(([what, count]) => `${what} ${count}`).join(', ')

@@ -1,4 +1,4 @@
-/** Runs under interleavings of all that may happen to them. */
+/** Runs under interleavings of everything that may happen to them. */
 
 import { cases } from '../interleaved-cases.ts'
 import { interleavedLives } from '../interleaved-lives.ts'

@@ -1,11 +1,11 @@
-/** Whoever imports a source of a package here gets that of another checkout. */
+/** Redirects imports of package sources to another checkout. */
 
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 const HERE = new URL('../../../', import.meta.url).href
 
-/** `folder`: of the checkout. To be called before anything of the packages is imported. */
+/** `folder`: the checkout. Call this before anything of the packages is imported. */
 export function takePackagesOf(folder: string): void {
   const there = pathToFileURL(`${folder}/packages/`).href
   registerHooks({

@@ -1,4 +1,4 @@
-/** Runs that are called back in the very turn in which they do something. */
+/** Runs that are called back in the same turn in which they do something. */
 
 import { lives } from '../reentrant-lives.ts'
 import { Play } from '../reentrant-play.ts'

@@ -1,4 +1,4 @@
-/** What can be seen of a run and all that resume it, as JSON, with names in the place of ids that are new each time. */
+/** What can be observed of a run and all its resumes, as JSON, with names instead of ids that are new each time. */
 
 import type { Format1 } from '../../src/checkpoint/format-1.ts'
 import type { AgentEvent, AgentResult, Checkpoint } from '../../src/index.ts'
@@ -13,14 +13,14 @@ export interface Deed {
   readonly about: unknown
 }
 
-/** The last event has the result, which is seen anyway. */
+/** The last event contains the result, which is compared anyway. */
 export type TracedEvent =
   | Exclude<AgentEvent, { readonly type: 'run-end' }>
   | Omit<Extract<AgentEvent, { readonly type: 'run-end' }>, 'result'>
 
 export interface TracedLife {
   readonly events: readonly Timed<TracedEvent>[]
-  /** Of its result or its error, all except for the checkpoint. */
+  /** Its result or its error, without the checkpoint. */
   readonly end: unknown
   readonly checkpoint?: unknown
 }
@@ -32,7 +32,7 @@ export interface Trace {
   readonly left?: string
 }
 
-/** What a run came to, and when it told of what. */
+/** The outcome of a run, and its events with their times. */
 interface Life {
   readonly events: readonly AgentEvent[]
   readonly times: readonly number[]
@@ -40,7 +40,7 @@ interface Life {
   readonly error?: unknown
 }
 
-/** Notes what a play does, and ends also where the play hangs. */
+/** Records what a play does, and ends even if the play hangs. */
 export async function traceOf(
   lives: AsyncIterable<Life>,
   deeds: readonly (Deed & { readonly at: number })[],
@@ -87,20 +87,17 @@ function withoutResult(event: AgentEvent): TracedEvent {
   return rest
 }
 
-/** Another core may write format 1 only. */
+/** Another core may write only format 1. */
 function inFormat1(checkpoint: Checkpoint | Format1): Format1 {
   return checkpoint.format === 1 ? checkpoint : toFormat1(checkpoint)
 }
 
-/**
- * Of a checkpoint: without what says how often it was saved, what follows from the rest, and ids of spans. Its calls are in the
- * order of their keys.
- */
+/** A checkpoint without its revision, what follows from the rest, and ids of spans. Its calls are in the order of their keys. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return byKey(value.map(comparable))
   if (typeof value !== 'object' || value === null) return value
   const isCheckpoint = 'checksum' in value
-  // Format 2 says what effect it had.
+  // Format 2 contains the effect that it had.
   const isFinishedWork = 'delivered' in value && 'message' in value
   const isAside = (name: string) => (isCheckpoint && ASIDE.has(name)) || (isFinishedWork && name === 'effect')
   const kept = Object.entries(value).filter(([name]) => !isAside(name))

@@ -5,15 +5,15 @@ import { StandingClock } from '../standing-clock.ts'
 import type { ComparedPlay } from './compared-play.ts'
 import { takePackagesOf } from './other-packages.ts'
 
-/** What such a process is told, as JSON. */
+/** The input of such a process, as JSON. */
 export interface Work {
   readonly play: PlayName
-  /** Of the checkout with the core. Default: this one. */
+  /** The checkout with the core. Default: this one. */
   readonly folder?: string
   readonly seeds: Seeds
 }
 
-/** Of the seeds from one to another, which is excluded: every so many of them. */
+/** Every n-th seed from one to another, which is excluded. */
 export interface Seeds {
   readonly from: number
   readonly to: number
@@ -22,7 +22,7 @@ export interface Seeds {
 
 export type PlayName = 'reentrancy' | 'interleavings' | 'equivalence'
 
-/** They import the packages, so they are loaded when it is known which. */
+/** They import the packages, so they are loaded when the packages are known. */
 const PLAYS: Readonly<Record<PlayName, () => Promise<{ readonly play: ComparedPlay }>>> = {
   reentrancy: () => import('./reentrancy.ts'),
   interleavings: () => import('./interleavings.ts'),
@@ -34,7 +34,7 @@ async function work({ play: name, folder, seeds }: Work): Promise<void> {
   const { play } = await PLAYS[name]()
   const clock = new StandingClock()
   clock.install()
-  // What fails unseen would end the process, and is not what is compared.
+  // An unhandled rejection would end the process, and is not compared.
   process.on('unhandledRejection', (reason) => process.stderr.write(`unhandled: ${String(reason)}\n`))
   for (let seed = seeds.from; seed < seeds.to; seed += seeds.every) {
     clock.reset()

@@ -1,4 +1,4 @@
-/** Every order in which things can happen in one small world. What must hold is checked in each state. */
+/** Explores every order in which things can happen in one small world, and checks the rules in each state. */
 
 import { executionOf, type Stage } from '../../src/machine/call.ts'
 import { ALWAYS, AT_END, ON_ABORT, ON_ACCEPT, ON_ASK, ON_CHANGE, ON_START } from './invariants.ts'
@@ -6,7 +6,7 @@ import { keyOf } from './key.ts'
 import { type Known, known, knownOf, type State } from './model/state.ts'
 import { copyOfWorld, type Move, movesOf, type Scenario, start, type World } from './world.ts'
 
-/** A rule does not hold. `path`: what had happened, in order. */
+/** A rule is broken. `path`: what had happened, in order. */
 export class RuleBroken extends Error {
   override readonly name = 'RuleBroken'
   readonly rule: string
@@ -26,7 +26,7 @@ export interface Explored {
   readonly states: number
   /** Ends of runs, by kind. */
   readonly ends: Readonly<Record<string, number>>
-  /** Cells of the machine's tables that were reached: a call's course, its fate, and the effect or fact that met it. */
+  /** Cells of the machine's tables that were reached: a call's course, its fate, and the effect or fact. */
   readonly cells: ReadonlySet<string>
 }
 
@@ -38,16 +38,14 @@ interface Open {
 /** No run of a small world is longer. */
 const LONGEST = 1000
 
-/** Shared from the back, so that a path costs one link a state. */
+/** A linked list from the back, so that a path costs one link per state. */
 interface Path {
   readonly length: number
   readonly name: string
   readonly before: Path | undefined
 }
 
-/**
- * @throws {RuleBroken} At the first state in which a rule does not hold.
- */
+/** @throws {RuleBroken} At the first state in which a rule is broken. */
 export function explore(scenario: Scenario): Explored {
   const expected = historyOf(plain(scenario))
   const seen = new Set<string>()
@@ -64,7 +62,7 @@ export function explore(scenario: Scenario): Explored {
       try {
         move.do(to)
       } catch (error) {
-        throw new RuleBroken('the machine throws at nothing that can happen', String(error), scenario, listed(taken))
+        throw new RuleBroken('no fact makes the machine throw', String(error), scenario, listed(taken))
       }
       for (const { course, fate } of world.s.calls.all.values())
         cells.add(`${course} ${fate} × ${move.name.split(' ')[0]}`)
@@ -84,7 +82,7 @@ export function explore(scenario: Scenario): Explored {
   return { states: seen.size, ends, cells }
 }
 
-/** What a run comes to that starts nothing early, one call at a time, and to which nothing happens. */
+/** The end of a run that starts nothing early, makes one call at a time, and to which nothing happens. */
 function plain({ steps, wrap }: Scenario): State {
   const scenario: Scenario = { steps, eager: false, limit: 1, ...(wrap && { wrap }) }
   let world = start(scenario)
@@ -132,7 +130,7 @@ function checkMove({ world, move, to }: Change, is: Is): void {
 
 function checkEnd(scenario: Scenario, to: World, expected: string, is: Is): void {
   for (const [rule, holds] of Object.entries(AT_END)) is(rule, holds(to, scenario))
-  // What a question inside of one execution does to the other depends on which was first.
+  // The effect of a question inside one execution on the other depends on which was first.
   const isRaced = scenario.wrap === 'both' && /"[qn]/.test(JSON.stringify(scenario.steps))
   const isCut =
     isRaced ||
@@ -140,10 +138,10 @@ function checkEnd(scenario: Scenario, to: World, expected: string, is: Is): void
     /cancelled|abandoned|circle|cut off|may have happened/.test(JSON.stringify(to.s.history) + expected)
   const history = historyOf(to.s)
   if (to.s.ending?.is === 'completed' && !isCut && history !== expected)
-    is('an eager run, interrupted or not, comes to what a waiting one does', `${history}, expected ${expected}`)
+    is('an eager run, interrupted or not, has the same outcome as a waiting one', `${history}, expected ${expected}`)
 }
 
-/** The stages to which executions of a call have come, of those that pass a gate. */
+/** The stages that executions of a call have reached, for executions that pass a gate. */
 function startedIn(before: Known | undefined, { call }: Known): Stage[] {
   return call.executions.flatMap(({ stage, invocation }) => {
     const isStart = stage === 'checking' || stage === 'storing' || stage === 'entered'
@@ -163,7 +161,7 @@ function mustBeOver(scenario: Scenario, { s, left }: World, path: Path): void {
     ...executions.map(({ stage }) => stage),
   ])
   const problem = `${s.steps.current?.phase}, model ${s.model}, hook ${s.hook}, halt ${JSON.stringify(s.halt)}, ${JSON.stringify(calls)}`
-  throw new RuleBroken('every run comes to its end', problem, scenario, listed(path))
+  throw new RuleBroken('every run ends', problem, scenario, listed(path))
 }
 
 function listed(path: Path | undefined): readonly string[] {
@@ -183,7 +181,7 @@ function historyOf({ history }: State): string {
   return JSON.stringify(
     history.flatMap((turn) => {
       if (turn.role === 'tool') return [JSON.stringify([named(turn.id), turn.text])]
-      // What is sent, or rejected, is followed by one more answer.
+      // A sent message or a rejection is followed by one more answer.
       const calls = turn.role === 'assistant' ? turn.calls : []
       return calls.length > 0 ? [JSON.stringify(calls.map((one) => [named(one.id), one.name, one.input]))] : []
     }),

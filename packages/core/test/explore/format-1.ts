@@ -1,4 +1,4 @@
-/** Whether a checkpoint of the explorer is the same when it is written in format 1 and read again. */
+/** Checks that a checkpoint of the explorer is the same after it is written in format 1 and read again. */
 
 import { signed } from '../../src/checkpoint/checksum.ts'
 import { fromFormat1 } from '../../src/checkpoint/format-1.ts'
@@ -7,10 +7,10 @@ import { canonical } from '../../src/vocabulary/canonical.ts'
 import { toFormat1 } from '../format-1.ts'
 import type { Checkpoint, SavedCall } from './model/state.ts'
 
-/** Those that are. */
+/** The checkpoints that are the same. */
 const SAME = new WeakSet<Checkpoint>()
 
-/** What format 1 changes of it. */
+/** What format 1 changes in it. */
 export function changedByFormat1(checkpoint: Checkpoint): string | undefined {
   if (SAME.has(checkpoint)) return undefined
   const saved = savedAs(checkpoint)
@@ -33,7 +33,7 @@ function savedAs({ steps, calls }: Checkpoint): Saved {
     usage: {},
     warnings: [],
     steps: { ...steps, added: [], ...(steps.current?.isOffered && { candidate: 0 }) },
-    // Format 1 knows no discarded calls.
+    // Format 1 has no discarded calls.
     calls: calls.flatMap((call) => (call.fate === 'discarded' ? [] : savedCallAs(call))),
     undos: [],
     tools: [],

@@ -1,4 +1,4 @@
-/** `npm run explore`: explores the listed worlds, and shows that each mutant of the machine breaks its rule. */
+/** `npm run explore`: explores the listed worlds, and checks that each mutant of the machine breaks its rule. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -66,7 +66,7 @@ function timed(name: string, scenario: Scenario): Timed {
   }
 }
 
-/** Gives whether all rules hold. */
+/** Returns whether all rules hold. */
 function sum(runs: readonly Timed[]): boolean {
   const ends: Record<string, number> = {}
   for (const { explored } of runs) {
@@ -81,7 +81,7 @@ function sum(runs: readonly Timed[]): boolean {
   return broken === 0
 }
 
-/** What the listed worlds have reached once, they must reach. */
+/** The listed worlds must reach every cell that they have reached once. */
 function checkCells(reached: ReadonlySet<string>): boolean {
   const cells = [...reached].sort()
   if (values.write) writeFileSync(CELLS, `${JSON.stringify(cells, undefined, 2)}\n`)

@@ -1,4 +1,4 @@
-/** What must hold, in each state and at each end. Each is a sentence, and gives what is wrong where it does not hold. */
+/** The rules for each state and each end. Each is a sentence, with a function that returns what is wrong if the rule is broken. */
 
 import { type CallState, type ExecutionState, hasSettled, type Stage, type WorkState } from '../../src/machine/call.ts'
 import { isMakerOf, needsSlot } from '../../src/machine/calls.ts'
@@ -24,7 +24,7 @@ interface KnownWork extends Known {
   readonly call: CallState & { readonly work: WorkState }
 }
 
-/** The work behind background calls. */
+/** The work of background calls. */
 function worksIn(s: State): KnownWork[] {
   return knownOf(s).flatMap((one) => {
     const { work } = one.call
@@ -36,29 +36,29 @@ const hasUnread = (s: State) => worksIn(s).find(({ call }) => call.course === 'r
 
 /** In each state. */
 export const ALWAYS: Readonly<Record<string, Rule>> = {
-  'no more steps begin than may': ({ s }, { maxSteps = Number.POSITIVE_INFINITY }) =>
+  'no more steps begin than the limit allows': ({ s }, { maxSteps = Number.POSITIVE_INFINITY }) =>
     s.steps.begun > maxSteps ? String(s.steps.begun) : undefined,
-  'the steps of one next are at work at a time': ({ s }) => (s.loops > 1 ? String(s.loops) : undefined),
-  'a hook that is done is not asked again': (w, { kill }) =>
+  'only the steps of one next are running at a time': ({ s }) => (s.loops > 1 ? String(s.loops) : undefined),
+  'a hook that is done does not run again': (w, { kill }) =>
     w.hook && !kill && w.hooked.includes(hookOf(w.s)) ? hookOf(w.s) : undefined,
-  'an answer that was rejected does not stand': ({ s: { steps }, rejected }) =>
+  'a rejected answer is not accepted': ({ s: { steps }, rejected }) =>
     steps.current?.phase === 'over' && rejected.includes(steps.current.number)
       ? String(steps.current.number)
       : undefined,
-  'what is sent is in the history once, or waits': ({ s: { history, inbox, steps }, taken }) => {
+  'a sent message is in the history once, or waits': ({ s: { history, inbox, steps }, taken }) => {
     const read = history.flatMap((turn) => (turn.role === 'user' && turn.text !== 'rejected' ? [turn.text] : []))
     const all = [...read, ...inbox]
     return String(all) === String(taken) && inbox.length === steps.waiting
       ? undefined
       : `${all.join(', ')} of ${taken.join(', ')}`
   },
-  'the model reads the result of a work once': ({ s: { history } }) => {
+  'the model reads a background result once': ({ s: { history } }) => {
     const read = history.flatMap((turn) => (turn.role === 'work' ? [turn.key] : []))
     return read.find((key, index) => read.indexOf(key) !== index)
   },
-  'what its tool does not detach does not go on beyond its run': ({ s }) =>
+  'work that its tool does not detach does not go on after its run': ({ s }) =>
     keyOf(worksIn(s).find(({ call: { work } }) => work.isHandedOver && work.atEnd !== 'detach')),
-  'a run that is told to stop does not wait for work behind its calls': ({ s, model, hook, saving, undoing }) => {
+  'a stopped run does not wait for background work': ({ s, model, hook, saving, undoing }) => {
     if (s.phase === 'over' || s.halt.mode === undefined || model || hook || saving || undoing.length > 0)
       return undefined
     const begun = knownOf(s).filter(({ call }) => call.course === 'begun')
@@ -74,20 +74,20 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
     const slots = outer.flatMap(({ call }) => holds(call)).length
     return slots > s.calls.limit ? `${slots} of ${s.calls.limit}` : undefined
   },
-  'nothing starts in the slot of a call that threw what ends its run': ({ s, thrown }) => {
+  'nothing starts in the slot of a call that threw an error that ends its run': ({ s, thrown }) => {
     const outer = knownOf(s).filter(({ call }) => needsSlot(call) && call.course === 'begun')
     const slots = outer.flatMap(({ call }) => call.executions).filter(({ stage }) => HOLDS_SLOT.has(stage)).length
     const kept = outer.filter(({ number }) => thrown.includes(number)).length
     return slots + kept > s.calls.limit ? `${slots} and ${kept} of ${s.calls.limit}` : undefined
   },
-  'no more calls of one maker execute at once than may': ({ s }) => {
+  'no more inner calls of one maker execute at the same time than the limit allows': ({ s }) => {
     const { innerLimit } = s.calls
     const isAtWork = ({ course, executions }: CallState) =>
       course === 'begun' && executions.some(({ stage }) => HOLDS_SLOT.has(stage))
     const inner = (maker: number) => knownOf(s).filter(({ call }) => call.maker === maker && isAtWork(call)).length
     return keyOf(knownOf(s).find(({ number }) => inner(number) > innerLimit))
   },
-  'of those who write one key one executes at a time': ({ s }) => {
+  'calls that write the same key execute one at a time': ({ s }) => {
     const users = knownOf(s).flatMap(({ number, call: { executions }, about: { key } }) =>
       executions.flatMap(({ stage, judgement }) =>
         stage === 'entered' && judgement ? [{ number, key, ...judgement.keys }] : [],
@@ -110,7 +110,7 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
     }
     return undefined
   },
-  'a function is given what its call, or its wrap, asks for': ({ s, entries }, { wrap }) => {
+  'a function receives the input of its call, or of its wrap': ({ s, entries }, { wrap }) => {
     const isOtherInput = wrap === 'both' || wrap === 'catch'
     const isOther = ({ key, input }: Entry) => {
       const about = knownOf(s).find((one) => keyOf(one) === key)?.about
@@ -124,7 +124,7 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
     }
     return s.wanted.find((one) => !isMeant(one))?.call.id
   },
-  'what may not start before its response stands does not': ({ s }, { eager }) => {
+  'a call that must wait for its response does not start before that': ({ s }, { eager }) => {
     if (eager === 'bold') return undefined
     const isEntered = ({ executions }: CallState) => executions.some(({ stage }) => stage === 'entered')
     return keyOf(
@@ -133,19 +133,19 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
       ),
     )
   },
-  'what cannot be repeated is stored before it is entered': ({ s, stored }, { store }) => {
+  'a call that cannot be repeated is stored before it is entered': ({ s, stored }, { store }) => {
     const isAtWork = ({ stage, judgement }: ExecutionState) =>
       stage === 'entered' && judgement !== undefined && !changesNothing(judgement.effect)
     const isStored = ({ about: { key } }: Known) => stored.calls.some((saved) => saved.key === key && saved.effect)
     return store ? keyOf(knownOf(s).find((one) => one.call.executions.some(isAtWork) && !isStored(one))) : undefined
   },
-  'what is undone was discarded, and is undone once': ({ s, undone }) => {
+  'an undone call was discarded, and is undone once': ({ s, undone }) => {
     const twice = undone.find((key, index) => undone.indexOf(key) !== index)
     if (twice) return `${twice} twice`
     const standing = knownOf(s).find(({ call, about }) => undone.includes(about.key) && call.fate === 'committed')
     return standing && `${keyOf(standing)} stands`
   },
-  'an outcome is that of the input it was executed with': ({ s }) => {
+  'an outcome belongs to the input of its execution': ({ s }) => {
     for (const { about } of knownOf(s)) {
       const { key, name, input, outcomes } = about
       const wrong = outcomes.find(
@@ -159,32 +159,32 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
     }
     return undefined
   },
-  'a checkpoint is the same if it was written in format 1': ({ s, stored }) => {
+  'a checkpoint is the same after it was written in format 1': ({ s, stored }) => {
     const { ending, aside } = s
     const last = ending && 'checkpoint' in ending ? ending.checkpoint : aside
     return changedByFormat1(stored) ?? (last ? changedByFormat1(last) : undefined)
   },
-  'no store holds a later state than the run has': ({ s }) =>
+  'no store has a later state than the run': ({ s }) =>
     s.stored > s.version ? `${s.stored} of ${s.version}` : undefined,
-  'no call stands for two of a response': ({ s }) => {
+  'two calls of a response are never one': ({ s }) => {
     const made = s.wanted.flatMap(({ number }) => number ?? [])
     return new Set(made).size < made.length ? made.join(', ') : undefined
   },
-  'a call shares the fate of the call that makes it': ({ s }) =>
+  'an inner call shares the fate of its maker': ({ s }) =>
     keyOf(
       knownOf(s).find(({ call: { maker, fate } }) => {
         const above = maker === undefined ? undefined : s.calls.all.get(maker)
         return above !== undefined && above.fate !== fate
       }),
     ),
-  'what a call makes is told to stop with it': ({ s }) =>
+  'an inner call is stopped with its maker': ({ s }) =>
     keyOf(
       knownOf(s).find(({ call: { maker, course, aborted } }) => {
         const above = maker === undefined ? undefined : s.calls.all.get(maker)
         return above?.aborted && course === 'begun' && !aborted
       }),
     ),
-  'the reader is told nothing of a call before it is told of the call': ({ s, reader }) =>
+  'the reader sees no event of a call before the call': ({ s, reader }) =>
     reader
       ? keyOf(
           knownOf(s).find((one) => {
@@ -194,43 +194,43 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
           }),
         )
       : undefined,
-  'the reader is told of what a call makes when it is told of the call': ({ s }) =>
+  'the reader sees inner calls when it sees their maker': ({ s }) =>
     keyOf(
       knownOf(s).find(({ call: { maker, fate, told }, about: { hasBegun } }) => {
         const above = maker === undefined ? undefined : s.calls.all.get(maker)
         return above && hasBegun && fate !== 'discarded' && (above.told === 'hidden') !== (told === 'hidden')
       }),
     ),
-  'the reader is told of the end of a call once': ({ reader }) =>
+  'the reader sees the end of a call once': ({ reader }) =>
     Object.entries(reader?.told ?? {}).find(([, events]) => events.filter((event) => event === 'end').length > 1)?.[0],
-  'the slots that are counted are those that a recount gives': ({ s }) => {
+  'the number of taken slots equals a recount': ({ s }) => {
     const slots = [...s.calls.all.values()].map(slotsOf).reduce((all, some) => all + some, 0)
     return slots === s.calls.slotsTaken ? undefined : `${s.calls.slotsTaken} instead of ${slots}`
   },
-  'nothing is due to an execution that is not looked at': ({ s }) => {
+  'an execution that may go on is examined': ({ s }) => {
     const { calls } = copyOf(s)
     const missed = [...calls.waiting].filter((one) => !mustLook(calls, one)).find((one) => dueOf(calls, one))
     return missed && keyOf(knownOf(s).find(({ number }) => number === missed.call))
   },
 }
 
-/** When an execution passes a gate, or is entered: what holds just after. */
+/** When an execution passes a gate, or is entered: the rules just after. */
 export const ON_START: Readonly<Record<string, (s: State, one: Known, stage: Stage) => string | undefined>> = {
   'nothing starts once its run has been stopped': ({ halt: { stop } }, one) =>
     stop && stop !== 'pause' ? keyOf(one) : undefined,
-  'nothing of a paused run starts, except what a call at work makes': ({ halt }, one) => {
+  'nothing of a paused run starts, except inner calls of running calls': ({ halt }, one) => {
     const isPaused = halt.stop === 'pause' || halt.mode === 'after-model'
     return one.call.maker === undefined && isPaused ? keyOf(one) : undefined
   },
-  'a call of a failed attempt begins only if another one asks for it': ({ calls: { response } }, one, stage) => {
+  'a call of a failed attempt begins only if another attempt requests it': ({ calls: { response } }, one, stage) => {
     const { maker, fate, requestedBy } = one.call
     const isFailed = requestedBy.length > 0 && requestedBy.every((attempt) => response.attempts.get(attempt)?.hasFailed)
-    // What has its turn has begun.
+    // An execution that has its turn has begun.
     return maker === undefined && fate === 'provisional' && isFailed && stage !== 'entered' ? keyOf(one) : undefined
   },
   'a call that was cancelled or discarded does not start': (_, one) =>
     one.call.aborted || one.call.fate === 'discarded' ? keyOf(one) : undefined,
-  'with one slot a call waits for the calls in front of it': (s, one, stage) => {
+  'with one slot a call waits for all earlier calls': (s, one, stage) => {
     const { calls } = s
     if (calls.limit > 1 || one.call.maker !== undefined || stage === 'entered') return undefined
     const place = calls.order.indexOf(one.number)
@@ -246,33 +246,33 @@ export const ON_START: Readonly<Record<string, (s: State, one: Known, stage: Sta
 
 /** When anything happens: a call just before, and just after. */
 export const ON_CHANGE: Readonly<Record<string, (before: CallState, after: CallState) => string | undefined>> = {
-  'a call that was told of a pause stays open, unless it is cancelled': (before, after) => {
+  'a call that a pause has stopped stays open, unless it is cancelled': (before, after) => {
     const isKept = before.isParked && !hasSettled(before) && before.aborted !== 'cancelled'
     return isKept && hasSettled(after) && after.course !== 'open' ? after.id : undefined
   },
-  'what was discarded comes to no result': (before, after) =>
+  'a discarded call has no result': (before, after) =>
     before.fate === 'discarded' && !hasSettled(before) && after.course === 'result' ? after.id : undefined,
-  'what is decided about a call is final': (before, after) => {
+  'the decisions about a call are final': (before, after) => {
     if (before.fate !== 'provisional' && before.fate !== after.fate) return `${before.fate} → ${after.fate}`
     return hasSettled(before) && before.course !== after.course ? `${before.course} → ${after.course}` : undefined
   },
 }
 
-/** When a call that is at work is told to stop: what held just before. */
+/** When a running call is stopped: the rules just before. */
 export const ON_ABORT: Readonly<Record<string, (before: State, one: Known) => string | undefined>> = {
-  'what is at work when its run pauses is not told to stop': ({ halt }, one) => {
+  'running calls are not stopped when their run pauses': ({ halt }, one) => {
     const { isParked, fate } = one.call
     return halt.stop === 'pause' && !isParked && fate !== 'discarded' ? keyOf(one) : undefined
   },
 }
 
-/** When the model is asked: what held just before, and what holds just after. */
+/** When the model is called: the rules just before and just after. */
 export const ON_ASK: Readonly<Record<string, (before: State, after: State) => string | undefined>> = {
   'a cancelled run begins no further step': ({ halt, steps }, after) =>
     halt.mode !== undefined && after.steps.begun > steps.begun ? String(after.steps.begun) : undefined,
-  'a run whose work asks begins no further step': ({ calls }) =>
+  'a run whose background work asks begins no further step': ({ calls }) =>
     [...calls.all.values()].find(({ work, course }) => work && course === 'open')?.id,
-  'of a step that is over no call is left, unless something may still come of it': (_, s) => {
+  'no call of an earlier step is left, unless it can still change': (_, s) => {
     const isDone = ({ number, call }: Known): boolean =>
       hasSettled(call) &&
       call.course !== 'open' &&
@@ -286,47 +286,47 @@ export const ON_ASK: Readonly<Record<string, (before: State, after: State) => st
   },
 }
 
-/** When an answer is accepted: what holds then. */
+/** When an answer is accepted: the rules at that moment. */
 export const ON_ACCEPT: Readonly<Record<string, (s: State) => string | undefined>> = {
-  'an answer waits for the work that it must wait for': (s) =>
+  'an answer waits for the background work that it must wait for': (s) =>
     keyOf(worksIn(s).find(({ call }) => call.work.atEnd === 'wait' && call.course !== 'result')),
-  'an answer does not stand while a step is left to read the result of a work': (s) =>
+  'an answer is not accepted while a step is left to read a background result': (s) =>
     mayGoOn(s.steps) ? keyOf(hasUnread(s)) : undefined,
 }
 
 /** At each end of a run. */
 export const AT_END: Readonly<Record<string, Rule>> = {
-  'nothing is at work when a run ends': ({ s, tools, model, hook, undoing }) => {
+  'nothing is running when a run ends': ({ s, tools, model, hook, undoing }) => {
     const goesOn = (number: number) => s.calls.all.get(number)?.work?.isHandedOver === true
     const one = knownOf(s).find(({ call, number }) => call.course === 'begun' && !goesOn(number))
     if (one) return keyOf(one)
-    // What was abandoned goes on, and nobody waits for it.
+    // An abandoned call is still running, and nothing waits for it.
     if (model || hook || undoing.length > 0) return 'the model, a hook or an undo'
     const left = tools.find(({ number }) => !goesOn(number))
     return left && `the function of call ${left.number}`
   },
-  'an abort wins': ({ s, left }, { abort }) =>
+  'an abort replaces every other stop': ({ s, left }, { abort }) =>
     abort && left.abort === 0 && s.ending?.is !== 'aborted' && s.ending?.is !== 'failed'
       ? String(s.ending?.is)
       : undefined,
-  'the checkpoint of a cancel is the state as it was when that was decided': ({ s }) =>
+  'the checkpoint of a cancel is the state at its decision': ({ s }) =>
     s.ending?.is === 'cancelled' && s.halt.stop === 'cancel' && s.ending.checkpoint !== s.aside ? 'another' : undefined,
   'a call that was cancelled asks nothing': ({ s }) =>
     keyOf(knownOf(s).find(({ call }) => call.aborted === 'cancelled' && call.course === 'open')),
-  'nothing that was sent is unread when a run completes': ({ s }) =>
+  'no sent message is unread when a run completes': ({ s }) =>
     s.ending?.is === 'completed' && s.inbox.length > 0 ? s.inbox.join(', ') : undefined,
-  'what was sent is in the checkpoint, in its history or to be read': ({ s, taken }) => {
+  'a sent message is in the checkpoint, in its history or waiting': ({ s, taken }) => {
     if (!s.ending || !('checkpoint' in s.ending)) return undefined
     const { history, inbox } = s.ending.checkpoint.values
     return taken.find((text) => !inbox.includes(text) && !history.some((turn) => 'text' in turn && turn.text === text))
   },
-  'a run that cannot store that its work begins does not complete': ({ s }) => {
+  'a run that cannot store the beginning of its work does not complete': ({ s }) => {
     const isUnstored = ({ call: { aborted, work, executions } }: KnownWork) =>
       !aborted && !work.isHandedOver && executions.some(({ stage }) => stage === 'threw')
     return s.ending?.is === 'completed' ? keyOf(worksIn(s).find(isUnstored)) : undefined
   },
-  'the caller is given the work whose result the model has not read': ({ s }) => {
-    // What comes of it when its run has stopped it, nobody has waited for.
+  'the caller receives the work with results that the model has not read': ({ s }) => {
+    // Nothing waits for the result of work that the run has stopped.
     const isStopped = ({ call }: KnownWork) => call.work.atEnd === 'cancel' && call.aborted
     const unread = worksIn(s).find(
       (one) =>
@@ -334,22 +334,22 @@ export const AT_END: Readonly<Record<string, Rule>> = {
     )
     return s.ending?.is === 'completed' ? keyOf(unread) : undefined
   },
-  'what its tool detaches is not told to stop when the run has its answer': ({ s }) =>
+  'detached work is not stopped when the run has its answer': ({ s }) =>
     s.ending?.is === 'completed'
       ? keyOf(worksIn(s).find(({ call }) => call.work.atEnd === 'detach' && call.aborted === 'stopped'))
       : undefined,
-  'the caller is given what goes on beyond the run': ({ s }) =>
+  'the caller receives the work that goes on after the run': ({ s }) =>
     keyOf(worksIn(s).find(({ call, about }) => call.work.isHandedOver && !s.handles.includes(about.key))),
-  'a run is interrupted only if somebody asks': ({ s }) => {
+  'a run is interrupted only by a question': ({ s }) => {
     if (s.ending?.is !== 'interrupted') return undefined
     const { checkpoint } = s.ending
     return checkpoint.interrupts.length > 0 ? undefined : 'nobody asks'
   },
-  'a run that has its answer is not cancelled any more': ({ s }) =>
+  'a run that has its answer can no longer be cancelled': ({ s }) =>
     s.handles.length > 0 && !s.halt.stop ? s.halt.mode : undefined,
-  'no checkpoint goes on with what goes on beyond its run': ({ s }) =>
+  'no checkpoint contains work that goes on after its run': ({ s }) =>
     s.ending && 'checkpoint' in s.ending ? keyOf(worksIn(s).find(({ call }) => call.work.isHandedOver)) : undefined,
-  'an answer of the last step stands, though nobody can read the result of a work': (
+  'an answer of the last step is accepted, although no step can read a background result': (
     { s },
     { sends, rejects, saveFails },
   ) => {
@@ -359,7 +359,7 @@ export const AT_END: Readonly<Record<string, Rule>> = {
       ? `step ${s.steps.begun}`
       : undefined
   },
-  'each next of a wrap has steps of its own': ({ s, before }, { again }) =>
+  'each next of a wrap has its own steps': ({ s, before }, { again }) =>
     again && s.ending?.is === 'completed' && s.steps.begun <= before ? `${s.steps.begun} of ${before}` : undefined,
   'of several cancels the strongest counts': ({ s: { halt, ending }, left }, { cancel }) =>
     cancel === 'all' && left.cancel === 0 && ending?.is === 'cancelled' && halt.mode !== 'now' ? halt.mode : undefined,
@@ -368,7 +368,7 @@ export const AT_END: Readonly<Record<string, Rule>> = {
       (saveFails && left.saveFails === 0) || JSON.stringify(steps).includes('"e') || s.steps.begun === maxSteps
     return s.ending?.is === 'failed' && !hasFailed ? 'nothing has' : undefined
   },
-  'the reader is told of the end of each call of a completed run': ({ s, reader }) => {
+  'the reader sees the end of each call of a completed run': ({ s, reader }) => {
     if (s.ending?.is !== 'completed') return undefined
     const isOpen = (events: readonly string[]) => !events.includes('end') && !events.includes('discarded')
     return Object.entries(reader?.told ?? {}).find(([, events]) => isOpen(events))?.[0]
@@ -379,13 +379,13 @@ export const AT_END: Readonly<Record<string, Rule>> = {
     if (new Set(answered).size !== answered.length) return 'two results'
     return s.ending?.is === 'completed' ? asked.find((id) => !answered.includes(id)) : undefined
   },
-  'what a completed run says it did was done': (w) => {
+  'everything in the result of a completed run was done': (w) => {
     const { s, entries } = w
     if (s.ending?.is !== 'completed') return undefined
     const did = s.history.flatMap((turn) => (turn.role === 'tool' && /^[vxpi] \d+$/.test(turn.text) ? [turn.text] : []))
     return did.find((text) => !entries.some(({ name, input }) => `${name} ${input}` === text))
   },
-  'what was discarded after it had succeeded is undone': ({ s, undone }) =>
+  'a call that was discarded after it had succeeded is undone': ({ s, undone }) =>
     s.halt.stop === 'cancel' || s.halt.stop === 'pause'
       ? undefined
       : keyOf(
@@ -399,7 +399,7 @@ export const AT_END: Readonly<Record<string, Rule>> = {
               !undone.includes(about.key),
           ),
         ),
-  'the checkpoint of a run that has stopped holds nothing that was discarded, unless its undo has begun': ({ s }) => {
+  'the checkpoint of a stopped run contains no discarded call, unless its undo has begun': ({ s }) => {
     const checkpoint = s.ending && 'checkpoint' in s.ending ? s.ending.checkpoint : undefined
     return checkpoint && discardedIn(s, checkpoint)[0]
   },

@@ -5,7 +5,7 @@ import type { Calls, WaitingExecution } from '../../src/machine/calls.ts'
 import type { Checkpoint, State } from './model/state.ts'
 import type { World } from './world.ts'
 
-/** What is stored, or put aside, does not change. */
+/** Stored checkpoints never change. */
 const KEYS = new WeakMap<Checkpoint, string>()
 
 export function keyOf(w: World): string {
@@ -19,7 +19,7 @@ function fixed(checkpoint: Checkpoint | null): string {
   return key
 }
 
-/** Counts of versions only say how many there were. What matters is which are stored. */
+/** Version numbers only count versions. What matters is which ones are stored. */
 function stateOf(s: State): unknown {
   const { aside, ending } = s
   const abouts = [...s.about.values()]
@@ -58,7 +58,7 @@ function callsOf({ calls, contents }: State): unknown {
   }
 }
 
-/** Of what changes are counted for, all that is ever asked: whether one was since the last look. */
+/** Of the change counters only one fact matters: whether there was a change since the last look. */
 function waitingOf(
   { changedIn }: Calls,
   { call, invocation, blockedBy, awaitsToolSlot, lookedAtIn }: WaitingExecution,

@@ -1,13 +1,13 @@
 /**
- * Faults put into the machine, or into what the model has round it, on purpose: each must break a rule in a small world, or the rules do
- * not see it. A mutant is a change of the text of a file.
+ * Deliberate faults in the machine, or in the model around it: each must break a rule in a small world, otherwise the rules miss it. A
+ * mutant replaces text in a file.
  */
 
 import type { Scenario } from './world.ts'
 
 export interface Mutant {
   readonly name: string
-  /** Of the machine itself, or of the model. */
+  /** A file of the machine itself, or of the model. */
   readonly file:
     | `machine/${'background' | 'call' | 'calls' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'saved-state' | 'steps' | 'due'}.ts`
     | `model/${'decide' | 'due' | 'find' | 'loop'}.ts`
@@ -18,16 +18,16 @@ export interface Mutant {
   readonly scenario: Scenario
 }
 
-const HISTORY = 'an eager run, interrupted or not, comes to what a waiting one does'
+const HISTORY = 'an eager run, interrupted or not, has the same outcome as a waiting one'
 const TWICE = 'a call whose effect cannot be repeated is not executed twice'
-const END = 'every run comes to its end'
+const END = 'every run ends'
 const SLOTS = 'no more executions hold a slot than there are slots'
-const LOOK = 'nothing is due to an execution that is not looked at'
-const PAUSED = 'nothing of a paused run starts, except what a call at work makes'
-const FINAL = 'what is decided about a call is final'
-const LEFT = 'of a step that is over no call is left, unless something may still come of it'
+const LOOK = 'an execution that may go on is examined'
+const PAUSED = 'nothing of a paused run starts, except inner calls of running calls'
+const FINAL = 'the decisions about a call are final'
+const LEFT = 'no call of an earlier step is left, unless it can still change'
 
-const UNREAD = 'nothing that was sent is unread when a run completes'
+const UNREAD = 'no sent message is unread when a run completes'
 
 export const MUTANTS: readonly Mutant[] = [
   // Which call is meant.
@@ -36,19 +36,19 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/join.ts',
     replace: ' || call.requestedBy.includes(attempt)) continue',
     by: ') continue',
-    breaks: 'no call stands for two of a response',
+    breaks: 'two calls of a response are never one',
     scenario: { steps: [[{ calls: ['x1', 'x1'] }]], eager: 'bold', limit: 2 },
   },
   {
-    name: 'a call joins one that asks for something else',
+    name: 'a call joins one with another request',
     file: 'machine/join.ts',
     replace: 'call.content !== content || ',
     by: '',
-    breaks: 'a function is given what its call, or its wrap, asks for',
+    breaks: 'a function receives the input of its call, or of its wrap',
     scenario: { steps: [[{ calls: ['i1'], fails: true }, { calls: ['x2'] }]], eager: true, limit: 1 },
   },
   {
-    name: 'a read is joined behind a write that it has not seen',
+    name: 'a read is joined after a write that it has not seen',
     file: 'machine/join.ts',
     replace: 'if (!isStale(calls, call, attempt, coming)) return call',
     by: 'if (coming) return call',
@@ -56,7 +56,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['g1'], fails: true }, { calls: ['b1', 'g1'] }]], eager: true, limit: 2 },
   },
   {
-    name: 'a read that has its turn, and is not entered, has seen nothing yet',
+    name: 'a read that has its turn and is not entered counts as not having read',
     file: 'machine/join.ts',
     replace: 'call.executions.findLast(hasKeys)?.judgement?.effect ?? effectOf(call)',
     by: 'effectOf(call)',
@@ -64,7 +64,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['g1'], fails: true }, { calls: ['b1', 'g1'] }]], eager: true, limit: 2 },
   },
   {
-    name: 'inner calls of all calls share their ids',
+    name: 'the ids of inner calls are shared between makers',
     file: 'model/find.ts',
     replace: 'one.maker === maker && isIt',
     by: '(one.maker === undefined) === (maker === undefined) && isIt',
@@ -89,23 +89,23 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['r1', 'r2', 'r3'] }]], eager: false, limit: 2, slowCheck: true },
   },
   {
-    name: 'what is given back is not counted',
+    name: 'a freed slot is not counted',
     file: 'machine/decide-calls.ts',
     replace: 'calls.slotsTaken += slotsOf(after) - slotsOf(before)',
     by: 'calls.slotsTaken += Math.max(0, slotsOf(after) - slotsOf(before))',
-    breaks: 'the slots that are counted are those that a recount gives',
+    breaks: 'the number of taken slots equals a recount',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'a call that threw what ends its run gives its slot back',
+    name: 'a call that threw an error that ends its run frees its slot',
     file: 'machine/decide-call.ts',
     replace: "  'entered',\n  'threw',\n  'left',",
     by: "  'threw',\n  'entered',\n  'left',",
-    breaks: 'nothing starts in the slot of a call that threw what ends its run',
+    breaks: 'nothing starts in the slot of a call that threw an error that ends its run',
     scenario: { steps: [[{ calls: ['e1', 'r2', 'r3'] }]], eager: false, limit: 2 },
   },
   {
-    name: 'what a wrap has made again waits for its own slot',
+    name: 'a repeated execution waits for its own slot',
     file: 'machine/due.ts',
     replace: '  if (!kept) return undefined\n',
     by: '  if (kept || !kept) return undefined\n',
@@ -113,11 +113,11 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['e1'] }]], eager: false, limit: 1, wrap: 'retry' },
   },
   {
-    name: 'with one slot a call overtakes those in front of it',
+    name: 'with one slot a call overtakes earlier ones',
     file: 'machine/obstacle.ts',
     replace: "limit === 1 ? 'all'",
     by: "limit === 0 ? 'all'",
-    breaks: 'with one slot a call waits for the calls in front of it',
+    breaks: 'with one slot a call waits for all earlier calls',
     scenario: {
       steps: [[{ calls: ['r1', 'r2', 'r3'], fails: true }, { calls: ['r1', 'r3', 'r2'] }]],
       eager: true,
@@ -129,19 +129,19 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/obstacle.ts',
     replace: "return claimed === 'all' || !keys || keysMeet(keys, claimed)",
     by: "return claimed === 'all' || keys === claimed",
-    breaks: 'of those who write one key one executes at a time',
+    breaks: 'calls that write the same key execute one at a time',
     scenario: { steps: [[{ calls: ['p1', 'p2'] }]], eager: false, limit: 2 },
   },
   {
-    name: 'a call that another one makes needs no keys',
+    name: 'an inner call needs no keys',
     file: 'machine/obstacle.ts',
     replace: 'return call.work || namesNone(judgement.keys) ? undefined',
     by: 'return call.work || judgement ? undefined',
-    breaks: 'of those who write one key one executes at a time',
+    breaks: 'calls that write the same key execute one at a time',
     scenario: { steps: [[{ calls: ['c1', 'p2'] }]], eager: false, limit: 2 },
   },
   {
-    name: 'a call waits for the one that makes it',
+    name: 'a call waits for its maker',
     file: 'machine/obstacle.ts',
     replace: ' && !isMakerOf(calls, number, call.number)',
     by: '',
@@ -149,7 +149,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['a3'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'calls that wait for each other do so for ever',
+    name: 'calls that wait for each other wait forever',
     file: 'machine/due.ts',
     replace:
       "return waitsForMaker(calls, obstacle.call, call.number) ? { is: 'circle', by: obstacle.call } : undefined",
@@ -158,23 +158,23 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['a1', 'a2'] }]], eager: false, limit: 2 },
   },
   {
-    name: 'any number of calls of one maker execute at once',
+    name: 'any number of inner calls of one maker execute at the same time',
     file: 'machine/due.ts',
     replace: '?? 0) < calls.innerLimit\n}\n\n/**',
     by: '?? 0) < calls.innerLimit + 9\n}\n\n/**',
-    breaks: 'no more calls of one maker execute at once than may',
+    breaks: 'no more inner calls of one maker execute at the same time than the limit allows',
     scenario: { steps: [[{ calls: ['m1'] }]], eager: false, limit: 2, innerLimit: 1, wrap: 'both' },
   },
   {
-    name: 'that a call is over is told to nobody',
+    name: 'the end of a call wakes no waiting execution',
     file: 'machine/decide-calls.ts',
-    replace: '  callChanged(calls, number)\n  // All that wait are looked at again,',
-    by: '  // All that wait are looked at again,',
+    replace: '  callChanged(calls, number)\n  // All waiting executions are examined again,',
+    by: '  // All waiting executions are examined again,',
     breaks: LOOK,
     scenario: { steps: [[{ calls: ['d1', 'r2'] }]], eager: false, limit: 1, cancelCall: true },
   },
   {
-    name: 'that a call stays open is told only to those that wait for it',
+    name: 'an open call wakes only the executions that wait for it',
     file: 'machine/decide-calls.ts',
     replace: "if (course === 'open') for (const { call } of calls.waiting) callChanged(calls, call)",
     by: '',
@@ -182,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['q1', 'r2', 'r3'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'an execution that is held back is looked at no more',
+    name: 'a blocked execution is never examined again',
     file: 'machine/due.ts',
     replace: 'if (blockedBy !== undefined) return isNew(blockedBy)',
     by: 'if (blockedBy !== undefined) return false',
@@ -194,7 +194,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/call.ts',
     replace: "(fate === 'provisional' && isHeld)",
     by: 'isHeld === undefined',
-    breaks: 'a call of a failed attempt begins only if another one asks for it',
+    breaks: 'a call of a failed attempt begins only if another attempt requests it',
     scenario: { steps: [[{ calls: ['i1', 'i2'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 1 },
   },
   {
@@ -206,7 +206,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['i1'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 1, slowCheck: true },
   },
   {
-    name: 'what was judged of an execution is forgotten',
+    name: 'the judgement of an execution is lost',
     file: 'machine/decide-call.ts',
     replace: 'if (judgement) return { ...one, stage, judgement }',
     by: 'if (judgement) return { ...one, stage }',
@@ -218,12 +218,12 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'model/decide.ts',
     replace: 'about.ceiling === null || !exceeds(effect, about.ceiling)',
     by: 'about.ceiling === null || !exceeds(effect, effect)',
-    breaks: 'what may not start before its response stands does not',
+    breaks: 'a call that must wait for its response does not start before that',
     scenario: { steps: [[{ calls: ['m1'] }]], eager: true, limit: 1 },
   },
   // Fates and ends.
   {
-    name: 'what is committed can be withdrawn',
+    name: 'a committed call can be withdrawn',
     file: 'machine/decide-call.ts',
     replace: "return call.fate === 'provisional' ? { ...call, fate: 'discarded', cause } : call",
     by: "return call.fate === 'discarded' ? call : { ...call, fate: 'discarded', cause }",
@@ -231,19 +231,19 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, cancel: 'now' },
   },
   {
-    name: 'what a call makes is not committed with it',
+    name: 'inner calls are not committed with their maker',
     file: 'machine/decide-calls.ts',
     replace: '    for (const child of callOf(calls, one).children) commit(child)\n',
     by: '',
-    breaks: 'a call shares the fate of the call that makes it',
+    breaks: 'an inner call shares the fate of its maker',
     scenario: { steps: [[{ calls: ['m1'] }]], eager: true, limit: 1 },
   },
   {
-    name: 'a call goes on when the one that makes it is told to stop',
+    name: 'an inner call goes on when its maker is stopped',
     file: 'machine/decide-calls.ts',
     replace: '.children.flatMap((child) => callStopped(calls, child, why))',
     by: '.children.flatMap((child) => (child < 0 ? [child] : []))',
-    breaks: 'what a call makes is told to stop with it',
+    breaks: 'an inner call is stopped with its maker',
     scenario: { steps: [[{ calls: ['m1'] }]], eager: false, limit: 1, cancelCall: true },
   },
   {
@@ -251,19 +251,19 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/decide-call.ts',
     replace: "  if (fate === 'discarded') return 'none'\n",
     by: '',
-    breaks: 'what was discarded comes to no result',
+    breaks: 'a discarded call has no result',
     scenario: { steps: [[{ calls: ['i1'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 1 },
   },
   {
-    name: 'what a function says that was told of the stop is its result',
+    name: 'the late outcome of a stopped function is its result',
     file: 'machine/decide-call.ts',
     replace: "if (isParked && (isThrown || aborted !== 'cancelled')) return 'open'",
     by: "if (isParked && fate === 'discarded') return 'open'",
-    breaks: 'a call that was told of a pause stays open, unless it is cancelled',
+    breaks: 'a call that a pause has stopped stays open, unless it is cancelled',
     scenario: { steps: [[{ calls: ['w1'] }]], eager: true, limit: 1, hookAsks: true },
   },
   {
-    name: 'a cancelled call that was told of the stop stays open',
+    name: 'a cancelled call that was stopped stays open',
     file: 'machine/decide-call.ts',
     replace: "if (isParked && (isThrown || aborted !== 'cancelled')) return 'open'",
     by: "if (isParked) return 'open'",
@@ -279,57 +279,57 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['q1'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'no call of a step that is over is past',
+    name: 'no call of an earlier step is past',
     file: 'machine/calls.ts',
     replace: 'return isFinal(call) && !isUndoAhead(call) && call.children',
     by: "return isFinal(call) && call.course === 'none' && call.children",
     breaks: LEFT,
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
   },
-  // What the reader is told.
+  // What the reader sees.
   {
-    name: 'the events of a call wait only where the reader knows the call',
+    name: 'the events of a call wait only if the reader has seen the call',
     file: 'machine/decide-calls.ts',
     replace: 'maker === undefined ? !isAnnounced',
     by: 'maker === undefined ? isAnnounced',
-    breaks: 'the reader is told nothing of a call before it is told of the call',
+    breaks: 'the reader sees no event of a call before the call',
     scenario: { steps: [[{ calls: ['i1'] }]], eager: true, limit: 1, hides: 'late' },
   },
   {
-    name: 'the events of a call that another one makes do not wait',
+    name: 'the events of an inner call do not wait',
     file: 'machine/decide-calls.ts',
     replace: "calls.all.get(maker)?.told === 'hidden'",
     by: "calls.all.get(maker)?.told === 'shown'",
-    breaks: 'the reader is told of what a call makes when it is told of the call',
+    breaks: 'the reader sees inner calls when it sees their maker',
     scenario: { steps: [[{ calls: ['m1'] }]], eager: true, limit: 1, hides: 'late' },
   },
   {
-    name: 'the events of a call that another one makes wait for ever',
+    name: 'the events of an inner call wait forever',
     file: 'machine/decide-calls.ts',
     replace: 'return [...own, ...inner.flatMap((child) => callShown(calls, child))]',
     by: 'return [...own, ...inner]',
-    breaks: 'the reader is told of what a call makes when it is told of the call',
+    breaks: 'the reader sees inner calls when it sees their maker',
     scenario: { steps: [[{ calls: ['m1'] }]], eager: true, limit: 1, hides: 'late' },
   },
   {
-    name: 'an end is told whenever it is known',
+    name: 'an end is emitted whenever it is known',
     file: 'machine/decide-call.ts',
     replace: 'return call.told === BEFORE[what]',
     by: "return call.told !== 'hidden'",
-    breaks: 'the reader is told of the end of a call once',
+    breaks: 'the reader sees the end of a call once',
     scenario: { steps: [[{ calls: ['r1', 'r2'] }]], eager: false, limit: 2, hides: 'late' },
   },
   {
-    name: 'what waits is told to nobody',
+    name: 'waiting events are never emitted',
     file: 'machine/decide-calls.ts',
     replace: "decideCall(calls, told(callOf(calls, number), 'open')) ? [number] : []",
     by: "decideCall(calls, told(callOf(calls, number), 'shown')) ? [number] : []",
-    breaks: 'the reader is told of the end of each call of a completed run',
+    breaks: 'the reader sees the end of each call of a completed run',
     scenario: { steps: [[{ calls: ['i1'] }]], eager: true, limit: 1, hides: 'late' },
   },
   // What stops a run.
   {
-    name: 'an abort does not win over a cancel',
+    name: 'an abort does not replace a cancel',
     file: 'machine/halt.ts',
     replace: 'return isLost(halt) ? halt',
     by: 'return halt.stop ? halt',
@@ -337,11 +337,11 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['r1'] }]], eager: true, limit: 1, cancel: 'now', abort: true },
   },
   {
-    name: 'an abort counts only where nothing else has stopped the run',
+    name: 'an abort counts only if nothing else has stopped the run',
     file: 'model/decide.ts',
     replace: 'if (isLost(s.halt)) return',
     by: 'if (s.halt.stop) return',
-    breaks: 'an abort wins',
+    breaks: 'an abort replaces every other stop',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: true, limit: 1, cancel: 'now', abort: true },
   },
   {
@@ -361,11 +361,11 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['r1'] }]], eager: true, limit: 1, cancel: 'after-model' },
   },
   {
-    name: 'a pause stops what is at work',
+    name: 'a pause stops running calls',
     file: 'machine/halt.ts',
     replace: "return !stop || stop === 'pause'",
     by: 'return !stop',
-    breaks: 'what is at work when its run pauses is not told to stop',
+    breaks: 'running calls are not stopped when their run pauses',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: true, limit: 1, hookAsks: true },
   },
   {
@@ -385,7 +385,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['m1'] }]], eager: false, limit: 1, slowCheck: true, abort: true },
   },
   {
-    name: 'a function that waits for its response is not told of a pause',
+    name: 'a pause does not stop a function that waits for its response',
     file: 'model/due.ts',
     replace: 'if (about.waits && !call.aborted && (isDecided || isPaused(s)))',
     by: 'if (about.waits && !call.aborted && isDecided)',
@@ -393,7 +393,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['w1'] }]], eager: true, limit: 1, hookAsks: true },
   },
   {
-    name: 'an inner call that waits for its response does not heed a pause',
+    name: 'a pause does not stop an inner call that waits for its response',
     file: 'model/due.ts',
     replace: '(isDecided || call.aborted || isPaused(s) || isLeft(about, invocation))',
     by: '(isDecided || call.aborted || isLeft(about, invocation))',
@@ -401,20 +401,20 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['m1'] }]], eager: true, limit: 1, hookAsks: true },
   },
   {
-    name: 'a run ends while a call is at work',
+    name: 'a run ends while a call is running',
     file: 'model/due.ts',
     replace: 'isBegun(one) || one.call.undo',
     by: 'one.call.undo',
-    breaks: 'nothing is at work when a run ends',
+    breaks: 'nothing is running when a run ends',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: true, limit: 1, hookAsks: true },
   },
   // Undos.
   {
-    name: 'nothing that was discarded is undone',
+    name: 'no discarded call is undone',
     file: 'machine/call.ts',
     replace: "if (call.fate !== 'discarded' || !call.tool",
     by: 'if (call.fate || !call.tool',
-    breaks: 'what was discarded after it had succeeded is undone',
+    breaks: 'a call that was discarded after it had succeeded is undone',
     scenario: { steps: [[{ calls: ['v1'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 2 },
   },
   {
@@ -422,7 +422,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'model/due.ts',
     replace: 'if (about.undoVersion <= 0 || !isStored(s, about.undoVersion)) return false',
     by: 'if (about.undoVersion <= 0) return false',
-    breaks: 'what is undone was discarded, and is undone once',
+    breaks: 'an undone call was discarded, and is undone once',
     scenario: {
       steps: [[{ calls: ['v1', 'i2'], fails: true }, { calls: ['i2'] }]],
       eager: true,
@@ -436,7 +436,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/call.ts',
     replace: 'if (call.undo) return call.undo',
     by: "if (call.undo === 'theirs') return call.undo",
-    breaks: 'what is undone was discarded, and is undone once',
+    breaks: 'an undone call was discarded, and is undone once',
     scenario: { steps: [[{ calls: ['v1'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 2 },
   },
   {
@@ -444,44 +444,44 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/decide-calls.ts',
     replace: "if (!isInputOpen(calls, call)) decideCall(calls, undoing(call, 'theirs'))",
     by: '',
-    breaks: 'what is undone was discarded, and is undone once',
+    breaks: 'an undone call was discarded, and is undone once',
     scenario: { steps: [[{ calls: ['v1'] }]], eager: true, limit: 1, cancel: 'now' },
   },
   {
-    name: 'what a cancelled run has left to its resume is undone by nobody',
+    name: 'calls that a cancelled run has left to its resume are never undone',
     file: 'machine/decide-call.ts',
     replace: "{ ...call, kept: how, undo: call.undo === 'theirs' ? undefined : call.undo }",
     by: '{ ...call, kept: how }',
-    breaks: 'what was discarded after it had succeeded is undone',
+    breaks: 'a call that was discarded after it had succeeded is undone',
     scenario: { steps: [[{ calls: ['v1'] }]], eager: true, limit: 1, cancel: 'now', abort: true },
   },
-  // What is stored, and what goes on from there.
+  // What is stored, and what continues from there.
   {
     name: 'an execution is entered before it is stored',
     file: 'model/decide.ts',
     replace: 'else if (s.hasStore && !changesNothing(does.effect))',
     by: "else if (s.hasStore && does.effect === 'calls')",
-    breaks: 'what cannot be repeated is stored before it is entered',
+    breaks: 'a call that cannot be repeated is stored before it is entered',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, store: true },
   },
   {
-    name: 'what was stored before the execution began lets it begin',
+    name: 'a save from before its announcement lets an execution begin',
     file: 'model/due.ts',
     replace: 'return !s.hasStore || s.stored >= version',
     by: 'return !s.hasStore || s.stored > 0',
-    breaks: 'what cannot be repeated is stored before it is entered',
+    breaks: 'a call that cannot be repeated is stored before it is entered',
     scenario: { steps: [[{ calls: ['x1', 'x2'] }]], eager: false, limit: 2, store: true, slowCheck: true },
   },
   {
-    name: 'a save is of what comes after it',
+    name: 'a save contains what happens after it',
     file: 'model/due.ts',
     replace: 's.saving = s.version',
     by: 's.saving = s.version + 1',
-    breaks: 'no store holds a later state than the run has',
+    breaks: 'no store has a later state than the run',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, store: true },
   },
   {
-    name: 'what was at work when its process ended has not happened',
+    name: 'a call that was running when its process ended has not happened',
     file: 'machine/saved-state.ts',
     replace: "return isEntered === true && stage !== 'ended' && stage !== 'abandoned'",
     by: "return isEntered === true && stage === 'cut off'",
@@ -489,19 +489,19 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['x1'] }]], eager: 'bold', limit: 1, cancel: 'now' },
   },
   {
-    name: 'a question of one execution says that no other one of its call has happened',
+    name: 'after a question of one execution no other one of its call has happened',
     file: 'machine/saved-state.ts',
     replace: 'if (one.hasAsked || ',
     by: 'if (executions.some(({ hasAsked }) => hasAsked) || ',
-    breaks: 'what cannot be repeated is stored before it is entered',
+    breaks: 'a call that cannot be repeated is stored before it is entered',
     scenario: { steps: [[{ calls: ['h1'] }]], eager: false, limit: 1, wrap: 'catch', store: true },
   },
   {
-    name: 'what was to be stored when its process ended has not happened',
+    name: 'a call that was being stored when its process ended has not happened',
     file: 'machine/saved-state.ts',
     replace: "if (stage === 'storing') return !isLast && judgement?.effect !== 'read'",
     by: "if (stage === 'storing') return isLast && judgement?.effect !== 'read'",
-    breaks: 'what cannot be repeated is stored before it is entered',
+    breaks: 'a call that cannot be repeated is stored before it is entered',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, store: true, kill: true },
   },
   {
@@ -513,7 +513,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, store: true, kill: true },
   },
   {
-    name: 'outcomes are kept by their number, whatever their input',
+    name: 'outcomes are identified by their number, whatever their input',
     file: 'machine/invocation.ts',
     replace: 'return one.input === other.input && one.n === other.n',
     by: 'return one.n === other.n',
@@ -521,15 +521,15 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 2, wrap: 'both' },
   },
   {
-    name: 'an outcome goes to whoever asks first',
+    name: 'an outcome goes to the first execution',
     file: 'machine/invocation.ts',
     replace: 'kept.find(({ invocation }) => isSame(invocation, which))',
     by: 'kept[0]',
-    breaks: 'an outcome is that of the input it was executed with',
+    breaks: 'an outcome belongs to the input of its execution',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 2, wrap: 'both' },
   },
   {
-    name: 'what had an outcome in an earlier process is made again',
+    name: 'an execution with an outcome in an earlier process is repeated',
     file: 'machine/decide-call.ts',
     replace: 'if (!known) return call',
     by: 'if (!known || known.place >= 0) return call',
@@ -549,7 +549,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'model/due.ts',
     replace: "if (stop === 'cancel') return s.aside ? { is: ",
     by: "if (stop === 'cancel') return s.aside ? { is: 'cancelled', checkpoint: checkpointOf(s, true) } : undefined\n  if (s.steps.begun < 0) return s.aside ? { is: ",
-    breaks: 'the checkpoint of a cancel is the state as it was when that was decided',
+    breaks: 'the checkpoint of a cancel is the state at its decision',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, cancel: 'now' },
   },
   {
@@ -557,7 +557,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/saved-state.ts',
     replace: "if (call.fate === 'discarded') return !isLast && leavesEffect(calls, call)",
     by: '',
-    breaks: 'the checkpoint of a run that has stopped holds nothing that was discarded, unless its undo has begun',
+    breaks: 'the checkpoint of a stopped run contains no discarded call, unless its undo has begun',
     scenario: { steps: [[{ calls: ['r1'], fails: true }, { calls: ['q2'] }]], eager: true, limit: 1 },
   },
   {
@@ -565,7 +565,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/saved-state.ts',
     replace: "if (call.fate === 'discarded') return !isLast && leavesEffect(calls, call)",
     by: "if (call.fate === 'discarded') return false",
-    breaks: 'what cannot be repeated is stored before it is entered',
+    breaks: 'a call that cannot be repeated is stored before it is entered',
     scenario: { steps: [[{ calls: ['i1'], fails: true }, { calls: ['x2'] }]], eager: true, limit: 2, store: true },
   },
   // The step.
@@ -586,20 +586,20 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'an execution comes to something that nobody has made',
+    name: 'an execution has an outcome without having been made',
     file: 'model/decide.ts',
     replace: 'const again = about.before[knownFor(call, invocation)?.place ?? -1]',
     by: "const again = { text: 'x 1', ok: true }\n  decideCall(s.calls, movedTo(callOf(s.calls, number), invocation, 'ended'))\n  if (again) return { invocation, known: { ...again, invocation } }",
-    breaks: 'what a completed run says it did was done',
+    breaks: 'everything in the result of a completed run was done',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1 },
   },
   // Steps.
   {
-    name: 'a step begins beyond the last',
+    name: 'a step begins after the last one',
     file: 'machine/steps.ts',
     replace: 'return begun < limit',
     by: 'return begun <= limit',
-    breaks: 'no more steps begin than may',
+    breaks: 'no more steps begin than the limit allows',
     scenario: { steps: [], eager: false, limit: 1, gate: true, rejects: 9, maxSteps: 2 },
   },
   {
@@ -607,7 +607,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/steps.ts',
     replace: '[...(steps.current?.done ?? []), name]',
     by: '[name]',
-    breaks: 'a hook that is done is not asked again',
+    breaks: 'a hook that is done does not run again',
     scenario: { steps: [], eager: false, limit: 1, gate: true },
   },
   {
@@ -615,11 +615,11 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/steps.ts',
     replace: 'change(steps, { isOffered: false })',
     by: 'change(steps, { isOffered: true })',
-    breaks: 'an answer that was rejected does not stand',
+    breaks: 'a rejected answer is not accepted',
     scenario: { steps: [], eager: false, limit: 1, gate: true, rejects: 1 },
   },
   {
-    name: 'an answer stands though something else was said meanwhile',
+    name: 'an answer is accepted although a message was sent meanwhile',
     file: 'machine/steps.ts',
     replace: 'steps.current?.isOffered === true && !hasNews(steps, calls)',
     by: 'steps.current?.isOffered === true',
@@ -627,7 +627,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [], eager: false, limit: 1, gate: true, sends: 1 },
   },
   {
-    name: 'a message is taken when the answer stands',
+    name: 'a message is accepted after the answer',
     file: 'machine/steps.ts',
     replace: "current?.phase !== 'over' && ",
     by: '',
@@ -635,35 +635,35 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [], eager: false, limit: 1, sends: 1 },
   },
   {
-    name: 'a message is taken when the checkpoint is made',
+    name: 'a message is accepted when the checkpoint is taken',
     file: 'machine/steps.ts',
     replace: 'runsOn(halt) && ',
     by: '',
-    breaks: 'what was sent is in the checkpoint, in its history or to be read',
+    breaks: 'a sent message is in the checkpoint, in its history or waiting',
     scenario: { steps: [[{ calls: ['d1'] }]], eager: false, limit: 1, sends: 1, cancel: 'now' },
   },
   {
-    name: 'what was read counts as waiting',
+    name: 'read messages count as waiting',
     file: 'machine/steps.ts',
     replace: 'steps.waiting = waiting',
     by: 'steps.waiting += waiting',
-    breaks: 'what is sent is in the history once, or waits',
+    breaks: 'a sent message is in the history once, or waits',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1, sends: 1 },
   },
   {
-    name: 'a loop begins while another is at work',
+    name: 'a loop begins while another is running',
     file: 'machine/steps.ts',
     replace: "return loop !== 'running'",
     by: 'return loop !== undefined',
-    breaks: 'the steps of one next are at work at a time',
+    breaks: 'only the steps of one next are running at a time',
     scenario: { steps: [], eager: false, limit: 1, again: true },
   },
   {
-    name: 'a loop goes on with the last step of the one before',
+    name: 'a loop continues the last step of the one before',
     file: 'machine/steps.ts',
     replace: "if (steps.loop === 'out') steps.current = undefined",
     by: '',
-    breaks: 'each next of a wrap has steps of its own',
+    breaks: 'each next of a wrap has its own steps',
     scenario: { steps: [], eager: false, limit: 1, again: true },
   },
   {
@@ -674,9 +674,9 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: 'of several cancels the strongest counts',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1, cancel: 'all' },
   },
-  // Work behind background calls.
+  // The work of background calls.
   {
-    name: 'work begins whenever a wrap asks for it',
+    name: 'work begins whenever a wrap requests it',
     file: 'model/decide.ts',
     replace: 'if (!isBegun && kind.atEnd) {',
     by: 'if (kind.atEnd) {',
@@ -692,43 +692,43 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'a result that was read is read again after a resume',
+    name: 'a background result is read again after a resume',
     file: 'machine/saved-state.ts',
     replace: '...(isWork && { work: { atEnd, ...(isRead && { isRead }) } })',
     by: '...(isWork && { work: { atEnd } })',
-    breaks: 'the model reads the result of a work once',
+    breaks: 'the model reads a background result once',
     scenario: { steps: [[{ calls: ['k1'] }], [{ calls: ['q2'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'an answer stands though the model has not read the result of a work',
+    name: 'an answer is accepted although the model has not read a background result',
     file: 'machine/steps.ts',
     replace: ' || (mayGoOn(steps) && unreadWorks(calls).length > 0)',
     by: '',
-    breaks: 'an answer does not stand while a step is left to read the result of a work',
+    breaks: 'an answer is not accepted while a step is left to read a background result',
     scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'an answer of the last step waits for a step that reads what nobody has read',
+    name: 'an answer of the last step waits for a step that does not exist',
     file: 'machine/steps.ts',
     replace: '(mayGoOn(steps) && unreadWorks(calls).length > 0)',
     by: 'unreadWorks(calls).length > 0',
-    breaks: 'an answer of the last step stands, though nobody can read the result of a work',
+    breaks: 'an answer of the last step is accepted, although no step can read a background result',
     scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, maxSteps: 2 },
   },
   {
-    name: 'a run stops in place of waiting for work',
+    name: 'a run stops instead of waiting for work',
     file: 'machine/background.ts',
     replace: 'if (awaited.length > 0 && !stop',
     by: 'if (awaited.length > 9 && !stop',
-    breaks: 'a run is interrupted only if somebody asks',
+    breaks: 'a run is interrupted only by a question',
     scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'an answer waits for the work that goes on beyond the run, and not for the other',
+    name: 'an answer waits for detached work, and not for the other',
     file: 'machine/background.ts',
     replace: "work.atEnd === 'wait'",
     by: "work.atEnd === 'detach'",
-    breaks: 'an answer waits for the work that it must wait for',
+    breaks: 'an answer waits for the background work that it must wait for',
     scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1 },
   },
   {
@@ -736,71 +736,71 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/background.ts',
     replace: '!stop && !mode && ',
     by: '!stop && ',
-    breaks: 'a run that is told to stop does not wait for work behind its calls',
+    breaks: 'a stopped run does not wait for background work',
     scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, cancel: 'after-tools' },
   },
   {
-    name: 'an answer stands though the run was told to stop while it waited',
+    name: 'an answer is accepted although the run was stopped while it waited',
     file: 'machine/background.ts',
     replace: 'return by || awaited.length > 0 ?',
     by: 'return by ?',
-    breaks: 'an answer waits for the work that it must wait for',
+    breaks: 'an answer waits for the background work that it must wait for',
     scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, cancel: 'after-tools' },
   },
   {
-    name: 'a question of an agent in the background is no reason to stop',
+    name: 'a question of an agent in the background does not stop the run',
     file: 'machine/background.ts',
     replace: "return course === 'open'\n",
     by: "return course === 'none'\n",
-    breaks: 'a run whose work asks begins no further step',
+    breaks: 'a run whose background work asks begins no further step',
     scenario: { steps: [[{ calls: ['j1'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'all work goes on beyond its run',
+    name: 'all work goes on after its run',
     file: 'machine/background.ts',
     replace: "    if (work.atEnd === 'detach') change(",
     by: "    if (work.atEnd !== 'wait') change(",
-    breaks: 'what its tool does not detach does not go on beyond its run',
+    breaks: 'work that its tool does not detach does not go on after its run',
     scenario: { steps: [[{ calls: ['l1'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'work that goes on beyond its run is told to stop with it',
+    name: 'work that goes on after its run is stopped with it',
     file: 'machine/background.ts',
     replace: 'filter(({ work }) => !work.isHandedOver)',
     by: 'filter(({ work }) => work.isHandedOver || !work.isHandedOver)',
-    breaks: 'what its tool detaches is not told to stop when the run has its answer',
+    breaks: 'detached work is not stopped when the run has its answer',
     scenario: { steps: [[{ calls: ['t1'] }]], eager: false, limit: 1 },
   },
   {
-    name: 'the caller is not given what the model has not read',
+    name: 'the caller does not receive results that the model has not read',
     file: 'machine/background.ts',
     replace: 'call.work.isHandedOver === true || isUnread(call)',
     by: 'call.work.isHandedOver === true',
-    breaks: 'the caller is given the work whose result the model has not read',
+    breaks: 'the caller receives the work with results that the model has not read',
     scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, maxSteps: 2 },
   },
   {
-    name: 'a cancel counts though the work is handed over',
+    name: 'a cancel counts although the work is handed over',
     file: 'machine/halt.ts',
     replace: '(isEnding(halt) && !halt.stop) || ',
     by: '',
-    breaks: 'a run that has its answer is not cancelled any more',
+    breaks: 'a run that has its answer can no longer be cancelled',
     scenario: { steps: [[{ calls: ['l1', 't2'] }]], eager: false, limit: 1, cancel: 'now' },
   },
   {
-    name: 'work has failed if it cannot be stored that it begins',
+    name: 'work whose beginning cannot be stored has failed',
     file: 'model/decide.ts',
     replace: "if (to === 'throw' && !work?.isHandedOver) return 'throw'",
     by: "if (to === 'throw') return 'result'",
-    breaks: 'a run that cannot store that its work begins does not complete',
+    breaks: 'a run that cannot store the beginning of its work does not complete',
     scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, store: true, saveFails: true },
   },
   {
-    name: 'work that a run has stopped is not waited for',
+    name: 'a run does not wait for work that it has stopped',
     file: 'model/due.ts',
     replace: 'withWork && isOwn(s, call))',
     by: 'withWork && isOwn(s, call) && !call.aborted)',
-    breaks: 'nothing is at work when a run ends',
+    breaks: 'nothing is running when a run ends',
     scenario: { steps: [[{ calls: ['l1'] }]], eager: false, limit: 1 },
   },
 ]

@@ -1,4 +1,4 @@
-/** Explores worlds with a machine in which one piece of text is replaced: a copy in a folder of its own, which is deleted at the end. */
+/** Explores worlds with a machine in which one piece of text is replaced: a copy in a separate folder, which is deleted at the end. */
 
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
@@ -13,11 +13,11 @@ type Loaded = typeof Explorer
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const MACHINE = fileURLToPath(new URL('../../src/machine', import.meta.url))
 
-/** Calls `use` with what loads an explorer of a mutant. */
+/** Calls `use` with a function that loads the explorer of a mutant. */
 export async function withMutants<Result>(
   use: (load: (mutant: Mutant) => Promise<Loaded>) => Promise<Result>,
 ): Promise<Result> {
-  // Beside this folder, so that the imports of the copies lead to the same files.
+  // Next to this folder, so that the imports of the copies lead to the same files.
   const folders: string[] = []
   const load = async ({ file, replace, by, name }: Mutant): Promise<Loaded> => {
     const folder = mkdtempSync(join(HERE, '..', '.mutant-'))
@@ -47,7 +47,7 @@ function rewrite(path: string, from: string, to: string): void {
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(from, to))
 }
 
-/** The first rule that does not hold in this world, if there is one. */
+/** The first rule that is broken in this world, if there is one. */
 export function brokenBy({ explore, RuleBroken }: Loaded, scenario: Scenario): string | undefined {
   try {
     explore(scenario)

@@ -1,4 +1,4 @@
-/** What the reader of a run is told of its calls, and what waits: as call-events.ts does it, for each call in its own order. */
+/** What the reader of a run sees of its calls, and what waits: as in call-events.ts, for each call in its own order. */
 
 import { eventOf } from '../../src/machine/call.ts'
 import { callOf } from '../../src/machine/calls.ts'
@@ -7,7 +7,7 @@ import { callHidden, callShown, decideCall } from '../../src/machine/decide-call
 import { type Known, knownOf, type State } from './model/state.ts'
 
 export interface Reader {
-  /** Ids of calls whose announcement wraps still hold back, and of those that the reader was told of. */
+  /** Ids of calls whose announcement wraps still hold back, and of those that the reader has seen. */
   readonly held: readonly string[]
   readonly knows: readonly string[]
   /** By key of the call. */
@@ -17,7 +17,7 @@ export interface Reader {
 
 export const NEW_READER: Reader = { held: [], knows: [], told: {}, waiting: {} }
 
-/** Of a run that goes on after a resume. What was told of a call's end is told. */
+/** The reader of a resumed run. Ends of calls that were shown stay shown. */
 export function resumed({ told }: Reader): Reader {
   const ends = Object.entries(told).flatMap(([key, events]) => (events.includes('end') ? [[key, ['end']]] : []))
   return { ...NEW_READER, told: Object.fromEntries(ends) }
@@ -41,7 +41,7 @@ function emitted(s: State, reader: Reader, { number, about: { key } }: Known, ev
   return { ...reader, [list]: { ...reader[list], [key]: [...(reader[list][key] ?? []), event] } }
 }
 
-/** What has happened to calls is told. */
+/** Shows what has happened to calls. */
 export function tell(s: State, before: Reader): Reader {
   let reader = before
   for (const { number, call, about } of knownOf(s)) {
@@ -55,7 +55,7 @@ export function tell(s: State, before: Reader): Reader {
     if (!isHidden) events.push(...waiting)
     if (isCommitted) events.push('committed')
     if (call.fate === 'discarded' && !isHidden && !events.includes('discarded')) events.push('discarded')
-    // What settles when the checkpoint is taken is open in it.
+    // A call that settles after the checkpoint was taken is open in the checkpoint.
     if (call.fate === 'committed' && about.result && !s.aside && ends(s, number)) events.push('end')
     const isOver = call.fate === 'discarded' || !isHidden
     reader = { ...reader, waiting: isOver ? others : reader.waiting }

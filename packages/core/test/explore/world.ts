@@ -1,6 +1,6 @@
 /**
- * A small world round the machine: a model, tools, wraps, a hook and a store that do what a scenario says, in any order. Everything
- * that may happen next is a move. User code that is called back can act only between two effects: there any fact may come.
+ * A small world around the machine: a model, tools, wraps, a hook and a store that do what a scenario defines, in any order. Everything
+ * that may happen next is a move. User code can act only between two effects: any fact may come there.
  */
 
 import type { Effect } from '../../src/index.ts'
@@ -36,12 +36,13 @@ import { begins, NEW_READER, type Reader, resumed, tell } from './reader.ts'
 
 /**
  * What a tool does, by its letter. r: reads. i: idempotent. v: can be undone. x: acts on the world. f: acts, and fails at first. p: acts,
- * and writes a key. q: asks before it acts. w: reads, once its response stands. m: reads, and makes a call of x. n: acts, and makes a
- * call of q. d: reads, and does not heed its signal. e: acts, and at first throws what ends the run.
- * In the background, beside their run: k acts, and an answer waits for it; l reads, and the end of its run stops it; t acts, and goes on
- * beyond its run; j and y read, as k and t, and are agents that ask first.
+ * and writes a key. q: asks before it acts. w: reads, once its response is accepted. m: reads, and makes a call of x. n: acts, and makes a
+ * call of q. d: reads, and ignores its signal. e: acts, and at first throws an error that ends the run.
+ * In the background, in parallel with their run: k acts, and an answer waits for it; l reads, and the end of its run stops it; t acts, and
+ * goes on after its run; j and y read, as k and t, and are agents that ask first.
  * h: acts, and asks before it acts, unless a wrap gives it another input (that ends in b).
- * g: reads the key that b writes, and gives how often b has. c: calls p, and does nothing else. a: writes a key, and calls b, which writes its key, or that of another a.
+ * g: reads the key that b writes, and returns how often b has. c: calls p, and does nothing else. a: writes a key, and calls b, which
+ * writes its key, or that of another a.
  */
 export type Letter =
   | 'r'
@@ -75,28 +76,28 @@ export interface Attempt {
 
 export interface Scenario {
   readonly steps: readonly (readonly Attempt[])[]
-  /** Whether tools start early. `bold`: those that act on the world, too. */
+  /** Whether tools start early. `bold`: also those that act on the world. */
   readonly eager: boolean | 'bold'
   readonly limit: number
-  /** How many calls of one maker execute at once; without it any number. */
+  /** How many inner calls of one maker execute at the same time. Absent: any number. */
   readonly innerLimit?: number
   readonly store?: true
   /**
-   * A wrap round every call. retry: again when it fails. catch: with another input when it asks. both: asks for two executions at once,
-   * then asks, then gives both.
+   * A wrap around every call. retry: again when it fails. catch: with another input when it asks. both: starts two parallel executions,
+   * then asks, then returns both.
    */
   readonly wrap?: 'retry' | 'catch' | 'both'
   readonly hookAsks?: true
-  /** Two hooks, a and b, are asked about each answer. asks: b asks first. */
+  /** Two hooks, a and b, judge each answer. asks: b asks first. */
   readonly gate?: true | 'asks'
   /** How many answers hooks may reject. */
   readonly rejects?: number
   /** How many messages are sent. */
   readonly sends?: number
   readonly maxSteps?: number
-  /** A wrap round the steps calls `next` twice: when it is out, or while its steps are at work. */
+  /** A wrap around the steps calls `next` twice: after they have ended, or while they are running. */
   readonly again?: true
-  /** Wraps hold back what the model says of calls, and tell the reader later, or of `other` inputs; without it the reader is no part. */
+  /** Wraps delay the model's events of calls, and pass them on later or with `other` inputs. Absent: there is no reader. */
   readonly hides?: 'late' | 'other'
   /** The check of an input takes time. */
   readonly slowCheck?: true
@@ -106,7 +107,7 @@ export interface Scenario {
   readonly abort?: true
   readonly kill?: true
   readonly saveFails?: true
-  /** The first resume answers one question only. */
+  /** The first resume answers only one question. */
   readonly partial?: true
 }
 
@@ -147,7 +148,7 @@ const AT_END: Readonly<Record<string, NonNullable<Kind['atEnd']>>> = {
 /** Two calls that write each other's keys. */
 const OTHER: Readonly<Record<string, string>> = { 1: '2', 2: '1' }
 
-/** What a tool calls. */
+/** The inner calls of a tool. */
 const MAKES = {
   m: (input: string) => `x${input}`,
   n: (input: string) => `q${input}`,
@@ -155,16 +156,16 @@ const MAKES = {
   a: (input: string) => `b${OTHER[input] ?? input}`,
 }
 
-/** A tool's function at work. */
+/** A running function of a tool. */
 interface Work {
   readonly number: number
   readonly invocation: Invocation
   at: 'begins' | 'waits' | 'stood' | 'refused' | 'inner'
-  /** The call it has made; `null` where it was refused. */
+  /** The call it has made; `null` if it was refused. */
   made?: number | null
 }
 
-/** An execution whose function was entered, in whatever process. `isVoid`: it asked, and begins anew when it is answered. */
+/** An execution whose function was entered, in any process. `isVoid`: it asked, and begins again when it is answered. */
 export interface Entry {
   readonly key: string
   readonly invocation: Invocation
@@ -175,46 +176,46 @@ export interface Entry {
   isVoid: boolean
 }
 
-/** What an execution comes to, as its wrap is told. */
+/** The outcome of an execution, as its wrap receives it. */
 type Outcome =
   | { readonly is: 'gives'; readonly invocation: Invocation; readonly text: string; readonly ok: boolean }
   | { readonly is: 'stop' }
   | { readonly is: 'aborted' }
   | { readonly is: 'throws' }
 
-/** The wraps round a call at work. */
+/** The wraps of a running call. */
 interface Wraps {
   readonly number: number
-  /** What they have been given; how many executions have not come back. */
+  /** The outcomes that they have received; how many executions have not returned. */
   got: { readonly invocation: Invocation; readonly text: string; readonly ok: boolean }[]
   open: number
   hasRepeated?: boolean
-  /** What they come to when all that they have left is out. */
+  /** Their outcome when everything that they have left has ended. */
   came?: { readonly to: Came; readonly text: string; readonly ok: boolean }
 }
 
 export interface World {
   s: State
-  /** Which attempt the model is at, and how far. */
+  /** The present attempt of the model, and how far it is. */
   model: { readonly attempt: number; readonly said: number } | null
   hook: boolean
   /** Hooks that are done, and steps whose answer was rejected. */
   hooked: string[]
   rejected: number[]
-  /** What was sent, and taken. */
+  /** The messages that were sent and accepted. */
   taken: string[]
   /** How many steps had begun when the newest loop began. */
   before: number
   checks: { readonly number: number; readonly invocation: Invocation }[]
   tools: Work[]
   wraps: Wraps[]
-  /** Calls of which an execution threw what ends the run, until their wraps have it. */
+  /** Calls with an execution that threw an error that ends the run, until their wraps have it. */
   thrown: number[]
-  /** What is being stored, and what is. */
+  /** The checkpoint that is being stored, and the stored one. */
   saving: Checkpoint | null
   stored: Checkpoint
   entries: Entry[]
-  /** Keys of calls whose undo began, in whatever process; numbers of those at work in this one. */
+  /** Keys of calls whose undo began, in any process; numbers of those whose undo is running in this one. */
   undone: string[]
   undoing: number[]
   process: number
@@ -229,7 +230,7 @@ export interface World {
   } & Record<'rejects' | 'sends' | 'again', number>
 }
 
-/** Another that can be changed. What does not change is in both. */
+/** A copy that can be changed. Both share what does not change. */
 export function copyOfWorld(w: World): World {
   return {
     ...w,
@@ -250,7 +251,7 @@ export function copyOfWorld(w: World): World {
 
 export interface Move {
   readonly name: string
-  /** The call that it is about, if it is about one. */
+  /** The call that the move concerns, if any. */
   readonly number?: number
   do(w: World): void
 }
@@ -259,7 +260,7 @@ export function effectOf(name: string): Effect {
   return EFFECTS[name as Letter]
 }
 
-/** The keys that a call writes, or reads. */
+/** The keys that a call writes or reads. */
 function keysOf(name: string, input: string): readonly string[] {
   if (name === 'p') return ['k']
   return name === 'a' || name === 'b' || name === 'g' ? [`k${input}`] : []
@@ -338,7 +339,7 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
       then?.(w)
     })
   if (s.phase === 'over') {
-    // What goes on beyond its run.
+    // Work that goes on after its run.
     for (const work of w.tools) toolMoves(scenario, w, work, add)
     resumes(scenario, w, add)
     return moves
@@ -362,7 +363,7 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
     }
   }
   if (left.abort > 0) fact('abort', { is: 'abort' }, (w) => void w.left.abort--)
-  // The loop commits all calls in one turn: in that only what a wrap calls can happen.
+  // The loop commits all calls in one turn, in which only what a wrap calls can happen.
   if (due?.do === 'commit') return moves
   if (left.kill > 0) {
     add('kill', (w) => {
@@ -438,7 +439,7 @@ function hookMoves({ hookAsks, gate }: Scenario, { s, left }: World, fact: AddFa
   })
 }
 
-/** Which hook is at work. */
+/** The name of the running hook. */
 export function hookOf({ steps, hookName }: State): string {
   return `${steps.begun} ${steps.current?.phase} ${hookName}`
 }
@@ -502,7 +503,7 @@ function modelMoves(
   }
 }
 
-/** Nothing more comes from the model. What wraps have held back until now, they keep. */
+/** Nothing more comes from the model. Wraps keep what they have held back until now. */
 function silence(w: World): void {
   if (w.reader) w.reader = { ...w.reader, held: [] }
 }
@@ -519,7 +520,7 @@ function toolMoves(scenario: Scenario, w: World, work: Work, add: Add): void {
   const letter = name as Letter
   switch (letter) {
     case 'd':
-      // Nobody waits any more for a call that goes on beyond its grace time.
+      // Nothing waits any more for a call that is still running after its grace time.
       if (call.aborted) {
         add(`d ${key} is abandoned`, (w) => {
           decide(w.s, { is: 'grace over', number })
@@ -550,7 +551,7 @@ function toolMoves(scenario: Scenario, w: World, work: Work, add: Add): void {
       } else if (at === 'waits') {
         if (isAborted) ends('aborted', false)
       } else if (at === 'refused') {
-        // It may throw what it was told, or give something all the same.
+        // It may throw the reason of the stop, or return something anyway.
         asks(false)
         ends('refused', false)
       } else ends(`w ${input}`)
@@ -617,11 +618,11 @@ function ended(scenario: Scenario, w: World, work: Work, text: string, ok: boole
   out(w, work)
   const { isParked } = known(w.s, number).call
   decide(w.s, { is: 'ended', number, invocation, text, ok })
-  // What it says that was told of the pause is dropped.
+  // What it returns after the pause is dropped.
   comesTo(scenario, w, number, isParked ? { is: 'stop' } : { is: 'gives', invocation, text, ok })
 }
 
-/** It has asked: it begins anew with the answer. What it was told to stop for may have happened. */
+/** It has asked: it begins again with the answer. A stop may have caused this. */
 function toolAsks(scenario: Scenario, w: World, work: Work, isOwn: boolean): void {
   const { number, invocation } = work
   out(w, work)
@@ -632,10 +633,10 @@ function toolAsks(scenario: Scenario, w: World, work: Work, isOwn: boolean): voi
   comesTo(scenario, w, number, { is: 'stop' })
 }
 
-/** The wraps of a call are given what an execution came to. */
+/** The wraps of a call receive the outcome of an execution. */
 function comesTo(scenario: Scenario, w: World, number: number, outcome: Outcome): void {
   const wraps = w.wraps.find((one) => one.number === number)
-  // Nobody waits for it any more.
+  // Nothing waits for it any more.
   if (!wraps) return
   wraps.open--
   if (!wraps.came) {
@@ -665,7 +666,7 @@ function comesTo(scenario: Scenario, w: World, number: number, outcome: Outcome)
   settles(w, wraps)
 }
 
-/** The wraps come to this. What they have asked for and leave behind is told to stop. */
+/** The wraps end with this outcome. What they have started and left behind is stopped. */
 function leave(w: World, wraps: Wraps, to: Came, text = ''): void {
   wraps.came = { to, text, ok: to === 'result' }
   const { number } = wraps
@@ -733,12 +734,12 @@ function beginAll(scenario: Scenario, w: World): void {
       wants(scenario, w, number, `${about.input}a`)
       wants(scenario, w, number, `${about.input}b`)
     } else wants(scenario, w, number, about.input)
-    // The work behind it begins in the same turn.
+    // Its background work begins in the same turn.
     if (about.kind.atEnd && !call.work) beginAll(scenario, w)
   }
 }
 
-/** Does what is due, and nothing else: what comes of it is a fact, at once or later. */
+/** Does what is due, and nothing else: its outcome is a fact, at once or later. */
 function perform(scenario: Scenario, w: World, due: Due | undefined): void {
   const { s } = w
   switch (due?.do) {
@@ -749,7 +750,7 @@ function perform(scenario: Scenario, w: World, due: Due | undefined): void {
       w.hook = true
       return
     case 'save':
-      // Of the state as it is now.
+      // The present state.
       w.saving = checkpointOf(s, false)
       return
     case 'check':

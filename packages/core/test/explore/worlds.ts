@@ -1,9 +1,9 @@
-/** The worlds that are explored, and which rule each is there for. */
+/** The worlds that are explored, and the rule for which each is listed. */
 
 import type { Scenario } from './world.ts'
 
 export interface ListedWorld {
-  /** What it shows. A world that is no longer in this list fails the check of the rules it shows. */
+  /** What it shows. If a world is removed from this list, the check of the rules it shows fails. */
   readonly shows: string
   readonly scenario: Scenario
 }
@@ -14,7 +14,7 @@ const again = (first: Scenario['steps'][number][number]['calls'], second: typeof
   [{ calls: first, fails: true }, { calls: second }],
 ]
 
-/** What CI explores. */
+/** The worlds that CI explores. */
 export const WORLDS: readonly ListedWorld[] = [
   { shows: 'a call waits for its response, then is made once', scenario: { steps: one('x1'), eager: false, limit: 1 } },
   {
@@ -22,11 +22,11 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('x1', 'x1'), eager: 'bold', limit: 2 },
   },
   {
-    shows: 'an equal call of the next attempt joins the one that is made already',
+    shows: 'an equal call of the next attempt joins the existing one',
     scenario: { steps: again(['i1', 'r2'], ['r2', 'i1']), eager: true, limit: 2, cancelCall: true },
   },
   {
-    shows: 'of two equal calls of a failed attempt one is joined and one is discarded',
+    shows: 'if a failed attempt has two equal calls, one is joined and one is discarded',
     scenario: { steps: again(['i1', 'i1'], ['i1']), eager: true, limit: 1, cancel: 'after-model' },
   },
   {
@@ -34,27 +34,27 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: again(['v1', 'i2'], ['i2']), eager: true, limit: 2, store: true, kill: true },
   },
   {
-    shows: 'an abort wins over a cancel, and what it discards is undone',
+    shows: 'an abort replaces a cancel, and the calls it discards are undone',
     scenario: { steps: again(['v1'], ['r2']), eager: true, limit: 1, cancel: 'now', abort: true },
   },
   {
-    shows: 'a question of a call waits for its answer, and one answer is enough to go on with that call',
+    shows: 'a question of a call waits for its answer, and one answer is enough to continue that call',
     scenario: { steps: one('q1', 'q2'), eager: 'bold', limit: 2, partial: true },
   },
   {
-    shows: 'a call behind one that asks does not overtake it with one slot',
+    shows: 'with one slot a call does not overtake an earlier one that asks',
     scenario: { steps: one('q1', 'x2'), eager: false, limit: 1, cancel: 'now' },
   },
   {
-    shows: 'an early call that waits for its response is told when a hook asks',
+    shows: 'an early call that waits for its response is stopped when a hook asks',
     scenario: { steps: one('w1', 'r2', 'x3'), eager: true, limit: 2, hookAsks: true },
   },
   {
-    shows: 'an early call that makes a graver one does not hold up a run that asks',
+    shows: 'an early call with an inner call that must wait does not delay a run that asks',
     scenario: { steps: one('m1'), eager: true, limit: 1, hookAsks: true, cancel: 'after-tools' },
   },
   {
-    shows: 'an early call that makes a graver one is made again after a kill, and what that did is not',
+    shows: 'an early call with an inner call that must wait is made again after a kill, but the inner call is not',
     scenario: { steps: one('m1'), eager: true, limit: 2, store: true, kill: true },
   },
   {
@@ -62,15 +62,15 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('n1'), eager: false, limit: 1, store: true, kill: true },
   },
   {
-    shows: 'what an inner call asks is dropped when its maker is cancelled',
+    shows: 'the question of an inner call is dropped when its maker is cancelled',
     scenario: { steps: one('n1'), eager: 'bold', limit: 2, cancelCall: true, abort: true },
   },
   {
-    shows: 'a function that does not heed its signal is abandoned, and holds nothing up',
+    shows: 'a function that ignores its signal is abandoned, and delays nothing',
     scenario: { steps: one('d1', 'v2'), eager: true, limit: 1, cancel: 'now' },
   },
   {
-    shows: 'of two calls that write one key one executes at a time',
+    shows: 'two calls that write one key execute one at a time',
     scenario: { steps: one('p1', 'p2'), eager: 'bold', limit: 2, slowCheck: true, cancelCall: true },
   },
   {
@@ -78,19 +78,19 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('f1'), eager: false, limit: 1, wrap: 'retry', store: true, kill: true },
   },
   {
-    shows: 'a wrap that asks for two executions and then asks gets each outcome for its input after the resume',
+    shows: 'a wrap that starts two executions and then asks gets each outcome for its input after the resume',
     scenario: { steps: one('x1'), eager: 'bold', limit: 2, wrap: 'both', cancel: 'after-model' },
   },
   {
-    shows: 'what cannot be repeated is stored before it is entered, and a failed save ends the run',
+    shows: 'a call that cannot be repeated is stored before it is entered, and a failed save ends the run',
     scenario: { steps: one('x1', 'r2', 'r3'), eager: false, limit: 2, store: true, saveFails: true },
   },
   {
-    shows: 'a kill at any time makes nothing twice',
+    shows: 'after a kill at any time nothing is made twice',
     scenario: { steps: one('x1', 'x2'), eager: 'bold', limit: 2, store: true, kill: true },
   },
   {
-    shows: 'of a step that is over no call is left, and an equal call of the next step is another one',
+    shows: 'no call of an earlier step is left, and an equal call of the next step is another one',
     scenario: { steps: [[{ calls: ['x1'] }], [{ calls: ['x1'] }]], eager: 'bold', limit: 1, cancel: 'after-tools' },
   },
   {
@@ -102,11 +102,11 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('q1', 'x2'), eager: 'bold', limit: 2, store: true, kill: true, partial: true },
   },
   {
-    shows: 'what a wrap has executed in place of what asks may have happened, whenever the process is killed',
+    shows: 'an execution with which a wrap replaced one that asks may have happened, whenever the process is killed',
     scenario: { steps: one('h1'), eager: 'bold', limit: 1, wrap: 'catch', store: true, kill: true, cancel: 'now' },
   },
   {
-    shows: 'of two executions at once one asks, and the other may have happened',
+    shows: 'if one of two parallel executions asks, the other may have happened',
     scenario: { steps: one('h1'), eager: false, limit: 2, wrap: 'both', store: true, kill: true, cancel: 'now' },
   },
   {
@@ -114,27 +114,27 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('v1', 'x2'), eager: true, limit: 2, store: true, hookAsks: true, kill: true, cancel: 'now' },
   },
   {
-    shows: 'a cancel while a hook asks keeps the question, and what was made early',
+    shows: 'a cancel while a hook asks keeps the question, and the early calls',
     scenario: { steps: one('m1', 'x2'), eager: 'bold', limit: 2, hookAsks: true, cancel: 'now' },
   },
   {
-    shows: 'an inner question beside a call that waits for a slot',
+    shows: 'an inner call asks while another call waits for a slot',
     scenario: { steps: one('n1', 'x2'), eager: 'bold', limit: 1, store: true, kill: true },
   },
   {
-    shows: 'of two calls that are discarded together each is undone once',
+    shows: 'two calls that are discarded together are each undone once',
     scenario: { steps: again(['v1', 'v2'], ['v2']), eager: true, limit: 2, store: true, kill: true },
   },
   {
-    shows: 'an abort ends the tries of a wrap that repeats, whatever was cancelled before',
+    shows: 'an abort ends the retries of a wrap, whatever was cancelled before',
     scenario: { steps: one('f1', 'x2'), eager: 'bold', limit: 2, wrap: 'retry', cancel: 'now', abort: true },
   },
   {
-    shows: 'outcomes of two executions at once outlive a cancel and a kill',
+    shows: 'outcomes of two parallel executions are kept after a cancel and a kill',
     scenario: { steps: one('x1'), eager: 'bold', limit: 2, wrap: 'both', store: true, kill: true, cancel: 'now' },
   },
   {
-    shows: 'a call that is cancelled while another asks neither asks nor holds up the answer',
+    shows: 'a call that is cancelled while another asks neither asks nor delays the answer',
     scenario: {
       steps: one('w1', 'q2'),
       eager: true,
@@ -146,103 +146,103 @@ export const WORLDS: readonly ListedWorld[] = [
     },
   },
   {
-    shows: 'a call that another one makes waits for its key, but never for a call that it works for',
+    shows: 'an inner call waits for its key, but never for one of its makers',
     scenario: { steps: one('c1', 'p2'), eager: 'bold', limit: 2, store: true, kill: true, cancelCall: true },
   },
   {
-    shows: 'of calls that would wait for each other for ever one fails, and the others go on',
+    shows: 'if calls would wait for each other forever, one fails and the others go on',
     scenario: { steps: one('a1', 'a2'), eager: true, limit: 2, cancelCall: true },
   },
   {
-    shows: 'what calls other tools only is made again, and finds what it had made',
+    shows: 'a call that only calls other tools is made again, and finds its inner calls',
     scenario: { steps: again(['c1', 'r2'], ['r2', 'c1']), eager: true, limit: 2, store: true, kill: true },
   },
   {
-    shows: 'of the calls of one maker no more execute at once than may',
+    shows: 'no more inner calls of one maker execute at the same time than allowed',
     scenario: { steps: one('c1'), eager: true, limit: 1, innerLimit: 1, wrap: 'both', cancel: 'now', cancelCall: true },
   },
   {
-    shows: 'in the slot of a call that threw what ends the run nothing starts any more',
+    shows: 'in the slot of a call that threw an error that ends the run nothing else starts',
     scenario: { steps: one('e1', 'r2', 'x3'), eager: false, limit: 2, slowCheck: true, cancel: 'now' },
   },
   {
-    shows: 'an early call that threw what ends the run ends it when the response has stood',
+    shows: 'an early call that threw an error that ends the run ends it when the response is accepted',
     scenario: { steps: again(['e1', 'r2'], ['e1', 'x3']), eager: 'bold', limit: 2, cancelCall: true },
   },
   {
-    shows: 'a call that a wrap saves from what would have ended the run goes on in its slot',
+    shows: 'a call continues in its slot if a wrap catches the error that would have ended the run',
     scenario: { steps: one('e1', 'e2'), eager: 'bold', limit: 1, wrap: 'retry', store: true, kill: true },
   },
   {
-    shows: 'what a killed call was about to make waits until that call makes it again',
+    shows: 'an inner call that a killed call was about to make waits until its maker makes it again',
     scenario: { steps: one('c1', 'p2', 'r3', 'r4'), eager: false, limit: 2, store: true, kill: true },
   },
   {
-    shows: 'a call that threw what ends its run, and is not repeated before the run stops, may have happened',
+    shows: 'a call that threw an error that ends its run, and is not repeated before the run stops, may have happened',
     scenario: { steps: one('e1', 'r2'), eager: false, limit: 1, wrap: 'retry', cancel: 'after-model' },
   },
   {
-    shows: 'a read that was made before a write that now stands in front of it is made again',
+    shows: 'a read that was made before a write that now comes first is made again',
     scenario: { steps: again(['g1'], ['b1', 'g1']), eager: true, limit: 2, cancelCall: true },
   },
   {
-    shows: 'a question of a call of a failed attempt waits for the attempt that asks for that call again',
+    shows: 'a question of a call of a failed attempt waits for the attempt that requests that call again',
     scenario: { steps: again(['q1', 'r2'], ['r3', 'q1']), eager: 'bold', limit: 1, cancel: 'after-model' },
   },
   {
-    shows: 'what is at work beside a call that asks goes on to its end',
+    shows: 'calls that run in parallel with one that asks go on to their ends',
     scenario: { steps: one('q1', 'v2', 'm3'), eager: false, limit: 3, cancel: 'after-tools' },
   },
   {
-    shows: 'calls of a killed process wait for their slot again, in the order in which they are asked for',
+    shows: 'calls of a killed process wait for their slot again, in the order in which they are requested',
     scenario: { steps: one('i1', 'r2', 'r3', 'r4'), eager: true, limit: 1, store: true, kill: true },
   },
   {
-    shows: 'the reader is told of a call first, then of what it does, and with it of what it makes',
+    shows: 'the reader sees a call first, then its events, together with its inner calls',
     scenario: { steps: one('m1'), eager: true, limit: 1, hides: 'late', cancel: 'after-tools' },
   },
   {
-    shows: 'of a call that is discarded before the reader is told of it nothing is told',
+    shows: 'the reader sees nothing of a call that is discarded before it was shown',
     scenario: { steps: again(['i1'], ['r2']), eager: true, limit: 1, hides: 'late', cancel: 'now' },
   },
   {
-    shows: 'a call whose reader is told of another input is discarded, and nothing was told of it',
+    shows: 'a call whose reader sees another input is discarded, and has emitted nothing',
     scenario: { steps: one('i1'), eager: true, limit: 1, hides: 'other', store: true, kill: true },
   },
   {
-    shows: 'an end that was told before a question is not told again after the answer',
+    shows: 'an end that was shown before a question is not shown again after the answer',
     scenario: { steps: one('r1', 'q2'), eager: false, limit: 2, hides: 'late' },
   },
   {
-    shows: 'a hook of the gate that is done is not asked again, whatever stops the run and whatever another one asks',
+    shows: 'a finished hook of the gate does not run again, whatever stops the run and whatever another one asks',
     scenario: { steps: one('i1'), eager: true, limit: 1, gate: 'asks', rejects: 1, cancel: 'all' },
   },
   {
-    shows: 'a rejected answer counts toward the limit of steps, and does not stand',
+    shows: 'a rejected answer counts toward the limit of steps, and is not accepted',
     scenario: { steps: [], eager: false, limit: 1, gate: true, rejects: 9, maxSteps: 3, cancel: 'after-model' },
   },
   {
-    shows: 'in the last step there is no call that nothing could read the result of',
+    shows: 'the last step has no call whose result could not be read',
     scenario: { steps: [...one('i1'), ...one('x2')], eager: true, limit: 1, maxSteps: 2, sends: 1, cancel: 'all' },
   },
   {
-    shows: 'what is sent is read, or it is in the checkpoint, or it was not taken',
+    shows: 'a sent message is read, or it is in the checkpoint, or it was refused',
     scenario: { steps: one('q1'), eager: 'bold', limit: 1, sends: 1, gate: true, rejects: 1, cancel: 'after-tools' },
   },
   {
-    shows: 'what is sent while an answer is judged is read in a further step, whatever stops the run',
+    shows: 'a message that is sent while an answer is judged is read in a further step, whatever stops the run',
     scenario: { steps: [], eager: false, limit: 1, sends: 2, gate: 'asks', cancel: 'all' },
   },
   {
-    shows: 'what is sent while the run is aborted, or fails, is not lost',
+    shows: 'a message that is sent while the run is aborted, or fails, is not lost',
     scenario: { steps: one('e1'), eager: false, limit: 1, sends: 2, abort: true, cancel: 'now' },
   },
   {
-    shows: 'of several cancels the strongest counts, whatever is at work',
+    shows: 'of several cancels the strongest counts, whatever is running',
     scenario: { steps: one('q1', 'd2'), eager: 'bold', limit: 2, cancel: 'all', hookAsks: true },
   },
   {
-    shows: 'a wrap that calls next again has further steps when those before are out, and none before that',
+    shows: 'a wrap that calls next again has further steps when the earlier ones have ended, and none before that',
     scenario: { steps: one('r1'), eager: true, limit: 1, again: true, sends: 1, gate: 'asks', cancel: 'after-tools' },
   },
   {
@@ -250,31 +250,31 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('v1'), eager: true, limit: 1, again: true, maxSteps: 3, abort: true, cancel: 'now' },
   },
   {
-    shows: 'a background call is answered at once, and an answer waits for its work, whatever stops the run meanwhile',
+    shows: 'a background call has a result at once, and an answer waits for its work, whatever stops the run meanwhile',
     scenario: { steps: one('k1'), eager: 'bold', limit: 1, cancel: 'all' },
   },
   {
-    shows: 'work behind a call is begun once and read once, whenever the process is killed',
+    shows: 'background work begins once and is read once, whenever the process is killed',
     scenario: { steps: one('k1', 'x2'), eager: 'bold', limit: 1, store: true, kill: true },
   },
   {
-    shows: 'work begins once, however often the wraps of its call ask for it, before and after a question',
+    shows: 'work begins once, however often the wraps of its call request it, before and after a question',
     scenario: { steps: one('k1'), eager: false, limit: 1, wrap: 'both', cancel: 'after-tools' },
   },
   {
-    shows: 'the end of a run stops the work that nobody waits for, and what is detached goes on beyond it',
+    shows: 'the end of a run stops the work for which nothing waits, and detached work goes on',
     scenario: { steps: one('l1', 't2'), eager: true, limit: 2, cancel: 'now', abort: true },
   },
   {
-    shows: 'work that is detached goes on, though the gate takes its time, and a wrap calls next again',
+    shows: 'detached work goes on, even if the gate is slow and a wrap calls next again',
     scenario: { steps: one('t1'), eager: true, limit: 1, gate: true, rejects: 1, again: true, abort: true },
   },
   {
-    shows: 'with no step left an answer waits for work all the same, and the caller is given what nobody has read',
+    shows: 'without a further step an answer still waits for work, and the caller receives the unread results',
     scenario: { steps: one('k1', 'l2'), eager: true, limit: 1, maxSteps: 2, cancelCall: true },
   },
   {
-    shows: 'an agent in the background that asks pauses its run, and goes on with its answer',
+    shows: 'an agent in the background that asks pauses its run, and continues with its answer',
     scenario: { steps: one('j1', 'k2'), eager: true, limit: 1, partial: true, cancel: 'after-tools' },
   },
   {
@@ -283,7 +283,7 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('j1', 'y2'), eager: true, limit: 1, cancelCall: true, gate: true },
   },
   {
-    shows: 'what is sent, and what work comes to, is read before an answer stands',
+    shows: 'sent messages and background results are read before an answer is accepted',
     scenario: { steps: one('k1'), eager: true, limit: 1, sends: 1, gate: 'asks', cancel: 'after-tools' },
   },
   {

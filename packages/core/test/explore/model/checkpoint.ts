@@ -1,11 +1,11 @@
-/** From a run to what a resume goes on from: what the machine keeps of it, with the values that the interpreter has. */
+/** Makes the checkpoint of a run: what the machine keeps of it, with the values of the interpreter. */
 
 import type { CallState } from '../../../src/machine/call.ts'
 import { callOf, waitsForResume } from '../../../src/machine/calls.ts'
 import { isSaved, savedCall } from '../../../src/machine/saved-state.ts'
 import { type About, aboutOf, type Checkpoint, knownOf, type Outcome, type SavedCall, type State } from './state.ts'
 
-/** `isLast`: its process ends by itself. */
+/** `isLast`: its process ends normally. */
 export function checkpointOf(s: State, isLast: boolean): Checkpoint {
   const { steps, hookName, hookAnswers, inbox, keys, questions, history, unknown } = s
   const { begun, current } = steps
@@ -29,7 +29,7 @@ export function checkpointOf(s: State, isLast: boolean): Checkpoint {
   }
 }
 
-/** What is being undone stays as it was stored. */
+/** A call that is being undone stays as it was stored. */
 function isKept(s: State, call: CallState, isLast: boolean): boolean {
   const isUndone = ({ undo, children }: CallState): boolean =>
     undo === 'begun' || children.some((child) => isUndone(callOf(s.calls, child)))
@@ -50,7 +50,7 @@ function callIn(s: State, call: CallState, isLast: boolean): SavedCall {
   }
 }
 
-/** What its executions have come to, in all processes. */
+/** The outcomes of its executions, in all processes. */
 function outcomesOf({ outcomes, before }: About, { knownOutcomes = [] }: CallState): readonly Outcome[] {
   return [...outcomes, ...knownOutcomes.flatMap(({ place }) => before[place] ?? [])]
 }
@@ -60,10 +60,10 @@ function pathOf(s: State, { number, maker }: CallState): readonly string[] {
   return maker === undefined ? [key] : [...pathOf(s, callOf(s.calls, maker)), key]
 }
 
-/** Keys of the calls that a checkpoint holds, and that were discarded by then. */
+/** Keys of the calls in a checkpoint that were discarded by then. */
 export function discardedIn(s: State, { calls }: Checkpoint): readonly string[] {
   const keys = calls.flatMap(({ key, isBeingUndone }) => (isBeingUndone ? [] : [key]))
-  // What a run discards as it stops, its resume decides on.
+  // A resume decides on what a run discards as it stops.
   const gone = knownOf(s).filter(({ call }) => call.fate === 'discarded' && call.cause !== 'run_aborted')
   return gone.flatMap(({ about: { key } }) => (keys.includes(key) ? [key] : []))
 }

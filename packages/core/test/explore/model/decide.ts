@@ -1,6 +1,6 @@
 /**
- * What has happened changes the state, at once and whole. Nobody is called. What happens to calls is told to the machine in the
- * order in which the interpreter tells it.
+ * Changes the state after a fact, at once and completely, without calling anything. The machine receives the facts about calls in the order
+ * in which the interpreter reports them.
  */
 
 import {
@@ -80,10 +80,13 @@ import {
   type Wanted,
 } from './state.ts'
 
-/** What becomes of an execution at once: it goes on, it waits, or it comes back to the wrap that has asked for it. */
+/** What happens to an execution at once: it continues, it waits, or it returns to the wrap that asked for it. */
 export type Goes = 'goes' | 'waits' | 'stop' | 'circle' | 'aborted'
 
-/** What the fact comes to: the call it is about, what becomes of the execution that it is about, or what that came to before a resume. */
+/**
+ * The consequence of a fact: the call that it concerns, what happens to its execution, or the outcome that the execution had before a
+ * resume.
+ */
 export interface Decision {
   readonly number?: number
   readonly invocation?: Invocation
@@ -209,7 +212,7 @@ function requestedEarly(
   return mayStartFor(s.calls, attempt) ? added(s, call, kind, { attempt, ceiling }) : undefined
 }
 
-/** A call that another's function makes. */
+/** A call that the function of another call makes. */
 function madeInside(s: State, { maker, call, kind }: Extract<Fact, { is: 'made' }>): number | undefined {
   const { call: above, about } = known(s, maker)
   if (isStopping(s) || above.aborted || above.fate === 'discarded') return undefined
@@ -219,12 +222,12 @@ function madeInside(s: State, { maker, call, kind }: Extract<Fact, { is: 'made' 
   return made.call.fate === 'discarded' || made.about.input !== call.input ? undefined : begunAgain(s, same)
 }
 
-/** Whether a fact is about work that goes on beyond its run. */
+/** Whether a fact concerns work that goes on after its run. */
 function isBeyond(s: State, fact: Fact): boolean {
   return 'number' in fact && callOf(s.calls, fact.number).work?.isHandedOver === true
 }
 
-/** The innermost of the wraps of a background call. Its work begins once, however often they ask for it. */
+/** The innermost wrap of a background call. Its work begins once, however often the wraps request it. */
 function beginsWork(s: State, number: number, input: string): Decision {
   const { call, about } = known(s, number)
   const { key, name, kind } = about
@@ -309,7 +312,7 @@ function newAbout(key: string, { id, name, input }: Asked, kind: Kind, ceiling: 
   }
 }
 
-/** One of a checkpoint begins when it is asked for. If its result is there, what it had made and what never started begins instead. */
+/** A call of a checkpoint begins when it is requested. If it already has a result, its inner calls that never started begin instead. */
 export function begunAgain(s: State, number: number): number {
   const { call, about } = known(s, number)
   if (about.isReused) for (const child of call.children) if (!wasEntered(callOf(s.calls, child))) begunAgain(s, child)
@@ -342,7 +345,7 @@ function hookIsDone(s: State, rejects: boolean): void {
   toCalls(s)
 }
 
-/** The response stands, and the hook has let it: what it asks for is made, one after another, and nothing else. */
+/** The response is accepted, and the hook has passed it: its calls are made, one after another, and nothing else. */
 export function toCalls(s: State): void {
   const answer = s.history.findLast(({ role }) => role === 'assistant')
   const { calls, kinds } = answer?.role === 'assistant' ? answer : { calls: [], kinds: [] }
@@ -362,7 +365,7 @@ export function toCalls(s: State): void {
   responseEnded(s.calls)
   restDiscarded(s.calls, 'call_withdrawn', ({ number }) => s.wanted.some((one) => one.number === number))
   const ended = s.wanted.findIndex(({ number }) => number !== null && callOf(s.calls, number).course === 'none')
-  // What the run that is not eager enters before that call ends it.
+  // What a run without early calls would enter before that call ends it.
   s.most = ended < 0 ? calls.length : Math.max(s.calls.limit, ended + 1)
   s.committed = 0
 }
@@ -375,12 +378,12 @@ function refuse(s: State, calls: readonly Asked[]): void {
   answerOffered(s.steps, { isOffered: false, direct: false })
 }
 
-/** The next call of the response is made, unless it is, as the loop asks for it. */
+/** Makes the next call of the response, unless it is already made. */
 export function madeNow(s: State, { call, kind }: Wanted): number {
   return added(s, call, kind, { attempt: s.calls.response.announcedBy.get(call.id) ?? 0 })
 }
 
-/** A wrap asks for an execution. One that has come to something before a resume comes to the same again. */
+/** A wrap asks for an execution. If that had an outcome before a resume, it has the same one again. */
 function asksForOne(s: State, number: number, input: string): Decision {
   const { call, about } = known(s, number)
   const invocation = nextInvocation(call, input === about.input ? undefined : input)
@@ -397,7 +400,7 @@ function asksForOne(s: State, number: number, input: string): Decision {
   return { invocation, goes: arrives(s, number, invocation) }
 }
 
-/** An execution comes to one of its two gates. */
+/** An execution reaches one of its two gates. */
 export function arrives(s: State, number: number, invocation: Invocation): Goes {
   const stop = stopOf(s, number, invocation)
   if (stop) return stop
@@ -418,7 +421,7 @@ export function passed(s: State, number: number, invocation: Invocation): void {
   const { call, about } = known(s, number)
   const does = executionOf(call, invocation)?.judgement
   if (!does) decideCall(s.calls, attemptCounted(callOf(s.calls, number), invocation, 1))
-  // A read may be made again: nobody has to know that it began.
+  // A read may be made again, so its beginning need not be stored.
   else if (s.hasStore && !changesNothing(does.effect)) about.storing.push({ invocation, version: ++s.version })
 }
 
@@ -426,7 +429,7 @@ export function passed(s: State, number: number, invocation: Invocation): void {
 export function stopOf(s: State, number: number, invocation: Invocation): 'stop' | 'aborted' | undefined {
   const { call, about } = known(s, number)
   if (call.aborted || isStopping(s) || isLeft(about, invocation)) return 'aborted'
-  // What a call makes on the side is its own work: that has started.
+  // An inner call is part of its maker's work, which has started.
   return call.maker === undefined && !mayStart(s.halt) ? 'stop' : undefined
 }
 
@@ -437,14 +440,14 @@ export function dropped(s: State, number: number, invocation: Invocation, isStop
   about.storing = about.storing.filter((one) => !isSameExecution(one.invocation, invocation))
   for (const waiting of s.calls.waiting)
     if (waiting.call === number && isSameExecution(waiting.invocation, invocation)) stopsWaiting(s.calls, waiting)
-  // One that has not had its slot has begun nothing.
+  // An execution that has not had its slot has begun nothing.
   if (stage === 'wanted') return
   decideCall(s.calls, movedTo(callOf(s.calls, number), invocation, 'left'))
   if (isStop) decideCall(s.calls, attemptCounted(callOf(s.calls, number), invocation, -1))
   callChanged(s.calls, number)
 }
 
-/** It would wait for a call that waits for the one that it works for: it fails. */
+/** It would wait for a call that waits for its own maker: it fails. */
 export function circles(s: State, number: number, invocation: Invocation): void {
   dropped(s, number, invocation, false)
   outcome(s, number, { invocation, ...CIRCLE })
@@ -467,7 +470,7 @@ function judged(s: State, { number, invocation, effect, keys }: Extract<Fact, { 
   return 'waits'
 }
 
-/** Nothing but its turn is missing. */
+/** Only its turn is missing. */
 export function begins(s: State, number: number, invocation: Invocation): Goes {
   const stop = stopOf(s, number, invocation)
   if (stop) {
@@ -481,11 +484,11 @@ export function begins(s: State, number: number, invocation: Invocation): Goes {
   return went
 }
 
-/** Its function gave something, or threw. */
+/** Its function returned or threw. */
 function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: 'ended' }>): void {
   const { call, about } = known(s, number)
   const isAlone = !call.aborted && isLeft(about, invocation)
-  // The pause of its run was told to it: what it says then is dropped.
+  // The pause of its run has reached it: its later result is dropped.
   if (!call.isParked) {
     if (ok && call.tool?.isReversible && !hasAbandoned(call, invocation))
       decideCall(s.calls, marked(callOf(s.calls, number), 'isDone'))
@@ -495,7 +498,7 @@ function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: '
   free(s, number, invocation)
 }
 
-/** It threw what ends the run until a resume: its own question, or a stop that it has met. */
+/** It threw an error that ends the run until a resume: its own question, or a stop that it has met. */
 function stopped(s: State, { number, invocation, asks: isOwn }: Extract<Fact, { is: 'stopped' }>): void {
   const call = callOf(s.calls, number)
   if (isOwn && !call.isParked) {
@@ -507,7 +510,7 @@ function stopped(s: State, { number, invocation, asks: isOwn }: Extract<Fact, { 
   free(s, number, invocation)
 }
 
-/** A call that it makes asks. */
+/** An inner call asks. */
 function asksInside(s: State, { children }: CallState): boolean {
   return children.some((child) => {
     const call = callOf(s.calls, child)
@@ -525,13 +528,13 @@ function free(s: State, number: number, invocation: Invocation): void {
   callChanged(s.calls, number)
 }
 
-/** What a call comes to that goes on beyond its grace time. */
+/** The outcome of a call that is still running after its grace time. */
 function abandonedAs(s: State, number: number): Came {
   if (callOf(s.calls, number).aborted === 'cancelled') return 'error'
   return isLost(s.halt) ? 'throw' : 'stop'
 }
 
-/** All its wraps are out, and nothing of it is at work. */
+/** All its wraps have ended, and nothing of it is running. */
 function came(s: State, number: number, to: Came, result: { readonly text: string; readonly ok: boolean }): void {
   const { call, about } = known(s, number)
   const isCancelled = call.aborted === 'cancelled'
@@ -543,33 +546,33 @@ function came(s: State, number: number, to: Came, result: { readonly text: strin
     about.result = isCancelled ? { text: 'cancelled', ok: false } : { text: result.text, ok: result.ok }
   decideCall(s.calls, settled(callOf(s.calls, number), end))
   callClosed(s.calls, number)
-  // Who has made it hears of the stop of the run.
+  // Its maker meets the stop of the run.
   if (end === 'open' && call.isParked && call.maker !== undefined)
     decideCall(s.calls, parked(callOf(s.calls, call.maker)))
 }
 
 function wrapsCame({ aborted }: CallState, to: Came): WrapsOutcome {
-  // A call that was cancelled asks nothing any more, and stops no run.
+  // A cancelled call no longer asks, and stops no run.
   const isOver = to === 'stop' && aborted === 'cancelled'
   if (!isOver && to !== 'error') return to
   return aborted && aborted !== 'cancelled' ? 'cut off' : 'result'
 }
 
 /**
- * Nobody wraps the work behind a call: what it throws is its result, except that a question for which its run waits stops the run, and that
- * the run fails if it cannot be stored that the work begins.
+ * The work of a background call has no wraps: what it throws is its result. Exceptions: a question for which its run waits stops the run,
+ * and the run fails if the beginning of the work cannot be stored.
  */
 function workCame({ work, aborted, ownQuestion }: CallState, to: Came): WrapsOutcome {
   if (to === 'result') return to
   if (aborted) return aborted === 'cancelled' ? 'result' : 'cut off'
   if (to === 'throw' && !work?.isHandedOver) return 'throw'
   if (to !== 'stop') return 'result'
-  // It had not begun when its run was told to stop.
+  // It had not begun when its run was stopped.
   if (!ownQuestion) return 'cut off'
   return work?.isHandedOver ? 'result' : 'stop'
 }
 
-/** It is aborted, or fails: no resume goes on from there. */
+/** The run is aborted or fails: no resume continues it. */
 export function lose(s: State, is: 'abort' | 'failure'): void {
   if (isLost(s.halt)) return
   s.halt = decideHalt(s.halt, { is })
@@ -579,7 +582,7 @@ export function lose(s: State, is: 'abort' | 'failure'): void {
   for (const { number } of knownOf(s)) decideCall(s.calls, kept(callOf(s.calls, number), undefined))
 }
 
-/** `how`: a resume goes on from there. */
+/** `how`: a resume continues from there. */
 export function stopCalls(s: State, how: 'interrupted' | 'cancelled' | undefined, keepsResults: boolean): void {
   responseEnded(s.calls)
   runStopped(s.calls, how, keepsResults, how === undefined)

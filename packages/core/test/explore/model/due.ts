@@ -1,4 +1,4 @@
-/** What is to be done, read off the state as it is at this moment. What is taken counts as begun. */
+/** Determines what is due from the present state. What is taken counts as begun. */
 
 import { ownWorks, worksHandedOver } from '../../../src/machine/background.ts'
 import { type CallState, undoOf } from '../../../src/machine/call.ts'
@@ -41,12 +41,12 @@ export function take(s: State): Due | undefined {
   const execution = ofWaiting(s) ?? ofStoring(s)
   if (execution) return execution
   if (s.saving === null && needsSave(s)) {
-    // As it is now: what changes while it is written is in the next save.
+    // The present version: later changes are in the next save.
     s.saving = s.version
     return { do: 'save' }
   }
   const { stop } = s.halt
-  // A step may come to a pause, while something is still at work.
+  // A step may pause while something is still running.
   return ofStep(s) ?? ofEnd(s) ?? (s.halt.stop === stop ? undefined : { do: 'pause' })
 }
 
@@ -57,7 +57,7 @@ function ofCall(s: State, { number, call, about }: Known): Due | undefined {
     return { do: 'abort', number }
   }
   const isDecided = call.fate !== 'provisional'
-  // It is told as soon as that is known, also that it will not stand in this process.
+  // It receives its fate as soon as that is known, also that it will not be committed in this process.
   if (about.waits && !call.aborted && (isDecided || isPaused(s))) {
     about.waits = false
     decideCall(s.calls, parked(callOf(s.calls, number)))
@@ -83,7 +83,7 @@ function isOwn({ calls }: State, { number, work }: CallState): boolean {
   return !work || ownWorks(calls).some((one) => one.number === number)
 }
 
-/** What is due to be undone is, once, when that is stored. */
+/** A due undo happens once, after it is stored. */
 function mustUndo(s: State, { number, call, about }: Known): boolean {
   if (undoOf(call) === 'due' && decideCall(s.calls, undoing(callOf(s.calls, number), 'begun')))
     about.undoVersion = ++s.version
@@ -92,7 +92,7 @@ function mustUndo(s: State, { number, call, about }: Known): boolean {
   return true
 }
 
-/** Whose turn it is among those that wait, as the machine says; and those that wait no longer. */
+/** Which waiting execution has its turn according to the machine, and which no longer wait. */
 function ofWaiting(s: State): Due | undefined {
   for (const waiting of s.calls.waiting) {
     const { call: number, invocation } = waiting
@@ -110,7 +110,7 @@ function ofWaiting(s: State): Due | undefined {
   return undefined
 }
 
-/** What its wrap is told of an execution that does not begin. */
+/** What its wrap receives for an execution that does not begin. */
 const BACK = { stop: 'stop', aborted: 'drop', circle: 'fail' } as const
 
 function comesBack(s: State, { call: number, invocation }: WaitingExecution, how: keyof typeof BACK): Due {
@@ -119,7 +119,7 @@ function comesBack(s: State, { call: number, invocation }: WaitingExecution, how
   return { do: BACK[how], number, invocation }
 }
 
-/** Those that have their turn: they are entered when it is stored that they begin. */
+/** The executions that have their turn: they are entered when it is stored that they begin. */
 function ofStoring(s: State): Due | undefined {
   for (const { number, call, about } of knownOf(s)) {
     for (const { invocation, stage } of call.executions) {
@@ -159,7 +159,7 @@ function isStored(s: State, version: number): boolean {
   return !s.hasStore || s.stored >= version
 }
 
-/** The loop commits, or makes, one call after another. */
+/** The loop commits or makes one call after another. */
 function ofCommit(s: State): Due | undefined {
   const next = s.wanted[s.committed]
   if (!next || isStopping(s)) return undefined
@@ -189,12 +189,12 @@ function ofEnd(s: State): Due | undefined {
   return { do: 'end', ending }
 }
 
-/** A run that pauses lets its work come to its end. One that was cancelled, or has its answer, stops it. */
+/** Whether a run waits for its work, as a pause does. A run that was cancelled, or has its answer, stops it. */
 function waitsForWork({ halt }: State): boolean {
   return halt.stop === 'pause' && !halt.mode
 }
 
-/** The run has its answer, or pauses, and nothing that it waits for is at work. */
+/** The run has its answer or pauses, and nothing for which it waits is running. */
 function endDecided(s: State): void {
   inboxClosed(s.steps)
   if (isPaused(s)) {

@@ -1,4 +1,4 @@
-/** Which call is meant: by its id, or as what an earlier attempt has made already. */
+/** Finds the call that is meant: by its id, or as one that an earlier attempt has already made. */
 
 import type { ToolFacts } from '../../../src/machine/call.ts'
 import { callOf } from '../../../src/machine/calls.ts'
@@ -8,7 +8,7 @@ import { mayStart } from '../../../src/machine/halt.ts'
 import { joinableCall } from '../../../src/machine/join.ts'
 import { type Asked, aboutOf, type State } from './state.ts'
 
-/** Equal for all calls of a step that ask for the same. */
+/** Equal for all calls of a step with an equal request. */
 export function contentOf(s: State, step: number, { name, input }: Pick<Asked, 'name' | 'input'>): number {
   const text = `${step} ${name} ${input}`
   if (!s.contents.includes(text)) s.contents.push(text)
@@ -16,8 +16,8 @@ export function contentOf(s: State, step: number, { name, input }: Pick<Asked, '
 }
 
 /**
- * The call that this one is, or that an earlier attempt has made for it; one with its id that asks for something else is withdrawn.
- * `coming`: the tools of what is made before it; without it the call is asked for early, and nothing joins once the run halts.
+ * The call with this id, or an equal one that an earlier attempt has made for it. A call with its id and another request is withdrawn.
+ * `coming`: the tools of calls that are made before it; without it the call is requested early, and nothing joins once the run halts.
  */
 export function find(s: State, call: Asked, coming?: readonly ToolFacts[]): number | undefined {
   const content = contentOf(s, s.steps.begun, call)
@@ -36,13 +36,13 @@ export function find(s: State, call: Asked, coming?: readonly ToolFacts[]): numb
   return held.number
 }
 
-/** The call of this id that this call has made, or that none has. */
+/** The inner call of this maker with this id or, without a maker, the call with this id. */
 export function madeBy(s: State, maker: number | undefined, id: string): number | undefined {
   const isIt = (number: number) => aboutOf(s, number).ids.includes(id)
   return [...s.calls.all.values()].findLast((one) => one.maker === maker && isIt(one.number))?.number
 }
 
-/** The call goes on under this id. */
+/** Changes the id of the call. */
 export function goesOnAs(s: State, number: number, id: string): void {
   aboutOf(s, number).ids.push(id)
   decideCall(s.calls, renamed(callOf(s.calls, number), id))

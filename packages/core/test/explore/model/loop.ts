@@ -1,4 +1,4 @@
-/** The loop of steps, as run/loop.ts has it: it asks the machine what is due. */
+/** The loop of steps, as in run/loop.ts: it asks the machine what is due. */
 
 import { resultRead, stoppedWork, unreadWorks, workBeforeAnswer } from '../../../src/machine/background.ts'
 import { hasSettled } from '../../../src/machine/call.ts'
@@ -42,7 +42,7 @@ export function ofStep(s: State): Due | undefined {
   }
 }
 
-/** The loop begins, unless another one is at work, or the run is to stop: then `next` throws. Returns whether it has begun. */
+/** The loop begins, unless another one is running or the run has to stop: then `next` throws. Returns whether it has begun. */
 export function enters(s: State): boolean {
   if (!mayEnter(s.steps)) return false
   if (s.steps.loop === 'out') stopAt(s, 'after-tools')
@@ -54,7 +54,7 @@ export function enters(s: State): boolean {
   return true
 }
 
-/** Somebody sends a message. Returns whether it is taken. */
+/** A message is sent. Returns whether it is accepted. */
 export function sends(s: State, text: string): boolean {
   if (!takesMessages(s.steps, s.halt)) return false
   s.inbox.push(text)
@@ -123,7 +123,7 @@ function toGate(s: State): void {
   Object.assign(s, { wanted: [], committed: 0, most: 0 })
 }
 
-/** The answer stands, or a further step follows. */
+/** The answer is accepted, or a further step follows. */
 function judge(s: State): Due | undefined {
   if (!s.isJudging) {
     const { is } = s.steps.current?.isOffered ? workBeforeAnswer(s.calls, s.halt) : { is: 'judge' as const }
@@ -153,7 +153,9 @@ function answers(s: State): void {
   s.hasAnswer = true
 }
 
-/** Of steps that are over the history has it all: their calls leave the table, with those they made, when nothing more comes of them. */
+/**
+ * The history contains everything of earlier steps: their calls leave the table, with their inner calls, when they can no longer change.
+ */
 function letGo(s: State): void {
   const over = new Set<number>()
   for (const { number, call } of knownOf(s)) {

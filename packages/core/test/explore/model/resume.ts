@@ -1,4 +1,4 @@
-/** From a checkpoint to the state of a run that goes on from it: how its calls and steps do says the machine. */
+/** Makes the state of a resumed run from a checkpoint. The machine decides how its calls and steps continue. */
 
 import type { CallState } from '../../../src/machine/call.ts'
 import { callOf } from '../../../src/machine/calls.ts'
@@ -49,7 +49,7 @@ export function resume(from: Checkpoint, before: State, answers: Answers): State
   for (const { key, isBeingUndone } of from.calls) {
     const number = numberOf(s, key)
     if (!isBeingUndone || number === undefined) continue
-    // It may have been undone: it is not undone again, nobody joins it, and whoever has the result is told.
+    // It may have been undone: it is not undone again, nothing joins it, and the result reports it.
     s.unknown.push(`undo ${key}`)
     callDiscarded(s.calls, outermost(s, callOf(s.calls, number)), 'run_aborted')
   }
@@ -99,7 +99,7 @@ function settle(s: State, number: number, end: 'result' | 'open'): void {
   callClosed(s.calls, number)
 }
 
-/** A call that has not settled is made when it is asked for, stays open for an answer, or may have happened. */
+/** A call that has not settled is made when it is requested, stays open for an answer, or may have happened. */
 function goesOnAs(s: State, number: number, { interrupts }: Checkpoint, answers: Answers): void {
   const about = aboutOf(s, number)
   const asking = interrupts.filter((path) => path.includes(about.key)).map((path) => path.at(-1) ?? '')
@@ -123,7 +123,7 @@ function goesOnAs(s: State, number: number, { interrupts }: Checkpoint, answers:
   }
 }
 
-/** A resumed step has its response already. What that asks for is the response's own: an equal call of it is another one. */
+/** A resumed step already has its response. Its calls belong to the response: an equal call of it is another one. */
 function reopened(s: State): void {
   const answer = s.history.findLast(({ role }) => role === 'assistant')
   modelCalled(s.calls)
@@ -135,7 +135,7 @@ function reopened(s: State): void {
   if (s.steps.current?.phase === 'calls') toCalls(s)
 }
 
-/** A hook that was at work, or that has its answer, is asked again. */
+/** A hook that was running, or that has its answer, is called again. */
 function hookGoesOn(s: State, { interrupts }: Checkpoint, answers: Answers): void {
   if (!interrupts.some(([asker]) => asker === 'hook')) return
   if (answers.hook !== undefined) s.hookAnswers.push(answers.hook)

@@ -1,4 +1,4 @@
-/** The state of a run: its calls, which are the machine's own table, and round them what the machine does not have yet. */
+/** The state of a run: its calls in the machine's own table, and around them what the machine does not contain yet. */
 
 import type { CancelMode, Effect } from '../../../src/index.ts'
 import type { CallState, ToolFacts, WorkState } from '../../../src/machine/call.ts'
@@ -9,7 +9,7 @@ import { noSteps, type Steps } from '../../../src/machine/steps.ts'
 import type { ResourceKeys } from '../../../src/vocabulary/resource-keys.ts'
 import type { Invocation, SavedCallState, SavedSteps } from '../../../src/vocabulary/saved-run.ts'
 
-/** A call as a response, or a tool, asks for it. */
+/** A call as a response or a tool requests it. */
 export interface Asked {
   readonly id: string
   readonly name: string
@@ -19,7 +19,7 @@ export interface Asked {
 /** What is known of a tool before its input is checked. */
 export interface Kind {
   readonly tool: ToolFacts
-  /** Of a tool that works in the background. */
+  /** For a tool that works in the background. */
   readonly atEnd?: WorkState['atEnd']
 }
 
@@ -29,35 +29,35 @@ export interface Outcome {
   readonly ok: boolean
 }
 
-/** What the handle of a call has, beside the state in the table. */
+/** The data of a call's handle, besides the state in the table. */
 export interface About {
-  /** Stands for the call in all processes. */
+  /** Identifies the call in all processes. */
   readonly key: string
   readonly name: string
   readonly input: string
   readonly kind: Kind
-  /** All that it has had. */
+  /** All ids that it has had. */
   ids: string[]
-  /** What it may do before its model call has stood; `null`: anything. */
+  /** What it may do before its model call succeeds; `null`: anything. */
   readonly ceiling: Effect | null
   /** Its wraps were entered. */
   hasBegun: boolean
-  /** Its function waits until its response stands. */
+  /** Its function waits until its response is accepted. */
   waits: boolean
-  /** Executions of a call that another makes, which wait for the same before they begin. */
+  /** Executions of an inner call that wait for the same before they begin. */
   held: Invocation[]
-  /** What its wrap has left. */
+  /** The executions that its wrap has left. */
   left: Invocation[]
-  /** What is stored first, and the version that must be. */
+  /** What is stored first, and the version that must be stored. */
   storing: { readonly invocation: Invocation; readonly version: number }[]
   answers: string[]
-  /** What its executions came to; and what they came to in a process before this one. */
+  /** The outcomes of its executions, in this process and in earlier ones. */
   outcomes: Outcome[]
   before: readonly Outcome[]
   result: { readonly text: string; readonly ok: boolean } | null
-  /** A process before this one has made it: its result is there. */
+  /** An earlier process has made it: its result exists. */
   readonly isReused: boolean
-  /** The version that must be stored before it is undone; 0 where none must be. */
+  /** The version that must be stored before it is undone; 0 if none must be. */
   undoVersion: number
 }
 
@@ -65,18 +65,18 @@ export type Turn =
   | { readonly role: 'assistant'; readonly calls: readonly Asked[]; readonly kinds: readonly Kind[] }
   | { readonly role: 'tool'; readonly id: string; readonly text: string }
   | { readonly role: 'user'; readonly text: string }
-  /** The result of work behind a background call. */
+  /** The result of the work of a background call. */
   | { readonly role: 'work'; readonly key: string }
 
 export type Ending =
   | { readonly is: 'completed' | 'aborted' | 'failed' }
   | { readonly is: 'interrupted' | 'cancelled'; readonly checkpoint: Checkpoint }
 
-/** What a resume goes on from. */
+/** The checkpoint from which a resume continues. */
 export interface Checkpoint {
   readonly steps: Pick<SavedSteps, 'begun' | 'current'>
   readonly calls: readonly SavedCall[]
-  /** Who asks: the keys of the call and, in front of it, of those that make it; or the hook. */
+  /** What asks: the keys of the call and, before it, of its makers; or the hook. */
   readonly interrupts: readonly (readonly string[])[]
   readonly values: Pick<State, 'hookName' | 'hookAnswers' | 'inbox' | 'keys' | 'questions' | 'history' | 'unknown'>
 }
@@ -86,13 +86,13 @@ export interface SavedCall extends SavedCallState {
   readonly key: string
   readonly maker?: string
   readonly isBeingUndone: boolean
-  /** What an undo needs is there. */
+  /** The data that an undo needs is available. */
   readonly done?: true
   readonly outcomes: readonly Outcome[]
   readonly about: Pick<About, 'key' | 'name' | 'input' | 'kind' | 'ids' | 'ceiling' | 'answers' | 'result'>
 }
 
-/** A call of the response that stands; `number`: if it is made. */
+/** A call of the accepted response; `number`: if it is made. */
 export interface Wanted {
   readonly call: Asked
   readonly kind: Kind
@@ -105,49 +105,49 @@ export interface State {
   readonly hasStore: boolean
   model: 'due' | 'running' | 'stopping' | 'out'
   hook: 'none' | 'running' | 'asks'
-  /** Whose hook that is. */
+  /** The name of the hook. */
   hookName: string
   hookAnswers: string[]
-  /** Who is asked about an answer. */
+  /** The hooks that judge an answer. */
   readonly gate: readonly { readonly name: string }[]
-  /** The gate was asked about the answer of this step. */
+  /** The gate has received the answer of this step. */
   isJudging: boolean
-  /** What was sent, and no step has read. */
+  /** Sent messages that no step has read. */
   inbox: string[]
-  /** Keys of the work that the caller is given when the run has its answer. */
+  /** Keys of the work that the caller receives when the run has its answer. */
   handles: readonly string[]
-  /** A wrap round the steps calls `next` again; it has returned. */
+  /** A wrap around the steps calls `next` again; it has returned. */
   readonly hasWrap: boolean
   isWrapOut: boolean
-  /** How many loops are at work. */
+  /** How many loops are running. */
   loops: number
   calls: Calls
   /** By number. */
   about: Map<number, About>
-  /** How many calls were made, and how many questions asked, in all processes; and what calls have asked for. */
+  /** How many calls were made and how many questions asked, in all processes; and what calls have requested. */
   keys: number
   questions: number
   contents: string[]
-  /** What the response asks for, in its order; how many of these are committed or made; the first that are not made. */
+  /** The calls of the response, in order; how many of them are committed or made; the first that are not made. */
   wanted: Wanted[]
   committed: number
   most: number
   history: Turn[]
-  /** The loop has an answer that stands. */
+  /** The loop has an accepted answer. */
   hasAnswer: boolean
   halt: Halt
-  /** The state as it was when `cancel now` was decided: the checkpoint of the run, unless an abort wins. */
+  /** The state when `cancel now` was decided: the checkpoint of the run, unless an abort replaces it. */
   aside: Checkpoint | null
-  /** Ids of calls and undos that may have happened in a process that was killed. */
+  /** Ids of calls and undos that may have happened in a killed process. */
   unknown: string[]
-  /** Counts what is to be stored; the newest version that is stored, and the one that is being stored. */
+  /** Counts what has to be stored; the newest stored version, and the one that is being stored. */
   version: number
   stored: number
   saving: number | null
   ending: Ending | null
 }
 
-/** What an execution, or a call, is the subject of. */
+/** Identifies an execution or a call. */
 interface OfCall {
   readonly number: number
 }
@@ -182,7 +182,7 @@ export type Fact =
   | { readonly is: 'cancel'; readonly at: CancelMode }
   | { readonly is: 'abort' }
 
-/** What the wraps of a call came to. */
+/** How the wraps of a call ended. */
 export type Came = 'result' | 'error' | 'stop' | 'throw'
 
 export type Due =
@@ -232,7 +232,7 @@ export function begin(limit: number, innerLimit: number, hasStore: boolean, more
   }
 }
 
-/** Another that can be changed. What does not change is in both. */
+/** A copy that can be changed. Both share what does not change. */
 export function copyOf(s: State): State {
   return {
     ...s,
@@ -275,7 +275,7 @@ function copyOfAbout(about: About): About {
   }
 }
 
-/** What is known of a call in all. */
+/** Everything that is known of a call. */
 export interface Known {
   readonly number: number
   readonly call: CallState
@@ -297,22 +297,22 @@ export function aboutOf({ about }: State, number: number): About {
   return found
 }
 
-/** Attempts of the step at work. */
+/** The attempts of the current step. */
 export function attemptsOf({ steps }: State): number {
   return steps.current?.attempts ?? 0
 }
 
-/** What is at work is told to stop, and nothing starts. */
+/** Whether what is running is stopped, and nothing starts. */
 export function isStopping({ halt }: State): boolean {
   return !runsOn(halt)
 }
 
-/** The run goes no further. */
+/** Whether the run goes no further. */
 export function isPaused({ halt }: State): boolean {
   return halt.stop !== undefined
 }
 
-/** A safe point of this kind: the run pauses if it is cancelled so. */
+/** A safe point of this kind: the run pauses here if it was cancelled with this mode. */
 export function stopAt(s: State, point: 'after-tools' | 'after-model'): void {
   if (reaches(s.halt, point)) pause(s)
 }
@@ -321,7 +321,7 @@ export function pause(s: State): void {
   s.halt = decideHalt(s.halt, { is: 'pause' })
 }
 
-/** Its wrap has left this execution. */
+/** Whether its wrap has left this execution. */
 export function isLeft({ left }: About, which: Invocation): boolean {
   return left.some((one) => isSameExecution(one, which))
 }
