@@ -25,7 +25,8 @@ export function forked({ thread }: StoredThread, { turns, events, end }: ForkSou
       turns: begun.at(-1)?.number ?? 0,
       historyAt: told.findLast(({ event }) => event.type === 'history-replaced')?.seq ?? 0,
     },
-    turns: begun.map((turn) => ({
+    // Their runs are not copied.
+    turns: begun.map(({ attempts: _, ...turn }) => ({
       ...turn,
       id: copied(turn.id),
       ...(turn.joined !== undefined && { joined: copied(turn.joined) }),

@@ -12,6 +12,7 @@ export {
   UnknownTurnError,
 } from './thread-errors.ts'
 export type { EndStatus, ErrorInfo, RunEvent, ThreadEvent, ThreadEventBody, TurnEvent } from './thread-events.ts'
+export type { StoppedThreadRun, ThreadRunEvent, ThreadRunStatus, ThreadRuns } from './thread-runs.ts'
 export type { ThreadMessage, ThreadState, TurnState } from './thread-state.ts'
 export type {
   Asked,
@@ -28,6 +29,7 @@ export type {
 export {
   type ContextOptions,
   createThreads,
+  type DurableThreadsOptions,
   type SendOptions,
   type ThreadSummary,
   type Threads,

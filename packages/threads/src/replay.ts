@@ -4,13 +4,15 @@ import { cursorAt } from './cursor.ts'
 import type { Host } from './host.ts'
 import type { ThreadEvent } from './thread-events.ts'
 import { isEnd, type StoredEvent, type ThreadRecord, type TurnRecord } from './thread-store.ts'
+import type { TurnRunner } from './turn-runner.ts'
 
 /** How many events are read from the store at once. */
 const PAGE = 256
 
 /** Ends when the turn has ended, or waits for an answer. */
 export async function* replay(
-  { store, live, wakes }: Host,
+  { store, wakes }: Host,
+  runner: TurnRunner,
   { id: thread, tag }: ThreadRecord,
   turn: string,
   after: number,
@@ -20,18 +22,20 @@ export async function* replay(
   let followed = turn
   let isOver = false
   let end: ThreadEvent | undefined
+  const told = (one: StoredEvent): ThreadEvent => {
+    seq = one.seq
+    return { ...one.event, turn: one.turn, cursor: cursorAt({ tag }, seq) }
+  }
   for (;;) {
     signal?.throwIfAborted()
     const woken = wakes.listen(thread, signal)
     try {
-      const work = live.get(thread)
-      const log = work?.turn.id === followed ? work.log : undefined
+      const log = runner.logOf(thread, followed)
       const isLive = log !== undefined && seq >= log.from
       const query = { after: seq, turn: followed, limit: PAGE }
       const events: readonly StoredEvent[] = isLive ? log.after(seq) : await store.events(thread, query)
       for (const one of events) {
-        seq = one.seq
-        const event = { ...one.event, turn: one.turn, cursor: cursorAt({ tag }, seq) }
+        const event = told(one)
         // It is not the end if the turn was retried.
         end = event.type === 'turn-end' ? event : undefined
         if (!end) yield event
@@ -59,7 +63,11 @@ export async function* replay(
           return
         }
         isOver = true
-      } else await woken.next()
+      } else {
+        const before = seq
+        for await (const one of runner.follow(thread, record, seq, signal)) yield told(one)
+        if (seq === before) await woken.next()
+      }
     } finally {
       woken.close()
     }

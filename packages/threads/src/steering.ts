@@ -54,7 +54,7 @@ function taken(list: Steered[], message: UserMessage): Steered | undefined {
 }
 
 /** Whether a user has said it, and no middleware. */
-function isSaid(message: Message): message is UserMessage {
+export function isSaid(message: Message): message is UserMessage {
   return message.role === 'user' && message.origin === undefined
 }
 

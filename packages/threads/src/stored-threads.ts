@@ -1,19 +1,17 @@
 /** Threads over a store: what their methods do. */
 
 import { type Answers, ConfigError, checkOptions, type OptionNames, type UserMessage } from '@meanwhile/core'
-import { cursorAt } from './cursor.ts'
 import { forked } from './fork.ts'
 import { asJson, checkedManners, checkedMessage, checkId, type Manners } from './given.ts'
-import type { Host, LiveTurn } from './host.ts'
-import { recovered } from './owner-decisions.ts'
+import { changed, type Host, tag } from './host.ts'
 import { UnknownTurnError } from './thread-errors.ts'
-import { activeTurn, alive, type Claim, newestTurn, newThread, type Work } from './thread-records.ts'
+import { activeTurn, alive, begunTurns, type Claim, newestTurn, newThread } from './thread-records.ts'
 import { emptyState, stateOf, type ThreadState } from './thread-state.ts'
-import type { Asked, StoredThread, TurnRecord } from './thread-store.ts'
+import type { StoredThread, TurnRecord } from './thread-store.ts'
 import type { ContextOptions, SendOptions, ThreadSummary, Threads } from './threads.ts'
 import { type ResumedTurn, type Turn, turnHandle } from './turn.ts'
-import { TurnWork } from './turn-work.ts'
-import { answered, deleted, retried, rewound, said, saidInstead, stopped, turnFrom } from './user-decisions.ts'
+import type { TurnRunner } from './turn-runner.ts'
+import { deleted, type Resumption, retried, rewound, said, saidInstead, stopped, turnFrom } from './user-decisions.ts'
 
 /** As many threads are taken over before the store is asked for more. */
 const PAGE = 100
@@ -30,18 +28,20 @@ const SEND_OPTIONS: OptionNames<SendOptions> = {
 /** What users ask for is decided and written in one change of the store; then this process works on what that begins. */
 export class StoredThreads<Context> implements Threads<Context> {
   readonly #host: Host
+  readonly #runner: TurnRunner
   readonly #defaults: Manners
   readonly #watches = new Set<ReturnType<typeof setInterval>>()
   #isClosed = false
 
-  constructor(host: Host, defaults: Manners) {
+  constructor(host: Host, runner: TurnRunner, defaults: Manners) {
     this.#host = host
+    this.#runner = runner
     this.#defaults = defaults
   }
 
   async send(thread: string, given: string | UserMessage, options: SendOptions<Context> = {}): Promise<Turn> {
     checkId(thread, 'thread')
-    checkOptions('send', options, SEND_OPTIONS)
+    this.#checkGiven('send', options, SEND_OPTIONS)
     const { whenBusy = this.#defaults.whenBusy, whenAsking = this.#defaults.whenAsking } = options
     const manners = checkedManners({ whenBusy, whenAsking })
     const { messageId = crypto.randomUUID(), replacing, metadata } = options
@@ -55,15 +55,14 @@ export class StoredThreads<Context> implements Threads<Context> {
       replacing === undefined ? said(stored, say, claim) : saidInstead(stored, replacing, say, claim)
     const replaced = replacing !== messageId && (await this.#turnOf(thread, replacing))
     const asked = { messageId, ...(replaced && { turn: replaced }) }
-    const { record, work, busy } = await this.#change(thread, decide, asked)
-    const contexts = this.#host.live.get(thread)?.contexts ?? new Map<string, unknown>()
-    if (options.context !== undefined && record.id === turn) contexts.set(turn, options.context)
-    if (work) this.#begin(thread, work, contexts)
-    // The turn at work learns at once what it would read with its next write.
-    const working = this.#workOn(thread, busy)
-    if (whenBusy === 'preempt') working?.stop()
-    if (record.isSteering) working?.steer([record])
-    return this.#handle(thread, record)
+    const result = await changed(this.#host, thread, decide, asked)
+    const { context } = options
+    const isNew = result.record.id === turn
+    await this.#runner.said(thread, result, {
+      isPreempting: whenBusy === 'preempt',
+      ...(isNew && context !== undefined && { context }),
+    })
+    return this.#handle(thread, result.record)
   }
 
   /** The id of the turn that a message began. */
@@ -73,40 +72,21 @@ export class StoredThreads<Context> implements Threads<Context> {
     return stored?.turns.find((turn) => turn.messageId === messageId)?.id
   }
 
-  /** The work on a turn, if it is done here. */
-  #workOn(thread: string, turn: string | undefined): LiveTurn | undefined {
-    const work = this.#host.live.get(thread)
-    return work?.turn.id === turn ? work : undefined
-  }
-
   async answer(thread: string, given: Answers, options: ContextOptions<Context> = {}): Promise<ResumedTurn> {
     checkId(thread, 'thread')
-    checkOptions('answer', options, { context: 'deps' })
+    this.#checkGiven('answer', options, { context: 'deps' })
     const answers = asJson(given, 'answers')
     if (Object.keys(Object(answers)).length === 0)
       throw new TypeError('answers must have an answer, by id of the interrupt')
-    return this.#resume(thread, (stored, claim) => answered(stored, answers, claim), options)
+    return this.#resumed(thread, await this.#runner.answer(thread, answers, options.context))
   }
 
   async retry(thread: string, options: ContextOptions<Context> = {}): Promise<ResumedTurn> {
     checkId(thread, 'thread')
-    checkOptions('retry', options, { context: 'deps' })
-    return this.#resume(thread, retried, options)
-  }
-
-  async #resume(
-    thread: string,
-    decide: (stored: StoredThread, claim: Claim) => ReturnType<typeof retried>,
-    { context }: ContextOptions<Context>,
-  ): Promise<ResumedTurn> {
-    const { work, cursor } = await this.#change(thread, (stored, claim) => {
-      const change = decide(stored, claim)
-      const { result } = change
-      return { ...change, result: { work: result, cursor: cursorAt(stored.thread, result.seq) } }
-    })
-    const contexts = new Map(context === undefined ? [] : [[work.turn.id, context]])
-    await this.#begin(thread, work, contexts).started
-    return Object.assign(this.#handle(thread, work.turn), { cursor })
+    this.#checkGiven('retry', options, { context: 'deps' })
+    const resumption = await changed(this.#host, thread, retried)
+    await this.#runner.retry(thread, resumption.work, options.context)
+    return this.#resumed(thread, resumption)
   }
 
   async stop(
@@ -117,9 +97,8 @@ export class StoredThreads<Context> implements Threads<Context> {
     checkOptions('stop', options, { queue: '', signal: 'abortSignal' })
     const { queue = 'keep', signal } = options
     if (queue !== 'keep' && queue !== 'drop') throw new ConfigError('queue', 'must be keep or drop')
-    const { turn, work } = await this.#change(thread, (stored, claim) => stopped(stored, queue, claim))
-    if (work) this.#begin(thread, work, new Map())
-    else this.#workOn(thread, turn)?.stop()
+    const { turn, work } = await changed(this.#host, thread, (stored, claim) => stopped(stored, queue, claim))
+    await this.#runner.stop(thread, turn, work)
     if (turn) await this.#whenOver(thread, turn, signal)
   }
 
@@ -131,7 +110,7 @@ export class StoredThreads<Context> implements Threads<Context> {
         const stored = await this.#host.store.load(thread, { turn })
         const active = stored && activeTurn(stored)
         if (active?.id !== turn) return
-        if (active.status === 'running' && active.leaseUntil < Date.now()) await this.#recover(thread)
+        if (active.status === 'running' && active.leaseUntil < Date.now()) await this.#runner.recover(thread)
         await woken.next()
       } finally {
         woken.close()
@@ -144,7 +123,7 @@ export class StoredThreads<Context> implements Threads<Context> {
     checkOptions('rewind', options, { before: 'messageId' })
     const { before } = options
     checkId(before, 'message', thread)
-    await this.#change(thread, (stored, claim) => rewound(stored, before, claim), { messageId: before })
+    await changed(this.#host, thread, (stored, claim) => rewound(stored, before, claim), { messageId: before })
   }
 
   async fork(thread: string, options: { readonly before?: string; readonly as?: string } = {}): Promise<string> {
@@ -158,7 +137,7 @@ export class StoredThreads<Context> implements Threads<Context> {
     const turns = await store.turns(thread)
     const end = before === undefined ? activeTurn({ turns })?.startSeq : turnFrom({ ...stored, turns }, before).startSeq
     const events = await store.events(thread, { keptOnly: true })
-    await this.#change(as, (target) => forked(target, { turns, events, end }))
+    await changed(this.#host, as, (target) => forked(target, { turns, events, end }))
     return as
   }
 
@@ -169,7 +148,10 @@ export class StoredThreads<Context> implements Threads<Context> {
     if (!stored || stored.thread.isDeleted) return emptyState(thread)
     // The turns first: of a turn that is said to have ended all messages are read.
     const turns = await store.turns(thread)
-    return stateOf(stored.thread, turns, await store.events(thread, { keptOnly: true }))
+    const events = await store.events(thread, { keptOnly: true })
+    const active = begunTurns(turns).find(({ status }) => status === 'running')
+    const open = active && (await this.#runner.open(thread, active, stored.thread.seq))
+    return stateOf(stored.thread, turns, events, open)
   }
 
   async turn(thread: string, turn?: string): Promise<Turn | undefined> {
@@ -196,8 +178,8 @@ export class StoredThreads<Context> implements Threads<Context> {
 
   async delete(thread: string): Promise<void> {
     checkId(thread, 'thread')
-    await this.#change(thread, deleted)
-    await this.#host.live.get(thread)?.leave()
+    await changed(this.#host, thread, deleted)
+    await this.#runner.leave(thread)
     this.#host.wakes.wake(thread)
   }
 
@@ -219,7 +201,7 @@ export class StoredThreads<Context> implements Threads<Context> {
       const page = due.filter((thread) => !passed.has(thread))
       if (page.length === 0) break
       for (const thread of page) {
-        const isTaken = await this.#recover(thread).catch((error: unknown) => {
+        const isTaken = await this.#runner.recover(thread).catch((error: unknown) => {
           failed(error, thread)
           return false
         })
@@ -228,13 +210,6 @@ export class StoredThreads<Context> implements Threads<Context> {
       }
     }
     return count
-  }
-
-  async #recover(thread: string): Promise<boolean> {
-    if (this.#isClosed) return false
-    const work = await this.#change(thread, recovered)
-    if (work) this.#begin(thread, work, new Map())
-    return work !== undefined
   }
 
   watch(): { close(): void } {
@@ -247,7 +222,7 @@ export class StoredThreads<Context> implements Threads<Context> {
       await this.#recoverAll((error, thread) => report(error, { thread })).catch((error: unknown) => report(error, {}))
       looking = false
     }
-    const timer = setInterval(() => void look(), this.#host.claim().lease / 2)
+    const timer = setInterval(() => void look(), this.#runner.lookEvery)
     this.#watches.add(timer)
     void look()
     return {
@@ -261,36 +236,20 @@ export class StoredThreads<Context> implements Threads<Context> {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const timer of this.#watches) clearInterval(timer)
-    const { live } = this.#host
-    // A turn that ended meanwhile may have begun the next one.
-    while (live.size > 0) await Promise.all([...live.values()].map((work) => work.leave()))
-  }
-
-  #begin(thread: string, work: Work, contexts: Map<string, unknown>): TurnWork {
-    const begun = new TurnWork(this.#host, thread, work, contexts)
-    void begun.done.then((next) => {
-      contexts.delete(work.turn.id)
-      if (next) this.#begin(thread, next, contexts)
-    })
-    if (this.#isClosed) void begun.leave()
-    return begun
-  }
-
-  /** Of a thread that does not exist a new one is changed. */
-  #change<Result>(
-    thread: string,
-    decide: (stored: StoredThread, claim: Claim) => { readonly result: Result },
-    asked?: Asked,
-  ): Promise<Result> {
-    const { store, claim } = this.#host
-    return store.change(thread, (stored) => decide(stored ?? newThread(thread, tag(), Date.now()), claim()), asked)
+    await this.#runner.close()
   }
 
   #handle(thread: string, { id }: TurnRecord): Turn {
-    return turnHandle(this.#host, thread, id)
+    return turnHandle(this.#host, this.#runner, thread, id)
   }
-}
 
-function tag(): string {
-  return crypto.randomUUID().slice(0, 8)
+  #checkGiven<Options extends ContextOptions>(owner: string, options: Options, names: OptionNames<Options>): void {
+    checkOptions(owner, options, names)
+    if (options.context !== undefined && !this.#runner.takesContext)
+      throw new ConfigError('context', 'is made by durableRuns({ context }), from the metadata of the message')
+  }
+
+  #resumed(thread: string, { work, cursor }: Resumption): ResumedTurn {
+    return Object.assign(this.#handle(thread, work.turn), { cursor })
+  }
 }

@@ -1,8 +1,23 @@
 /** The history that the next run begins with, and the messages that count when a run goes on from its checkpoint. */
 
-import type { Message } from '@meanwhile/core'
+import type { Message, ToolMessage } from '@meanwhile/core'
 import type { ThreadEventBody } from './thread-events.ts'
-import type { StoredEvent } from './thread-store.ts'
+import type { StoredEvent, ThreadStore, TurnRecord } from './thread-store.ts'
+
+/** The kept events from where the history of a turn begins: up to its `turn-start`, and since. */
+export interface TurnEvents {
+  readonly before: readonly StoredEvent[]
+  readonly own: readonly StoredEvent[]
+}
+
+export async function turnEvents(
+  store: ThreadStore,
+  thread: string,
+  { startSeq = 0, historyAt = 0 }: TurnRecord,
+): Promise<TurnEvents> {
+  const kept = await store.events(thread, { after: historyAt - 1, keptOnly: true })
+  return { before: kept.filter(({ seq }) => seq <= startSeq), own: kept.filter(({ seq }) => seq > startSeq) }
+}
 
 /** The history after these events. */
 export function historyOf(events: readonly StoredEvent[]): readonly Message[] {
@@ -13,6 +28,20 @@ export function historyOf(events: readonly StoredEvent[]): readonly Message[] {
 function messagesIn(event: ThreadEventBody): readonly Message[] {
   if (event.type === 'history-replaced') return event.messages
   return event.type === 'turn-start' || event.type === 'message' ? [event.message] : []
+}
+
+/** An answer to each call that has none, which will get none. */
+export function closings(messages: readonly Message[], reason: string): readonly ToolMessage[] {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  const message = messages[last]
+  if (message?.role !== 'assistant') return []
+  const answered = new Set(messages.slice(last).map((one) => one.role === 'tool' && one.callId))
+  return message.content.flatMap((part): readonly ToolMessage[] => {
+    if (part.type !== 'tool-call' || answered.has(part.id)) return []
+    return [
+      { role: 'tool', callId: part.id, name: part.name, content: [{ type: 'text', text: reason }], isError: true },
+    ]
+  })
 }
 
 /** What makes the stored events those of a checkpoint. */

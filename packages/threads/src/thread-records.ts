@@ -50,7 +50,7 @@ export function newestTurn(turns: readonly TurnRecord[]): TurnRecord | undefined
   return newest
 }
 
-function hasBegun(turn: TurnRecord): turn is BegunTurn {
+export function hasBegun(turn: TurnRecord): turn is BegunTurn {
   return turn.startSeq !== undefined && turn.status !== 'joined'
 }
 

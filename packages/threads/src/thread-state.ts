@@ -6,6 +6,7 @@ import type { ErrorInfo } from './thread-events.ts'
 import { queueOf } from './thread-queue.ts'
 import { activeTurn, begunTurns } from './thread-records.ts'
 import type { StoredEvent, ThreadRecord, TurnRecord, TurnStatus } from './thread-store.ts'
+import type { OpenEvents } from './turn-runner.ts'
 
 export interface ThreadMessage {
   readonly id: string
@@ -43,12 +44,16 @@ export interface ThreadState {
   readonly cursor?: string
 }
 
-/** `turns`: all of them. `events`: the kept ones. */
+/** `given`: all turns. `stored`: the kept events. `open`: those that are not stored yet. */
 export function stateOf(
   thread: ThreadRecord,
-  turns: readonly TurnRecord[],
-  events: readonly StoredEvent[],
+  given: readonly TurnRecord[],
+  stored: readonly StoredEvent[],
+  { kept, retracted, joined }: OpenEvents = NONE,
 ): ThreadState {
+  const last = stored.at(-1)?.seq ?? 0
+  const events = [...stored.filter(({ seq }) => !retracted.includes(seq)), ...kept.filter(({ seq }) => seq > last)]
+  const turns = given.filter(({ id }) => !joined.includes(id))
   const active = activeTurn({ turns })
   const waiting = active?.status === 'waiting' ? active : undefined
   return {
@@ -65,6 +70,8 @@ export function stateOf(
     cursor: cursorAt(thread, waiting ? thread.seq : (events.at(-1)?.seq ?? 0)),
   }
 }
+
+const NONE: OpenEvents = { kept: [], retracted: [], joined: [] }
 
 /** The state of a thread that does not exist. */
 export function emptyState(id: string): ThreadState {

@@ -60,6 +60,8 @@ export interface TurnRecord {
   readonly historyAt?: number
   /** How often a process has begun to work on it. Each write names it, so that an earlier process is refused. */
   readonly epoch: number
+  /** Of a durable run: how often a worker had taken it when it stopped the last time. */
+  readonly attempts?: number
   /** When another process may take it over. 0: at once, or nobody works on it. */
   readonly leaseUntil: number
   /** It is to stop, or is being closed: this is the reason that its open calls are answered with. */

@@ -12,9 +12,12 @@ import {
   type UserMessage,
 } from '@meanwhile/core'
 import { type ErrorPlace, reporter } from './error-reports.ts'
-import { checkedManners } from './given.ts'
+import { checkedManners, type Manners } from './given.ts'
 import type { Host } from './host.ts'
+import { type LocalHost, LocalTurns } from './local-turns.ts'
+import { RunTurns, withoutOldRuns } from './run-turns.ts'
 import { StoredThreads } from './stored-threads.ts'
+import type { ThreadRuns } from './thread-runs.ts'
 import type { ThreadState } from './thread-state.ts'
 import type { ThreadStore, TurnRecord } from './thread-store.ts'
 import type { ResumedTurn, Turn } from './turn.ts'
@@ -31,17 +34,9 @@ export interface TurnInfo {
   readonly metadata?: Json
 }
 
-/** `Context`: the context that each run gets. */
-export interface ThreadsOptions<Context = unknown> {
-  /** The agent of all threads, or a function that returns the agent of each turn. All agents of a thread have the same name. */
-  readonly agent: Agent | ((turn: TurnInfo) => Agent | Promise<Agent>)
-  /** `memoryThreads()`, `sqliteThreads(path)` or your own. */
+interface CommonOptions {
+  /** `memoryThreads()`, `sqliteThreads(path)`, `postgresThreads({ pool })` or your own. */
   readonly store: ThreadStore
-  /**
-   * Makes the context of a run, unless this process was given it with the message. If it throws, the turn fails with `ContextError`: nothing
-   * has run, and the turn can be retried.
-   */
-  readonly context?: (turn: TurnInfo) => Context | undefined | Promise<Context | undefined>
   /**
    * What happens to a message that comes while a turn is running. `queue` (default): it begins a turn when those before it have ended.
    * `steer`: it goes into the running turn before the next model call; if that is too late it is queued. `preempt`: the running turn is
@@ -58,11 +53,33 @@ export interface ThreadsOptions<Context = unknown> {
    * throws is ignored, except for a warning. Default: `process.emitWarning` with a `MeanwhileWarning`, once for each name of an error.
    */
   readonly onError?: (error: unknown, at: ErrorPlace) => void
+}
+
+/** `Context`: the context that each run gets. */
+export interface ThreadsOptions<Context = unknown> extends CommonOptions {
+  /** The agent of all threads, or a function that returns the agent of each turn. All agents of a thread have the same name. */
+  readonly agent: Agent | ((turn: TurnInfo) => Agent | Promise<Agent>)
+  /**
+   * Makes the context of a run, unless this process was given it with the message. If it throws, the turn fails with `ContextError`: nothing
+   * has run, and the turn can be retried.
+   */
+  readonly context?: (turn: TurnInfo) => Context | undefined | Promise<Context | undefined>
   /**
    * Milliseconds after which another process may take over a turn whose process is gone. The process that works on a turn renews this three
    * times as often. Default 10,000, at least 100.
    */
   readonly lease?: number
+}
+
+/** Threads whose turns are durable runs. */
+export interface DurableThreadsOptions extends CommonOptions {
+  /**
+   * `durableRuns(…)` of `@meanwhile/durable`. Its workers advance the turns, and tell the threads of each stop: so each process that calls `runs.work` makes the
+   * same threads before. The `data` of a run is `{ thread, turn, metadata }`.
+   */
+  readonly runs: ThreadRuns
+  /** The name of the agent of all threads, or a function that returns that of each turn. Default: the only agent of the runs. */
+  readonly agent?: string | ((turn: TurnInfo) => string | Promise<string>)
 }
 
 export interface ContextOptions<Context = unknown> {
@@ -160,44 +177,32 @@ export interface Threads<Context = unknown> {
   close(): Promise<void>
 }
 
-const OPTIONS: OptionNames<ThreadsOptions> = {
-  agent: '',
-  store: 'storage',
-  context: 'deps',
-  whenBusy: '',
-  whenAsking: '',
-  onError: '',
-  lease: 'leaseTime',
-}
+const COMMON: OptionNames<CommonOptions> = { store: 'storage', whenBusy: '', whenAsking: '', onError: '' }
+const OPTIONS: OptionNames<ThreadsOptions> = { ...COMMON, agent: '', context: 'deps', lease: 'leaseTime' }
+const DURABLE_OPTIONS: OptionNames<DurableThreadsOptions> = { ...COMMON, runs: '', agent: '' }
 
 /**
  * Makes threads over a store. What `context` returns has the type of the context that `send`, `answer` and `retry` take; without it, name the type:
- * `createThreads<Context>(…)`.
+ * `createThreads<Context>(…)`. With `runs` the turns are durable runs, which any worker advances: `durableRuns({ context })` makes their context.
  *
  * @throws {ConfigError} An option cannot work; the error names it.
  */
-export function createThreads<Context = unknown>(options: ThreadsOptions<Context>): Threads<Context> {
+export function createThreads<Context = unknown>(options: ThreadsOptions<Context>): Threads<Context>
+export function createThreads(options: DurableThreadsOptions): Threads<undefined>
+export function createThreads(options: ThreadsOptions | DurableThreadsOptions): Threads {
+  return options && 'runs' in options ? durableThreads(options) : localThreads(options)
+}
+
+function localThreads(options: ThreadsOptions): Threads {
   checkOptions('createThreads', options, OPTIONS)
-  const { agent, store, context, whenBusy = 'queue', whenAsking = 'close', onError, lease = 10_000 } = options
+  const { agent, context, lease = 10_000 } = options
   if (typeof agent !== 'function' && typeof agent?.resume !== 'function')
     throw new ConfigError('agent', 'must be an agent that createAgent made, or a function that gives one')
-  if (typeof store?.change !== 'function')
-    throw new ConfigError('store', 'must be a store of threads, such as memoryThreads() gives')
   if (!(Number.isFinite(lease) && lease >= 100))
     throw new ConfigError('lease', 'must be a number of milliseconds, 100 or more')
-  if (onError !== undefined && typeof onError !== 'function')
-    throw new ConfigError('onError', 'must be a function that takes an error')
-  const infoOf = ({ id: turn, metadata }: TurnRecord, id: string): TurnInfo => ({
-    id,
-    turn,
-    ...(metadata !== undefined && { metadata }),
-  })
-  const host: Host = {
-    store,
-    wakes: new Wakes(),
+  const host: LocalHost = {
+    ...hostOf(options, lease),
     live: new Map(),
-    report: reporter(onError),
-    claim: () => ({ now: Date.now(), lease }),
     agentOf: async (turn, id) => (typeof agent === 'function' ? await agent(infoOf(turn, id)) : agent),
     async contextOf(turn, id) {
       try {
@@ -207,5 +212,37 @@ export function createThreads<Context = unknown>(options: ThreadsOptions<Context
       }
     },
   }
-  return new StoredThreads(host, checkedManners({ whenBusy, whenAsking }))
+  return new StoredThreads(host, new LocalTurns(host), mannersOf(options))
+}
+
+function durableThreads(options: DurableThreadsOptions): Threads {
+  checkOptions('createThreads', options, DURABLE_OPTIONS)
+  const { runs, agent = runs?.agents?.length === 1 ? runs.agents[0] : undefined } = options
+  if (typeof runs?.onStopped !== 'function') throw new ConfigError('runs', 'must be what durableRuns() returns')
+  if (typeof agent !== 'function' && !(typeof agent === 'string' && runs.agents.includes(agent)))
+    throw new ConfigError('agent', `must be the name of an agent of the runs: ${runs.agents.join(' or ')}`)
+  const host = hostOf(options, START)
+  const turns = new RunTurns(host, runs, async (turn, id) =>
+    typeof agent === 'function' ? await agent(infoOf(turn, id)) : agent,
+  )
+  return new StoredThreads({ ...host, store: withoutOldRuns(host.store, runs) }, turns, mannersOf(options))
+}
+
+/** Milliseconds within which a process starts the run of a turn that it has stored. */
+const START = 1_000
+
+function hostOf({ store, onError }: CommonOptions, lease: number): Host {
+  if (typeof store?.change !== 'function')
+    throw new ConfigError('store', 'must be a store of threads, such as memoryThreads() gives')
+  if (onError !== undefined && typeof onError !== 'function')
+    throw new ConfigError('onError', 'must be a function that takes an error')
+  return { store, wakes: new Wakes(), report: reporter(onError), claim: () => ({ now: Date.now(), lease }) }
+}
+
+function mannersOf({ whenBusy = 'queue', whenAsking = 'close' }: CommonOptions): Manners {
+  return checkedManners({ whenBusy, whenAsking })
+}
+
+function infoOf({ id: turn, metadata }: TurnRecord, id: string): TurnInfo {
+  return { id, turn, ...(metadata !== undefined && { metadata }) }
 }

@@ -9,11 +9,11 @@ import {
   UnknownInterruptError,
 } from '@meanwhile/core'
 import type { EventLog } from './event-log.ts'
-import type { Host, LiveTurn } from './host.ts'
+import type { LiveTurn, LocalHost } from './local-turns.ts'
 import type { Orders, Outcome } from './owner-decisions.ts'
 import { answersTo, seenIn } from './seen-checkpoint.ts'
 import { type Steered, Steering, saidIn, steeredBy } from './steering.ts'
-import { historyOf, reconcile } from './thread-history.ts'
+import { historyOf, reconcile, type TurnEvents, turnEvents } from './thread-history.ts'
 import type { Work } from './thread-records.ts'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
 import { failed, outcomeOf } from './turn-outcome.ts'
@@ -27,7 +27,7 @@ export class TurnWork implements LiveTurn {
   readonly turn: TurnRecord
   readonly contexts: Map<string, unknown>
   readonly #thread: string
-  readonly #host: Host
+  readonly #host: LocalHost
   readonly #work: Work
   readonly #writer: TurnWriter
   readonly #steering = new Steering()
@@ -38,7 +38,7 @@ export class TurnWork implements LiveTurn {
   #isStopping = false
   #isLeaving = false
 
-  constructor(host: Host, thread: string, work: Work, contexts: Map<string, unknown>) {
+  constructor(host: LocalHost, thread: string, work: Work, contexts: Map<string, unknown>) {
     this.turn = work.turn
     this.contexts = contexts
     this.#thread = thread
@@ -175,11 +175,8 @@ export class TurnWork implements LiveTurn {
     return { status: 'stopped', usage }
   }
 
-  /** Kept events: up to the beginning of the turn, and since. */
-  async #events(): Promise<{ readonly before: readonly StoredEvent[]; readonly own: readonly StoredEvent[] }> {
-    const { startSeq = 0, historyAt = 0 } = this.turn
-    const kept = await this.#host.store.events(this.#thread, { after: historyAt - 1, keptOnly: true })
-    return { before: kept.filter(({ seq }) => seq <= startSeq), own: kept.filter(({ seq }) => seq > startSeq) }
+  #events(): Promise<TurnEvents> {
+    return turnEvents(this.#host.store, this.#thread, this.turn)
   }
 
   async #checkpoint() {

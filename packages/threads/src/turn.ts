@@ -8,6 +8,7 @@ import { UnknownTurnError } from './thread-errors.ts'
 import type { ErrorInfo, ThreadEvent } from './thread-events.ts'
 import { alive, newThread } from './thread-records.ts'
 import type { TurnRecord } from './thread-store.ts'
+import type { TurnRunner } from './turn-runner.ts'
 
 /** How a turn has ended, or what it waits for. */
 export type TurnResult = CompletedTurn | WaitingTurn | FailedTurn | StoppedTurn
@@ -78,13 +79,13 @@ export interface ResumedTurn extends Turn {
   readonly cursor: string
 }
 
-export function turnHandle(host: Host, thread: string, id: string): Turn {
+export function turnHandle(host: Host, runner: TurnRunner, thread: string, id: string): Turn {
   return {
     id,
     thread,
     async *events({ after, signal } = {}) {
       const stored = alive((await host.store.load(thread)) ?? newThread(thread, '', 0))
-      yield* replay(host, stored.thread, id, seqOf(stored.thread, after), signal)
+      yield* replay(host, runner, stored.thread, id, seqOf(stored.thread, after), signal)
     },
     get result() {
       const result = resultOf(host, thread, id)

@@ -2,10 +2,11 @@
 
 import type { Answers, Json, UserMessage } from '@meanwhile/core'
 import { UnknownInterruptError } from '@meanwhile/core'
+import { cursorAt } from './cursor.ts'
 import { NothingToRetryError, ThreadBusyError, UnknownMessageError } from './thread-errors.ts'
 import { begun, dropped, queueOf } from './thread-queue.ts'
 import { activeTurn, alive, type Claim, claimed, newestTurn, newThread, touched, type Work } from './thread-records.ts'
-import type { Change, StoredThread, TurnRecord } from './thread-store.ts'
+import type { Change, StoredThread, ThreadRecord, TurnRecord } from './thread-store.ts'
 
 /** Of a message that comes while a turn is running. */
 export type WhenBusy = 'queue' | 'steer' | 'preempt' | 'reject'
@@ -84,20 +85,26 @@ export function saidInstead(stored: StoredThread, replacing: string, message: Sa
   return { ...said({ thread, turns }, message, claim), supersededFrom }
 }
 
+/** A turn that goes on, and the cursor behind which it does. */
+export interface Resumption {
+  readonly work: Work
+  readonly cursor: string
+}
+
 /** Answers to what the turn asks. Throws {@link UnknownInterruptError} if it does not ask that. */
-export function answered(stored: StoredThread, answers: Answers, claim: Claim): Change<Work> {
+export function answered(stored: StoredThread, answers: Answers, claim: Claim): Change<Resumption> {
   const { thread } = alive(stored)
   const active = activeTurn(stored)
   const asked = (active?.interrupts ?? []).filter(({ id }) => !Object.hasOwn(active?.answers ?? {}, id))
   const unknown = Object.keys(answers).filter((id) => asked.every((one) => one.id !== id))
   if (!active || unknown.length > 0) throw new UnknownInterruptError(unknown)
   if (active.status === 'running') throw new ThreadBusyError(thread.id, 'running')
-  const turn = claimed({ ...active, answers }, claim)
-  return {
-    thread: touched(thread, claim),
-    turns: [turn],
-    result: { kind: 'resume', turn, seq: thread.seq, cause: 'answer' },
-  }
+  return resumed(thread, claimed({ ...active, answers }, claim), 'answer', claim)
+}
+
+function resumed(thread: ThreadRecord, turn: TurnRecord, cause: 'answer' | 'retry', claim: Claim): Change<Resumption> {
+  const work: Work = { kind: 'resume', turn, seq: thread.seq, cause }
+  return { thread: touched(thread, claim), turns: [turn], result: { work, cursor: cursorAt(thread, thread.seq) } }
 }
 
 /** The user stops the active turn. A turn that runs is stopped by its owner; one that waits is closed. */
@@ -130,19 +137,14 @@ function stopping(turn: TurnRecord, reason: string): TurnRecord {
 }
 
 /** A failed turn goes on. Throws {@link NothingToRetryError} if the newest turn has not failed. */
-export function retried(stored: StoredThread, claim: Claim): Change<Work> {
+export function retried(stored: StoredThread, claim: Claim): Change<Resumption> {
   const { thread } = alive(stored)
   const active = activeTurn(stored)
   if (active) throw new ThreadBusyError(thread.id, active.status === 'running' ? 'running' : 'waiting')
   const newest = newestTurn(stored.turns)
   if (newest?.status !== 'failed') throw new NothingToRetryError(thread.id)
   const { error: _, ...rest } = newest
-  const turn = claimed(rest, claim)
-  return {
-    thread: touched(thread, claim),
-    turns: [turn],
-    result: { kind: 'resume', turn, seq: thread.seq, cause: 'retry' },
-  }
+  return resumed(thread, claimed(rest, claim), 'retry', claim)
 }
 
 type Rewound = Change<undefined> & Required<Pick<Change<undefined>, 'thread' | 'supersededFrom'>>

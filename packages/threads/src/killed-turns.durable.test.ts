@@ -1,0 +1,138 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { textOf } from '@meanwhile/core'
+import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type BossThreads, openThreads } from '../test/boss-threads.ts'
+import type { ThreadEvent, Turn, WhenBusy } from './index.ts'
+
+const PROGRAM = fileURLToPath(new URL('../test/thread-worker.ts', import.meta.url))
+
+/** How many workers are killed: two at a time. */
+const ROUNDS = Math.ceil(Number(process.env.KILLS ?? 10) / 2)
+
+let url = ''
+let folder = ''
+/** They only ask: no turn runs in this process. */
+let page: BossThreads
+const workers = new Set<ChildProcess>()
+
+beforeEach(async () => {
+  url = await ownDatabase()
+  folder = await mkdtemp(join(tmpdir(), 'meanwhile-turns-'))
+  page = await openThreads(url, () => {})
+})
+
+afterEach(async () => {
+  await Promise.all([...workers].map((worker) => end(worker)))
+  await page.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function spawn(): Promise<void> {
+  const worker = fork(PROGRAM, [url, join(folder, 'notes')], {
+    execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  workers.add(worker)
+  const died = once(worker, 'exit').then(() => Promise.reject(new Error('a worker ended before it was ready')))
+  died.catch(() => undefined)
+  await Promise.race([once(worker, 'message'), died])
+}
+
+async function end(worker: ChildProcess): Promise<void> {
+  workers.delete(worker)
+  if (worker.exitCode !== null || worker.signalCode !== null) return
+  const ended = once(worker, 'exit')
+  worker.kill('SIGKILL')
+  await ended
+}
+
+/** Kills all workers, so that nobody holds a job; the engine takes them for dead at once. */
+async function killAll(): Promise<void> {
+  await Promise.all([...workers].map((worker) => end(worker)))
+  await page.pool.query(`UPDATE pgboss.job SET heartbeat_on = now() - interval '1 hour' WHERE state = 'active'`)
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/** Answers what a thread asks until it is idle. */
+async function answered(thread: string): Promise<void> {
+  for (const until = Date.now() + 60_000; Date.now() < until; await pause(20)) {
+    const { status, interrupts, queued } = await page.threads.read(thread)
+    if (status === 'idle' && queued.length === 0) return
+    for (const { id } of interrupts) await page.threads.answer(thread, { [id]: true }).catch(() => undefined)
+  }
+  throw new Error(`${thread} does not end: ${JSON.stringify(await page.threads.read(thread))}`)
+}
+
+/** The messages that a reader has who hears the whole turn, over all questions. */
+async function heard(turn: Turn): Promise<string[]> {
+  let ids: string[] = []
+  let after: string | undefined
+  for (;;) {
+    let last: ThreadEvent | undefined
+    for await (const event of turn.events(after === undefined ? {} : { after })) {
+      last = event
+      after = event.cursor
+      if (event.type === 'turn-resumed') ids = ids.filter((id) => event.messages.includes(id))
+      if ('messageId' in event && event.messageId) ids.push(event.messageId)
+    }
+    if (last?.type === 'turn-end') return ids
+    await pause(20)
+  }
+}
+
+const pick = <One>(list: readonly One[]): One => list[Math.floor(Math.random() * list.length)] as One
+
+test(
+  'whenever workers are killed, each turn ends, each message is said once, and nothing that changes something is done twice (TH1, TH5, TH6, TH11)',
+  async () => {
+    await Promise.all([spawn(), spawn()])
+    for (let round = 0; round < ROUNDS; round++) {
+      const names = [`${round} a`, `${round} b`]
+      const said = new Map(names.map((name): [string, string[]] => [name, []]))
+      const turns: Turn[] = []
+      const say = async (thread: string, kind: string, whenBusy: WhenBusy) => {
+        const list = said.get(thread) ?? []
+        const text = `${list.length} ${kind}`
+        list.push(text)
+        turns.push(await page.threads.send(thread, text, { messageId: text, whenBusy }))
+      }
+      for (const name of names) await say(name, pick(['post', 'ask']), 'queue')
+      const readers = turns.map((turn) => heard(turn))
+      for (const name of names) await say(name, pick(['post', 'ask', 'text']), 'queue')
+      const ends = names.map((name) => answered(name))
+      for (const one of ends) one.catch(() => undefined)
+      await pause(Math.random() * 400)
+      for (const name of names) await say(name, pick(['post', 'text']), pick(['steer', 'queue', 'preempt']))
+      await pause(Math.random() * 300)
+      await killAll()
+      await Promise.all([spawn(), spawn()])
+      await Promise.all(ends)
+      for (const [index, name] of names.entries()) {
+        const { messages, turns: states } = await page.threads.read(name)
+        const users = messages.filter(({ message }) => message.role === 'user').map(({ message }) => textOf(message))
+        expect([...users].sort()).toEqual([...(said.get(name) ?? [])].sort())
+        for (const { status } of states) expect(['completed', 'stopped']).toContain(status)
+        const first = messages.filter(({ turn }) => turn === turns[index]?.id).map(({ id }) => id)
+        expect(await readers[index]).toEqual(first)
+      }
+    }
+    const notes = existsSync(join(folder, 'notes'))
+      ? readFileSync(join(folder, 'notes'), 'utf8').trim().split('\n')
+      : []
+    expect(notes.length).toBeGreaterThan(ROUNDS)
+    expect(notes.filter((line, index) => notes.indexOf(line) !== index)).toEqual([])
+    // What is over is gone.
+    await expect
+      .poll(async () => (await page.pool.query('SELECT 1 FROM meanwhile.runs')).rowCount, { timeout: 10_000 })
+      .toBe(0)
+  },
+  60_000 + ROUNDS * 30_000,
+)

@@ -1,0 +1,274 @@
+import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
+import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
+import fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { all } from '../test/chat.ts'
+import { tables } from '../test/runs.ts'
+import { createThreads, memoryThreads, type SendOptions, type ThreadState, type Threads, type Turn } from './index.ts'
+
+const database = tables()
+const RUNS = Number(process.env.RUNS ?? 15)
+
+type Kind = 'text' | 'read' | 'ask' | 'two' | 'fail' | 'hold'
+
+type Order =
+  | { readonly type: 'say'; readonly kind: Kind }
+  | { readonly type: 'answer'; readonly allow: boolean; readonly only: number }
+  | { readonly type: 'meanwhile'; readonly whenBusy: 'queue' | 'steer' | 'preempt'; readonly kind: Kind }
+  | { readonly type: 'stop'; readonly queue: 'keep' | 'drop' }
+  | { readonly type: 'release' }
+  | { readonly type: 'retry' }
+  | { readonly type: 'edit'; readonly back: number; readonly kind: Kind }
+  | { readonly type: 'rewind'; readonly back: number }
+  | { readonly type: 'fork'; readonly back: number }
+
+/** An agent that does what the last message of the user says, and what it did. */
+function helper() {
+  const did: string[] = []
+  const failed = new Set<string>()
+  /** Running calls of `hold`. */
+  const holding = new Set<() => void>()
+  const ask = tool({
+    name: 'ask',
+    description: 'Asks.',
+    input: z.object({ what: z.string() }),
+    execute({ what }, { answers }) {
+      if (answers.length === 0) interrupt(what, { answer: z.object({ allow: z.boolean() }) })
+      did.push(`ask ${what} ${JSON.stringify(answers)}`)
+      return `asked ${what}`
+    },
+  })
+  const read = tool({
+    name: 'read',
+    description: 'Reads.',
+    input: z.object({}),
+    effect: 'read',
+    execute: () => 'read it',
+  })
+  const hold = tool({
+    name: 'hold',
+    description: 'Waits until it is released.',
+    input: z.object({}),
+    execute: (_, { signal }) =>
+      new Promise<string>((resolve, reject) => {
+        const release = () => {
+          holding.delete(release)
+          resolve('held')
+        }
+        holding.add(release)
+        did.push('hold')
+        signal.addEventListener('abort', () => {
+          holding.delete(release)
+          reject(signal.reason)
+        })
+      }),
+  })
+  const script = ({ messages }: ModelRequest): ScriptResponse => {
+    const question = textOf(messages.findLast(({ role }) => role === 'user') as Message)
+    if (question.includes('fail') && !failed.has(question)) {
+      failed.add(question)
+      return respond(say('I fail.'), fail({ status: 400, message: 'no' }))
+    }
+    if (messages.at(-1)?.role === 'tool') return respond(say('So it is.'))
+    if (question.includes('read')) return respond(say('I read.'), call('read'))
+    if (question.includes('ask')) return respond(call('ask', { what: 'one' }), call('read'))
+    if (question.includes('two')) return respond(call('ask', { what: 'one' }), call('ask', { what: 'two' }))
+    if (question.includes('hold')) return respond(say('I hold.'), call('hold'))
+    return respond(say(`You said ${question}.`))
+  }
+  const model = scriptedModel(Array.from({ length: 500 }, () => script))
+  const agent = createAgent({ name: 'helper', model, tools: [ask, read, hold] })
+  return {
+    agent,
+    did,
+    get isHolding() {
+      return holding.size > 0
+    },
+    release() {
+      for (const one of holding) one()
+    },
+  }
+}
+
+class World {
+  readonly threads: Threads<undefined>
+  readonly helper = helper()
+  /** Resolves when the run of the turn has taken a message. */
+  readonly #taken: (turn: string) => Promise<void>
+  #count = 0
+  #forks = 0
+
+  constructor(kind: 'local' | 'durable') {
+    const { agent } = this.helper
+    const onError = () => {}
+    if (kind === 'local') {
+      this.threads = createThreads<undefined>({ agent, store: memoryThreads(), onError })
+      this.#taken = async () => {}
+      return
+    }
+    const runs = database.runsOf(agent)
+    const store = database.newStore()
+    this.threads = createThreads({ runs, store, onError })
+    database.work(runs)
+    this.#taken = (turn) => soon(async () => Object(await store.checkpoints.load(turn)).sent?.length > 0)
+  }
+
+  /** Returns what it came to. */
+  async obey(order: Order): Promise<unknown> {
+    try {
+      return await this.#obey(order)
+    } catch (error) {
+      return error instanceof Error ? error.name : error
+    }
+  }
+
+  async #obey(order: Order): Promise<unknown> {
+    const { threads, helper } = this
+    const state = await threads.read('t')
+    const before = ('back' in order && state.turns.at(-1 - order.back)?.messageId) || 'none'
+    switch (order.type) {
+      case 'say':
+        await this.#say(order.kind)
+        break
+      case 'answer': {
+        const asked = state.interrupts.slice(0, order.only)
+        await threads.answer('t', Object.fromEntries(asked.map(({ id }) => [id, { allow: order.allow }])))
+        break
+      }
+      case 'meanwhile': {
+        const held = await this.#say('hold')
+        await this.rest()
+        await this.#say(order.kind, { whenBusy: order.whenBusy })
+        const { status } = (await threads.read('t')).turns.at(-1) ?? {}
+        if (order.whenBusy === 'preempt') await (await threads.turn('t'))?.result
+        else if (order.whenBusy === 'steer' && status === 'running')
+          await this.#taken((await threads.turn('t'))?.id ?? held.id)
+        helper.release()
+        break
+      }
+      case 'stop':
+        await threads.stop('t', { queue: order.queue })
+        break
+      case 'release':
+        helper.release()
+        break
+      case 'retry':
+        await threads.retry('t')
+        break
+      case 'edit':
+        await this.#say(order.kind, { replacing: before })
+        break
+      case 'rewind':
+        await threads.rewind('t', { before })
+        break
+      case 'fork': {
+        const as = `fork ${++this.#forks}`
+        await threads.fork('t', { as, ...(before !== 'none' && { before }) })
+        return inShort(await threads.read(as))
+      }
+    }
+    return undefined
+  }
+
+  #say(kind: Kind, options: SendOptions<undefined> = {}): Promise<Turn> {
+    const text = `${++this.#count} ${kind}`
+    return this.threads.send('t', text, { messageId: text, ...options })
+  }
+
+  /** Waits until nothing happens any more. */
+  async rest(): Promise<unknown> {
+    await soon(async () => {
+      const { status, messages } = await this.threads.read('t')
+      // Its events take a moment.
+      return (
+        status !== 'running' || (this.helper.isHolding && JSON.stringify(messages.at(-1)).includes('"name":"hold"'))
+      )
+    })
+    return inShort(await this.threads.read('t'))
+  }
+
+  /** The messages that readers get of the turns that are over. */
+  async told(): Promise<unknown> {
+    const { turns } = await this.threads.read('t')
+    const told: string[][] = []
+    for (const { id, status } of turns) {
+      const turn = status === 'running' ? undefined : await this.threads.turn('t', id)
+      const events = turn ? await all(turn.events()) : []
+      told.push(events.flatMap((event) => (event.type === 'message' ? [textIn(event.message)] : [])))
+    }
+    return told
+  }
+}
+
+async function soon(isSo: () => Promise<boolean>): Promise<void> {
+  await vi.waitFor(async () => expect(await isSo()).toBe(true), { timeout: 20_000, interval: 5 })
+}
+
+function inShort({ status, messages, interrupts, settled, turns, queued }: ThreadState): unknown {
+  const places = new Map(turns.map(({ id }, index) => [id, index]))
+  return {
+    status,
+    messages: messages.map(({ turn, message }) => `${places.get(turn)} ${textIn(message)}`),
+    interrupts: interrupts.map(({ payload }) => payload),
+    settled: settled.map(textIn),
+    turns: turns.map(({ status, messageId, error }) => [status, messageId, error]),
+    queued: queued.map(({ id }) => id),
+  }
+}
+
+const textIn = (message: Message) => `${message.role}: ${JSON.stringify(message.content)}`
+
+const kind = fc.constantFrom<Kind>('text', 'read', 'ask', 'two', 'fail')
+const back = fc.nat(2)
+const order: fc.Arbitrary<Order> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('say' as const), kind }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ type: fc.constant('answer' as const), allow: fc.boolean(), only: fc.constantFrom(1, 2) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('meanwhile' as const),
+      whenBusy: fc.constantFrom('queue' as const, 'steer' as const, 'preempt' as const),
+      kind,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('stop' as const),
+      queue: fc.constantFrom('keep' as const, 'drop' as const),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ type: 'say' as const, kind: 'hold' as const }) },
+  { weight: 2, arbitrary: fc.constant({ type: 'release' as const }) },
+  { weight: 3, arbitrary: fc.constant({ type: 'retry' as const }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('edit' as const), back, kind }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('rewind' as const), back }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('fork' as const), back }) },
+)
+
+test(
+  'whatever is asked of them, threads over durable runs are as threads in one process (TH1, TH2, TH3, TH4, TH5, TH7, TH8)',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(order, { minLength: 4, maxLength: 12 }), async (orders) => {
+        await database.renew()
+        const [local, durable] = [new World('local'), new World('durable')]
+        for (const one of orders) {
+          const states = await Promise.all(
+            [local, durable].map(async (world) => [one, await world.obey(one), await world.rest()]),
+          )
+          expect(states[1]).toEqual(states[0])
+        }
+        expect(await durable.told()).toEqual(await local.told())
+        expect(durable.helper.did).toEqual(local.helper.did)
+        await Promise.all([local, durable].map(({ threads }) => threads.delete('t')))
+      }),
+      { numRuns: RUNS, ...(process.env.SEED && { seed: Number(process.env.SEED) }), endOnFailure: true },
+    )
+  },
+  RUNS * 10_000,
+)
