@@ -50,6 +50,7 @@ const sidebar = [
     page('Testing', '/testing'),
     page('Traces and cost', '/telemetry'),
     page('Traces in Jaeger', '/jaeger'),
+    page('Deploying', '/deploying'),
     page('Errors and retries', '/errors'),
   ]),
   group('In depth', [
