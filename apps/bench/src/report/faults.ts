@@ -3,7 +3,7 @@
 import { type FaultCell, RULES } from '../faults/matrix.ts'
 import { earlyNote, FAULT_NOTES, FAULTS_TITLE, faultRows, RULE_TITLES } from '../faults/summary.ts'
 import { type Html, html } from './html.ts'
-import { scrollingTable } from './scrolling-table.ts'
+import { MORE, scrollingTable } from './scrolling-table.ts'
 
 export function faults(cells: readonly FaultCell[]): Html {
   const heads = ['Scripts', ...RULES.map((rule) => RULE_TITLES[rule])]
@@ -11,7 +11,7 @@ export function faults(cells: readonly FaultCell[]): Html {
 <h2 id="faults">${FAULTS_TITLE}</h2>
 ${scrollingTable(
   'faults-table',
-  'By fault, over tools of every effect',
+  html`By fault, over tools of every effect${MORE}`,
   html`<thead><tr><th scope="col">Fault</th>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 <tbody>
 ${faultRows(cells).map(

@@ -146,6 +146,21 @@ test('on a telephone nothing is wider than the screen, and words in pictures can
   expect(Math.min(...sizes)).toBeGreaterThan(10)
 })
 
+test('on a telephone and on a desktop a table that is wider than its place shows that there is more to its right', async () => {
+  const { page } = await opened()
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 900 })
+    const tables = await page.evaluate<readonly (readonly [string, boolean, boolean])[]>(`
+      [...document.querySelectorAll('.scroll')].filter((region) => region.checkVisibility()).map((region) => [
+        region.getAttribute('aria-labelledby'),
+        region.scrollWidth > region.clientWidth,
+        region.querySelector('.more')?.checkVisibility() ?? false,
+      ])`)
+    expect(tables.length, `${width} px`).toBeGreaterThan(2)
+    for (const [id, isWider, isShown] of tables) expect([width, id, isShown || !isWider]).toEqual([width, id, true])
+  }
+})
+
 test('on paper the pictures are the wide ones, named by their wire, and no control is left', async () => {
   const { page } = await opened()
   await page.emulateMedia({ media: 'print' })
