@@ -2,6 +2,7 @@ import { otlpReceiver, type ReceivedSpan, spansOf, spanTree } from '@meanwhile/h
 import { expect, test } from 'vitest'
 import { startBench } from '../test/bench-process.ts'
 import { shownByJaeger } from '../test/jaeger-page.ts'
+import { jaegerProblems } from '../test/jaeger-schema.ts'
 
 // The bench as a process of its own, with collectors that work, and with some that do not.
 
@@ -17,7 +18,9 @@ test('every span arrives at the collector and in both files, the same in each', 
   expect(await bench.ended).toMatchObject({ code: 0, stderr: '' })
 
   const inFile = spansOf(JSON.parse(await bench.text('traces.otlp.json')))
-  const shown = shownByJaeger(await bench.text('traces.json'))
+  const forJaeger = await bench.text('traces.json')
+  expect(jaegerProblems(forJaeger)).toEqual([])
+  const shown = shownByJaeger(forJaeger)
   expect(sorted(receiver.spans)).toEqual(sorted(inFile))
   expect(shown.flatMap(({ spans }) => spans)).toHaveLength(inFile.length)
 

@@ -5,6 +5,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { shownByJaeger } from '../test/jaeger-page.ts'
+import { jaegerProblems } from '../test/jaeger-schema.ts'
 import { jaegerFileOf } from './jaeger.ts'
 import { otlpPathOf, traceFiles } from './trace-files.ts'
 
@@ -42,6 +43,7 @@ test('Jaeger’s page shows a trace as it was: tree, times, kinds, links, errors
   run.end([11, 0])
 
   const [file] = traceFiles('traces.json', otlp())
+  expect(jaegerProblems(file?.text ?? '')).toEqual([])
   const common = { service: 'trip', error: false, links: [], events: [], warnings: [] }
   const scope = { 'otel.scope.name': '@meanwhile/core', 'otel.scope.version': '0.1.0' }
   expect(shownByJaeger(file?.text ?? '')).toEqual([
@@ -144,6 +146,7 @@ test('a link to the parent is no second reference to it; what is OK says so; a s
     {
       traceID: 't',
       processes: { p1: { serviceName: 'unknown-service', tags: [] } },
+      warnings: null,
       spans: [
         expect.objectContaining({ spanID: 'run', references: [], processID: 'p1' }),
         expect.objectContaining({
@@ -186,5 +189,30 @@ test('the checks of the page find what it would choke on', () => {
   ] as const) {
     expect(text).toContain(part)
     expect(() => shownByJaeger(text.replace(part, instead))).toThrow(problem)
+  }
+})
+
+test('the schema of what Jaeger’s query service answers finds what that would not', () => {
+  const { tracer, otlp } = setup()
+  const run = tracer.startSpan('run', { startTime: [1, 0], attributes: { early: 2 } }, ROOT_CONTEXT)
+  tracer.startSpan('chat', { startTime: [1, 500_000] }, inside(run)).end([2, 0])
+  run.end([2, 0])
+  const text = traceFiles('traces.json', otlp())[0]?.text ?? ''
+  expect(jaegerProblems(text)).toEqual([])
+  const { traceId, spanId } = run.spanContext()
+  for (const [part, instead, place] of [
+    ['{"data":[', '{"traces":[', 'data'],
+    [`"traceID":"${traceId}"`, `"traceID":"${traceId.toUpperCase()}x"`, 'data.0.traceID'],
+    [`"spanID":"${spanId}"`, '"spanID":"1"', 'data.0.spans.0.spanID'],
+    ['"startTime":1000000', '"startTime":1000000.5', 'data.0.spans.0.startTime'],
+    ['"duration":1000000', '"duration":"1s"', 'data.0.spans.0.duration'],
+    ['"refType":"CHILD_OF"', '"refType":"PARENT"', 'data.0.spans.1.references.0.refType'],
+    ['"type":"int64","value":2', '"type":"int64","value":2.5', 'data.0.spans.0.tags.2'],
+    ['"type":"int64"', '"type":"int"', 'data.0.spans.0.tags.2'],
+    ['"processID"', '"process"', 'data.0.spans.0.processID'],
+    ['"serviceName":"trip"', '"name":"trip"', 'data.0.processes.p1.serviceName'],
+  ] as const) {
+    expect(text).toContain(part)
+    expect(jaegerProblems(text.replace(part, instead))).toContain(place)
   }
 })

@@ -11,6 +11,7 @@ export interface JaegerTrace {
   readonly traceID: string
   readonly spans: readonly JaegerSpan[]
   readonly processes: Readonly<Record<string, JaegerProcess>>
+  readonly warnings: null
 }
 
 export interface JaegerSpan {
@@ -24,6 +25,7 @@ export interface JaegerSpan {
   readonly tags: readonly JaegerTag[]
   readonly logs: readonly JaegerLog[]
   readonly processID: string
+  readonly warnings: null
 }
 
 export interface JaegerReference {
@@ -67,6 +69,7 @@ function traceOf(traceID: string, spans: readonly ReceivedSpan[]): JaegerTrace {
     traceID,
     spans: spans.map((span) => spanOf(span, processIdOf(span.resource))),
     processes: Object.fromEntries(resources.map(([, resource]) => [processIdOf(resource), processOf(resource)])),
+    warnings: null,
   }
 }
 
@@ -83,6 +86,7 @@ function spanOf(span: ReceivedSpan, processID: string): JaegerSpan {
     tags: tagsOf({ ...scopeTags(span), ...span.attributes, ...kindTag(span), ...statusTags(span) }),
     logs: span.events.map(logOf),
     processID,
+    warnings: null,
   }
 }
 

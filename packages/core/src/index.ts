@@ -127,7 +127,7 @@ export type {
 export type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 export type { Checkpoint } from './vocabulary/saved-run.ts'
 export type { CaptureContent } from './vocabulary/span-content.ts'
-export type { TelemetryOptions } from './vocabulary/telemetry-options.ts'
+export type { MiddlewareSpans, TelemetryOptions } from './vocabulary/telemetry-options.ts'
 export type {
   AgentSetup,
   HasContext,

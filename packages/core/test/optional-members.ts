@@ -29,6 +29,7 @@ export interface Fixture {
   agent(did: string[], part: Part): Partial<AgentOptions>
   /** Stops the run after this many milliseconds, instead of with a question. */
   readonly cancelAfter?: number
+  readonly conversationId?: string
   /** A message that is sent to the run at once. */
   readonly send?: string
 }
@@ -66,6 +67,7 @@ export const FIXTURES: Readonly<Record<string, Fixture>> = {
       tools: [ask, plain('long', () => `long ${did.push('long')}`, { background: true, effect: 'read' })],
     }),
   },
+  conversation: { says: [[asked], done], agent: () => ({ tools: [ask] }), conversationId: 'talk' },
   sent: { says: [[slow], done], agent: () => ({}), cancelAfter: 250, send: 'And this?' },
   values: {
     says: [[asked], done],
@@ -182,7 +184,8 @@ export function agentOf({ says, agent }: Fixture, did: string[], part: Part): Ag
 }
 
 async function stoppedRun(fixture: Fixture): Promise<Checkpoint | undefined> {
-  const run = agentOf(fixture, [], 'before').stream('Hello?')
+  const { conversationId } = fixture
+  const run = agentOf(fixture, [], 'before').stream('Hello?', { ...(conversationId && { conversationId }) })
   if (fixture.send !== undefined) run.send(fixture.send)
   if (fixture.cancelAfter !== undefined) setTimeout(() => void run.cancel(), fixture.cancelAfter)
   const result = await run.result

@@ -118,6 +118,7 @@ const CHECKPOINT: Shape<Omit<Checkpoint, 'format' | 'revision' | 'checksum'>> = 
   messages: isHistory,
   usage: isRecord,
   warnings: listOf(isRecord),
+  conversationId: optional(isText),
   trace: optional(isRecord),
   result: optional(shaped(RESULT)),
   steps: shaped(STEPS),

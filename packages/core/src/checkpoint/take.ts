@@ -55,6 +55,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     messages: run.history.messages,
     usage: run.usage,
     warnings: run.events.warnings,
+    conversationId: telemetry.conversationId,
     trace: telemetry.trace,
     steps: stepsOf(run, status),
     calls: unclaimed?.calls ?? entriesOf(run, isLast).map((entry) => savedCallOf(entry, isLast)),

@@ -8,6 +8,7 @@ import { unheard } from '../flow/unheard.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { AgentError, MiddlewareError, messageOf } from '../vocabulary/errors.ts'
+import { isRecord } from '../vocabulary/json.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Run } from '../vocabulary/tool.ts'
 import { type EventShapes, eventProblem } from './hook-problems.ts'
@@ -75,6 +76,7 @@ function layer<Request, Event extends Typed, Result>(
   const place = { middleware: name, hook: kind.hook }
   return (request, parent, why = wrapLeft) => {
     const { call } = kind
+    const part = run.telemetry.ownPart()
     const made: Flow<Event, Result>[] = []
     /** Aborts when this wrap is closed while it is running. */
     const own = new LazyController()
@@ -97,7 +99,7 @@ function layer<Request, Event extends Typed, Result>(
       return Promise.allSettled(made.map(close))
     }
     return run.telemetry.aroundFlow<'middleware', Event, Result>('middleware', parent, {
-      begin: () => ({ name, hook: kind.hook, step: run.steps.begun }),
+      begin: () => ({ name, hook: kind.hook, step: run.steps.begun, part }),
       make: ({ context }) => {
         const next = (handed: Request) => {
           if (out) throw new MiddlewareError(name, kind.hook, 'next was called after the wrap had ended')
@@ -107,8 +109,8 @@ function layer<Request, Event extends Typed, Result>(
               : given(name, kind.hook, () => kind.handed(handed, request), 'next cannot work with what it was given: ')
           const flow = inner(checked, context, whyLeft)
           made.push(flow)
-          if (kind.throws) return noting(flow, came, note)
-          return flow
+          const noted = kind.throws ? noting(flow, came, note) : flow
+          return part ? part.ofNext(noted, isOther(checked, request)) : noted
         }
         const outside = kind.hook === 'wrapAgent'
         const warned = () => {
@@ -118,7 +120,7 @@ function layer<Request, Event extends Typed, Result>(
         const actor = { context, source: name, hook: kind.hook, own, warned, ...standing }
         const view = run.work.view(run, actor)
         const flow = wrap(request, next, view)
-        if (isFlow(flow)) return flow
+        if (isFlow(flow)) return part ? part.ofWrap(flow) : flow
         // A later rejection of an async function is ignored.
         unheard(flow)
         throw new MiddlewareError(name, kind.hook, `the wrap gave back no flow; make it \`async *${kind.hook}(…)\``)
@@ -164,6 +166,14 @@ function layer<Request, Event extends Typed, Result>(
     })
   }
 }
+
+/** Whether it asks for something else. Its signal and the retries of a client do not count. */
+function isOther(handed: unknown, given: unknown): boolean {
+  if (handed === given || !isRecord(handed) || !isRecord(given)) return handed !== given
+  return Object.keys({ ...given, ...handed }).some((name) => !LIMITS.has(name) && handed[name] !== given[name])
+}
+
+const LIMITS: ReadonlySet<string> = new Set(['signal', 'clientRetries'])
 
 const NO_RESULT = 'the wrap returned no result; return what next(…) returned'
 

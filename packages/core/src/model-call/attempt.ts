@@ -55,7 +55,7 @@ export function attemptFlow(
   return run.telemetry.aroundFlow<'attempt', WrapModelEvent, AssistantMessage>('attempt', parent, {
     begin: () => {
       attempt = observer.started(request)
-      return { request, step: run.steps.begun, attempt, conversationId: run.conversationId }
+      return { request, step: run.steps.begun, attempt }
     },
     make: ({ context }) => {
       observer.opened?.(attempt, context)

@@ -69,7 +69,6 @@ export function startRun(
       begin: () => ({
         runId: id,
         model: config.setup.model,
-        conversationId,
         resumed: 'resume' in beginning,
         ...(typeof attributes === 'function' && {
           own: () => attributes(work.view(run, { context: run.context, source: 'telemetry.attributes' })),

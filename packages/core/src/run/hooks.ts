@@ -6,6 +6,7 @@ import { blame, given } from '../middleware/compose.ts'
 import { verdictProblem } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
 import { boundedAnswer } from '../vocabulary/input-limits.ts'
+import { isRecord } from '../vocabulary/json.ts'
 import { type Message, withFittingReason } from '../vocabulary/message.ts'
 import type { AgentState, Middleware, Verdict } from '../vocabulary/middleware.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
@@ -103,9 +104,16 @@ function runHook<Data, Result>(
     came: ({ error, thrown, returned }) => ({
       error,
       thrown,
+      changed: returned !== undefined && changes(returned.result, data),
       verdict: returned && hook === 'beforeFinalAnswer' ? (rejects(returned.result) ? 'reject' : 'accept') : undefined,
     }),
   })
+}
+
+/** Whether a hook gave something else than it got. To accept an answer as it is changes nothing. */
+function changes(gave: unknown, data: unknown): boolean {
+  if (gave === undefined || gave === data) return false
+  return !(isRecord(gave) && gave.accept === true && gave.message === undefined)
 }
 
 function rejects(verdict: unknown): boolean {

@@ -132,6 +132,15 @@ test.each(Object.keys(observers).flatMap((who) => [false, true].map((isLogBroken
   },
 )
 
+test.each(['all', 'changed', 'none'] as const)(
+  'spans of middleware, `%s`, change no event and no result, nor their order (MA15)',
+  async (middleware) => {
+    const expected = await ran({})
+    vi.setSystemTime(0)
+    expect(await ran({ ...observed().telemetry, middleware })).toEqual(expected)
+  },
+)
+
 /** What the reader sees of calls, and what an observer emitted meanwhile. */
 function toldIn(events: readonly AgentEvent[]): readonly string[] {
   const types = ['tool-start', 'tool-committed', 'tool-discarded', 'tool-end']

@@ -44,7 +44,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
 /** Restores the state of a checkpoint. Returns the result if the run had already completed. */
 async function restored(run: RunState, resume: Resumption): Promise<CompletedResult | undefined> {
   const checkpoint = await run.work.checkpoints.load(run, resume)
-  if (checkpoint.trace) run.telemetry.resumes(checkpoint.trace)
+  run.telemetry.resumes(checkpoint.trace, checkpoint.conversationId)
   return resultIn(checkpoint)
 }
 

@@ -73,7 +73,6 @@ export class RunState {
   readonly config: AgentConfig
   readonly work: RunWork
   readonly telemetry: Telemetry
-  readonly conversationId: string | undefined
   readonly userContext: UserContext
   /** The store of its checkpoints. An inner run uses the checkpoints of the outer one. */
   readonly store: CheckpointStore | undefined
@@ -117,10 +116,11 @@ export class RunState {
     this.work = options.work
     const { nesting } = options
     const capture = () => this.setup.captureContent
-    this.telemetry = new Telemetry(config.telemetry, config.name, capture, nesting?.run.telemetry)
+    const { conversationId } = options
+    const outer = nesting?.run.telemetry
+    this.telemetry = new Telemetry(config.telemetry, { agent: config.name, capture, outer, conversationId })
     this.context = nesting?.context ?? activeContext()
     this.userContext = nesting?.userContext ?? new UserContext(options.context)
-    this.conversationId = options.conversationId
     this.store = options.checkpoints
     this.events = new RunEvents(this, options.show)
     this.history = new RunHistory(this.events)

@@ -14,9 +14,10 @@ import { instrumentsOf } from './instruments.ts'
 import { contentsOfRequest } from './message-json.ts'
 import { middlewareSpan } from './middleware-span.ts'
 import { captureOf } from './options.ts'
+import { OwnPart } from './own-part.ts'
 import { runSpan } from './run-span.ts'
 import { begin, type SpanTable, type StartedSpan } from './span-table.ts'
-import { endSpan, link, type OpenSpan, type Scope, tracingOf } from './spans.ts'
+import { conversationOf, link, type OpenSpan, type Scope, setAttributes, tracingOf } from './spans.ts'
 import { type End, type FlowWork, traced, type Work } from './traced.ts'
 
 export type { CallFacts, ExecutionFacts } from './call-spans.ts'
@@ -53,25 +54,33 @@ function fixed(options: TelemetryOptions | undefined): () => CaptureContent {
 
 type Trace = Pick<SpanContext, 'traceId' | 'spanId' | 'traceFlags'>
 
+/** What is known of a run when it is made. */
+interface OfRun {
+  /** The agent's name. */
+  readonly agent?: string | undefined
+  /** What the run may capture now, which replaces the option. */
+  readonly capture?: () => CaptureContent
+  /** The telemetry of the run for which this one works. */
+  readonly outer?: Telemetry | undefined
+  readonly conversationId?: string | undefined
+}
+
 /** The telemetry of one run, or of a tool that is called without a run. */
 export class Telemetry {
   readonly #scope: Scope
   #run: OpenSpan | undefined
 
-  /** `capture`: what the run may capture now, which replaces the option. `outer`: the telemetry of the run for which this one works. */
-  constructor(
-    options: TelemetryOptions | undefined,
-    agent?: string,
-    capture: () => CaptureContent = fixed(options),
-    outer?: Telemetry,
-  ) {
+  constructor(options: TelemetryOptions | undefined, { agent, capture = fixed(options), outer, ...given }: OfRun = {}) {
+    const above = outer === undefined ? undefined : outer.#scope
     this.#scope = {
       tracing: tracingOf(options),
       instruments: instrumentsOf(options),
       agent,
       options,
+      middleware: options?.middleware ?? above?.middleware ?? 'all',
+      conversationId: given.conversationId ?? above?.conversationId,
       own: {},
-      capture: () => through(capture(), outer === undefined ? undefined : outer.#scope.capture()),
+      capture: () => through(capture(), above?.capture()),
       annotations: new Map(),
       models: new Map(),
       lasting: new Set(),
@@ -140,9 +149,16 @@ export class Telemetry {
     return { traceId, spanId, traceFlags }
   }
 
-  /** The run continues one that had this span. */
-  resumes(from: Trace): void {
-    if (this.#run) link(this.#run.span, { ...from, isRemote: true })
+  get conversationId(): string | undefined {
+    return this.#scope.conversationId
+  }
+
+  /** The run continues one that had this span, and belonged to this conversation. */
+  resumes(trace: Trace | undefined, conversationId: string | undefined): void {
+    this.#scope.conversationId ??= conversationId
+    if (!this.#run) return
+    setAttributes(this.#run.span, () => conversationOf(this.#scope))
+    if (trace) link(this.#run.span, { ...trace, isRemote: true })
   }
 
   /** Records the instructions and the input with which the run begins. */
@@ -168,7 +184,12 @@ export class Telemetry {
 
   /** The run is over: ends the spans of hooks and wraps that never ended. */
   over(): void {
-    for (const open of this.#scope.lasting) endSpan(open)
-    this.#scope.lasting.clear()
+    for (const open of this.#scope.lasting) open.end({})
+  }
+
+  /** What a wrap does by itself, where only that decides whether it has a span. */
+  ownPart(): OwnPart | undefined {
+    const { tracing, middleware } = this.#scope
+    return tracing && middleware === 'changed' ? new OwnPart() : undefined
   }
 }

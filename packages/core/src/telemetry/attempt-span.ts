@@ -7,14 +7,13 @@ import { failureOf, outcomeOf, typeOf } from './error.ts'
 import { contentsOfAnswer, contentsOfRequest } from './message-json.ts'
 import { CHAT, type SemanticAttributes } from './semconv.ts'
 import type { SpanTable } from './span-table.ts'
-import type { Scope } from './spans.ts'
+import { conversationOf, type Scope } from './spans.ts'
 
 interface AttemptFacts {
   readonly request: ModelRequest
   /** 0 before the first step. */
   readonly step: number
   readonly attempt: number
-  readonly conversationId: string | undefined
 }
 
 interface AttemptCame {
@@ -30,8 +29,8 @@ interface AttemptCame {
 }
 
 /** From the request until the response has arrived completely, has failed or is cancelled. */
-export function attemptSpan(facts: AttemptFacts, { models, own }: Scope): SpanTable<AttemptCame> {
-  const { request, step, attempt, conversationId } = facts
+export function attemptSpan({ request, step, attempt }: AttemptFacts, scope: Scope): SpanTable<AttemptCame> {
+  const { models, own } = scope
   const { model, settings } = request
   return {
     start: () => ({
@@ -40,7 +39,7 @@ export function attemptSpan(facts: AttemptFacts, { models, own }: Scope): SpanTa
       attributes: {
         ...asked(model),
         'gen_ai.request.stream': true,
-        'gen_ai.conversation.id': conversationId,
+        ...conversationOf(scope),
       } satisfies SemanticAttributes,
     }),
     annotations: () => own,

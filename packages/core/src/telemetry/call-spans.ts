@@ -12,7 +12,7 @@ import { record } from './content.ts'
 import { failureOf, type Outcome, outcomeOf, typeOf } from './error.ts'
 import { EXECUTE_TOOL, OTHER, type SemanticAttributes } from './semconv.ts'
 import { type Ending, finish, type SpanTable } from './span-table.ts'
-import type { OpenSpan, Scope } from './spans.ts'
+import { conversationOf, type OpenSpan, type Scope } from './spans.ts'
 
 /** The part of a call that its spans need. */
 export interface CallFacts {
@@ -79,7 +79,8 @@ interface ExecutionCame {
 }
 
 /** From the slot, just before the input check, until the function has settled. */
-export function executionSpan(facts: ExecutionBegin, { agent, own, annotations }: Scope): SpanTable<ExecutionCame> {
+export function executionSpan(facts: ExecutionBegin, scope: Scope): SpanTable<ExecutionCame> {
+  const { agent, own, annotations } = scope
   const { call, input, attempt, early } = facts
   // 0 before the first step, and for a tool without a run, which has no model call to wait for.
   const { step } = call.state
@@ -89,6 +90,7 @@ export function executionSpan(facts: ExecutionBegin, { agent, own, annotations }
       attributes: {
         ...toolAttributes(call, agent),
         'gen_ai.operation.name': EXECUTE_TOOL,
+        ...conversationOf(scope),
       } satisfies SemanticAttributes,
       links: call.requestedIn.flatMap((asking) => trace.getSpanContext(asking) ?? []).map((context) => ({ context })),
     }),

@@ -123,7 +123,7 @@ test('every attribute and metric of a run that has them all is documented where 
       seed: 1,
     },
     middleware: [askAgain, cache, early],
-    telemetry: { ...telemetry, captureContent: true },
+    telemetry: { ...telemetry, captureContent: true, usageOnRun: true },
   })
   const run = agent.run('Go', { conversationId: 'talk' })
   await vi.runAllTimersAsync()

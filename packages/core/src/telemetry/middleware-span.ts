@@ -2,15 +2,18 @@
 
 import type { CallFacts } from './call-spans.ts'
 import { classOf, failureOf } from './error.ts'
+import type { OwnPart } from './own-part.ts'
 import { MIDDLEWARE, type SemanticAttributes } from './semconv.ts'
 import { finish, type SpanTable } from './span-table.ts'
-import type { Scope } from './spans.ts'
+import { type OpenSpan, type Scope, setAttributes, startSpan } from './spans.ts'
 
 interface MiddlewareFacts {
   readonly name: string
   readonly hook: string
   /** 0 before the first step. */
   readonly step: number
+  /** For a wrap that has a span only if it does something by itself. */
+  readonly part?: OwnPart | undefined
 }
 
 interface MiddlewareCame {
@@ -18,6 +21,8 @@ interface MiddlewareCame {
   readonly error?: unknown
   /** What it threw. */
   readonly thrown?: unknown
+  /** For a hook: whether it returned something else than it received. */
+  readonly changed?: boolean
   /** For a `beforeFinalAnswer` that has returned. */
   readonly verdict?: 'accept' | 'reject' | undefined
   /** For a wrap: how often it called `next`. */
@@ -28,36 +33,55 @@ interface MiddlewareCame {
   readonly call?: CallFacts | undefined
 }
 
-/** From its first step to its last. */
-export function middlewareSpan({ name, hook, step }: MiddlewareFacts, scope: Scope): SpanTable<MiddlewareCame> {
+/** A turn or two of the event loop take less. */
+const LONGEST_MS = 1
+
+/** From its first step to its last. If not all hooks and wraps have spans, it has none until it is over. */
+export function middlewareSpan(facts: MiddlewareFacts, scope: Scope): SpanTable<MiddlewareCame> {
+  const { name, hook, step } = facts
+  const start = () => ({ name: `${MIDDLEWARE} ${name} ${hook}`, attributes: {} })
+  const attributes = () =>
+    ({
+      'meanwhile.middleware.name': name,
+      'meanwhile.middleware.hook': hook,
+      'meanwhile.step.index': step || undefined,
+    }) satisfies SemanticAttributes
   return {
-    start: () => ({ name: `${MIDDLEWARE} ${name} ${hook}`, attributes: {} }),
-    attributes: () =>
-      ({
-        'meanwhile.middleware.name': name,
-        'meanwhile.middleware.hook': hook,
-        'meanwhile.step.index': step || undefined,
-      }) satisfies SemanticAttributes,
-    end({ error, thrown, verdict, nextCalls, answered, call }, open) {
-      if (!scope.lasting.delete(open)) return undefined
+    start: scope.middleware === 'all' ? start : undefined,
+    attributes,
+    end(came, begun) {
+      if (!scope.lasting.delete(begun)) return undefined
       const at = performance.now()
-      const ending = (outcome?: string, reason?: string) => ({
-        attributes: () =>
-          ({
-            'meanwhile.middleware.verdict': verdict,
-            'meanwhile.middleware.next_calls': nextCalls,
-            'meanwhile.outcome': outcome,
-            'meanwhile.discard.reason': reason,
-          }) satisfies SemanticAttributes,
-        failure: failureOf(error) && classOf(thrown),
-        error: thrown,
-        at,
-      })
-      if (!answered || !call || call.settled) return ending(answered && !call ? 'completed' : undefined)
+      let open: OpenSpan = begun
+      if (scope.middleware === 'changed' && hasDone(facts, came, at - begun.started)) {
+        open = startSpan(scope, begun.context, start, begun.started)
+        setAttributes(open.span, attributes)
+      }
+      const { error, thrown, verdict, nextCalls, answered, call } = came
+      const end = (outcome?: string, reason?: string) =>
+        finish(open, scope, {
+          attributes: () =>
+            ({
+              'meanwhile.middleware.verdict': verdict,
+              'meanwhile.middleware.next_calls': nextCalls,
+              'meanwhile.outcome': outcome,
+              'meanwhile.discard.reason': reason,
+            }) satisfies SemanticAttributes,
+          failure: failureOf(error) && classOf(thrown),
+          error: thrown,
+          at,
+        })
       // The outcome of the answer is known when the fate of its call is, unless nothing waits for the call any more.
-      const ends = scope.answers.get(call) ?? []
-      scope.answers.set(call, [...ends, (outcome, reason) => finish(open, scope, ending(outcome, reason))])
+      if (answered && call && !call.settled) scope.answers.set(call, [...(scope.answers.get(call) ?? []), end])
+      else end(answered && !call ? 'completed' : undefined)
       return undefined
     },
   }
+}
+
+/** Whether it has done something by itself. `lasted`: in milliseconds. */
+function hasDone({ part }: MiddlewareFacts, came: MiddlewareCame, lasted: number): boolean {
+  const { changed = part?.changed, answered, nextCalls = 0, thrown } = came
+  const hasThrown = thrown !== undefined && !part?.got(thrown)
+  return changed || answered || nextCalls > 1 || hasThrown || (part?.waited ?? lasted) > LONGEST_MS
 }

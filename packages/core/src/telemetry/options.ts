@@ -4,7 +4,7 @@ import { diag } from '@opentelemetry/api'
 import { ConfigError } from '../vocabulary/errors.ts'
 import { checkOptions, checkRecord, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { CaptureContent } from '../vocabulary/span-content.ts'
-import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
+import type { MiddlewareSpans, TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import { untroubled } from './untroubled.ts'
 
 const NAMES: OptionNames<TelemetryOptions> = {
@@ -12,14 +12,19 @@ const NAMES: OptionNames<TelemetryOptions> = {
   meterProvider: 'meter',
   usageOnRun: '',
   captureContent: '',
+  middleware: 'hooks wraps',
   attributes: '',
 }
+
+const MIDDLEWARE_SPANS: readonly MiddlewareSpans[] = ['all', 'changed', 'none']
 
 /** Throws {@link ConfigError} that names an invalid option. `false` is not accepted: without an SDK telemetry is off anyway. */
 export function checkTelemetry(telemetry: TelemetryOptions | undefined): void {
   checkOptions('telemetry', telemetry, NAMES, 'telemetry.')
-  const { tracerProvider, meterProvider, attributes } = telemetry ?? {}
+  const { tracerProvider, meterProvider, attributes, middleware = 'all' } = telemetry ?? {}
   if (typeof attributes !== 'function') checkRecord('telemetry.attributes', attributes)
+  if (!MIDDLEWARE_SPANS.includes(middleware))
+    throw new ConfigError('telemetry.middleware', "must be 'all', 'changed' or 'none'")
   if (tracerProvider && typeof tracerProvider.getTracer !== 'function')
     throw new ConfigError('telemetry.tracerProvider', 'must be a tracer provider of OpenTelemetry')
   if (meterProvider && typeof meterProvider.getMeter !== 'function')

@@ -10,7 +10,7 @@ import { failureOf, type Outcome, outcomeOf } from './error.ts'
 import { contentsOfAnswer } from './message-json.ts'
 import { INVOKE_AGENT, type SemanticAttributes } from './semconv.ts'
 import type { SpanTable } from './span-table.ts'
-import type { Scope } from './spans.ts'
+import { conversationOf, type Scope } from './spans.ts'
 import { untroubled } from './untroubled.ts'
 
 interface RunResult {
@@ -22,7 +22,6 @@ interface RunResult {
 interface RunFacts {
   readonly runId: string
   readonly model: Model
-  readonly conversationId: string | undefined
   readonly resumed: boolean
   /** Returns attributes of this run and its calls. */
   readonly own?: (() => Attributes) | undefined
@@ -47,7 +46,8 @@ interface RunCame {
   readonly unknown: number
 }
 
-export function runSpan(run: RunFacts, { agent, options, own, annotations, models }: Scope): SpanTable<RunCame> {
+export function runSpan(run: RunFacts, scope: Scope): SpanTable<RunCame> {
+  const { agent, options, own, annotations, models } = scope
   const attributes = options?.attributes
   return {
     start: () => ({
@@ -63,7 +63,7 @@ export function runSpan(run: RunFacts, { agent, options, own, annotations, model
           'meanwhile.run.resumed': run.resumed,
           'meanwhile.middleware.order': [...run.middleware],
           'gen_ai.agent.name': agent,
-          'gen_ai.conversation.id': run.conversationId,
+          ...conversationOf(scope),
         } satisfies SemanticAttributes),
       },
     }),
@@ -83,7 +83,7 @@ export function runSpan(run: RunFacts, { agent, options, own, annotations, model
             'meanwhile.tool_calls.reused': calls.reused,
             'meanwhile.tool_calls.unknown': unknown,
             'gen_ai.response.finish_reasons': reason ? [reason] : undefined,
-            ...(options?.usageOnRun !== false && tokensOf(usage)),
+            ...(options?.usageOnRun && tokensOf(usage)),
           }) satisfies SemanticAttributes,
         contents: () => (message ? contentsOfAnswer(message, finishReason) : {}),
         failure,

@@ -33,7 +33,10 @@ export const CHAT = 'chat'
  * settled. It has links to the `chat` spans that requested it. It is exported when the fate of its call is known.
  */
 export const EXECUTE_TOOL = 'execute_tool'
-/** span · INTERNAL · the next outer wrap, otherwise the run · A hook or wrap; `{name} {hook}` follows. From its first step to its last. */
+/**
+ * span · INTERNAL · the next outer wrap, otherwise the run · A hook or wrap; `{name} {hook}` follows. From its first step to its last. The
+ * option `telemetry: { middleware }` chooses which of them have a span, and where: see below.
+ */
 export const MIDDLEWARE = 'middleware'
 
 type Int = number
@@ -45,7 +48,9 @@ interface AttributeTypes {
   'gen_ai.operation.name': string
   /** run, tool · The agent's name, if it has one. */
   'gen_ai.agent.name': string
-  /** run, chat · The conversation, if the caller named one. */
+  /**
+   * run, chat, tool · The conversation, if the caller or the checkpoint named one. The span of a resumed run gets that of the checkpoint after its start.
+   */
   'gen_ai.conversation.id': string
   /** run, chat · The model's provider; for a run, that of the agent's own model. */
   'gen_ai.provider.name': string
@@ -60,7 +65,7 @@ interface AttributeTypes {
   /** chat, later · The setting `topP`. */
   'gen_ai.request.top_p': Double
   /** chat, later · The setting `topK`. */
-  'gen_ai.request.top_k': Int
+  'gen_ai.request.top_k': Double
   /** chat, later · The setting `frequencyPenalty`. */
   'gen_ai.request.frequency_penalty': Double
   /** chat, later · The setting `presencePenalty`. */
@@ -80,15 +85,17 @@ interface AttributeTypes {
   'gen_ai.response.finish_reasons': string[]
   /** chat, later · From the request to the first event, in seconds. */
   'gen_ai.response.time_to_first_chunk': Double
-  /** run, chat, later · Tokens read; for a run the sum, including that before a resume, which `usageOnRun: false` leaves out. */
+  /**
+   * run, chat, later · Tokens read; for a run the sum, including that before a resume, but only with `usageOnRun: true`.
+   */
   'gen_ai.usage.input_tokens': Int
-  /** run, chat, later · Tokens written; for a run the sum. */
+  /** run, chat, later · Tokens written; for a run as above. */
   'gen_ai.usage.output_tokens': Int
-  /** run, chat, later · Tokens read from the provider's cache; for a run the sum. */
+  /** run, chat, later · Tokens read from the provider's cache; for a run as above. */
   'gen_ai.usage.cache_read.input_tokens': Int
-  /** run, chat, later · Tokens written to the provider's cache; for a run the sum. */
+  /** run, chat, later · Tokens written to the provider's cache; for a run as above. */
   'gen_ai.usage.cache_creation.input_tokens': Int
-  /** run, chat, later · Tokens written while reasoning; for a run the sum. */
+  /** run, chat, later · Tokens written while reasoning; for a run as above. */
   'gen_ai.usage.reasoning.output_tokens': Int
   /** run, chat, later · Content: the instructions, as JSON. */
   'gen_ai.system_instructions': string

@@ -1,13 +1,13 @@
 /** Describes a kind of span as a table: its name, its initial attributes, and those at its end. */
 
-import { type Attributes, type Context, context, type SpanOptions } from '@opentelemetry/api'
+import { type Attributes, type Context, context } from '@opentelemetry/api'
 import type { CaptureContent } from '../vocabulary/span-content.ts'
 import { record } from './content.ts'
 import { setError } from './error.ts'
 import type { Instruments } from './instruments.ts'
 import type { Contents } from './message-json.ts'
 import type { SemanticAttributes } from './semconv.ts'
-import { endSpan, type OpenSpan, type Scope, setAttributes, startSpan } from './spans.ts'
+import { endSpan, type OpenSpan, type Scope, type SpanStart, setAttributes, startSpan } from './spans.ts'
 import { untroubled } from './untroubled.ts'
 
 /** The data of a span. These functions are called only for a span that is recorded. */
@@ -20,10 +20,13 @@ interface Said {
 
 /** A span at its beginning. */
 export interface SpanTable<Came> extends Said {
-  /** The attributes on which samplers decide. An SDK checks and copies these twice as often as later ones, so there are few. */
-  start(): SpanOptions & { readonly name: string }
+  /**
+   * The attributes on which samplers decide. An SDK checks and copies these twice as often as later ones, so there are few. Absent: there is
+   * no span yet.
+   */
+  readonly start?: (() => SpanStart) | undefined
   /** The data at the end of the span; `undefined` if it ends later, with {@link finish}. */
-  end(came: Came, open: OpenSpan): Ending | undefined
+  end(came: Came, open: StartedSpan<Came>): Ending | undefined
 }
 
 export interface Ending extends Said {

@@ -13,9 +13,9 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { CaptureContent } from '../vocabulary/span-content.ts'
-import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
+import type { MiddlewareSpans, TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import type { Instruments } from './instruments.ts'
-import { SCOPE, VERSION } from './semconv.ts'
+import { SCOPE, type SemanticAttributes, VERSION } from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
 export interface OpenSpan {
@@ -36,6 +36,10 @@ export interface Scope {
   readonly instruments: Instruments | undefined
   readonly agent: string | undefined
   readonly options: TelemetryOptions | undefined
+  /** Which hooks and wraps have spans. */
+  readonly middleware: MiddlewareSpans
+  /** A resumed run has that of its checkpoint, unless its caller named one. */
+  conversationId: string | undefined
   /** The attributes that `telemetry.attributes`, as a function, returned for this run. */
   readonly own: Attributes
   /** What may be captured now. */
@@ -45,12 +49,14 @@ export interface Scope {
   /** How often each model was called, by its id. */
   readonly models: Map<string, number>
   /** The spans of hooks and wraps that have not ended. */
-  readonly lasting: Set<OpenSpan>
+  readonly lasting: Set<OpenSpan & { end(came: object): void }>
   /** Functions that end the spans of wraps that answered a call themselves, by call, once its fate is known. */
   readonly answers: Map<object, AnswerEnds[]>
 }
 
 export type AnswerEnds = (outcome?: string, reason?: string) => void
+
+export type SpanStart = SpanOptions & { readonly name: string }
 
 /** What is needed to make spans. */
 export interface Tracing {
@@ -72,14 +78,15 @@ export function tracingOf(options: TelemetryOptions | undefined): Tracing | unde
 
 const SILENT = trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
 
-/** Starts a span. Without an SDK nothing is described, and the work runs in its parent's context. */
+/** Starts a span. Without an SDK nothing is described. What has no span runs in its parent's context. `started`: in `performance.now()`. */
 export function startSpan(
   { tracing, capture }: Scope,
   parent: Context,
-  describe: () => SpanOptions & { readonly name: string },
+  describe: (() => SpanStart) | undefined,
+  started: number = performance.now(),
 ): OpenSpan {
-  const open = { started: performance.now(), epoch: 0, capture: capture() }
-  if (!tracing) return { ...open, span: SILENT, context: parent }
+  const open = { started, epoch: 0, capture: capture() }
+  if (!tracing || !describe) return { ...open, span: SILENT, context: parent }
   const { tracer, epoch } = tracing
   const span =
     untroubled(() => {
@@ -100,6 +107,11 @@ export function setAttributes(span: Span, attributes: () => Attributes): void {
 
 export function link(span: Span, to: SpanContext): void {
   untroubled(() => span.addLink({ context: to }))
+}
+
+/** On the spans of a run, its model calls and its tool calls. */
+export function conversationOf({ conversationId }: Scope): SemanticAttributes {
+  return { 'gen_ai.conversation.id': conversationId }
 }
 
 /** `at`: in `performance.now()`. */

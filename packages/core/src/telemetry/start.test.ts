@@ -118,6 +118,7 @@ test('a span starts with what samplers decide on, and gets the rest afterwards',
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': name,
       'gen_ai.agent.name': 'planner',
+      'gen_ai.conversation.id': 'talk-1',
     },
     links: 1,
   })

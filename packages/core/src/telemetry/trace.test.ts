@@ -186,11 +186,11 @@ test('a span of middleware lasts as long as the middleware, parts of a milliseco
   expect(ms(named(spans, 'middleware slow wrapAgent').duration)).toBeCloseTo(0.8, 3)
 })
 
-test('token counts are on the chat spans, and summed up on the run’s unless that is switched off', async () => {
+test('token counts are on the chat spans only, unless they are to be summed up on the run’s, too', async () => {
   const usage = { inputTokens: 10, outputTokens: 5, cacheReadTokens: 4, cacheWriteTokens: 3, reasoningTokens: 2 }
-  const usageOf = async (usageOnRun: boolean) => {
+  const usageOf = async (usageOnRun?: boolean) => {
     const model = scriptedModel([respond(call('weather'), end({ usage })), respond(say('Sunny.'), end({ usage }))])
-    const telemetry = { tracerProvider, usageOnRun }
+    const telemetry = { tracerProvider, ...(usageOnRun !== undefined && { usageOnRun }) }
     const spans = await spansOf(() => createAgent({ model, tools: [pause('weather', 1)], telemetry }).run('Go'))
     const told = spans
       .filter(({ name }) => !name.startsWith('execute_tool'))
@@ -202,6 +202,7 @@ test('token counts are on the chat spans, and summed up on the run’s unless th
   const once = [10, 5, 4, 3, 2]
   expect(await usageOf(true)).toEqual([once, once, [20, 10, 8, 6, 4]])
   expect(await usageOf(false)).toEqual([once, once, []])
+  expect(await usageOf()).toEqual([once, once, []])
 })
 
 test('a side call before the first step has no step (N29)', async () => {

@@ -20,7 +20,10 @@ export interface RunOptions {
    * that its own `context` describes. It is in no history, checkpoint, event, span or log: give it again to `resume`.
    */
   readonly context?: unknown
-  /** For spans: the conversation this run belongs to. */
+  /**
+   * For spans: the conversation that this run and the agents inside it belong to. Default of a resume: that of the checkpoint. Otherwise
+   * there is none.
+   */
   readonly conversationId?: string
   /**
    * The run's id, of which there must be no other run. Default: a random one. If the store has a checkpoint under it already, the run

@@ -37,6 +37,8 @@ export interface Checkpoint {
   readonly messages: readonly Message[]
   readonly usage: Usage
   readonly warnings: readonly Warning[]
+  /** The conversation it belongs to, if its caller named one: a run that goes on from here belongs to it, too. */
+  readonly conversationId?: string
   /** The run's span, for the link of the resumed one. */
   readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
   /** Of a completed run: its result without the members above. */
