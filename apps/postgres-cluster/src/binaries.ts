@@ -36,7 +36,7 @@ export function findBinaries(): string {
 
 const newestFirst = (a: string, b: string): number => b.localeCompare(a, 'en', { numeric: true })
 
-function isProgram(path: string): boolean {
+export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
     return true

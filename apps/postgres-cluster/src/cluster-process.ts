@@ -1,12 +1,11 @@
 /** A process that looks after a PostgreSQL server until the process that started it has gone. Its argument is the folder of PostgreSQL's programs. */
 
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from './free-port.ts'
 
 export type Order = 'stop' | 'start' | 'restart'
 export type Report = { readonly url: string } | { readonly done: Order } | { readonly failed: string }
@@ -91,13 +90,4 @@ async function otherUser(): Promise<{ readonly uid: number; readonly gid: number
     }
   }
   throw new Error('root cannot run a PostgreSQL server, and there is no user "postgres" or "nobody"')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
 }

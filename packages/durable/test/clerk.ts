@@ -1,8 +1,17 @@
 /** The agent that is killed. Each execution of a tool is a line in a file, so that it is known what has happened, whoever dies. */
 
 import { appendFileSync, readFileSync } from 'node:fs'
-import { type Agent, createAgent, type Effect, interrupt, type Message, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import {
+  type Agent,
+  createAgent,
+  type Effect,
+  interrupt,
+  type Message,
+  type Middleware,
+  textOf,
+  tool,
+} from '@meanwhile/core'
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 
@@ -18,10 +27,14 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
 const WANTED = { put: 2, hold: 1, send: 3 }
 const ALL = 11
 
+export function isRead({ tool }: { readonly tool: string }): boolean {
+  return EFFECTS[tool] === 'read'
+}
+
 export type Line =
-  | { readonly at: 'claim' | 'return'; readonly run: string; readonly pid: number; readonly time: number }
+  | { readonly at: 'claim' | 'return' | 'asleep'; readonly run: string; readonly pid: number; readonly time: number }
   | {
-      readonly at: 'start' | 'end'
+      readonly at: 'start' | 'end' | 'undo'
       readonly run: string
       readonly pid: number
       readonly time: number
@@ -84,6 +97,21 @@ const SCRIPT: readonly (readonly Part[])[] = [
   [say('All is done.')],
 ]
 
+/** What a run is told whose model breaks off when it has had something held, and then says no more of it: so that is undone. */
+export const HESITATE = 'Hold, and hesitate'
+
+/** Asks a model again that breaks off. */
+const again: Middleware = {
+  name: 'again',
+  async *wrapModel(request, next) {
+    try {
+      return yield* next(request)
+    } catch {
+      return yield* next(request)
+    }
+  },
+}
+
 export function clerk(diary: Diary, isVaried: boolean): Agent {
   const tools = Object.entries(EFFECTS).map(([name, effect]) =>
     tool({
@@ -91,7 +119,9 @@ export function clerk(diary: Diary, isVaried: boolean): Agent {
       description: name,
       input: z.looseObject({ ms: z.number() }),
       effect,
-      ...(effect === 'reversible' && { compensate: () => undefined }),
+      ...(effect === 'reversible' && {
+        compensate: () => diary.write({ at: 'undo', run: '', pid: process.pid, time: Date.now(), tool: name, key: '' }),
+      }),
       async execute({ ms }, { idempotencyKey: key, run }) {
         const deed = { run: run?.id ?? '', pid: process.pid, tool: name, key }
         diary.write({ at: 'start', time: Date.now(), ...deed })
@@ -108,7 +138,12 @@ export function clerk(diary: Diary, isVaried: boolean): Agent {
     answer: z.string(),
     execute: (_, { answers: [said] }) => (typeof said === 'string' ? `They said ${said}.` : interrupt('May I?')),
   })
+  let asked = 0
   const answer = (messages: readonly Message[]): ScriptResponse => {
+    if (messages.some((message) => textOf(message) === HESITATE))
+      return ++asked === 1
+        ? respond(call('hold', { ms: 10 }, { id: 'h1' }), wait(300), fail())
+        : respond(say('Rather not.'))
     const parts = SCRIPT[messages.filter(({ role }) => role === 'assistant').length] ?? [say('As you say.')]
     return respond(...(isVaried ? varied(parts) : parts))
   }
@@ -121,7 +156,7 @@ export function clerk(diary: Diary, isVaried: boolean): Agent {
         scriptedModel([answer(request.messages)], { pace: { firstToken: 20, betweenTokens: 3 } }).stream(request),
     },
     tools: [...tools, ask],
-    middleware: [eagerTools()],
+    middleware: [again, eagerTools()],
   })
 }
 

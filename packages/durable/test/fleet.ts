@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { CompletedResult } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { Pool } from 'pg'
+import { isFailure } from '../src/database.ts'
 import { type DurableRuns, durableRuns, setUpDurable } from '../src/index.ts'
 import { clerk, type Diary, diaryIn, judge, type Line, type Verdict } from './clerk.ts'
 import { type DriverName, death, openEngine } from './drivers.ts'
@@ -20,6 +21,15 @@ export interface FleetOptions {
   readonly url: string
   /** The model says the same calls in another order each time. */
   readonly isVaried?: boolean
+  readonly maxAttempts?: number
+}
+
+/** What a worker is told when it is started. */
+export interface WorkerOrder extends FleetOptions {
+  readonly diary: string
+  readonly name: string
+  /** It stops itself once, as by SIGSTOP, when it has saved that a call is about to start, or that one is about to be undone. */
+  readonly sleepsBefore?: 'start' | 'undo'
 }
 
 interface Worker {
@@ -72,10 +82,10 @@ export class Fleet {
   }
 
   /** Starts a worker. Returns its process id. */
-  async spawn(): Promise<number> {
-    const { driver, url, isVaried } = this.#options
+  async spawn(more: Pick<WorkerOrder, 'sleepsBefore'> = {}): Promise<number> {
     const name = `worker-${process.pid}-${++this.#count}`
-    const child = fork(PROGRAM, [driver, url, join(this.#folder, 'diary'), name, isVaried ? 'varied' : ''], {
+    const order: WorkerOrder = { ...this.#options, ...more, diary: join(this.#folder, 'diary'), name }
+    const child = fork(PROGRAM, [JSON.stringify(order)], {
       execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
@@ -101,15 +111,45 @@ export class Fleet {
 
   /** It does nothing until {@link wake}, and the engine takes it for dead. */
   async pause(pid: number): Promise<readonly string[]> {
-    const worker = this.#workers.get(pid)
     const held = this.held(pid)
-    worker?.process.kill('SIGSTOP')
-    await this.bury(worker?.name ?? '', held)
+    this.#workers.get(pid)?.process.kill('SIGSTOP')
+    await this.mourn(pid, held)
     return held
+  }
+
+  /** The engine takes a worker that is asleep for dead. */
+  async mourn(pid: number, held = this.held(pid)): Promise<void> {
+    await this.bury(this.#workers.get(pid)?.name ?? '', held)
   }
 
   wake(pid: number): void {
     this.#workers.get(pid)?.process.kill('SIGCONT')
+  }
+
+  /** Its workers that live. */
+  pids(): readonly number[] {
+    return [...this.#workers.keys()]
+  }
+
+  /** Resolves when the worker has written such a line. */
+  async said(at: Line['at'], pid: number): Promise<void> {
+    await until(
+      `${at} of ${pid}`,
+      () => this.diary.read().some((line) => line.at === at && line.pid === pid) || undefined,
+    )
+  }
+
+  /** Each save of a checkpoint takes 0.1 s more, and so does each wake on DBOS: there is time to die in between. */
+  async slow(): Promise<void> {
+    const tables =
+      this.#options.driver === 'dbos' ? ['meanwhile.checkpoints', 'dbos.workflow_status'] : ['meanwhile.checkpoints']
+    await this.pool.query(
+      `CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$`,
+    )
+    for (const table of tables)
+      await this.pool.query(
+        `CREATE TRIGGER slowly BEFORE ${table.startsWith('dbos') ? 'INSERT' : 'UPDATE'} ON ${table} FOR EACH ROW EXECUTE FUNCTION slowly()`,
+      )
   }
 
   has(pid: number): boolean {
@@ -141,12 +181,20 @@ export class Fleet {
   }
 
   async result(run: string): Promise<CompletedResult> {
-    return await until(`${run} ends`, async () => {
+    return await until(`${run} ends`, () => this.#step(run))
+  }
+
+  /** Answers what the run asks. Returns its result when it has ended. If the database fails, that is nothing. */
+  async #step(run: string): Promise<CompletedResult | undefined> {
+    try {
       const known = await this.runs.get(run)
       if (known?.status === 'failed') throw new Error(`${run} failed: ${JSON.stringify(known.error)}`)
       for (const { id } of known?.interrupts ?? []) await this.runs.answer(run, { [id]: 'yes' })
       return known?.status === 'completed' ? await this.runs.result(run) : undefined
-    })
+    } catch (error) {
+      if (isFailure(error)) return undefined
+      throw error
+    }
   }
 
   async bury(name: string, held: readonly string[]): Promise<void> {

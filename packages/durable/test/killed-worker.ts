@@ -1,16 +1,19 @@
-/** A worker that a test kills: its arguments are the driver, the URL of the database, the diary, its name, and whether its model varies. */
+/** A worker that a test kills: its argument is its {@link WorkerOrder} as JSON. */
 
+import type { Checkpoint, CheckpointStore } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { Pool } from 'pg'
 import { durableRuns, type Engine } from '../src/index.ts'
 import { clerk, diaryIn } from './clerk.ts'
-import { type DriverName, openEngine } from './drivers.ts'
+import { openEngine } from './drivers.ts'
+import type { WorkerOrder } from './fleet.ts'
 
-const [driver = 'pg-boss', url = '', path = '', name = '', model = ''] = process.argv.slice(2)
+const [text = ''] = process.argv.slice(2)
+const { driver, url, diary: path, name, isVaried = false, maxAttempts, sleepsBefore }: WorkerOrder = JSON.parse(text)
 const diary = diaryIn(path)
 const pool = new Pool({ connectionString: url, max: 10 })
 pool.on('error', () => {})
-const { engine, close } = await openEngine(driver as DriverName, url, name)
+const { engine, close } = await openEngine(driver, url, name)
 const telling: Engine = {
   ...engine,
   work: (advance, options) =>
@@ -24,10 +27,11 @@ const telling: Engine = {
     }, options),
 }
 const runs = durableRuns({
-  agents: [clerk(diary, model === 'varied')],
-  store: postgresStore({ pool }),
+  agents: [clerk(diary, isVaried)],
+  store: sleepy(postgresStore({ pool })),
   pool,
   engine: telling,
+  ...(maxAttempts !== undefined && { maxAttempts }),
 })
 const worker = await runs.work({ concurrency: 4 })
 // It dies with its test.
@@ -40,4 +44,24 @@ async function stop(): Promise<void> {
   await close()
   await pool.end()
   process.exit()
+}
+
+/** The store, after one of whose saves the process stands still. */
+function sleepy(store: CheckpointStore): CheckpointStore {
+  let hasSlept = sleepsBefore === undefined
+  return {
+    ...store,
+    async save(id, checkpoint, expected) {
+      await store.save(id, checkpoint, expected)
+      const { calls, undos } = checkpoint as Checkpoint
+      const isAboutTo =
+        sleepsBefore === 'undo'
+          ? undos.some(({ hasEnded }) => !hasEnded)
+          : calls.some(({ effect, message }) => effect !== undefined && effect !== 'read' && !message)
+      if (hasSlept || !isAboutTo) return
+      hasSlept = true
+      diary.write({ at: 'asleep', run: id, pid: process.pid, time: Date.now() })
+      process.kill(process.pid, 'SIGSTOP')
+    },
+  }
 }
