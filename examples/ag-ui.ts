@@ -1,5 +1,5 @@
-// Threads for clients of AG-UI: one endpoint, and what `HttpAgent` does with it. With a key in the environment it asks the real model;
-// without, a mocked endpoint.
+// Threads for clients of AG-UI: one endpoint, and an `HttpAgent` that uses it. With a key in the environment it calls the real model;
+// without a key, a mocked endpoint.
 
 import { HttpAgent, type Message } from '@ag-ui/client'
 import { createAgent, tool } from '@meanwhile/core'
@@ -35,12 +35,12 @@ const chat = agUiHandler({
   },
 })
 
-/** Your own: whose session it is. */
+/** Your own code: returns the user of the session. */
 function userOf(request: Request): string | undefined {
   return request.headers.get('authorization')?.replace('Bearer ', '')
 }
 
-// From here on the page.
+// The rest runs on the page.
 
 const connect = (threadId: string) =>
   new HttpAgent({
@@ -61,7 +61,7 @@ page.addMessage({ id: 'm1', role: 'user', content: 'Send ada@example.org a mail 
 await page.runAgent()
 
 const [question] = page.pendingInterrupts
-console.log(question?.message) // May send_mail run?
+console.log(question?.message) // The user is asked to allow send_mail.
 
 // The user clicks on "allow".
 await page.runAgent({
@@ -69,7 +69,7 @@ await page.runAgent({
 })
 console.log(page.messages.map(inShort))
 
-// The page is loaded again: it runs the agent without a message, and has everything.
+// The page is reloaded: it runs the agent without a message, and gets the whole conversation.
 const loaded = connect('ada-1')
 await loaded.runAgent()
 console.log(loaded.messages.length === page.messages.length)

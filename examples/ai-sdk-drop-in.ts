@@ -1,5 +1,5 @@
-// The AI SDK's own loop, once as it is and once with eager(). `weather` is declared `read`, so it starts while the model still
-// streams; nothing is declared of `book`, so it starts when the AI SDK starts it. No key: an endpoint of the harness answers.
+// The AI SDK's own loop, once unchanged and once with eager(). `weather` is declared `read`, so it starts while the model still
+// streams; `book` is not declared, so the AI SDK starts it as usual. No key: an endpoint of the harness answers.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -45,11 +45,11 @@ for (const isEager of [false, true]) {
   const model = createOpenAI({ apiKey: 'none', fetch }).chat('scripted-1')
   const options = { model, tools: { weather, book }, stopWhen: isStepCount(5), prompt: 'Send me to Oslo.' }
 
-  console.log(isEager ? '\nwith eager()' : 'as it is')
+  console.log(isEager ? '\nwith eager()' : 'unchanged')
   start = performance.now()
   const result = streamText(isEager ? eager(options, { weather: 'read' }) : options)
   for await (const part of result.fullStream) {
-    if (part.type === 'text-end') log('the model has said what it had to say')
+    if (part.type === 'text-end') log('the model has finished streaming')
     if (part.type === 'tool-result') log(`the AI SDK has the result of ${part.toolName}`)
   }
   log(await result.text)

@@ -1,5 +1,5 @@
-// A loop of your own over Anthropic's client, with tools that run while the model still streams, and once though a response fails
-// and is asked for again. With ANTHROPIC_API_KEY set it asks the real model; without, a server of the harness.
+// Your own loop over Anthropic's client, with tools that run while the model still streams. Once a response fails
+// and the request is repeated. With ANTHROPIC_API_KEY set it calls the real model; without it, a server of the harness.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import Anthropic from '@anthropic-ai/sdk'
@@ -27,7 +27,7 @@ const tools = [{ name: search.name, description: search.description, input_schem
 const look = call('search', { query: 'checkpoints' })
 const script = [
   respond(look, say('Let me'), fail({ status: 529, code: 'overloaded_error' })),
-  respond(look, say('Let me see what there is.')),
+  respond(look, say('Let me search the pages.')),
   respond(say('There are three pages.')),
 ]
 const pace = { firstToken: 200, betweenTokens: 30 }

@@ -1,4 +1,4 @@
-// A tool that asks, in its shortest: the run ends with the question, and goes on with the answer.
+// The shortest tool that asks a question: the run ends with the question, and continues with the answer.
 
 import { createAgent, interrupt, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

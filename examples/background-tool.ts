@@ -1,5 +1,5 @@
-// A call that is answered at once: the model goes on, and reads the result when it is there. With a key in the environment it
-// asks the real model; without, a mocked endpoint.
+// A call that is answered at once: the model continues, and reads the result when it is ready. With a key in the environment it
+// calls the real model; without a key, a mocked endpoint.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'

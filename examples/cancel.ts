@@ -1,5 +1,5 @@
-// A run is told to stop when its step is complete, and goes on later from its checkpoint, with a further message. With a key in the
-// environment it asks the real model; without, a mocked endpoint.
+// A run is cancelled after its current step, and continues later from its checkpoint, with a further message. With a key in the
+// environment it calls the real model; without a key, a mocked endpoint.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, memoryStore, tool } from '@meanwhile/core'
@@ -24,7 +24,7 @@ const agent = createAgent({ name: 'tidier', model, tools: [tidy], checkpoints: m
 
 const run = agent.stream('Tidy up the folder src.')
 for await (const event of run) {
-  // Or 'after-model', or 'now'. If the step takes longer than ten seconds it is 'now' after all.
+  // Or 'after-model', or 'now'. If the step takes longer than ten seconds, the mode becomes 'now'.
   if (event.type === 'tool-start') void run.cancel({ at: 'after-tools', escalateAfter: 10_000 })
 }
 const { status, checkpoint } = await run.result

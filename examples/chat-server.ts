@@ -1,5 +1,5 @@
-// A chat server: conversations by their id, approval, a stop button, a page that is loaded again, and a server that is started again. With a
-// key in the environment it asks the real model; without, a mocked endpoint.
+// A chat server: conversations with ids, approval, a stop button, a page that is reloaded, and a server that is restarted. With a
+// key in the environment it calls the real model; without a key, a mocked endpoint.
 
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -30,7 +30,7 @@ const mail = tool({
   },
 })
 
-/** The same agent after each start; a scripted model says what is left of its script. */
+/** The same agent after each start; a scripted model returns the rest of its script. */
 function chatAgent(script: readonly ScriptResponse[]) {
   return createAgent({
     name: 'chat',
@@ -50,7 +50,7 @@ async function* lines(turn: Turn, after: string | null): AsyncGenerator<string> 
   for await (const event of turn.events(after ? { after } : {})) yield `data: ${JSON.stringify(event)}\n\n`
 }
 
-/** A client that leaves stops nothing: it reads on later, behind the cursor of the last event that it has. */
+/** A client that disconnects stops nothing: it can read on later, after the cursor of the last event that it received. */
 async function show(turn: Turn, after: string | null, response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   await pipeline(Readable.from(lines(turn, after)), response).catch(() => console.log('  the client has left'))
@@ -97,7 +97,7 @@ async function listen(...script: readonly ScriptResponse[]) {
   return { url: `http://127.0.0.1:${port}`, close }
 }
 
-// From here on the client.
+// The rest is the client.
 
 const post = (url: string, body: object = {}) => fetch(url, { method: 'POST', body: JSON.stringify(body) })
 
@@ -115,13 +115,13 @@ try {
   console.log(events.map(({ type }) => type).join(' '))
   await first.close()
 
-  // Another start: the question is there, and so is what was said.
+  // After a restart: the question and the messages are still there.
   const second = await listen(respond(say('I have sent it.')))
   const { interrupts, messages } = await readThread(`${second.url}/thread-7`)
   console.log(`${messages.length} messages, and asked: ${JSON.stringify(interrupts[0]?.payload)}`)
   const answers = Object.fromEntries(interrupts.map(({ id }) => [id, { decision: 'allow' }]))
   await (await post(`${second.url}/thread-7/answers`, { answers })).text()
-  // Said again, as by a client whose connection was cut: nothing happens twice.
+  // Sent again, as by a client whose connection was cut: nothing happens twice.
   await (await post(`${second.url}/thread-7`, message)).text()
   await post(`${second.url}/thread-7/stop`)
   const state = await readThread(`${second.url}/thread-7`)

@@ -1,5 +1,5 @@
-// A chat for `useChat` of the AI SDK: one handler with all routes, and what a page does with them. With a key in the environment it asks the
-// real model; without, a mocked endpoint.
+// A chat for `useChat` of the AI SDK: one handler with all routes, and a page that uses them. With a key in the environment it calls the
+// real model; without a key, a mocked endpoint.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'
@@ -35,12 +35,12 @@ const chat = chatHandler({
   },
 })
 
-/** Your own: whose session it is. */
+/** Your own code: returns the user of the session. */
 function userOf(request: Request): string | undefined {
   return request.headers.get('authorization')?.replace('Bearer ', '')
 }
 
-// From here on the page. `useChat({ id, transport })` of @ai-sdk/react does all of this.
+// The rest runs on the page. `useChat({ id, transport })` of @ai-sdk/react does all of this.
 
 const transport = new DefaultChatTransport<UIMessage>({
   api: 'http://localhost/api/chat',
@@ -81,11 +81,11 @@ const parts = asked.parts.map((part) =>
 const answer = await send([question, { ...asked, parts }])
 console.log(answer.parts.map((part) => (part.type === 'text' ? part.text : part.type)).join(', '))
 
-// The page is loaded again.
+// The page is reloaded.
 const headers = { authorization: 'Bearer ada' }
 const loaded = await chat(new Request('http://localhost/api/chat/ada-1', { headers }))
 const { messages } = (await loaded.json()) as { messages: UIMessage[] }
 console.log(`${messages.length} messages, the last of ${messages.at(-1)?.parts.length} parts`)
 
 const foreign = await chat(new Request('http://localhost/api/chat/bob-1', { headers }))
-console.log(`the thread of somebody else: ${foreign.status}`)
+console.log(`another user's thread: ${foreign.status}`)

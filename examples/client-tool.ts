@@ -1,4 +1,4 @@
-// A tool without `execute` is made elsewhere: in a browser, by a person. The run ends with the call as its question.
+// A tool without `execute` runs elsewhere: in a browser, or by a person. The run ends with the call as its question.
 
 import { createAgent, type Json, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

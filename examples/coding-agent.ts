@@ -1,5 +1,5 @@
-// An agent that repairs a small project: it reads, plans, edits, and runs the tests, which it may do only if allowed.
-// With OPENAI_API_KEY set it asks the real model, and you in the terminal; without, a mocked endpoint on the same wire.
+// An agent that repairs a small project: it reads, plans, edits, and runs the tests, for which it needs approval.
+// With OPENAI_API_KEY set it calls the real model, and asks you in the terminal; without it, a mocked endpoint on the same wire.
 
 import { createInterface } from 'node:readline/promises'
 import { createAgent, textOf } from '@meanwhile/core'
@@ -21,7 +21,7 @@ async function ask({ tool }: ApprovalQuestion, { signal }: { readonly signal: Ab
   if (!isReal) return { decision: 'allow' }
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
-    const answer = await terminal.question(`May it call ${tool}? (y/n) `, { signal })
+    const answer = await terminal.question(`Allow ${tool}? (y/n) `, { signal })
     return answer === 'y' ? { decision: 'allow' } : { decision: 'deny', reason: answer }
   } finally {
     terminal.close()

@@ -1,4 +1,4 @@
-// A tool that can be undone, in the AI SDK's own loop. Its call starts early, the response breaks off, and `compensate` undoes the call.
+// A tool with an undo function, in the AI SDK's own loop. Its call starts early, the response breaks off, and `compensate` undoes the call.
 // No key: an endpoint of the harness answers.
 
 import { createOpenAI } from '@ai-sdk/openai'
@@ -11,7 +11,7 @@ import { z } from 'zod'
 const reserved = new Set<number>()
 
 const reserve = tool({
-  description: 'Reserves a seat, which can be given back.',
+  description: 'Reserves a seat. A reservation can be cancelled.',
   inputSchema: z.object({ seat: z.number() }),
   execute({ seat }) {
     reserved.add(seat)

@@ -1,4 +1,4 @@
-// One agent for many tenants. What belongs to a request is given with the run, and each tool gets only the part that it asks for.
+// One agent for many tenants. Each run gets its context, and each tool receives only the part that its schema names.
 
 import { agentTool, contextOf, createAgent, type Middleware, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
@@ -41,16 +41,16 @@ const agent = createAgent({
 const { text } = await agent.run('Which orders are open?', { context: { tenant: 'acme', db } })
 console.log(text) // Two: acme-17 and acme-23.
 
-// What does not fit is known before the model is asked.
+// A context that does not match is refused before the model is called.
 await agent
   .run('Which orders are open?', { context: { tenant: 'beta' } })
   .catch((error: Error) => console.log(error.message))
 
-// Another agent for one request: everything else is as it was.
+// Another agent for one request: everything else is unchanged.
 const brief = agent.with({ settings: { maxTokens: 100 }, tools: [] })
 console.log((await brief.run('Which orders are open?', { context: { tenant: 'beta' } })).text) // There are none.
 
-// An agent inside the run has the same context, or what is made of it.
+// A sub-agent gets the same context, or one derived from it.
 const clerk = agentTool(agent, {
   name: 'clerk',
   description: 'Knows the orders.',

@@ -1,5 +1,5 @@
-// A middleware of one's own: a hook that the run remembers, and a wrap for each call. With a key in the environment it asks the
-// real model; without, a mocked endpoint.
+// Your own middleware: a hook with state in the run, and a wrap around each call. With a key in the environment it calls the
+// real model; without a key, a mocked endpoint.
 
 import { createAgent, type Middleware, runLocal, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'
@@ -7,7 +7,7 @@ import { earlyStop, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 
-/** Tells the model the date, once, and counts how long the tools of a run took together. */
+/** Adds the date to the instructions once, and sums up how long the tools of a run took. */
 function timekeeper(): Middleware {
   const spent = runLocal(() => ({ ms: 0 }))
   return {

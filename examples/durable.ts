@@ -1,5 +1,5 @@
-// Durable runs: an API and two workers over PostgreSQL. The worker that has a run is killed, and the other goes on with it. It uses the database of
-// DATABASE_URL, else a server of its own, if PostgreSQL is installed. The spans of both workers are in one file at the end.
+// Durable runs: an API and two workers over PostgreSQL. The worker that has a run is killed, and the other one continues it. It uses the database of
+// DATABASE_URL, or its own server if PostgreSQL is installed. At the end the spans of both workers are in one file.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,14 +12,14 @@ import { setUpDurable } from '@meanwhile/durable'
 import { otlpReceiver, type TraceRequest } from '@meanwhile/harness/otlp'
 import { NoPostgresError, startCluster } from '@meanwhile/postgres-cluster'
 
-const HELP = `Kills a worker in the middle of a run, and shows another one going on.
+const HELP = `Kills a worker in the middle of a run, and shows how another worker continues it.
 
   npm run durable -- [--trace FILE]
 
-  --trace FILE  where the spans of both workers go, as OTLP in JSON; default durable-trace.json
+  --trace FILE  the file for the spans of both workers, as OTLP in JSON; default durable-trace.json
   --help        this text
 
-It uses the database of DATABASE_URL, else a PostgreSQL server of its own in a temporary folder.`
+It uses the database of DATABASE_URL, or its own PostgreSQL server in a temporary folder.`
 
 const { values } = parseArgs({
   options: { trace: { type: 'string', default: 'durable-trace.json' }, help: { type: 'boolean', default: false } },
@@ -41,7 +41,7 @@ async function spawnWorker(endpoint: string): Promise<ChildProcess> {
 
 async function show(): Promise<void> {
   const receiver = await otlpReceiver()
-  // The database must be known before they are loaded.
+  // The database must exist before these modules are loaded.
   const { boss, pool, runs } = await import('./durable/agent.ts')
   const { api } = await import('./durable/api.ts')
   try {

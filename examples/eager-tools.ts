@@ -1,5 +1,5 @@
-// The same agent twice, waiting and eager: a slow tool is called first, and the model goes on speaking. With a key in the
-// environment it asks the real model; without, a mocked endpoint.
+// The same agent twice, waiting and eager: the model first calls a slow tool, and continues streaming. With a key in the
+// environment it calls the real model; without a key, a mocked endpoint.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'
@@ -35,7 +35,7 @@ for (const middleware of [[], [eagerTools()]]) {
   for await (const event of agent.stream('What is known about checkpoints?')) {
     if (event.type === 'tool-input-start') start = performance.now()
     if (event.type === 'tool-start') console.log(`${at()}  search starts`)
-    if (event.type === 'tool-end') console.log(`${at()}  its result stands`)
+    if (event.type === 'tool-end') console.log(`${at()}  its result is committed`)
     if (event.type === 'step-end') console.log(`${at()}  step ${event.step} is complete`)
   }
 }

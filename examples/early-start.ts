@@ -1,5 +1,5 @@
-// What a tool that only reads may do before its arguments are complete: warm up when it is named, and start with the members it
-// needs. The model writes a long question after the path; the file is open before that has come.
+// A tool that only reads may start before its arguments are complete: it warms up when it is named, and starts with the members it
+// needs. The model writes a long question after the path; the file is already open when the question is complete.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
@@ -39,5 +39,5 @@ const model = scriptedModel([respond(call('ask_file', { path: 'src/a.ts', questi
 })
 const agent = createAgent({ model, tools: [ask], middleware: [eagerTools()] })
 for await (const event of agent.stream('What may throw in src/a.ts?')) {
-  if (event.type === 'tool-committed') log('the response has ended, and the call stands')
+  if (event.type === 'tool-committed') log('the response has ended, and the call is committed')
 }

@@ -1,4 +1,4 @@
-// The contract of an engine for durable runs, tried on the one in memory: an engine of your own must pass it, too.
+// Tests the in-memory engine against the contract of engines for durable runs: your own engine must meet it, too.
 
 import { engineContract, memoryEngine } from '@meanwhile/durable/testing'
 

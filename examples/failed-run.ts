@@ -1,5 +1,5 @@
-// A run fails after its tool has run. What it had done by then is in `error.messages`: stored, it is the input of the next run, which
-// need not call the tool again.
+// A run fails after its tool has run. `error.messages` has its history up to the failure: store it as the input of the next run, which
+// then need not call the tool again.
 
 import { AgentError, createAgent, type Message, tool } from '@meanwhile/core'
 import { call, fail, respond, say, scriptedModel } from '@meanwhile/core/testing'

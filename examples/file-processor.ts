@@ -1,4 +1,4 @@
-// A tool on its own, without an agent: it works through the files of a directory in stages and says how far it is.
+// A tool without an agent: it processes the files of a directory in stages and reports its progress.
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { z } from 'zod'
 
 const countWords = tool({
   name: 'count_words',
-  description: 'Counts the words in the text files of a directory and writes a report beside them.',
+  description: 'Counts the words in the text files of a directory and writes a report into it.',
   input: z.object({ directory: z.string() }),
   timeout: 10_000,
   async *execute({ directory }, { signal }) {

@@ -1,4 +1,4 @@
-// An agent with file tools over a real directory, which it cannot leave.
+// An agent with file tools for a real directory, which it cannot leave.
 
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

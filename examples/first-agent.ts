@@ -1,4 +1,4 @@
-// The least: an agent, a tool, and a model that says what a script says. It needs core and a schema library, and nothing else.
+// The smallest program: an agent, a tool, and a scripted model. It needs only core and a schema library.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, end, respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// The same agent twice, waiting and eager: a slow tool is called first, and the model goes on speaking.
+// The same agent twice, waiting and eager: the model first calls a slow tool, and continues streaming.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

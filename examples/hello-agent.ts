@@ -1,4 +1,4 @@
-// An agent with one tool. With OPENAI_API_KEY set it asks the real model; without, a mocked endpoint on the same wire.
+// An agent with one tool. With OPENAI_API_KEY set it calls the real model; without it, a mocked endpoint on the same wire.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, end, respond, say } from '@meanwhile/core/testing'

@@ -1,5 +1,5 @@
-// An agent behind HTTP: its events as server-sent events, a call that waits for a word, and the word in a second request, to a server
-// that was started again meanwhile. A client that leaves stops its run. With a key in the environment it asks the real model; without,
+// An agent behind HTTP: its events as server-sent events, a call that waits for approval, and the approval in a second request, after
+// the server was restarted. A client that disconnects stops its run. With a key in the environment it calls the real model; without a key,
 // a mocked endpoint.
 
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ const mail = tool({
   },
 })
 
-/** The same agent after each start; a scripted model says what is left of its script. */
+/** The same agent after each start; a scripted model returns the rest of its script. */
 function mailAgent(...script: readonly ScriptResponse[]): Agent {
   const middleware = [approve({ tools: ['send_mail'] })]
   return createAgent({
@@ -46,18 +46,18 @@ async function* lines(run: AgentRun): AsyncGenerator<string> {
   try {
     for await (const event of run) yield `data: ${JSON.stringify(event)}\n\n`
   } catch (error) {
-    // What ends a run is thrown to its reader, too. It becomes JSON without its stack.
+    // The reader also throws the error that ends a run. It becomes JSON without its stack.
     yield `event: error\ndata: ${JSON.stringify(error)}\n\n`
   }
 }
 
-/** As fast as the client reads. If it leaves, so does the reader of the events, which aborts the run. */
+/** Writes as fast as the client reads. If the client disconnects, the reader of the events ends, which aborts the run. */
 async function send(run: AgentRun, response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   await pipeline(Readable.from(lines(run)), response).catch(() => console.log('  the client has left'))
 }
 
-/** `POST /runs` begins a run; `POST /runs/:id` has the answers to what it asks, by their ids. */
+/** `POST /runs` starts a run; `POST /runs/:id` has the answers to its questions, by their ids. */
 async function answer(agent: Agent, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, , id] = request.url?.split('/') ?? []
   const body = bodies.parse(await json(request))
@@ -75,7 +75,7 @@ async function listen(agent: Agent) {
   return { url: `http://127.0.0.1:${port}`, close: () => once(server.close(), 'close') }
 }
 
-// From here on the client.
+// The rest is the client.
 
 const post = (url: string, body: object) => fetch(url, { method: 'POST', body: JSON.stringify(body) })
 

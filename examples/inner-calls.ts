@@ -1,5 +1,5 @@
-// A tool that only calls other tools starts as early as one that only reads, with `effect: 'calls'`. Here it asks three shops at once while
-// the model still speaks. What it orders, an external effect, waits until the response has ended.
+// A tool that only calls other tools starts as early as a tool that only reads, with `effect: 'calls'`. Here it queries three shops at once
+// while the model still streams. Its order, an external effect, waits until the response has ended.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
@@ -44,7 +44,7 @@ const buy = tool({
   effect: 'calls',
   async execute({ product }, { run, callId }) {
     const ask = async (name: string, shop: string) => {
-      const id = `${callId}/${name}/${shop}` // the same each time, so that a resumed run finds the calls that were made
+      const id = `${callId}/${name}/${shop}` // the same ids each time, so that a resumed run finds the calls of the first one
       return (await run?.callTool({ type: 'tool-call', id, name, input: { shop, product } }))?.output
     }
     const offers = await Promise.all(
@@ -67,8 +67,8 @@ const agent = createAgent({ model, tools: [buy, price, order], middleware: [eage
 
 let end = 0
 for await (const event of agent.stream('I need a lamp.')) {
-  if (event.type === 'tool-committed') end ||= performance.now() // of the first, which makes the others
+  if (event.type === 'tool-committed') end ||= performance.now() // of the first call, which makes the others
   if (event.type === 'tool-end') console.log(`${event.message.name}: ${String(event.message.output)}`)
 }
-console.log('\nbeside the end of the response')
+console.log('\nrelative to the end of the response')
 for (const { what, at } of starts) console.log(`${(at - end).toFixed(0).padStart(6)} ms  ${what} starts`)

@@ -1,5 +1,5 @@
-// A tool that asks before it acts. The first run ends with the question, and a checkpoint of it is in a folder; another process
-// could answer it. With a key in the environment it asks the real model; without, a mocked endpoint.
+// A tool that asks before it acts. The first run ends with the question, and its checkpoint is in a folder; another process
+// could answer it. With a key in the environment it calls the real model; without a key, a mocked endpoint.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ const book = tool({
   name: 'book',
   description: 'Books a seat.',
   input: z.object({ seat: z.string() }),
-  // It starts from its top after the answer: so it asks before it acts.
+  // It runs again from the beginning after the answer, so it asks before it acts.
   execute: ({ seat }, { answers, attempt }) => {
     console.log(`  book, attempt ${attempt}`)
     if (answers.length === 0) throw interrupt({ question: `Book ${seat} for 120 €?` })
@@ -35,7 +35,7 @@ const book = tool({
   },
 })
 
-/** The same agent in whatever process; a scripted model says what is left of its script. */
+/** The same agent in every process; a scripted model returns the rest of its script. */
 function travelAgent(...script: readonly ScriptResponse[]): Agent {
   return createAgent({ name: 'travel', model: modelOr(script), tools: [seats, book], checkpoints: fileStore(folder) })
 }
@@ -46,7 +46,7 @@ try {
   if (first.status !== 'interrupted') throw new Error(`it did not ask: ${first.text}`)
   for (const { payload, address } of first.interrupts) console.log(first.status, payload, address)
 
-  // Later, elsewhere: the ids of the run and of its questions are all one needs.
+  // Later, elsewhere: only the ids of the run and of its questions are needed.
   const answers = Object.fromEntries(first.interrupts.map(({ id }) => [id, 'yes']))
   const { result } = travelAgent(respond(say('You are on 12A.'))).resume(first.checkpoint.runId, answers)
   const { status, text } = await result

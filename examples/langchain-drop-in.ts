@@ -1,5 +1,5 @@
-// An agent of LangChain, once as it is and once with eager(). `weather` is declared `read`, so it starts while the model still
-// streams; nothing is declared of `book`, so it starts when LangChain starts it. No key: an endpoint of the harness answers.
+// A LangChain agent, once unchanged and once with eager(). `weather` is declared `read`, so it starts while the model still
+// streams; `book` is not declared, so LangChain starts it as usual. No key: an endpoint of the harness answers.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { ChatOpenAI } from '@langchain/openai'
@@ -43,7 +43,7 @@ for (const isEager of [false, true]) {
   const model = new ChatOpenAI({ apiKey: 'none', model: 'scripted-1', configuration: { fetch } })
   const options = { model, tools: [weather, book] }
 
-  console.log(isEager ? '\nwith eager()' : 'as it is')
+  console.log(isEager ? '\nwith eager()' : 'unchanged')
   start = performance.now()
   const agent = createAgent(isEager ? eager(options, { weather: 'read' }) : options)
   const input = { messages: [{ role: 'user', content: 'Send me to Oslo.' }] }

@@ -1,5 +1,5 @@
-// The tools of an MCP server as an agent's own. What a server says of its tools decides what may start early only if you trust it: who
-// marks a shell as read-only is run in parallel. With a key in the environment it asks the real model; without, a mocked endpoint.
+// The tools of an MCP server as an agent's own tools. A server's annotations decide what may start early only if you trust the server: if it
+// marks a shell as read-only, its calls run in parallel. With a key in the environment it calls the real model; without a key, a mocked endpoint.
 
 import { type ContentPart, createAgent, type Effect, type Tool, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'
@@ -42,7 +42,7 @@ function partOf(content: Content): ContentPart {
   return { type: 'text', text: JSON.stringify(content) }
 }
 
-// A server of your own is reached by `StdioClientTransport` or `StreamableHTTPClientTransport`.
+// Connect to your own server with `StdioClientTransport` or `StreamableHTTPClientTransport`.
 const [transport, theirs] = InMemoryTransport.createLinkedPair()
 await weatherServer().connect(theirs)
 const client = new Client({ name: 'meanwhile-example', version: '0.1.0' })

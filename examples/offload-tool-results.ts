@@ -1,4 +1,4 @@
-// A result too large for the context: the model reads its start, and looks the rest up.
+// A result that is too large for the context: the model reads its beginning, and searches the rest.
 
 import { createAgent, textOf, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

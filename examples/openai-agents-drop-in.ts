@@ -1,5 +1,5 @@
-// A run of the OpenAI Agents SDK, once as it is and once with eager(). `weather` is declared `read`, so it starts while the model
-// still streams; nothing is declared of `book`, so it starts when the SDK starts it. No key: an endpoint of the harness answers.
+// A run of the OpenAI Agents SDK, once unchanged and once with eager(). `weather` is declared `read`, so it starts while the model
+// still streams; `book` is not declared, so the SDK starts it as usual. No key: an endpoint of the harness answers.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { call, respond, say } from '@meanwhile/core/testing'
@@ -49,7 +49,7 @@ for (const isEager of [false, true]) {
   const modelProvider = new OpenAIProvider({ openAIClient: new OpenAI({ apiKey: 'none', fetch }) })
   const runner = new Runner({ modelProvider, tracingDisabled: true })
 
-  console.log(isEager ? '\nwith eager()' : 'as it is')
+  console.log(isEager ? '\nwith eager()' : 'unchanged')
   start = performance.now()
   const used = isEager ? eager(runner, { weather: 'read' }) : runner
   const result = await used.run(agent, 'Send me to Oslo.', { stream: true })

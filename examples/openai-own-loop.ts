@@ -1,5 +1,5 @@
-// A loop of your own over OpenAI's client: its tools run while the model still streams. With OPENAI_API_KEY set it asks the
-// real model; without, a server of the harness on the same wire.
+// Your own loop over OpenAI's client: its tools run while the model still streams. With OPENAI_API_KEY set it calls the
+// real model; without it, a server of the harness on the same wire.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { tool } from '@meanwhile/core'
@@ -17,7 +17,7 @@ const weather = tool({
   input,
   effect: 'read',
   async execute({ city }, { signal }) {
-    console.log(`${at()}  weather in ${city} is asked for`)
+    console.log(`${at()}  weather in ${city} is requested`)
     await wait(300, undefined, { signal })
     return `Sunny in ${city}.`
   },
@@ -44,7 +44,7 @@ for (let isAnswer = false; !isAnswer; ) {
   for await (const chunk of stream) executor.push(chunk)
   console.log(`${at()}  the response has ended`)
   const finished = await executor.finish()
-  console.log(`${at()}  its calls are made: ${finished.toolMessages.length}`)
+  console.log(`${at()}  its calls have results: ${finished.toolMessages.length}`)
   messages.push(...finished.response, ...finished.results)
   isAnswer = finished.isAnswer
 }

@@ -1,4 +1,4 @@
-// Who starts early is decided by effects; a policy of your own has the last word. At the end it is said what that has saved.
+// Effects decide which calls start early; your own policy can overrule them. At the end it prints the time that was saved.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
@@ -17,14 +17,14 @@ const notify = tool({
   name: 'notify',
   description: 'Tells somebody.',
   input: z.object({ text: z.string() }),
-  execute: ({ text }, { signal }) => wait(200, `Told: ${text}`, { signal }), // external: nobody can take it back
+  execute: ({ text }, { signal }) => wait(200, `Told: ${text}`, { signal }), // external: it cannot be undone
 })
 
 const eager = eagerTools({
   independent: ['notify'], // no other call depends on what it does
   policy(call, { tool, effect, evidence, model, run }) {
     if (tool.name === 'search' && run.step > 3) return 'wait' // not early
-    if (evidence === 'closed' && model.provider !== 'anthropic') return 'wait' // asked again when it is sealed
+    if (evidence === 'closed' && model.provider !== 'anthropic') return 'wait' // called again when the call is sealed
     if (effect === 'external' && call.name === 'notify') return 'start' // early, once it is sealed
     return undefined // its effect decides
   },

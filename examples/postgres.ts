@@ -1,5 +1,5 @@
-// Checkpoints in PostgreSQL: a run asks on one machine and is answered on another. It uses the database of DATABASE_URL, else a server of its
-// own, if PostgreSQL is installed.
+// Checkpoints in PostgreSQL: a run asks on one machine and is answered on another. It uses the database of DATABASE_URL, or its own
+// server if PostgreSQL is installed.
 
 import { createAgent, interrupt, tool } from '@meanwhile/core'
 import { postgresStore, setUpPostgres } from '@meanwhile/core/stores/postgres'
@@ -21,10 +21,10 @@ const transfer = tool({
   },
 })
 
-/** What each machine does when it starts. */
+/** The code that each machine runs at start. */
 async function machine(url: string) {
   const pool = new Pool({ connectionString: url })
-  // The pool replaces an idle connection that is lost. Without a listener it would end the process.
+  // The pool replaces an idle connection that is lost. Without a listener a lost connection would end the process.
   pool.on('error', (error) => console.error(error.message))
 
   await setUpPostgres({ pool })

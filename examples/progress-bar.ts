@@ -1,5 +1,5 @@
-// A tool that takes long says how far it is, and each call has a bar on the terminal. Ctrl-C stops it at once. With a key in the
-// environment the real model asks for the downloads; without, a mocked endpoint.
+// A slow tool reports its progress, and each call has a bar on the terminal. Ctrl-C stops it at once. With a key in the
+// environment the real model requests the downloads; without a key, a mocked endpoint.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'

@@ -1,4 +1,4 @@
-// The program of the first page. With OPENAI_API_KEY set it asks the real model; without, a mocked endpoint.
+// The program of the README. With OPENAI_API_KEY set it calls the real model; without it, a mocked endpoint.
 
 import './readme/mocked-openai.ts'
 

@@ -1,5 +1,5 @@
-// The adapters, each over the official client that you make: keys, proxies and time limits stay there. With OPENAI_API_KEY or
-// ANTHROPIC_API_KEY set it asks that one; without, it says only which models there are.
+// The adapters, each over the official client that you create: it has the keys, proxies and time limits. With OPENAI_API_KEY or
+// ANTHROPIC_API_KEY set it calls that model; without a key, it only lists the models.
 
 import Anthropic from '@anthropic-ai/sdk'
 import { createAgent, type Model } from '@meanwhile/core'
@@ -26,5 +26,5 @@ if (model) {
   console.log((await agent.run('Say hello.')).text)
 } else {
   const { provider, id } = local()
-  console.log(`without a key there might be ${id} of ${provider}, if it is started`)
+  console.log(`without a key you could use ${id} of ${provider}, if it is running`)
 }

@@ -1,4 +1,4 @@
-// An agent that reads a site: its pages are fetched in parallel, two at a time, and each call says how far it is.
+// An agent that reads a site: its pages are fetched in parallel, two at a time, and each call reports its progress.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -28,7 +28,7 @@ const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
 
 const fetchPage = tool({
   name: 'fetch_page',
-  description: 'Fetches a page of the site and gives its text.',
+  description: 'Fetches a page of the site and returns its text.',
   input: z.object({ path: z.string() }),
   effect: 'read',
   concurrency: 2,

@@ -1,4 +1,4 @@
-// What every checkpoint store must do, run against one of your own: here, the one in memory.
+// Tests a checkpoint store against the contract of stores: here the one in memory; use it for your own.
 
 import { test } from 'node:test'
 import { memoryStore } from '@meanwhile/core'

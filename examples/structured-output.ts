@@ -1,5 +1,5 @@
-// An answer with a shape: the model looks something up, and what it answers is checked against a schema. With a key in the
-// environment it asks the real model; without, a mocked endpoint.
+// An answer with a schema: the model looks something up, and its answer is validated. With a key in the
+// environment it calls the real model; without a key, a mocked endpoint.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'
@@ -26,7 +26,7 @@ const lines = [
 ]
 const model = modelOr([
   respond(call('orders', { customer: 'Ada' })),
-  respond(say(JSON.stringify({ customer: 'Ada', lines, total: -200 }))), // refused: the model reads why, and answers again
+  respond(say(JSON.stringify({ customer: 'Ada', lines, total: -200 }))), // refused: the model reads the reason, and answers again
   respond(say(JSON.stringify({ customer: 'Ada', lines, total: 200 }))),
 ])
 const agent = createAgent({ model, tools: [orders], output: invoice })

@@ -1,5 +1,5 @@
-// An agent in the terminal. It streams what it says, asks before it sends a mail, and keeps the conversation in a file. Ctrl-C stops it cleanly, in
-// the middle of an answer or at a question: the next start goes on from there. With a key in the environment it asks the real model.
+// An agent in the terminal. It streams its answer, asks before it sends a mail, and keeps the conversation in a file. Ctrl-C stops it cleanly, in
+// the middle of an answer or at a question: the next start continues from there. With a key in the environment it calls the real model.
 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const sendMail = tool({
 const approval = approve({
   tools: ['send_mail'],
   async ask({ tool, input }) {
-    process.stdout.write(`\n${tool} ${JSON.stringify(input)}\nMay it? (y/n) `)
+    process.stdout.write(`\n${tool} ${JSON.stringify(input)}\nAllow it? (y/n)`)
     return (await lines.next()).value === 'y' ? { decision: 'allow' } : { decision: 'deny', reason: 'the user said no' }
   },
 })

@@ -1,5 +1,5 @@
-// A test of an agent of one's own, as it would stand in `agent.test.ts`: the endpoint is mocked on the wire, so that the official
-// client, the adapter, retries and the agent are all the real ones. Any runner will do; here it is node:test.
+// A test of your own agent, as it would be in `agent.test.ts`: the endpoint is mocked on the wire, so the official
+// client, the adapter, retries and the agent are all real. Any test runner works; here it is node:test.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,13 +21,13 @@ const weather = tool({
   execute: ({ city }) => `Sunny in ${city}.`,
 })
 
-/** What is tested; the application gives it a client without a `fetch` of its own. */
+/** The agent under test; the application passes a client with the default `fetch`. */
 function weatherAgent(client: OpenAI, tools: readonly Tool[] = [weather]): Agent {
   const middleware = [retryModel({ baseDelay: 1 }), eagerTools()]
   return createAgent({ model: openai({ client, model: 'gpt-5.1' }), tools, middleware })
 }
 
-await test('a busy provider is asked again, and the weather is looked up once', async () => {
+await test('a busy provider is called again, and the weather is looked up once', async () => {
   const asking = respond(call('weather', { city: 'Oslo' }), say('One moment.'))
   const mock = mockModels({
     script: [respond(fail({ status: 429, code: 'busy' })), asking, respond(say('Sunny.'))],
@@ -38,7 +38,7 @@ await test('a busy provider is asked again, and the weather is looked up once', 
 
   const { events, result } = await collect(agent.stream('What is the weather in Oslo?'))
   assert.equal(result?.text, 'Sunny.')
-  assertBefore(events, 'tool-start', 'text-delta') // it started while the model still spoke
+  assertBefore(events, 'tool-start', 'text-delta') // it started while the model was still streaming
   assertRanOnce(executions)
   assertTranscript(result.messages)
   assert.equal(mock.requests.length, 3)

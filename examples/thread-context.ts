@@ -1,4 +1,4 @@
-// The context of a thread's run: given with the message, and made again by a process that was not given it.
+// The context of a thread's run: passed with the message, and made again in a process that does not have it.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
@@ -24,7 +24,7 @@ const store = memoryThreads()
 const model = scriptedModel([respond(call('pay', { bill: 'bill-1' })), respond(say('Done.'))])
 const agent = createAgent({ model, tools: [pay], middleware: [approve({ tools: ['pay'] })] })
 
-/** What a server does when it starts. */
+/** The code that a server runs at start. */
 function start() {
   const threads = createThreads({
     agent,

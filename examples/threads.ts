@@ -1,4 +1,4 @@
-// Threads in their shortest: a conversation that is kept, a question, and its answer.
+// The shortest program with threads: a stored conversation, a question, and its answer.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,5 +1,5 @@
-// `toolChoice` of an agent holds in every step. This model must look something up first and is free after that: a wrap asks for it in
-// the first step alone.
+// `toolChoice` of an agent applies to every step. This model must first look something up and is free after that: a wrap sets it only for
+// the first step.
 
 import { createAgent, type Middleware, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

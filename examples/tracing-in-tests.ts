@@ -1,5 +1,5 @@
-// What a test of your own may ask of spans: the tree, who asked for what, what overlapped, and that nothing private was sent. The
-// exporter is the real one; the collector is the harness's receiver. Any test runner will do: what does not hold is thrown.
+// What your own tests can check in spans: the tree, which call belongs to which model call, what overlapped, and that nothing private was sent.
+// The exporter is real; the collector is the harness's receiver. Any test runner works: failed checks throw.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
@@ -62,9 +62,9 @@ const looked = spanNamed(spans, 'execute_tool weather')
 const asked = spans.find(
   ({ name, attributes }) => name === 'chat scripted-1' && attributes['meanwhile.step.index'] === 1,
 )
-if (!asked) throw new Error('no model call of the first step')
+if (!asked) throw new Error('the first step has no model call')
 assertChildOf(looked, spanNamed(spans, 'middleware eager-tools wrapAgent'))
 assertLinked(looked, asked)
 assertOverlap(looked, asked)
 assertNotSent(requests, ['Rome', 'Sunny'])
-console.log(`${spans.length} spans, and all as they should be`)
+console.log(`${spans.length} spans, all correct`)

@@ -1,5 +1,5 @@
-// Spans of a run: printed as a tree when it has ended, and sent to Jaeger or another collector on localhost:4318, if there is one (docs/jaeger.md
-// says how to start it). Ctrl-C loses none.
+// Spans of a run: printed as a tree when it has ended, and sent to Jaeger or another collector on localhost:4318, if one is running (docs/jaeger.md
+// shows how to start it). Ctrl-C loses none.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
@@ -12,7 +12,7 @@ import { BatchSpanProcessor, InMemorySpanExporter, SimpleSpanProcessor } from '@
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 
-process.env.OTEL_METRICS_EXPORTER ??= 'none' // Jaeger takes traces only
+process.env.OTEL_METRICS_EXPORTER ??= 'none' // Jaeger only accepts traces
 const memory = new InMemorySpanExporter()
 const jaeger = new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ timeoutMillis: 1_000 }) })
 const spanProcessors = [new SimpleSpanProcessor({ exporter: memory }), jaeger]
@@ -35,7 +35,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 try {
   const run = agent.stream('What is the weather in Rome?', { signal: stop.signal })
   for await (const event of run) {
-    if (event.type === 'tool-start') console.log(`${event.call.name} starts while the model speaks`)
+    if (event.type === 'tool-start') console.log(`${event.call.name} starts while the model is still streaming`)
   }
   console.log((await run.result).text)
 } catch (error) {

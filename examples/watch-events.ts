@@ -1,5 +1,5 @@
-// A wrap that looks at each event of a model call and passes it on: how long the first word took, and how many deltas came. With a
-// key in the environment it asks the real model; without, a mocked endpoint.
+// A wrap that reads each event of a model call and passes it on: it measures the time to the first text, and counts the deltas. With a
+// key in the environment it calls the real model; without a key, a mocked endpoint.
 
 import { createAgent, type Middleware, map } from '@meanwhile/core'
 import { respond, say } from '@meanwhile/core/testing'

@@ -1,9 +1,9 @@
-// Code in the README files and pages is code that runs: each TypeScript block must stand, word for word, in a file under examples/.
+// Checks that all code in READMEs and pages runs: each TypeScript block must be part of a file under examples/, word for word.
 import { globSync, readFileSync } from 'node:fs'
 
 const PAGES = ['README.md', 'packages/*/README.md', 'docs/*.md', 'docs/{examples,migration,middleware,packages}/*.md']
 
-/** Indentation and empty lines are not part of what is said. */
+/** Indentation and empty lines do not count. */
 const plain = (code: string): string =>
   code
     .split('\n')
@@ -22,7 +22,7 @@ for (const page of PAGES.flatMap((pattern) => globSync(pattern)).sort()) {
     if (examples.some((example) => example.includes(plain(code)))) continue
     failed++
     const line = text.slice(0, index).split('\n').length + 1
-    console.error(`${page}:${line}: is in no example: ${code.trim().split('\n')[0]}`)
+    console.error(`${page}:${line}: no example contains ${code.trim().split('\n')[0]}`)
   }
 }
 if (failed > 0) process.exitCode = 1

@@ -1,5 +1,5 @@
-// Runs the tests of a library that we have a drop-in for, as they are and with the drop-in spliced in, in a checkout of that library.
-// Fails if a test fails only with the drop-in and is not on the list of those that may.
+// Runs the tests of a library that we have a drop-in for, in a checkout of that library: once unchanged, and once with the drop-in.
+// Fails if a test fails only with the drop-in and is not on the list of allowed failures.
 import { allowedFailures } from './drop-ins/allowed.ts'
 import { CheckoutError, checkoutAt } from './drop-ins/checkout.ts'
 import { compared } from './drop-ins/compare.ts'
@@ -11,7 +11,8 @@ import { StoppedError, stoppedBySignals } from './drop-ins/signals.ts'
 async function check({ path, paced, minutes }: DropInsOptions, stop: AbortSignal): Promise<number> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(minutes * 60_000)])
   const checkout = checkoutAt(path)
-  if (paced && !checkout.library.canPace) throw new OptionError(`--paced is not for ${checkout.library.repository}`)
+  if (paced && !checkout.library.canPace)
+    throw new OptionError(`--paced does not work for ${checkout.library.repository}`)
   const plain = await runTests(checkout, { isEager: false, paced, signal })
   const eager = await runTests(checkout, { isEager: true, paced, signal })
   const comparison = compared(plain, eager, allowedFailures(checkout.library.name))
@@ -30,13 +31,13 @@ try {
   if (reason instanceof StoppedError) {
     process.exitCode = reason.exitCode
   } else if (error instanceof OptionError) {
-    console.error(`error: ${error.message} (--help says what there is)`)
+    console.error(`error: ${error.message} (see --help)`)
     process.exitCode = 2
   } else if (error instanceof CheckoutError) {
     console.error(`error: ${error.message}`)
     process.exitCode = 2
   } else if (error instanceof DOMException && error.name === 'TimeoutError') {
-    console.error('error: the time is up; --minutes gives it more')
+    console.error('error: the time is up; allow more with --minutes')
     process.exitCode = 3
   } else {
     throw error

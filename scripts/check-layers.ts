@@ -1,5 +1,5 @@
-// The layering rules of .dependency-cruiser.cjs, and that core names attributes of spans in telemetry/ only. A wrapper, because the tool
-// passes when it has cruised nothing at all.
+// Checks the layering rules of .dependency-cruiser.cjs, and that in core only telemetry/ names span attributes. It is a wrapper, because
+// the tool passes when it has found no file at all.
 import { globSync, readFileSync } from 'node:fs'
 import { cruise, format } from 'dependency-cruiser'
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
@@ -18,12 +18,12 @@ console.log(typeof report.output === 'string' ? report.output.trim() : report.ou
 if (sources.length === 0 || missed.length > 0) {
   console.error(`The layering check did not see every source: ${missed.join(', ') || 'no sources found'}`)
 }
-// The tool does not list what is imported from a peer.
+// The tool does not list imports from a peer dependency.
 const telling = sources.filter(
   (file) =>
     /^packages\/core\/src\/(?!telemetry\/|.*\.test)/.test(file) &&
     /['"](gen_ai|meanwhile)\.|^import (?!type ).* from '@opentelemetry/m.test(readFileSync(file, 'utf8')),
 )
 if (telling.length > 0)
-  console.error(`Only core's telemetry/ names attributes of spans and calls OpenTelemetry: not ${telling.join(', ')}`)
+  console.error(`Only core's telemetry/ may name span attributes and call OpenTelemetry, not ${telling.join(', ')}`)
 process.exitCode = report.exitCode > 0 || sources.length === 0 || missed.length > 0 || telling.length > 0 ? 1 : 0

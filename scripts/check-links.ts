@@ -1,5 +1,5 @@
-// Links in tracked Markdown: the file that a relative link names must exist, and its heading must exist. Links from page to page are
-// checked again by the build of the site, which also knows the pages that are generated.
+// Checks links in tracked Markdown: the file of a relative link must exist, and so must its heading. The build of the site checks
+// links between pages again, and also knows the generated pages.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { posix } from 'node:path'
@@ -11,7 +11,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter((page) => existsSync(page) && page !== '')
 
-/** Without code, which may look like a link or a heading. */
+/** The text without code, which may look like a link or a heading. */
 const proseOf = (text: string): string =>
   text.replaceAll(/^ *(```+)[\s\S]*?^ *\1/gm, (block) => block.replaceAll(/[^\n]/g, ''))
 
@@ -38,7 +38,7 @@ function anchors(page: string): ReadonlySet<string> {
 function faultOf(page: string, link: string): string | undefined {
   const [path = '', anchor] = link.split('#')
   const target = path === '' ? page : posix.join(posix.dirname(page), decodeURI(path))
-  if (!existsSync(target)) return `there is no ${target}`
+  if (!existsSync(target)) return `${target} does not exist`
   if (anchor === undefined) return undefined
   const file = statSync(target).isDirectory() ? posix.join(target, 'README.md') : target
   if (!file.endsWith('.md') || !existsSync(file)) return undefined

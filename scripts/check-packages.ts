@@ -1,6 +1,6 @@
-// What a user gets: packs every package and checks the tarballs. Each is installed alone into an empty project with its peers, imported
-// on the oldest Node it is for and on the newest, type-checked as users do, and bundled; then all are installed together. With --sizes
-// what the bundles weigh becomes their budget.
+// Checks what a user installs: packs every package and tests the tarballs. Each is installed by itself into an empty project with its peers,
+// imported on the oldest supported Node and on the newest, type-checked as users do, and bundled; then all are installed together. With --sizes
+// the measured bundle sizes become the budget.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { failures, step } from './packages/step.ts'
 import { checkTogether } from './packages/together.ts'
 import { packAll } from './packages/workspace.ts'
 
-/** The TypeScript of this repository, and the oldest that is promised. */
+/** The TypeScript of this repository, and the oldest supported one. */
 async function compilers(folder: string): Promise<Bench['compilers']> {
   await project(folder, ['typescript@5.9.3'])
   const newest = createRequire(import.meta.url).resolve('@typescript/native/package.json')

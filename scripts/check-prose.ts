@@ -1,6 +1,6 @@
 /**
- * Checks the words of every page, and of the comments, docstrings, messages and test titles of every source. The exit code is 1 for words
- * that must not come back (`scripts/prose/words.yml`), and for an id of a behaviour on a page or in a docstring.
+ * Checks the words of every page, and of the comments, docstrings, messages and test titles of every source. The exit code is 1 if it finds
+ * a word of `scripts/prose/words.yml`, or the id of a behaviour on a page or in a docstring.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -21,7 +21,7 @@ if (values.help) {
 Without a path, checks every file except those in ${NOT_YET}. With paths (files or folders), checks all files there.
 
 Options
-  --write  remove the files that are clean from ${NOT_YET}, and check the others; takes no path
+  --write  remove clean files from ${NOT_YET}, and check all other files; takes no path
   --help   show this`)
   process.exit()
 }

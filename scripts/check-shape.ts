@@ -1,5 +1,5 @@
-// The shape of core: circles of imports, size, state, and what one tool call enters. Fails where a figure is above what is held in
-// scripts/shape/held.json. With --write lower figures become what is held; with a reason, higher ones too.
+// Measures the shape of core: import cycles, size, state, and how much code one tool call enters. Fails if a figure is above its limit in
+// scripts/shape/held.json. With --write the limits are lowered to the current figures; with a reason they are also raised.
 import { complaints, lowerable, readHeld, tightened, writeHeld } from './shape/held.ts'
 import { measure } from './shape/measure.ts'
 import { helpText, OptionError, type ShapeOptions, shapeOptions } from './shape/options.ts'
@@ -16,7 +16,7 @@ async function check({ write, raise, list }: ShapeOptions): Promise<number> {
   console.log(`${shapeTable(shape, held)}\n\nWhat is counted\n${meanings()}`)
   const lower = lowerable(held, shape)
   if (lower.length > 0)
-    console.log(`\nLower than what is held: ${lower.join(', ')}. --write holds them as they are now.`)
+    console.log(`\nBelow the limit: ${lower.join(', ')}. --write lowers the limits to these figures.`)
   const wrong = complaints(held, shape)
   if (wrong.length === 0) return 0
   console.error(`\nFailed:\n${wrong.map((line) => `  ${line}`).join('\n')}`)
@@ -29,6 +29,6 @@ try {
   else process.exitCode = await check(options)
 } catch (error) {
   if (!(error instanceof OptionError)) throw error
-  console.error(`error: ${error.message} (--help says what there is)`)
+  console.error(`error: ${error.message} (see --help)`)
   process.exitCode = 2
 }

@@ -1,5 +1,5 @@
-// Runs every example, a few at a time: without a key, and, if it can ask a real model, with one, against a stand-in on the same wire.
-// Fails when one of them does. Names of examples run only those: npm run examples -- hello-agent
+// Runs every example, a few at a time: without a key and, if it can use a real model, with a key against a stand-in model on the same wire.
+// Fails if one of them fails. Names of examples run only these: npm run examples -- hello-agent
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ interface Job {
 const AT_ONCE = 3
 const KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY']
 
-/** The environment without keys, so that no example asks a model that costs. */
+/** The environment without keys, so that no example calls a model that costs money. */
 const keyless = Object.fromEntries(Object.entries(process.env).filter(([name]) => !KEYS.includes(name)))
 
 function jobsOf(file: string, standIn: string): readonly Job[] {
@@ -33,12 +33,12 @@ function jobsOf(file: string, standIn: string): readonly Job[] {
   return jobs
 }
 
-/** Whether it came to its end. What it prints is shown when it has. */
+/** Whether it succeeded. Its output is printed when it has ended. */
 async function succeeds({ file, how, env }: Job): Promise<boolean> {
   const args = ['--conditions=@meanwhile/source', file]
   const isChat = file.endsWith('/terminal-agent.ts')
   const example = spawn('tsx', isChat ? [...args, ':memory:'] : args, { env, timeout: 60_000 })
-  // An example that asks for leave gets it. Of those that ask nothing some have ended by then.
+  // An example that asks for permission gets it. Examples that do not ask may have ended by then.
   example.stdin.on('error', () => {}).end(isChat ? 'Write to ada@example.org.\ny\n' : 'y\n')
   const [out, errors, [code, signal]] = await Promise.all([
     text(example.stdout),
@@ -66,13 +66,13 @@ const asked = process.argv.slice(2)
 const examples = globSync('examples/**/*.ts', {
   exclude: ['**/node_modules/**', 'examples/shared/**', 'examples/chat/**'],
 })
-  // Beside an example lies a folder of its name with its parts.
+  // A folder with the name of an example contains its parts.
   .filter((file) => !existsSync(`${dirname(file)}.ts`))
   .filter((file) => asked.length === 0 || asked.some((name) => file.endsWith(`/${name}.ts`)))
   .sort()
 const unknown = asked.filter((name) => !examples.some((file) => file.endsWith(`/${name}.ts`)))
 if (unknown.length > 0) {
-  console.error(`error: there is no example ${unknown.join(', ')} (examples/README.md lists them)`)
+  console.error(`error: no example is called ${unknown.join(', ')} (examples/README.md lists them)`)
   process.exit(2)
 }
 
@@ -88,7 +88,7 @@ const worker = async (): Promise<void> => {
 }
 await Promise.all(Array.from({ length: AT_ONCE }, worker))
 
-for (const file of leftOut) console.log(`\n── ${file}, left out: ${lacking(file)}`)
+for (const file of leftOut) console.log(`\n── ${file}, skipped: ${lacking(file)}`)
 if (failed.length > 0) {
   console.error(`\nFailed: ${failed.join('; ')}`)
   process.exitCode = 1

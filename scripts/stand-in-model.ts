@@ -1,6 +1,6 @@
 /**
- * An endpoint that knows no script: it calls every tool it is offered, once, then answers. Examples that are given a key are run
- * against it, on whichever of the three wires they speak, which shows that they need no more than a key.
+ * A model endpoint without a script: it calls every offered tool once, then answers. Examples with a key run against it, on any of the three
+ * wires, which shows that they need nothing except a key.
  */
 
 import { call, respond, say } from '@meanwhile/core/testing'
@@ -10,7 +10,7 @@ import { z } from 'zod'
 
 const schema = z.record(z.string(), z.unknown())
 
-/** What is read of a request's body, by the names that the three wires have for it. */
+/** The parts of a request's body that are read, under the names of all three wires. */
 const request = z.object({
   messages: z.array(schema).optional(),
   input: z.array(schema).optional(),
@@ -29,24 +29,24 @@ function reply({ body }: JournalEntry): ScriptedReply {
   return respond(...tools.map(callOf), say('One moment.'))
 }
 
-/** Chat: a message of the role `tool`; Responses: a `function_call_output`; Messages: a part of the type `tool_result`. */
+/** Chat: a message with the role `tool`; Responses: a `function_call_output`; Messages: a part of type `tool_result`. */
 function hasResult({ messages, input }: Body): boolean {
   return /"role":"tool"|"function_call_output"|"tool_result"/.test(JSON.stringify([messages, input]))
 }
 
 function callOf(tool: z.infer<typeof schema>): ReturnType<typeof call> {
-  // Chat has the function inside the tool; the schema is `parameters`, on Messages `input_schema`.
+  // Chat puts the function inside the tool; the schema is `parameters`, on Messages `input_schema`.
   const { name, parameters, input_schema } = schema.parse(tool.function ?? tool)
   return call(String(name), sample(parameters ?? input_schema))
 }
 
-/** Where an answer is to have a shape it has it. */
+/** An answer that matches the output schema, if there is one. */
 function answerTo({ text }: Body): string {
   const format = schema.safeParse(text?.format).data
   return format?.type === 'json_schema' ? JSON.stringify(sample(format.schema)) : 'That is all I know.'
 }
 
-/** The least that a JSON Schema takes. */
+/** The smallest value that matches a JSON Schema. */
 function sample(of: unknown): unknown {
   const { type, enum: allowed, properties, items, anyOf } = schema.parse(of ?? {})
   if (Array.isArray(allowed)) return allowed[0]

@@ -1,4 +1,4 @@
-// The terminal agent of the examples: Ctrl-C stops it at once, and the next start goes on.
+// Ctrl-C stops the terminal agent of the examples at once, and the next start continues.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -43,7 +43,7 @@ function terminal() {
   }
 }
 
-test('Ctrl-C in the middle of an answer and at a question ends the terminal agent, and the next start goes on from there', async () => {
+test('Ctrl-C in the middle of an answer and at a question ends the terminal agent, and the next start continues from there', async () => {
   const first = terminal()
   first.type('Tell me a story.')
   await first.printed('never right')

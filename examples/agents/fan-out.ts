@@ -1,4 +1,4 @@
-// Several agents at once on one question, and one that makes an answer of theirs. One signal stops them all.
+// Several agents work on one question at once, and another agent combines their answers. One signal stops them all.
 
 import { createAgent } from '@meanwhile/core'
 import { respond, say, scriptedModel, wait } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// A writer and a critic, until the critic has nothing to say, or three rounds are over.
+// A writer and a critic take turns until the critic has no more advice, or three rounds are over.
 
 import { createAgent } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
@@ -25,6 +25,6 @@ for (let round = 1; round <= 3; round++) {
   const { output } = await critic.run(draft.text)
   console.log(`round ${round}: ${draft.text}`, output)
   if (!output || output.good) break
-  // The history of a run and a further message are the input of the next.
+  // The history of a run and a further message are the input of the next run.
   draft = await writer.run([...draft.messages, { role: 'user', content: output.advice }])
 }

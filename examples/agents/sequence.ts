@@ -1,4 +1,4 @@
-// Agents one after another: what one says is what the next is asked. A sequence is plain TypeScript.
+// Agents in sequence: the answer of one is the input of the next. A sequence is plain TypeScript.
 
 import { type Agent, createAgent } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,5 +1,5 @@
-// An orchestrator with two sub-agents: they are its tools, and it decides who does what. Their events come with a path, and their usage is part
-// of its own. With a key in the environment they ask the real model; without, mocked endpoints.
+// An orchestrator with two sub-agents: they are its tools, and it decides which one to call. Their events have a path, and their usage counts
+// towards its own. With a key in the environment they call the real model; without a key, mocked endpoints.
 
 import { agentTool, createAgent, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'

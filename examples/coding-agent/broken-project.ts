@@ -1,4 +1,4 @@
-/** A small project whose test fails, in a temporary directory, and a tool that runs its tests. */
+/** Creates a small project with a failing test in a temporary directory, and a tool that runs its tests. */
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -32,7 +32,7 @@ export async function brokenProject(): Promise<BrokenProject> {
 function testRunner(root: string): Tool {
   return tool({
     name: 'run_tests',
-    description: 'Runs the tests of the project and gives what they print.',
+    description: 'Runs the tests of the project and returns their output.',
     input: z.object({}),
     execute: (_, { signal }) =>
       new Promise<string>((resolve) => {

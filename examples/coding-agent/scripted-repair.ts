@@ -1,4 +1,4 @@
-/** What the model says where there is no real one: it finds the fault, repairs it, and runs the tests again. */
+/** The responses of a scripted model: it finds the fault, repairs it, and runs the tests again. */
 
 import { call, respond, say } from '@meanwhile/core/testing'
 import type { ScriptedReply } from '@meanwhile/harness'
@@ -15,7 +15,7 @@ export const scriptedRepair: readonly ScriptedReply[] = [
     call('task_update', { id: 1, status: 'completed' }),
     call('edit_file', { path: 'mean.js', oldText: '/ 2', newText: '/ list.length' }),
   ),
-  // The history is long by now: this is the summary it is folded into.
+  // The history is long by now: this summary replaces it.
   respond(say('mean.js divided by 2; it now divides by list.length. Left: run the tests, complete task 2.')),
   respond(call('run_tests')),
   respond(call('task_update', { id: 2, status: 'completed' }), call('task_list')),

@@ -1,4 +1,4 @@
-// What all processes share: the agent and its runs.
+// The agent and the durable runs, for all processes.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, interrupt, type Message, tool } from '@meanwhile/core'
@@ -48,14 +48,14 @@ const model = scriptedModel(
 export const url = process.env.DATABASE_URL ?? 'postgres://postgres@localhost:5432/postgres'
 
 export const pool = new Pool({ connectionString: url })
-// The pool replaces a connection that is lost. Without a listener it would end the process.
+// The pool replaces a lost connection. Without a listener a lost connection would end the process.
 pool.on('error', (error) => console.error(error.message))
 
 export const boss = new PgBoss({
   connectionString: url,
   // PostgreSQL notifies a worker of a run at once.
   useListenNotify: true,
-  // The look for dead workers is every second here; every minute is the default of pg-boss.
+  // Checks for dead workers every second; the default of pg-boss is every minute.
   superviseIntervalSeconds: 1,
   monitorIntervalSeconds: 1,
 })

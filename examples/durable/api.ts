@@ -1,4 +1,4 @@
-// The server that people talk to. It starts runs, answers their questions and shows their events; it advances none.
+// The server for users. It starts runs, answers their questions and streams their events, but advances none.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
@@ -13,7 +13,7 @@ const newAnswers = z.record(z.string(), z.enum(['yes', 'no']))
 async function start(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { text } = newRun.parse(await json(request))
   const id = request.headers['idempotency-key']
-  // Whoever asks twice with one key has one run.
+  // Two requests with the same key start one run.
   response.end(JSON.stringify(await runs.start('warden', text, typeof id === 'string' ? { id } : {})))
 }
 
@@ -25,7 +25,7 @@ async function answer(id: string, request: IncomingMessage, response: ServerResp
 async function events(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const left = new AbortController()
   response.on('close', () => left.abort())
-  // A browser that comes back says itself where it was.
+  // A browser that reconnects sends its last position by itself.
   const after = request.headers['last-event-id']
   const reading = runs.events(id, { signal: left.signal, ...(typeof after === 'string' && { after }) })
   response.setHeader('content-type', 'text/event-stream')

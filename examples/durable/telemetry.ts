@@ -1,4 +1,4 @@
-// The spans of a process, each sent when it ends: a process that is killed has sent the others.
+// Sends each span of a process when it ends: a process that is killed has sent all earlier ones.
 
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { NodeSDK } from '@opentelemetry/sdk-node'

@@ -1,4 +1,4 @@
-// A worker: start as many as you like, on any machine.
+// A worker: start any number of them, on any machine.
 
 import { boss, pool, runs } from './agent.ts'
 import { telemetry } from './telemetry.ts'
@@ -15,4 +15,4 @@ async function stop(): Promise<void> {
   process.exit()
 }
 process.once('SIGTERM', () => void stop())
-process.once('disconnect', () => process.exit()) // the program that shows all this has ended
+process.once('disconnect', () => process.exit()) // the demo program has ended

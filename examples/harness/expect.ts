@@ -1,4 +1,4 @@
-// A response may say what the request it answers must be like; another one gets a status 500 that says what differs.
+// A scripted response may state what its request must contain; another request gets a status 500 that shows the difference.
 
 import { respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'

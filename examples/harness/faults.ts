@@ -1,4 +1,4 @@
-// A connection that breaks, bytes of one's own, and an answer that is no stream.
+// A connection that breaks, raw bytes, and an answer that is not a stream.
 
 import { respond, say } from '@meanwhile/core/testing'
 import { mockModels, rawResponse } from '@meanwhile/harness'

@@ -1,4 +1,4 @@
-// A mocked endpoint, asked by the official client: a busy status in between, and every write noted.
+// A mocked endpoint, called by the official client: it first answers with a busy status, and records every write.
 
 import { call, fail, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
@@ -13,7 +13,7 @@ const mock = mockModels({
   pace: { firstToken: 100, betweenTokens: 20 },
 })
 
-// What you test. The client repeats the 429 by itself: with `maxRetries: 0` it would throw.
+// The code under test. The client repeats the 429 by itself: with `maxRetries: 0` it would throw.
 const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
 for (const content of ['How is the weather?', 'And now?']) {
   const messages = [{ role: 'user' as const, content }]
@@ -24,4 +24,4 @@ for (const content of ['How is the weather?', 'And now?']) {
 
 console.log(mock.requests.length) // 3: method, URL, headers without secrets, parsed body of each
 console.log(mock.responses[0]?.writes.length) // every write: when it was due, and when it was sent
-mock.assertComplete() // throws what was not expected, and names what was not used
+mock.assertComplete() // throws if there were unexpected requests, or unused responses

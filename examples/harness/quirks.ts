@@ -1,10 +1,10 @@
-// Streams that providers really sent and clients read wrongly, read by the official client.
+// Streams that real providers sent and that clients read wrongly, read by the official client.
 
 import { mockModels } from '@meanwhile/harness'
 import { quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import OpenAI from 'openai'
 
-// Streams that stall never end, and this client has no limit for that.
+// Streams that stall never end, and this client has no time limit.
 for (const quirk of quirks.filter(({ wire, ending }) => wire === 'openai-chat' && ending?.end !== 'stall')) {
   const mock = mockModels({ script: [quirkResponse(quirk, { slice: { random: 7 } })] })
   const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch, maxRetries: 0 })
@@ -16,6 +16,6 @@ for (const quirk of quirks.filter(({ wire, ending }) => wire === 'openai-chat' &
   } catch (error) {
     console.log(error instanceof Error ? error.message : error)
   }
-  // Here the text alone; `expected` also has the reasoning, calls and finish reason, or the error.
+  // Only the text is compared here; `expected` also has the reasoning, calls and finish reason, or the error.
   console.log(`${text === (quirk.expected.text ?? '') ? 'right' : 'wrong'}  q${quirk.id} ${quirk.title}`)
 }

@@ -1,4 +1,4 @@
-// Real traffic, recorded without its secrets, and played again ten times as fast.
+// Real traffic, recorded without its secrets, and replayed ten times as fast.
 
 import { readFile, rm } from 'node:fs/promises'
 import { respond, say } from '@meanwhile/core/testing'

@@ -1,10 +1,10 @@
-// Models on a plain HTTP server in a process of its own, with the times of every write.
+// Models on a plain HTTP server in a separate process, with the times of every write.
 
 import { respond, say } from '@meanwhile/core/testing'
 import { spawnModelServer } from '@meanwhile/harness/server'
 import OpenAI from 'openai'
 
-const server = await spawnModelServer() // in a process of its own; serveModels() in this one
+const server = await spawnModelServer() // in a separate process; serveModels() starts one in this process
 try {
   const run = await server.load({ script: [respond(say('Hello.'))], pace: { firstToken: 50, betweenTokens: 20 } })
   const client = new OpenAI({ apiKey: 'none', baseURL: `${run.url}/v1` }) // Anthropic's client takes run.url

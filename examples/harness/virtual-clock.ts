@@ -1,4 +1,4 @@
-// Half a minute that takes no time: the clock stands still until you say so.
+// Half a minute that takes no time: the clock advances only when you move it.
 
 import { respond, say } from '@meanwhile/core/testing'
 import { mockModels, virtualClock } from '@meanwhile/harness'

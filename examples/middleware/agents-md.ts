@@ -1,4 +1,4 @@
-// The instructions of a project, read from its root down to the folder of the work.
+// Instructions of a project, read from its root folder down to the working folder.
 
 import { createAgent, textOf } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'

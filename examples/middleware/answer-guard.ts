@@ -1,4 +1,4 @@
-// Answers that are cut off are put together, and a check of one's own has the last word.
+// Joins the parts of an answer that was cut off, and then runs your own check.
 
 import { createAgent, textOf } from '@meanwhile/core'
 import { end, respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,5 +1,5 @@
-// Two orders wait for a word: the run stops with both questions, and a resume, in any process, brings the answers. With a key in
-// the environment it asks the real model; without, a mocked endpoint.
+// Two orders wait for approval: the run stops with both questions, and a resume, in any process, has the answers. With a key in
+// the environment it calls the real model; without a key, a mocked endpoint.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// Three model calls and one search at the most; then the model must answer from what it knows.
+// At most three model calls and one search; then the model must answer with what it has found.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// Long results fill the history. Above 500 tokens all but those of the last step are emptied.
+// Long results fill the history. Above 500 tokens all results except those of the last step are emptied.
 
 import { createAgent, textOf, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

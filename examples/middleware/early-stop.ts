@@ -1,4 +1,4 @@
-// A model that never stops calling: after two steps it is asked for an answer, without tools.
+// A model that never stops calling tools: after two steps it must answer, without tools.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// Two models: when the first fails the second is asked, and stays first for the rest of the run.
+// Two models: when the first fails the second one is called, for the rest of the run.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, fail, respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// A conversation that was stored when a call had no result yet. Providers refuse it as it is.
+// A conversation that was stored while a call had no result. Providers refuse it unless it is completed.
 
 import { createAgent, HistoryError, type Message, textOf } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'

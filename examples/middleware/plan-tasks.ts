@@ -1,4 +1,4 @@
-// The model makes a plan, begins what it may, and is told what still waits. Scripted: a real one plans as it sees fit.
+// The model makes a plan, starts a task, and reads which tasks still wait. The model is scripted: a real one makes its own plan.
 
 import { createAgent, textOf } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// Keys stay here: the model is sent a mask, the user is shown one, and the tool gets what the model wrote.
+// Secrets stay here: the model and the user see masks, and the tool gets the original text.
 
 import { createAgent, textOf, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

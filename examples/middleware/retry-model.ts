@@ -1,4 +1,4 @@
-// A model call that fails twice and is asked again, inside one step.
+// A model call that fails twice and is repeated, inside one step.
 
 import { createAgent } from '@meanwhile/core'
 import { fail, respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// A tool that fails twice. It only reads, so it may be made again; one that books a table would have to be named.
+// A tool that fails twice. It only reads, so it may run again; a tool that books a table would have to be named.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

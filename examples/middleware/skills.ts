@@ -1,4 +1,4 @@
-// The model is told that there is a skill for what it is asked, reads it, and does as it says.
+// The model sees the description of a skill that fits its task, reads the skill, and follows it.
 
 import { createAgent } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// The standard list, with a second model and a limit of one's own, and eager tools inside of it.
+// The standard list, with a second model and your own limit, and with eager tools inside.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, cut, respond, say, scriptedModel } from '@meanwhile/core/testing'

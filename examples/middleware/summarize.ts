@@ -1,4 +1,4 @@
-// A long talk: the oldest part becomes a summary before the model is asked. A cheap model may write it.
+// A long conversation: a summary replaces its oldest part before the model is called. A cheap model may write the summary.
 
 import { createAgent, type Message, textOf } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// Each try of the model may take 100 ms, and a tool 50: retryModel stands outside, so that a try that takes too long is made again.
+// Each attempt of the model may take 100 ms, and a tool 50. retryModel comes first in the list, so an attempt that takes too long is repeated.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'

@@ -1,4 +1,4 @@
-// Forty tools, of which the model is shown none until it looks for what it needs.
+// Forty tools, none of which the model sees until it searches for one.
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

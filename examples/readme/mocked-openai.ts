@@ -1,4 +1,4 @@
-/** Without OPENAI_API_KEY: an endpoint in the place of OpenAI's, for whatever asks it through the global `fetch`. */
+/** Without OPENAI_API_KEY: an endpoint that replaces OpenAI's for all requests of the global `fetch`. */
 
 import { call, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'

@@ -1,10 +1,10 @@
-/** The model of the terminal agent and of the chat: the real one if there is a key, else one that looks for a few words in what it is asked. */
+/** The model of the terminal agent and of the chat: the real one if there is a key, otherwise one that reacts to a few words of the user. */
 
 import { type Message, type Model, type ModelRequest, type ToolMessage, textOf } from '@meanwhile/core'
 import { call, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { realModel } from './model.ts'
 
-/** The script has a response for each of 10,000 requests: what `reply` makes of the request. */
+/** The script has a response for each of 10,000 requests: `reply` makes it from the request. */
 export const demoModel = (): Model =>
   realModel() ?? scriptedModel(Array(10_000).fill(reply), { pace: { firstToken: 500, betweenTokens: 45 } })
 
@@ -27,7 +27,7 @@ function firstStep(question: string): ScriptResponse {
   if (/weather/i.test(question)) {
     const named = question.match(/(?<=\s)[A-Z]\p{L}+/gu) ?? ['Rome']
     return respond(
-      think('Each city is a call of its own. The calls can start while I am still speaking.'),
+      think('Each city is a separate call. The calls can start while I am still streaming.'),
       say('Let me look. '),
       ...named.map((city) => call('weather', { city })),
       say(
@@ -49,7 +49,7 @@ function firstStep(question: string): ScriptResponse {
   if (/story/i.test(question)) return respond(say(STORY))
   return respond(
     say(
-      'I am played from a script: ask me for the weather in Rome and Oslo, a mail to Ada, where to have dinner, or a story.',
+      'I am a scripted model: ask me for the weather in Rome and Oslo, a mail to Ada, where to have dinner, or a story.',
     ),
   )
 }

@@ -1,4 +1,4 @@
-/** The model the examples ask: the one whose key is in the environment; without a key, a mocked endpoint that speaks a script. */
+/** The model of the examples: the real one if its key is in the environment; without a key, a mocked endpoint that follows a script. */
 
 import Anthropic from '@anthropic-ai/sdk'
 import type { Model } from '@meanwhile/core'
@@ -8,7 +8,7 @@ import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
 
-/** Reads `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; `OPENAI_MODEL` and `ANTHROPIC_MODEL` name other models than the usual ones. */
+/** Reads `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; `OPENAI_MODEL` and `ANTHROPIC_MODEL` select other models than the default ones. */
 export function realModel(): Model | undefined {
   const { OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_MODEL } = process.env
   if (OPENAI_API_KEY) return openai({ client: new OpenAI(), model: OPENAI_MODEL ?? 'gpt-5.1' })
@@ -16,7 +16,7 @@ export function realModel(): Model | undefined {
   return undefined
 }
 
-/** The real model, or one that says what is in the script. */
+/** The real model, or one that follows the script. */
 export function modelOr(script: readonly ScriptResponse[], pace?: Pace): Model {
   const real = realModel()
   if (real) return real

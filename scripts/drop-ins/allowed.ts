@@ -1,4 +1,4 @@
-/** Tests of libraries that may fail with a drop-in, and why. */
+/** Tests of libraries that may fail with a drop-in, and the reasons. */
 
 import type { LibraryName } from './libraries.ts'
 
@@ -15,15 +15,16 @@ const ALLOWED: Readonly<Record<LibraryName, readonly Allowed[]>> = {
   'ai-sdk': [
     {
       test: 'options.onToolExecutionStart should be called before tool execution',
-      reason: 'An early call executes before the SDK says that it does: the SDK says so when it asks for the result.',
+      reason:
+        'An early call executes before the SDK reports its start: the SDK reports it when it asks for the result.',
     },
     {
       test: 'options.abortSignal should forward abort signal to tool execution during streaming',
-      reason: 'It asks for the very signal object. The tool gets one that also ends when the call is discarded.',
+      reason: 'The test expects the same signal object. The tool gets one that also aborts when the call is discarded.',
     },
     {
       test: 'abort during tool execution should end full stream with abort part',
-      reason: 'The tool aborts the run that it is called in. It starts earlier, so the run ends earlier.',
+      reason: 'The tool aborts its own run. It starts earlier, so the run ends earlier.',
     },
   ],
   langchain: [],
@@ -34,16 +35,16 @@ const ALLOWED: Readonly<Record<LibraryName, readonly Allowed[]>> = {
     { test: 'reconciles later actions without starting them after cancellation', reason: CANCELS },
     {
       test: 'propagates run cancellation to a direct function tool',
-      reason: 'It asks for the very signal object. The tool gets one that also ends when the call is discarded.',
+      reason: 'The test expects the same signal object. The tool gets one that also aborts when the call is discarded.',
     },
     {
       test: 'reserves a batched computer approval failure while sibling callbacks drain',
       reason:
-        'An approval fails as soon as the tool has started, which is before the SDK asks for the call. The call is then aborted when the turn ends, and the test lets the turn end only after that.',
+        'An approval fails as soon as the tool has started, and an early tool starts before the SDK asks for the call. The call is then aborted at the end of the turn, and the test ends the turn only after that.',
     },
     {
       test: 'additional scenarios records one model response per turn',
-      reason: 'A response that streams has an id. That of the test has none, not even an undefined one.',
+      reason: 'A streamed response has an id. The response of the test has none, not even an undefined one.',
     },
   ],
 }

@@ -1,4 +1,4 @@
-/** A checkout of a library, looked at before anything is run. */
+/** Finds and validates a checkout of a library before its tests run. */
 
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -8,40 +8,40 @@ import { LIBRARIES, type TestedLibrary } from './libraries.ts'
 export interface Checkout {
   readonly library: TestedLibrary
   readonly version: string
-  /** What our drop-in is tested with. */
+  /** The version that our drop-in is tested with. */
   readonly pinned: string
-  /** Of the package; absolute. */
+  /** The folder of the package; absolute. */
   readonly folder: string
-  /** Vitest's program, as the checkout has it. */
+  /** The Vitest program of the checkout. */
   readonly vitest: string
-  /** The test files that are there, and those that are not; from the package's folder. */
+  /** The test files that exist and those that are missing, relative to the package's folder. */
   readonly files: readonly string[]
   readonly missing: readonly string[]
-  /** The source of our drop-in, and what it imports of our packages: specifier → file. */
+  /** The source of our drop-in, and its imports from our packages: specifier → file. */
   readonly dropIn: string
   readonly ours: Readonly<Record<string, string>>
 }
 
-/** The path leads to no checkout whose tests can be run. */
+/** The path is not a checkout whose tests can run. */
 export class CheckoutError extends Error {
   override readonly name = 'CheckoutError'
 }
 
 /** @throws {CheckoutError} */
 export function checkoutAt(path: string, root: string = ROOT): Checkout {
-  if (!existsSync(path)) throw new CheckoutError(`there is no ${path}`)
+  if (!existsSync(path)) throw new CheckoutError(`${path} does not exist`)
   const library = libraryIn(path)
   if (!library) {
     const known = LIBRARIES.map(({ repository }) => repository).join(', ')
-    throw new CheckoutError(`${path} is no checkout of ${known}`)
+    throw new CheckoutError(`${path} is not a checkout of ${known}`)
   }
   const folder = resolve(path, library.folder)
   const vitest = programIn(folder)
   if (vitest === undefined) {
-    throw new CheckoutError(`there is no vitest in ${path}: install its dependencies first, such as with pnpm install`)
+    throw new CheckoutError(`${path} has no vitest: install its dependencies first, for example with pnpm install`)
   }
   const files = library.files.filter((file) => existsSync(join(folder, file)))
-  if (files.length === 0) throw new CheckoutError(`${folder} has none of the test files that are run`)
+  if (files.length === 0) throw new CheckoutError(`${folder} has none of the expected test files`)
   const ours = sourcesOf(root)
   const dropIn = ours[`@meanwhile/eager-tools/${library.name}`]
   if (dropIn === undefined) throw new CheckoutError(`@meanwhile/eager-tools has no ${library.name}`)
@@ -68,7 +68,7 @@ function libraryIn(path: string): TestedLibrary | undefined {
   return LIBRARIES.find(({ folder, packageName }) => manifestIn(join(path, folder))?.name === packageName)
 }
 
-/** Looked for as Node does. */
+/** Searched for as Node does. */
 function programIn(folder: string): string | undefined {
   const program = join(folder, 'node_modules', 'vitest', 'vitest.mjs')
   if (existsSync(program)) return program
@@ -76,7 +76,7 @@ function programIn(folder: string): string | undefined {
   return above === folder ? undefined : programIn(above)
 }
 
-/** The sources behind the exports of our packages. */
+/** The source files of our packages' exports. */
 function sourcesOf(root: string): Readonly<Record<string, string>> {
   const entries = ['core', 'eager-tools'].flatMap((name) => {
     const folder = join(root, 'packages', name)

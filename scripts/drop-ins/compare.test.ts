@@ -22,7 +22,7 @@ const comparison = compared(
   [{ test: 'is late', reason: 'It asks for the order.' }],
 )
 
-test('a test that passes without the drop-in and not with it is forbidden, unless the list allows it', () => {
+test('a test that passes without the drop-in and fails with it is forbidden, unless the list allows it', () => {
   expect(comparison).toEqual({
     ran: 5,
     passed: 4,
@@ -37,7 +37,7 @@ test('a test that passes without the drop-in and not with it is forbidden, unles
   })
 })
 
-test('the report says what was run, what passed, and which tests fail only with the drop-in', () => {
+test('the report shows which tests ran, which passed, and which fail only with the drop-in', () => {
   const [library] = LIBRARIES
   if (!library) throw new Error('no library')
   const checkout: Checkout = {
@@ -53,11 +53,11 @@ test('the report says what was run, what passed, and which tests fail only with 
   }
   expect(reportOf(checkout, comparison)).toBe(`vercel/ai: ai 7.0.1 (the drop-in is tested with 7.0.173)
   2 of 3 test files; not in this checkout: c
-  as they are: 4 of 5 tests pass
+  unchanged: 4 of 5 tests pass
   with the drop-in: 1 of these 4 pass; 5 calls started early
   1 warnings of the drop-in:
     nobody asked
-  1 fail only with the drop-in, and may:
+  1 fail only with the drop-in, and are allowed to:
     a: is late
       It asks for the order.
   2 fail only with the drop-in:
@@ -67,7 +67,7 @@ test('the report says what was run, what passed, and which tests fail only with 
       it did not run`)
 })
 
-test('tests are told apart by file and name, and by number where a name comes again; skipped ones do not count', () => {
+test('tests are identified by file and name, and by number if a name is repeated; skipped ones do not count', () => {
   const test = (fullName: string, status: string, ...failureMessages: string[]) => ({
     fullName,
     status,

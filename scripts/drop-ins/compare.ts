@@ -1,19 +1,19 @@
-/** Which tests fail with the drop-in, and not without it. */
+/** Finds the tests that fail with the drop-in and pass without it. */
 
 import type { Allowed } from './allowed.ts'
 
-/** What became of the tests of one run, by their file and full name. A test that did not run at all is not among them. */
+/** The outcomes of the tests of one run, by file and full name. Tests that did not run are missing. */
 export interface Outcomes {
   readonly tests: ReadonlyMap<string, Outcome>
   /** Calls that started early; 0 without the drop-in. */
   readonly earlyCalls: number
-  /** What the drop-in warned of, each once. */
+  /** The warnings of the drop-in, each once. */
   readonly warnings: readonly string[]
 }
 
 export interface Outcome {
   readonly passed: boolean
-  /** The first line of why it failed. */
+  /** The first line of the error. */
   readonly reason?: string
 }
 
@@ -23,14 +23,14 @@ export interface Failure {
 }
 
 export interface Comparison {
-  /** How many tests ran as they are, and how many of them passed. */
+  /** How many tests ran unchanged, and how many of them passed. */
   readonly ran: number
   readonly passed: number
-  /** How many of those pass with the drop-in, too. */
+  /** How many of these also pass with the drop-in. */
   readonly stillPass: number
   readonly earlyCalls: number
   readonly warnings: readonly string[]
-  /** Tests that fail only with the drop-in: those that may, each with the reason why it may, and the others, each with its error. */
+  /** Tests that fail only with the drop-in: allowed ones, each with the reason, and others, each with its error. */
   readonly allowed: readonly Failure[]
   readonly forbidden: readonly Failure[]
 }

@@ -1,23 +1,23 @@
-/** The libraries that we have a drop-in for: where things are in a checkout of each, and which of its tests are run. */
+/** The libraries that we have a drop-in for: the folders and files of their checkouts, and which tests run. */
 
 export type LibraryName = 'ai-sdk' | 'langchain' | 'openai-agents'
 
 export interface TestedLibrary {
-  /** That of the drop-in: `@meanwhile/eager-tools/<name>`. */
+  /** The name of the drop-in: `@meanwhile/eager-tools/<name>`. */
   readonly name: LibraryName
   readonly repository: string
   readonly packageName: string
-  /** Of the package, in the checkout. */
+  /** The folder of the package in the checkout. */
   readonly folder: string
-  /** From the package's folder. */
+  /** Relative to the package's folder. */
   readonly config: string
-  /** Whether the models of its tests can be made to speak at a pace. */
+  /** Whether the models of its tests can stream at a pace. */
   readonly canPace?: true
-  /** Test files, from the package's folder. Those that a checkout does not have are left out, and named. */
+  /** Test files, relative to the package's folder. Files that a checkout does not have are skipped and listed. */
   readonly files: readonly string[]
-  /** Modules that tests import, and what is replaced in them; from the package's folder. */
+  /** Modules that tests import, and the exports that are replaced in them; relative to the package's folder. */
   readonly splices: Readonly<Record<string, readonly string[]>>
-  /** What the drop-in imports of the library, by specifier or file, and where that is; from the package's folder. */
+  /** The imports of the drop-in from the library, by specifier, and their files; relative to the package's folder. */
   readonly imports: Readonly<Record<string, string>>
 }
 
@@ -117,7 +117,7 @@ const openaiAgents: TestedLibrary = {
   splices: { 'src/run.ts': ['Runner', 'run'], 'src/index.ts': ['Runner', 'run'] },
   imports: {
     '@openai/agents': 'src/index.ts',
-    // Where the workspace's own alias leads: a module that also sends traces to OpenAI.
+    // The target of the workspace's own alias: a module that also sends traces to OpenAI.
     '../agents/src/index.ts': 'src/index.ts',
     '@openai/agents-core': 'src/index.ts',
     '@openai/agents-core/utils/internal': 'src/utils/internal.ts',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { LIBRARIES } from './libraries.ts'
 import { dropInsOptions, helpText, OptionError } from './options.ts'
 
-test('a path is checked, with models that speak at a pace if that is asked for', () => {
+test('a path is checked, with models that stream at a pace if --paced is set', () => {
   expect(dropInsOptions(['../ai'])).toEqual({ path: '../ai', paced: false, minutes: 30 })
   expect(dropInsOptions(['--paced', '../ai', '--minutes', '5'])).toEqual({ path: '../ai', paced: true, minutes: 5 })
   expect(dropInsOptions(['--help'])).toBe('help')
@@ -10,12 +10,12 @@ test('a path is checked, with models that speak at a pace if that is asked for',
 
 test.each([
   [[], 'name the path of a checkout'],
-  [['a', 'b'], 'one path is checked at a time, not a and b'],
+  [['a', 'b'], 'only one path can be checked at a time, not a and b'],
   [['a', '--fast'], "Unknown option '--fast'"],
   [['a', '--minutes', 'two'], '--minutes must be a number from 1 to 1440, not two'],
   [['a', '--minutes', '0.2'], '--minutes must be a number from 1 to 1440, not 0.2'],
   [['a', '--minutes', '0'], '--minutes must be a number from 1 to 1440, not 0'],
-])('%j is an error that says what is wrong', (args, message) => {
+])('%j is an error that names what is wrong', (args, message) => {
   expect(() => dropInsOptions(args)).toThrow(OptionError)
   expect(() => dropInsOptions(args)).toThrow(message)
 })

@@ -6,13 +6,13 @@ import { LIBRARIES } from './libraries.ts'
 export interface DropInsOptions {
   /** The checkout. */
   readonly path: string
-  /** Whether the models of the tests speak at a pace, so that calls do start early. */
+  /** Whether the models of the tests stream at a pace, so that calls do start early. */
   readonly paced: boolean
-  /** How long both runs of the tests may take together. */
+  /** The time limit for both runs of the tests together. */
   readonly minutes: number
 }
 
-/** The command line cannot be understood. */
+/** The command line is not valid. */
 export class OptionError extends Error {
   override readonly name = 'OptionError'
 }
@@ -22,15 +22,15 @@ const MINUTES = 30
 export function helpText(): string {
   return `Usage: npm run check:drop-ins -- <path> [options]
 
-Runs the tests of a library as they are, and again with our drop-in spliced in and every tool declared 'read'. The path is a
-checkout of the library in which its dependencies are installed, and its packages built as far as its tests need them.
+Runs the tests of a library unchanged, and again with our drop-in added and every tool declared 'read'. The path is a
+checkout of the library. Its dependencies must be installed, and its packages built as far as its tests need them.
 The exit code is 1 if a test fails only with the drop-in and is not on the list in scripts/drop-ins/allowed.ts, 2 for a wrong
-option or path, and 3 if the time is up. Ctrl-C ends all processes that were started, and removes what was written.
+option or path, and 3 if the time is up. Ctrl-C ends all started processes, and removes all written files.
 
 Options
-  --paced        the models of the tests speak at a pace, with and without the drop-in: most of them say everything at once,
-                 and then hardly a call can start early (${paceable()} only)
-  --minutes <n>  how long both runs of the tests may take together (default ${MINUTES})
+  --paced        the models of the tests stream at a pace, with and without the drop-in: most of them send everything at once,
+                 and then hardly any call can start early (${paceable()} only)
+  --minutes <n>  the time limit for both runs of the tests together (default ${MINUTES})
   --help         show this
 
 Libraries
@@ -49,7 +49,7 @@ export function dropInsOptions(args: readonly string[]): DropInsOptions | 'help'
   if (values.help) return 'help'
   const [path, ...more] = positionals
   if (path === undefined) throw new OptionError('name the path of a checkout')
-  if (more.length > 0) throw new OptionError(`one path is checked at a time, not ${positionals.join(' and ')}`)
+  if (more.length > 0) throw new OptionError(`only one path can be checked at a time, not ${positionals.join(' and ')}`)
   return { path, paced: values.paced ?? false, minutes: minutesOf(values.minutes) }
 }
 

@@ -1,4 +1,4 @@
-/** What the tests of a library say of its drop-in, as text. */
+/** The report on a drop-in, as text. */
 
 import type { Checkout } from './checkout.ts'
 import type { Comparison, Failure } from './compare.ts'
@@ -9,12 +9,12 @@ export function reportOf({ library, version, pinned, files, missing }: Checkout,
   return [
     `${library.repository}: ${library.packageName} ${version}${drift}`,
     `  ${files.length} of ${library.files.length} test files${missing.length > 0 ? `; not in this checkout: ${missing.join(', ')}` : ''}`,
-    `  as they are: ${passed} of ${ran} tests pass`,
+    `  unchanged: ${passed} of ${ran} tests pass`,
     `  with the drop-in: ${stillPass} of these ${passed} pass; ${earlyCalls} calls started early`,
     ...(warnings.length > 0
       ? [`  ${warnings.length} warnings of the drop-in:`, ...warnings.map((text) => `    ${text}`)]
       : []),
-    ...listed('fail only with the drop-in, and may', allowed),
+    ...listed('fail only with the drop-in, and are allowed to', allowed),
     ...listed('fail only with the drop-in', forbidden),
   ].join('\n')
 }

@@ -11,7 +11,7 @@ import { runTests } from './run-tests.ts'
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 const { signal } = new AbortController()
 
-/** Where our packages would be. This drop-in says which tools it was told of, and that one call was early. */
+/** The folder of our packages. This drop-in reports the tools it was declared, and one early call. */
 const OURS = {
   'packages/core/package.json': JSON.stringify({ name: '@meanwhile/core', exports: {} }),
   'packages/eager-tools/package.json': JSON.stringify({
@@ -48,7 +48,7 @@ test('every tool is a read', () => {
 })`,
 }
 
-test('the tests of a library run as they are, and with the drop-in in place of what they import', async () => {
+test('the tests of a library run unchanged, and with the drop-in in place of the functions they import', async () => {
   const [path, root] = [await folderWith(LIBRARY), await folderWith(OURS)]
   await symlink(MODULES, join(path, 'node_modules'))
   const checkout = checkoutAt(path, root)
@@ -67,7 +67,7 @@ test('the tests of a library run as they are, and with the drop-in in place of w
   expect([passed, forbidden.length]).toEqual([4, 1])
 }, 60_000)
 
-test('a drop-in imports the library that is tested, also where that has an alias of the name for another file', async () => {
+test('a drop-in imports the tested library, also if the library aliases its name to another file', async () => {
   const aliases = "{ ai: new URL('./src/other.ts', import.meta.url).pathname }"
   const aliased = {
     ...LIBRARY,
@@ -80,7 +80,7 @@ test('a drop-in imports the library that is tested, also where that has an alias
   expect(tests.get('src/generate-text/stream-text.test.ts: every tool is a read')).toEqual({ passed: true })
 }, 60_000)
 
-test('a path that is no checkout with all that is needed is an error that says what is missing', async () => {
+test('a path that is not a complete checkout is an error that names what is missing', async () => {
   const root = await folderWith(OURS)
   const failure = (path: string, ours = root) => {
     try {
@@ -91,25 +91,27 @@ test('a path that is no checkout with all that is needed is an error that says w
     }
   }
   const [path, other] = [await folderWith(LIBRARY), await folderWith({ 'package.json': '{}' })]
-  expect(failure(join(path, 'no-such'))).toBe(`there is no ${join(path, 'no-such')}`)
-  expect(failure(other)).toBe(`${other} is no checkout of vercel/ai, langchain-ai/langchainjs, openai/openai-agents-js`)
-  expect(failure(path)).toBe(`there is no vitest in ${path}: install its dependencies first, such as with pnpm install`)
+  expect(failure(join(path, 'no-such'))).toBe(`${join(path, 'no-such')} does not exist`)
+  expect(failure(other)).toBe(
+    `${other} is not a checkout of vercel/ai, langchain-ai/langchainjs, openai/openai-agents-js`,
+  )
+  expect(failure(path)).toBe(`${path} has no vitest: install its dependencies first, for example with pnpm install`)
   await symlink(MODULES, join(path, 'node_modules'))
   expect(failure(path, other)).toBe('@meanwhile/eager-tools has no ai-sdk')
   await rm(join(path, 'packages/ai/src/generate-text/stream-text.test.ts'))
-  expect(failure(path)).toBe(`${join(path, 'packages/ai')} has none of the test files that are run`)
+  expect(failure(path)).toBe(`${join(path, 'packages/ai')} has none of the expected test files`)
 })
 
-test('a checkout in which no test passes is an error with what Vitest said', async () => {
+test("a checkout in which no test passes is an error with Vitest's output", async () => {
   const broken = { ...LIBRARY, 'packages/ai/src/generate-text/stream-text.ts': "import 'no-such-package'" }
   const [path, root] = [await folderWith(broken), await folderWith(OURS)]
   await symlink(MODULES, join(path, 'node_modules'))
   const failed = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal })
   await expect(failed).rejects.toThrow(CheckoutError)
-  await expect(failed).rejects.toThrow('is all built that its tests need?')
+  await expect(failed).rejects.toThrow('is everything built that its tests need?')
 }, 60_000)
 
-/** Of a process that says its id once SIGTERM does not end it. */
+/** The source of a process that prints its id and ignores SIGTERM. */
 const DEAF = `const { renameSync, writeFileSync } = require('node:fs')
 process.on('SIGTERM', () => undefined)
 writeFileSync('pid.tmp', String(process.pid))
@@ -151,7 +153,7 @@ test('hangs', async () => {
   60_000,
 )
 
-/** A process that was killed may stay listed until its parent has looked. */
+/** A killed process may stay listed until its parent has waited for it. */
 function isRunning(pid: string): boolean {
   return !/^(Z.*)?$/.test(spawnSync('ps', ['-o', 'stat=', '-p', pid], { encoding: 'utf8' }).stdout.trim())
 }

@@ -20,7 +20,7 @@ export interface TestRun {
   readonly signal: AbortSignal
 }
 
-/** @throws {CheckoutError} No test passed, or Vitest did not get as far as to run one. Also the reason of `signal`, if that aborts. */
+/** @throws {CheckoutError} No test passed, or Vitest could not start. Also throws the reason of `signal` if it aborts. */
 export async function runTests(checkout: Checkout, { isEager, paced, signal }: TestRun): Promise<Outcomes> {
   const folder = await mkdtemp(join(tmpdir(), 'check-drop-ins-'))
   try {
@@ -36,7 +36,7 @@ export async function runTests(checkout: Checkout, { isEager, paced, signal }: T
     const report = await textOf(json)
     const outcomes = report === '' ? new Map<string, Outcome>() : outcomesIn(report, checkout.folder)
     if (![...outcomes.values()].some(({ passed }) => passed)) {
-      throw new CheckoutError(`no test passed in ${checkout.folder}; is all built that its tests need?\n${said}`)
+      throw new CheckoutError(`no test passed in ${checkout.folder}; is everything built that its tests need?\n${said}`)
     }
     const [early, warnings] = [await textOf(settings.earlyFile), await textOf(settings.warningsFile)]
     return { tests: outcomes, earlyCalls: early.length, warnings: [...new Set(warnings.split('\n').filter(Boolean))] }
@@ -45,7 +45,7 @@ export async function runTests(checkout: Checkout, { isEager, paced, signal }: T
   }
 }
 
-/** Empty if nobody has written the file. */
+/** Empty if the file does not exist. */
 async function textOf(file: string): Promise<string> {
   return existsSync(file) ? await readFile(file, 'utf8') : ''
 }
@@ -77,7 +77,7 @@ function spliceOf({ library, folder, dropIn, ours }: Checkout, isEager: boolean,
   }
 }
 
-/** Everything that Vitest needs is in this one file. */
+/** Vitest needs only this one file. */
 function configText(base: string, splice: Splice): string {
   return `import base from ${JSON.stringify(base)}
 import { splicedConfig } from ${JSON.stringify(HELPERS)}
@@ -85,14 +85,14 @@ export default splicedConfig(base, ${JSON.stringify(splice, null, 2)})
 `
 }
 
-/** Gives the end of what it said. */
+/** Returns the end of its output. */
 async function vitest(
   { vitest, folder, files }: Checkout,
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<string> {
   const env = { ...process.env, CI: 'true', NO_COLOR: '1' }
-  // A group of its own: Vitest has workers, which are to end with it.
+  // Its own process group: Vitest has workers, which must end with it.
   const child = spawn(process.execPath, [vitest, 'run', ...args, ...files], {
     cwd: folder,
     env,
@@ -108,7 +108,7 @@ async function vitest(
   try {
     const said = Promise.all([text(child.stdout), text(child.stderr)])
     await once(child, 'exit')
-    // Workers that are still there hold the pipes.
+    // Workers that are still running hold the pipes.
     await ending
     const [out, errors] = await said
     signal.throwIfAborted()
@@ -118,7 +118,7 @@ async function vitest(
   }
 }
 
-/** Resolves when the whole group is gone, or was killed: workers may block, and outlive Vitest. */
+/** Resolves when the whole group has ended or was killed: workers may block, and outlive Vitest. */
 async function endGroup({ pid }: ChildProcess): Promise<void> {
   if (pid === undefined) return
   const until = performance.now() + GRACE
@@ -127,7 +127,7 @@ async function endGroup({ pid }: ChildProcess): Promise<void> {
   tell(pid, 'SIGKILL')
 }
 
-/** Returns whether the group is still there. */
+/** Sends a signal to the group. Returns whether the group still exists. */
 function tell(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-pid, signal)
@@ -151,7 +151,7 @@ interface Report {
   }[]
 }
 
-/** By file and full name; a name that comes again gets a number. Skipped tests are left out. */
+/** By file and full name; a repeated name gets a number. Skipped tests are left out. */
 export function outcomesIn(json: string, folder: string): ReadonlyMap<string, Outcome> {
   const { testResults } = JSON.parse(json) as Report
   const outcomes = new Map<string, Outcome>()

@@ -19,7 +19,7 @@ test.each([
   expect(leave).not.toHaveBeenCalled()
 })
 
-test('the same signal within a second is the same Ctrl-C, and a later one leaves at once', () => {
+test('the same signal within a second counts as the same Ctrl-C, and a later one exits at once', () => {
   const [from, leave] = [new EventEmitter(), vi.fn()]
   stoppedBySignals(from as NodeJS.Process, leave)
   from.emit('SIGINT')

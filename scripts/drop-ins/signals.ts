@@ -1,11 +1,11 @@
-/** Ends this process on Ctrl-C and the like, once all is cleaned up. */
+/** Ends this process on Ctrl-C and similar signals, after cleaning up. */
 
 /** The numbers of the signals, which are part of the exit code. */
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 
 type SignalName = keyof typeof NUMBERS
 
-/** Milliseconds. A runner such as tsx sends on a signal that the terminal has sent to the whole group. */
+/** Milliseconds. A runner such as tsx forwards a signal that the terminal has already sent to the whole group. */
 const SAME = 1_000
 
 /** The reason of an abort. */
@@ -19,7 +19,10 @@ export class StoppedError extends Error {
   }
 }
 
-/** Aborted with a `StoppedError` by the first signal. Another one, a second later or more, calls `leave` with the exit code. */
+/**
+ * Returns a signal that the first signal of the process aborts with a `StoppedError`. Another one, a second later or more, calls `leave` with the
+ * exit code.
+ */
 export function stoppedBySignals(from: Pick<NodeJS.Process, 'on'>, leave: (exitCode: number) => void): AbortSignal {
   const stop = new AbortController()
   let first: number | undefined

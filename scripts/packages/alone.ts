@@ -1,4 +1,4 @@
-/** A package by itself in an empty project, with its peers and nothing else: imported, type-checked, bundled. */
+/** Tests a package by itself in an empty project, with only its peers: imported, type-checked, bundled. */
 
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { command, step } from './step.ts'
 import { checkTypes } from './types.ts'
 import type { Packed } from './workspace.ts'
 
-/** What a check of all packages has at hand. */
+/** The shared tools of all package checks. */
 export interface Bench {
   readonly folder: string
   readonly packages: readonly Packed[]
@@ -18,9 +18,9 @@ export interface Bench {
   readonly compilers: Readonly<Record<string, string>>
 }
 
-/** What an entry for another library needs, and the package's other entries do not. */
+/** What an entry for another library needs, in addition to the package's other entries. */
 interface Needs {
-  /** What is imported of it: `langchain`. */
+  /** The imported library, such as `langchain`. */
   readonly library: string
   readonly peers: readonly string[]
   readonly node: string
@@ -58,7 +58,7 @@ export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {
   }
 }
 
-/** Those entries, with these peers and nothing else. */
+/** Checks these entries, with only these peers installed. */
 async function checkEntries(
   { manifest, tarball }: Packed,
   entries: readonly string[],
@@ -74,7 +74,7 @@ async function checkEntries(
   const [first = name] = entries
   const folder = join(bench.folder, `alone-${first.replace('@meanwhile/', '').replaceAll('/', '-')}`)
   const dependencies = [tarball, ...ours, ...theirs, '@types/node']
-  if (!(await step(`${entries.join(', ')}: install it alone`, () => project(folder, dependencies)))) return
+  if (!(await step(`${entries.join(', ')}: install by itself`, () => project(folder, dependencies)))) return
 
   for (const node of nodes) await importAll(entries, node, folder)
   await checkEffects(entries, nodes.at(-1), folder)
@@ -91,7 +91,7 @@ async function importAll(entries: readonly string[], { path, version }: Node, fo
   }
 }
 
-/** An import does nothing but make names known. What another library's own import does is not ours. */
+/** An import must have no side effects. Side effects of another library's import do not count. */
 async function checkEffects(entries: readonly string[], node: Node | undefined, folder: string): Promise<void> {
   await copyFile(join(import.meta.dirname, 'effects-app.mjs'), join(folder, 'effects.mjs'))
   for (const entry of entries) {

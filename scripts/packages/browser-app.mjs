@@ -1,5 +1,5 @@
-// What a page would do, run as one bundle where there is no Node: an agent over OpenAI's client and its adapter, with eager tools, the
-// standard middleware and files in memory. The endpoint is a `fetch` that streams two responses.
+// An agent as a page would run it, in one bundle without Node: OpenAI's client and its adapter, eager tools, the standard middleware and
+// files in memory. The endpoint is a `fetch` that streams two responses.
 import { createAgent, memoryStore, tool } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { filesystem, memoryBackend, standard } from '@meanwhile/middleware'

@@ -1,11 +1,11 @@
-/** A bundle of a whole agent, run where there is what browsers have, and no Node. */
+/** Bundles a whole agent and runs it with the globals of a browser and without Node. */
 
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createContext, runInContext } from 'node:vm'
 import { rolldown } from 'rolldown'
 
-/** What a page has beside the language, as far as the app asks for it. */
+/** The globals of a page, as far as the app uses them. */
 const WEB = `
   AbortController AbortSignal Blob DOMException Event EventTarget File FormData Headers ReadableStream Request Response
   TextDecoder TextEncoder TransformStream URL URLSearchParams WritableStream atob btoa clearInterval clearTimeout
@@ -23,7 +23,7 @@ export async function runInBrowser(folder: string): Promise<void> {
   })
   const { code, imports } = (await build.generate({ format: 'iife' })).output[0]
   await build.close()
-  if (imports.length > 0) throw new Error(`the bundle needs ${imports.join(', ')}`)
+  if (imports.length > 0) throw new Error(`the bundle imports ${imports.join(', ')}`)
 
   const web: Record<string, unknown> = {}
   for (const name of WEB.trim().split(/\s+/)) web[name] = Reflect.get(globalThis, name)

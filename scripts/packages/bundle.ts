@@ -1,4 +1,4 @@
-/** What a bundler for browsers makes of a program of one line, minified. */
+/** Bundles and minifies a program of one line for browsers. */
 
 import { writeFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
@@ -10,7 +10,7 @@ export type Chunk = RolldownOutput['output'][0]
 /** Gzipped, in kB of 1,000 bytes, to a tenth. */
 export const kilobytes = ({ code }: Chunk): number => Math.round(gzipSync(code, { level: 9 }).length / 100) / 10
 
-/** Writes the program into the folder, from which its imports are looked for. What is external stays an import. */
+/** Writes the program into the folder from which its imports are resolved. External modules stay imports. */
 export async function bundled(source: string, folder: string, external: (id: string) => boolean): Promise<Chunk> {
   const input = join(folder, 'program.js')
   await writeFile(input, source)

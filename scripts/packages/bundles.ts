@@ -1,4 +1,4 @@
-/** What a bundler makes of an entry: nothing, if nothing is used; no more than its budget; and for a browser, where it says so. */
+/** Checks the bundle of an entry: it is empty if nothing is used, within its budget, and works in a browser if the entry claims so. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { bundled, type Chunk, kilobytes } from './bundle.ts'
@@ -8,26 +8,26 @@ import type { Manifest } from './workspace.ts'
 /** The size of an entry, minified and gzipped, with its dependencies and without its peers, in kB of 1,000 bytes. */
 export interface Size {
   readonly whole: number
-  /** One of its exports, and what that takes. */
+  /** One of its exports, and the size of that export by itself. */
   readonly one: string
   readonly oneAlone: number
-  /** What it may need of its surroundings. */
+  /** The environment that it needs. */
   readonly runs: 'anywhere' | 'Node'
 }
 
 const SIZES_FILE = 'scripts/packages/sizes.json'
 
-/** What each entry weighed when that was last written down: its budget. */
+/** The recorded size of each entry, which is its budget. */
 export const budget = (): Readonly<Record<string, Size>> => JSON.parse(readFileSync(SIZES_FILE, 'utf8'))
 
 const measured: Record<string, Size> = {}
 
-/** Makes what was measured in this process the budget. What could not be measured keeps its own. */
+/** Makes the measured sizes the budget. Entries that were not measured keep theirs. */
 export function keepAsBudget(): void {
   writeFileSync(SIZES_FILE, `${JSON.stringify({ ...budget(), ...measured }, null, 2)}\n`)
 }
 
-/** An entry may outgrow its budget by so much before somebody has to say that it is meant: 5 %, and 0.2 kB. */
+/** How far an entry may outgrow its budget before somebody has to confirm it: 5 %, and 0.2 kB. */
 const isOver = (size: number, allowed: number): boolean => size > allowed * 1.05 + 0.2
 
 export async function checkBundles(
@@ -44,13 +44,13 @@ export async function checkBundles(
       continue
     }
     const anywhere = allowed.runs === 'anywhere'
-    // What is for Node alone is bundled without what others wrote, which is for Node, too.
+    // Code that only runs on Node is bundled without its dependencies, which are also for Node.
     const isExternal = anywhere ? isPeer : (id: string) => !id.startsWith(name)
     const bundle = (source: string, external = isExternal): Promise<Chunk> => bundled(source, folder, external)
 
-    await step(`${entry}: nothing of it is bundled if nothing is used`, async () => {
+    await step(`${entry}: the bundle is empty if nothing is used`, async () => {
       const { code } = await bundle(`import '${entry}'`)
-      if (code.trim() !== '') throw new Error(`is left of it:\n${code.slice(0, 1_000)}`)
+      if (code.trim() !== '') throw new Error(`this remains:\n${code.slice(0, 1_000)}`)
     })
     if (anywhere) {
       await step(`${entry}: bundles for a browser`, async () => {
@@ -64,7 +64,7 @@ export async function checkBundles(
       measured[entry] = { ...allowed, whole, oneAlone }
       if (isOver(whole, allowed.whole)) throw new Error(`${whole} kB; its budget is ${allowed.whole} kB`)
       if (isOver(oneAlone, allowed.oneAlone)) {
-        throw new Error(`${allowed.one} alone takes ${oneAlone} kB; its budget is ${allowed.oneAlone} kB`)
+        throw new Error(`${allowed.one} by itself takes ${oneAlone} kB; its budget is ${allowed.oneAlone} kB`)
       }
     })
   }

@@ -1,6 +1,6 @@
-// Imports the entry that it is told, and fails if that changed anything but the list of loaded modules: globals, built-in prototypes,
-// the environment, listeners of the process, or what keeps it alive. If a library is told, too, that is imported first: what it changes
-// does not count.
+// Imports the entry of its first argument, and fails if that changed more than the list of loaded modules: globals, built-in prototypes,
+// the environment, listeners of the process, or open handles. A library of its second argument is imported first: its changes
+// do not count.
 
 const BUILT_IN = [
   Object,
@@ -33,7 +33,7 @@ const state = () =>
     ),
     ...Object.entries(process.env).map(([name, value]) => [`environment ${name}`, value]),
     ...process.eventNames().map((name) => [`listeners of ${String(name)}`, process.listenerCount(name)]),
-    ['what keeps the process alive', process.getActiveResourcesInfo().length],
+    ['the handles that keep the process alive', process.getActiveResourcesInfo().length],
   ])
 
 const [, , entry, library] = process.argv
@@ -43,6 +43,6 @@ await import(entry)
 const after = state()
 const changed = [...new Set([...before.keys(), ...after.keys()])]
   .filter((name) => !Object.is(before.get(name), after.get(name)))
-  // Where msw, which the harness mocks with, keeps what is mocked.
+  // msw, which the harness uses, keeps its mocks here.
   .filter((name) => !name.startsWith('global __MSW_'))
 if (changed.length > 0) throw new Error(`its import changed: ${changed.join(', ')}`)

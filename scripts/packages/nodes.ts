@@ -1,4 +1,4 @@
-/** The Nodes that packages are tried on: the oldest each is for, and the newest. */
+/** The Node versions that packages are tested on: the oldest that each supports, and the newest. */
 
 import { join } from 'node:path'
 import semver from 'semver'

@@ -1,4 +1,4 @@
-/** Core beside an SDK 2 of OpenTelemetry, which takes API 1.9 alone, on each Node that core is for. */
+/** Tests core with OpenTelemetry's SDK 2, which accepts only API 1.9, on each Node version that core supports. */
 
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { command, step } from './step.ts'
 export async function checkOldTelemetry({ folder, packages, nodes }: Bench): Promise<void> {
   await command('types of core with @opentelemetry/api 1.9', 'tsc', ['-p', 'packages/core/tsconfig.api-1.9.json'])
   const core = packages.find(({ manifest }) => manifest.name === '@meanwhile/core')
-  if (!core) throw new Error('there is no core')
+  if (!core) throw new Error('core is missing')
   const old = ['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-trace@2.12.1']
   const beside = join(folder, 'old-telemetry')
   if (!(await step(`install core with ${old.join(' and ')}`, () => project(beside, [core.tarball, ...old])))) return

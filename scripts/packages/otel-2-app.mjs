@@ -1,5 +1,5 @@
-// An application with OpenTelemetry's SDK 2 and API 1.9, which is what runs on Node 20. scripts/check-packages.ts installs it beside
-// the packed core and runs it there: every span must be recorded, ended, in its place, and without content.
+// An application with OpenTelemetry's SDK 2 and API 1.9, the versions that run on Node 20. scripts/check-packages.ts installs it with
+// the packed core and runs it: every span must be recorded, ended, have the right parent, and contain no content.
 import assert from 'node:assert/strict'
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'

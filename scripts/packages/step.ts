@@ -1,13 +1,13 @@
-/** One thing that is checked: a line that says whether it holds, and, if not, what was said. */
+/** One check: prints a line with its outcome, and the error if it fails. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 
-/** What does not hold. */
+/** The checks that failed. */
 export const failures: string[] = []
 
-/** Notes what comes of a check. What it throws is shown, and stops nothing but what needs its result. */
+/** Records the outcome of a check. An error is printed, and stops only later checks that need the result. */
 export async function step<Result>(what: string, check: () => Result | Promise<Result>): Promise<Result | undefined> {
   try {
     const result = await check()
@@ -20,7 +20,7 @@ export async function step<Result>(what: string, check: () => Result | Promise<R
   }
 }
 
-/** Runs a command and gives what it prints; throws it if the command fails. */
+/** Runs a command and returns its output. Throws the output if the command fails. */
 export async function output(command: string, args: readonly string[], cwd: string = process.cwd()): Promise<string> {
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
@@ -28,7 +28,7 @@ export async function output(command: string, args: readonly string[], cwd: stri
   return stdout
 }
 
-/** Runs a command that must fail and gives what it says. */
+/** Runs a command that must fail, and returns its output. */
 export async function refusal(...[command, args, cwd]: Parameters<typeof output>): Promise<string> {
   try {
     await output(command, args, cwd)
@@ -38,7 +38,7 @@ export async function refusal(...[command, args, cwd]: Parameters<typeof output>
   throw new Error(`${command} ${args.join(' ')} did not fail`)
 }
 
-/** A check that is a command. */
+/** A check that runs a command. */
 export const command = (
   what: string,
   name: string,

@@ -1,4 +1,4 @@
-/** All packages in one project, with the clients and the schema library that their users have. */
+/** Tests all packages in one project, with the clients and the schema library that users have. */
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,6 +17,6 @@ export async function checkTogether({ folder, packages }: Bench): Promise<void> 
 
   const serve = `import { spawnModelServer } from '@meanwhile/harness/server'; await (await spawnModelServer()).close()`
   await writeFile(join(together, 'serve.js'), serve)
-  await command('serve models from a process of its own', process.execPath, ['serve.js'], together)
+  await command('serve models from a separate process', process.execPath, ['serve.js'], together)
   await step('run an agent bundled for a browser', () => runInBrowser(together))
 }

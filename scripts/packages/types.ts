@@ -1,19 +1,19 @@
-/** The declarations, as a user's compiler reads them: strictly, and none skipped. */
+/** Type-checks the declarations as a user's compiler reads them: strictly, without skipping any. */
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { output, refusal } from './step.ts'
 
-/** Of modules there are two readings: that of Node, and that of bundlers. */
+/** The two ways to resolve modules: Node's and that of bundlers. */
 const READINGS = {
   nodenext: { module: 'nodenext', moduleResolution: 'nodenext' },
   bundler: { module: 'esnext', moduleResolution: 'bundler' },
 }
 
-/** Declarations that only type-check with the types of a browser: msw's, which the harness's name. */
+/** Packages whose declarations need the types of a browser: the harness's declarations use msw's. */
 const NEEDS_DOM = ['@meanwhile/harness']
 
-/** The entries of libraries whose own declarations have type errors, or need those of a browser or of `pg`: TypeScript skips libraries there. */
+/** Entries for libraries whose own declarations have type errors, or need the types of a browser or of `pg`: here TypeScript skips libraries. */
 const NEEDS_SKIP = [
   '@meanwhile/durable/dbos',
   '@meanwhile/durable/pg-boss',
@@ -45,7 +45,7 @@ export async function checkTypes(name: string, entries: readonly string[], tsc: 
   if (name === '@meanwhile/core') await checkSlips(tsc, folder)
 }
 
-/** What is wrong with a tool, and what the compiler is to say of it: it names what to write. */
+/** Mistakes in a tool, and the compiler error that each must cause: the error names the fix. */
 const SLIPS = [
   ['inputSchema: input', 'write input'],
   ["input, effect: 'write'", '"idempotent" |'],
@@ -61,5 +61,5 @@ async function checkSlips(tsc: string, folder: string): Promise<void> {
   await writeFile(join(folder, 'tsconfig.slips.json'), JSON.stringify({ compilerOptions, files: ['slips.ts'] }))
   const said = await refusal(process.execPath, [tsc, '-p', 'tsconfig.slips.json'], folder)
   const untold = SLIPS.filter(([, hint]) => !said.includes(hint))
-  if (untold.length > 0) throw new Error(`not told: ${untold.join('; ')}\n${said}`)
+  if (untold.length > 0) throw new Error(`missing errors: ${untold.join('; ')}\n${said}`)
 }

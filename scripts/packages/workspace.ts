@@ -1,4 +1,4 @@
-/** The packages of this repository: what their manifests say, and their tarballs. */
+/** Reads the manifests of this repository's packages, and packs them into tarballs. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,12 +14,12 @@ export interface Manifest {
 
 export interface Packed {
   readonly manifest: Manifest
-  /** What is imported: `@meanwhile/core/testing`. */
+  /** The import specifiers, such as `@meanwhile/core/testing`. */
   readonly entries: readonly string[]
   readonly tarball: string
 }
 
-/** Packs each package into a folder, and asks of each tarball what others have found to go wrong with tarballs. */
+/** Packs each package into a folder, and checks each tarball for known mistakes. */
 export async function packAll(into: string): Promise<readonly Packed[]> {
   const packed = await Promise.all(readdirSync('packages').map((name) => pack(join('packages', name), into)))
   return packed.filter((one) => one !== undefined)
@@ -33,7 +33,7 @@ async function pack(folder: string, into: string): Promise<Packed | undefined> {
   const [{ filename }] = JSON.parse(printed) as [{ filename: string }]
   const tarball = join(into, filename)
   await command(`${name}: publint`, 'publint', ['run', tarball, '--strict'])
-  await command(`${name}: are the types wrong`, 'attw', [tarball, '--profile', 'esm-only'])
+  await command(`${name}: are the types wrong?`, 'attw', [tarball, '--profile', 'esm-only'])
   const doors = Object.keys(manifest.exports).filter((path) => path !== './package.json')
   return { manifest, tarball, entries: doors.map((path) => name + path.slice(1)) }
 }

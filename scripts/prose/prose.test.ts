@@ -3,7 +3,7 @@ import { proseLinter } from './linter.ts'
 
 const linter = await proseLinter()
 
-/** Where the linter finds something, and what is there. */
+/** The places where the linter finds something, and the words it found. */
 async function found(path: string, text: string): Promise<readonly string[]> {
   const { messages } = await linter.lintText(text, path)
   return messages.map(({ line, column, message }) => `${line}:${column} ${message.split(/ => |:/)[0]}`)

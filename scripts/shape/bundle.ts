@@ -7,7 +7,7 @@ import { bundled, kilobytes } from '../packages/bundle.ts'
 import { output } from '../packages/step.ts'
 import type { Manifest } from '../packages/workspace.ts'
 
-/** In kB. Core is built anew, into a folder of its own, as it is published: without what an import does, and with its peers beside it. */
+/** In kB. Builds core as it is published into a temporary folder: imports have no effects, and peers stay outside. */
 export async function agentKilobytes(core: string): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-shape-'))
   try {

@@ -1,12 +1,12 @@
-/** What the statements of a program change. */
+/** Finds what the statements of a program change. */
 
 import ts from 'typescript'
 
-/** By where it is declared. */
+/** By declaration. */
 export interface Changes {
-  /** What something assigns or deletes. */
+  /** Declarations that some statement assigns or deletes. */
   readonly assigned: ReadonlySet<ts.Node>
-  /** What something puts elements into, or takes them out of. */
+  /** Declarations whose elements some statement adds or removes. */
   readonly filled: ReadonlySet<ts.Node>
 }
 
@@ -14,7 +14,7 @@ export interface Changes {
 const CHANGING =
   /^(add|clear|copyWithin|delete|fill|pop|push|reverse|set|shift|sort|splice|unshift|getOrInsert|getOrInsertComputed)$/
 
-/** A change under another name is not seen: that of a function to which an array is given, for example. */
+/** Changes under another name are not found, for example in a function that receives an array. */
 export function changesIn(files: readonly ts.SourceFile[], checker: ts.TypeChecker): Changes {
   const assigned = new Set<ts.Node>()
   const filled = new Set<ts.Node>()
@@ -34,7 +34,7 @@ export function changesIn(files: readonly ts.SourceFile[], checker: ts.TypeCheck
     const to = bare(target)
     if (ts.isPropertyAccessExpression(to)) {
       for (const declaration of declarationsOf(to)) assigned.add(declaration)
-      // What has no such member takes it as an element: the `length` of an array, a name of a record.
+      // An unknown member is an element: the `length` of an array, a name of a record.
       fill(to.expression)
     } else if (ts.isElementAccessExpression(to)) fill(to.expression)
     else if (ts.isArrayLiteralExpression(to)) for (const element of to.elements) assign(element)
@@ -67,14 +67,14 @@ export function changesIn(files: readonly ts.SourceFile[], checker: ts.TypeCheck
     }
   }
 
-  /** A name in a pattern stands for the member that it takes. */
+  /** A name in a pattern refers to the member that it takes. */
   function membersOf(declaration: ts.Node): readonly ts.Node[] {
     if (!ts.isBindingElement(declaration) || !ts.isObjectBindingPattern(declaration.parent)) return [declaration]
     const { propertyName = declaration.name, parent } = declaration
     return checker.getTypeAtLocation(parent).getProperty(propertyName.getText())?.declarations ?? []
   }
 
-  /** Of a name, or of the member that an expression names. */
+  /** The declarations of a name, or of the member that an expression names. */
   function declarationsOf(expression: ts.Expression): readonly ts.Node[] {
     const name = ts.isPropertyAccessExpression(expression) ? expression.name : expression
     return checker.getSymbolAtLocation(name)?.declarations ?? []
@@ -93,7 +93,7 @@ const isAssignment = (node: ts.Node): node is ts.BinaryExpression =>
 const isStep = (operator: ts.PrefixUnaryOperator): boolean =>
   operator === ts.SyntaxKind.PlusPlusToken || operator === ts.SyntaxKind.MinusMinusToken
 
-/** Without parentheses and what only types need. */
+/** Without parentheses and type-only syntax. */
 function bare(expression: ts.Expression): ts.Expression {
   const isWrapped =
     ts.isParenthesizedExpression(expression) ||

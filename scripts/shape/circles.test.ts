@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { circlesIn, circlesOf } from './circles.ts'
 import { sourcesIn } from './sources.ts'
 
-test('files that import one another are a circle, by types alone too, and in whatever way they say so', async () => {
+test('files that import one another are a cycle, also by types only, and in every syntax', async () => {
   const circles = await circlesAmong({
     'a.ts': `import { b } from './b.ts'\nexport const a = b`,
     'b.ts': `import type { C } from './c.ts'\nexport const b = (c: C): C => c`,
@@ -21,7 +21,7 @@ test('files that import one another are a circle, by types alone too, and in wha
   ])
 })
 
-test('a test is no source, and what it imports makes no circle', async () => {
+test('a test is not a source, and its imports make no cycle', async () => {
   const circles = await circlesAmong({
     'a.ts': `import type { B } from './b.test.ts'\nexport type A = B`,
     'b.test.ts': `import type { A } from './a.ts'\nexport type B = A`,
@@ -29,7 +29,7 @@ test('a test is no source, and what it imports makes no circle', async () => {
   expect(circles).toEqual([])
 })
 
-test('two nodes of any graph are in one circle if each can be reached from the other', () => {
+test('two nodes of any graph are in one cycle if each can be reached from the other', () => {
   const node = fc.nat(7)
   fc.assert(
     fc.property(fc.array(fc.tuple(node, node)), (pairs) => {

@@ -1,17 +1,17 @@
-/** Circles of imports: files each of which needs each other one, at once or through others. */
+/** Finds import cycles: groups of files in which each file imports each other one, directly or through others. */
 
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import ts from 'typescript'
 
-/** The largest first. An import of types counts as any other: who wants to understand a file has to know what it imports. */
+/** The largest first. An import of types counts like any other: to understand a file one has to know what it imports. */
 export function circlesIn(files: readonly string[]): readonly (readonly string[])[] {
   const known = new Set(files.map((file) => resolve(file)))
   const imports = new Map([...known].map((file) => [file, importsOf(file).filter((other) => known.has(other))]))
   return circlesOf(imports).toSorted((a, b) => b.length - a.length)
 }
 
-/** What a file imports by a relative path, in whatever way: `import`, `import type`, `export … from`, `import()`. */
+/** The files that a file imports by a relative path, in any syntax: `import`, `import type`, `export … from`, `import()`. */
 function importsOf(file: string): readonly string[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(file, 'utf8'))
   return importedFiles
@@ -25,7 +25,7 @@ export function circlesOf<Node>(edges: ReadonlyMap<Node, readonly Node[]>): read
   const order = new Map<Node, number>()
   const path: Node[] = []
 
-  /** Gives the earliest node on the path that can be reached from this one. */
+  /** Returns the earliest node on the path that can be reached from this one. */
   function visit(node: Node): number {
     const own = order.size
     order.set(node, own)

@@ -1,4 +1,4 @@
-/** Makes a run with one tool call and a run without, and sends what is entered in the first only. */
+/** Runs an agent with one tool call and without one, and sends the functions that only the first run enters. */
 
 import { Session } from 'node:inspector/promises'
 import { createAgent, type Model, type ToolCall, tool } from '@meanwhile/core'
@@ -14,7 +14,7 @@ const look = tool({
   execute: () => 'ok',
 })
 
-/** A step that calls the tool, if it is to, and one that answers. */
+/** A model that calls the tool, if `withCall`, and then answers. */
 function modelOf(withCall: boolean): Model {
   return {
     provider: 'none',
@@ -29,11 +29,11 @@ function modelOf(withCall: boolean): Model {
   }
 }
 
-/** By file and place: the functions that have a name and are entered from the call of `stream` to the end of the run. */
+/** By file and position: the named functions that are entered between the call of `stream` and the end of the run. */
 async function entered(session: Session, withCall: boolean): Promise<ReadonlyMap<string, EnteredFunction>> {
   const agent = createAgent({ model: modelOf(withCall), tools: [look] })
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
-  // What was counted before is let go of.
+  // Discards earlier counts.
   await session.post('Profiler.takePreciseCoverage')
   for await (const _ of agent.stream('Go.'));
   const { result } = await session.post('Profiler.takePreciseCoverage')
@@ -51,7 +51,7 @@ async function entered(session: Session, withCall: boolean): Promise<ReadonlyMap
 const session = new Session()
 session.connect()
 await session.post('Profiler.enable')
-// What is done once in a process is no part of a call.
+// Work that is done once per process does not belong to a call.
 await entered(session, true)
 const without = await entered(session, false)
 const withCall = await entered(session, true)

@@ -1,19 +1,19 @@
-/** The figures of core's shape: what each counts, what it is to become, and whether it may rise. */
+/** The figures of core's shape: what each counts, its target, and whether it may rise. */
 
 export interface Figure {
-  /** What exactly is counted. */
+  /** The exact definition of what is counted. */
   readonly counts: string
-  /** What it is to become. Absent: it is a part of a figure that has an aim. */
+  /** The target. Absent: it is part of a figure that has a target. */
   readonly aim?: number
-  /** Whether the check fails if it rises. Others are only printed. */
+  /** Whether the check fails if it rises. Other figures are only printed. */
   readonly isHeld: boolean
 }
 
 export interface Measured {
   readonly value: number
-  /** What was counted, for `--list`. */
+  /** The counted items, for `--list`. */
   readonly places: readonly string[]
-  /** Shown beside the value. */
+  /** Shown next to the value. */
   readonly note?: string
 }
 
@@ -34,15 +34,15 @@ export type FigureName =
 
 export type Shape = Readonly<Record<FigureName, Measured>>
 
-/** A file has at most so many lines, or it is a long one. */
+/** Files with more lines are long. */
 export const LONG = 300
 
 export const FIGURES: Readonly<Record<FigureName, Figure>> = {
   circles: {
     counts:
-      'The groups of two or more files of core in which each file imports each other one, directly or through others (strongly ' +
-      'connected components). Imports of types count, and testing/ is looked at too. A group that falls apart is progress and may ' +
-      'make two, so the next figure is the one that is held.',
+      'The groups of two or more files of core in which each file imports each other one, directly or through others (strongly' +
+      'connected components). Imports of types count, and so does testing/. A group that falls apart is progress and may' +
+      'make two, so the limit is on the next figure.',
     aim: 0,
     isHeld: false,
   },
@@ -71,11 +71,12 @@ export const FIGURES: Readonly<Record<FigureName, Figure>> = {
     isHeld: false,
   },
   state: {
-    counts: 'The next four together: what may change after it was made, in the files whose lines are counted.',
+    counts:
+      'The sum of the next four: state that may change after it was created, in the files whose lines are counted.',
     aim: 100,
     isHeld: true,
   },
-  'state-fields': { counts: 'Fields of classes that are not readonly, with static ones.', isHeld: false },
+  'state-fields': { counts: 'Fields of classes that are not readonly, including static ones.', isHeld: false },
   'state-members': {
     counts:
       'Members of interfaces, other types and object literals that some statement assigns or deletes. Each counts once.',
@@ -83,14 +84,14 @@ export const FIGURES: Readonly<Record<FigureName, Figure>> = {
   },
   'state-containers': {
     counts:
-      'Maps, sets, arrays and records with an index signature whose type lets their elements change: all readonly fields of classes, ' +
-      'and those members and variables by whose name some statement changes elements. Of variables only those that outlive a call ' +
-      'as below, declared by const.',
+      'Maps, sets, arrays and records with an index signature whose type allows changes: all readonly fields of classes,' +
+      'and those members and variables whose elements some statement changes under their name. Only variables that outlive a call' +
+      'count (see below), declared by const.',
     isHeld: false,
   },
   'state-variables': {
     counts:
-      'Variables that let or var declares and that outlive a call: those of a module, and those that a nested function uses.',
+      'Variables that let or var declares and that outlive a call: variables of a module, and those that a nested function uses.',
     isHeld: false,
   },
 }

@@ -12,7 +12,7 @@ const held: HeldFigures = {
   state: { value: 30 },
 }
 
-/** Everything is as it is held, except what is named. */
+/** Every figure is at its limit, except the given ones. */
 function shape(values: Partial<Record<keyof Shape, number>> = {}): Shape {
   const entries = FIGURE_NAMES.map((name) => [
     name,
@@ -21,31 +21,31 @@ function shape(values: Partial<Record<keyof Shape, number>> = {}): Shape {
   return Object.fromEntries(entries) as Shape
 }
 
-test('a figure above what is held fails the check with a line that says by how much; one that is only printed does not', () => {
+test('a figure above its limit fails the check with a line that shows the difference; one that is only printed does not', () => {
   expect(complaints(held, shape())).toEqual([])
   expect(
     complaints(held, shape({ lines: 1_001, 'agent-kb': 44.3, files: 3, circles: 99, 'call-functions': 999 })),
   ).toEqual([
-    'agent-kb: 44.3, but at most 44.2 is held',
-    'lines: 1,001, but at most 1,000 is held (--list lines shows what is counted)',
+    'agent-kb: 44.3, but the limit is 44.2',
+    'lines: 1,001, but the limit is 1,000 (--list lines lists what is counted)',
   ])
 })
 
-test('a figure that is held nowhere, and a held one that there is not, fail the check', () => {
+test('a figure without a limit, and a limit for an unknown figure, fail the check', () => {
   const { lines: _, ...others } = held
   expect(complaints({ ...others, coffees: { value: 3 } }, shape())).toEqual([
-    'lines: scripts/shape/held.json does not say what is held (--write holds what there is now)',
-    'scripts/shape/held.json holds coffees, and there is no such figure',
+    'lines: scripts/shape/held.json has no limit (--write sets it to the current value)',
+    'scripts/shape/held.json has a limit for coffees, which is not a figure',
   ])
 })
 
-test('without a reason figures are lowered, never raised', () => {
+test('without a reason limits are lowered, never raised', () => {
   const now = shape({ lines: 900, files: 21 })
   expect(lowerable(held, now)).toEqual(['lines'])
   expect(tightened(held, now)).toEqual({ ...held, lines: { value: 900 } })
 })
 
-test('with a reason they are raised, too, and the reason stays until the figure is what it was', () => {
+test('with a reason limits are raised, too, and the reason stays until the figure is back at its old value', () => {
   const raised = tightened(held, shape({ lines: 1_100, files: 19 }), 'inner calls have ids')
   const first = { from: 1_000, to: 1_100, because: 'inner calls have ids' }
   expect(raised).toEqual({ ...held, lines: { value: 1_100, raised: [first] }, files: { value: 19 } })
@@ -58,7 +58,7 @@ test('with a reason they are raised, too, and the reason stays until the figure 
   expect(tightened(again, shape({ lines: 1_000 })).lines).toEqual({ value: 1_000 })
 })
 
-test('a reason raises nothing that is not above what is held', () => {
+test('a reason raises no limit that is not exceeded', () => {
   expect(tightened(held, shape(), 'for luck')).toEqual(held)
 })
 

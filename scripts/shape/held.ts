@@ -1,11 +1,11 @@
-/** What each figure may be at the most: what it was when that was last written down. */
+/** The limit of each figure: its value when the limits were last written. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { FIGURE_NAMES, FIGURES, type FigureName, type Measured, type Shape } from './figures.ts'
 
 export interface Held {
   readonly value: number
-  /** Why it is more than it was once. Gone when it is no more than that again. */
+  /** Why the limit was raised. Removed when the figure is back at its old value. */
   readonly raised?: readonly Raise[]
 }
 
@@ -26,7 +26,7 @@ export const writeHeld = (held: HeldFigures): void => writeFileSync(FILE, `${JSO
 
 const HELD_NAMES = FIGURE_NAMES.filter((name) => FIGURES[name].isHeld)
 
-/** Never above what is held, unless there is a reason. A figure that is held nowhere yet is held as it is. */
+/** Never above the limit, unless there is a reason. A figure without a limit gets its current value. */
 export function tightened(held: HeldFigures, shape: Shape, reasonToRaise?: string): HeldFigures {
   return Object.fromEntries(
     HELD_NAMES.map((name) => [name, next(held[name], shape[name].value, reasonToRaise)] as const),
@@ -42,23 +42,23 @@ function next(held: Held | undefined, value: number, reason: string | undefined)
   return { value, ...(all.length > 0 && { raised: all }) }
 }
 
-/** What fails the check: a line each. */
+/** The reasons why the check fails, one line each. */
 export function complaints(held: HeldFigures, shape: Shape): readonly string[] {
   const strangers = Object.keys(held).filter((name) => !HELD_NAMES.some((one) => one === name))
   return [
     ...HELD_NAMES.flatMap((name) => complaint(name, held[name], shape[name])),
-    ...strangers.map((name) => `${FILE} holds ${name}, and there is no such figure`),
+    ...strangers.map((name) => `${FILE} has a limit for ${name}, which is not a figure`),
   ]
 }
 
 function complaint(name: FigureName, held: Held | undefined, { value, places }: Measured): readonly string[] {
-  if (!held) return [`${name}: ${FILE} does not say what is held (--write holds what there is now)`]
+  if (!held) return [`${name}: ${FILE} has no limit (--write sets it to the current value)`]
   if (value <= held.value) return []
-  const hint = places.length > 0 ? ` (--list ${name} shows what is counted)` : ''
-  return [`${name}: ${shown(value)}, but at most ${shown(held.value)} is held${hint}`]
+  const hint = places.length > 0 ? ` (--list ${name} lists what is counted)` : ''
+  return [`${name}: ${shown(value)}, but the limit is ${shown(held.value)}${hint}`]
 }
 
-/** The figures that could be held lower than they are. */
+/** The figures that are below their limits. */
 export function lowerable(held: HeldFigures, shape: Shape): readonly FigureName[] {
   return HELD_NAMES.filter((name) => shape[name].value < (held[name]?.value ?? 0))
 }

@@ -13,7 +13,7 @@ const CORE = join('packages', 'core')
 const SOURCES = join(CORE, 'src')
 
 export async function measure(): Promise<Shape> {
-  // Both are processes of their own, which work while this one parses.
+  // Both run in separate processes while this one parses.
   const elsewhere = Promise.all([agentKilobytes(CORE), enteredBecauseOfACall()])
   const here = { ...circles(), ...sizes(), ...state() }
   const [agentKb, entered] = await elsewhere

@@ -18,7 +18,7 @@ test('fields of classes are state unless they are readonly', async () => {
   expect(fields).toEqual(['3: static made = 0', '5: #count = 0', '6: open?: boolean'])
 })
 
-test('members of other types and of object literals are state if a statement assigns or deletes them, each once', async () => {
+test('members of other types and of object literals are state if a statement assigns or deletes them, and count once each', async () => {
   const { members } = await mutableIn(`
     interface Call { id: string; ended?: number; lag?: number; left: number; next: Call; own: string }
     type Asked = { over: boolean; by: string }
@@ -46,7 +46,7 @@ test('members of other types and of object literals are state if a statement ass
   ])
 })
 
-test('a container is state where its type lets it change: a readonly field in any case, a member or an outliving const if it does', async () => {
+test('a container is state if its type allows changes: a readonly field always, a member or an outliving const if a statement changes it', async () => {
   const { containers, fields } = await mutableIn(`
     interface Step { readonly calls: string[]; readonly left: string[]; readonly seen: ReadonlySet<string> }
     const NAMES = ['a', 'b']
@@ -96,7 +96,7 @@ test('a name in a pattern is the member that it takes', async () => {
   expect(containers).toEqual(['2: readonly calls: string[];', '2: readonly left: string[]'])
 })
 
-test('a variable is state if it may be assigned and outlives the call that declares it', async () => {
+test('a variable is state if it can be assigned and outlives the call that declares it', async () => {
   const { variables } = await mutableIn(`
     let latest = 0
     export function make(): { next(): number; again: () => number } {

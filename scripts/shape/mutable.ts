@@ -1,10 +1,10 @@
-/** The state of a program: what may change after it was made. */
+/** Finds the state of a program: everything that may change after it was created. */
 
 import { relative, sep } from 'node:path'
 import ts from 'typescript'
 import { type Changes, changesIn } from './changes.ts'
 
-/** What each of them counts stands in figures.ts. Each is a list of places: file, line and code. */
+/** figures.ts defines what each of them counts. Each is a list of places: file, line and code. */
 export interface Mutable {
   readonly fields: readonly string[]
   readonly members: readonly string[]
@@ -12,7 +12,7 @@ export interface Mutable {
   readonly variables: readonly string[]
 }
 
-/** Of these files, which are a part of the program. Places are named from `root` on. */
+/** The state in these files, which must belong to the program. Places are relative to `root`. */
 export function mutableOf(program: ts.Program, paths: readonly string[], root: string): Mutable {
   const checker = program.getTypeChecker()
   const files = paths.map((path) => sourceOf(program, path))
@@ -31,7 +31,7 @@ export function mutableOf(program: ts.Program, paths: readonly string[], root: s
 
 function sourceOf(program: ts.Program, path: string): ts.SourceFile {
   const file = program.getSourceFile(path)
-  if (!file) throw new Error(`${path} is no part of the program`)
+  if (!file) throw new Error(`${path} does not belong to the program`)
   return file
 }
 
@@ -51,7 +51,7 @@ function kindOf(
   return isLet(node) ? 'variables' : isFilled() ? 'containers' : undefined
 }
 
-/** Variables of modules, and those that are used in a function within the one that declares them. */
+/** Variables of modules, and variables that a nested function uses. */
 function outlivingIn(files: readonly ts.SourceFile[], checker: ts.TypeChecker): ReadonlySet<ts.Node> {
   const outliving = new Set<ts.Node>()
 
@@ -74,14 +74,14 @@ function variableOf(name: ts.Identifier, checker: ts.TypeChecker): ts.Node | und
   return symbol?.valueDeclaration && isVariable(symbol.valueDeclaration) ? symbol.valueDeclaration : undefined
 }
 
-/** What runs when the node does: the function around it, the initializer of a field, or the module. */
+/** The code that runs together with the node: the surrounding function, the initializer of a field, or the module. */
 function homeOf(node: ts.Node): ts.Node {
   let home = node.parent
   while (!(ts.isFunctionLike(home) || ts.isPropertyDeclaration(home) || ts.isSourceFile(home))) home = home.parent
   return home
 }
 
-/** A name that `let`, `const` or `var` declares, a part of a pattern too. */
+/** A name that `let`, `const` or `var` declares, also as part of a pattern. */
 function isVariable(node: ts.Node): node is ts.VariableDeclaration | ts.BindingElement {
   if (!ts.isVariableDeclaration(node) && !ts.isBindingElement(node)) return false
   return ts.isIdentifier(node.name) && ts.isVariableDeclarationList(listOf(node))
@@ -92,7 +92,7 @@ function isLet(variable: ts.VariableDeclaration | ts.BindingElement): boolean {
   return kind === ts.NodeFlags.Let || kind === ts.NodeFlags.None
 }
 
-/** What a declaration, or the pattern that it is a part of, stands in. */
+/** The parent of a declaration, or of the pattern that contains it. */
 function listOf(node: ts.Node): ts.Node {
   const around = node.parent
   return ts.isBindingElement(around) || ts.isObjectBindingPattern(around) || ts.isArrayBindingPattern(around)
@@ -113,7 +113,7 @@ function isReadonly(field: ts.PropertyDeclaration): boolean {
   return ts.getModifiers(field)?.some(({ kind }) => kind === ts.SyntaxKind.ReadonlyKeyword) ?? false
 }
 
-/** A type with elements that may be set. That of a `ReadonlyMap`, or of a `readonly` array, is none. */
+/** A type whose elements may be set. A `ReadonlyMap` or a `readonly` array is not a container. */
 function isContainer(type: ts.Type, checker: ts.TypeChecker): boolean {
   if (type.isUnion()) return type.types.some((one) => isContainer(one, checker))
   if (/^(Weak)?(Map|Set)$/.test(type.getSymbol()?.name ?? '')) return true

@@ -8,7 +8,7 @@ test('without options the figures are checked, and nothing is written', () => {
   expect(shapeOptions(['--list', 'lines'])).toEqual({ help: false, write: false, list: 'lines' })
 })
 
-test('figures are raised for a reason only', () => {
+test('limits are raised only with a reason', () => {
   expect(shapeOptions(['--write', '--raise', ' inner calls have ids '])).toMatchObject({
     raise: 'inner calls have ids',
   })
@@ -16,13 +16,13 @@ test('figures are raised for a reason only', () => {
 
 test.each([
   [['--write', '--raise'], "'--raise <value>' argument missing"],
-  [['--write', '--raise', ' '], '--raise takes a reason'],
-  [['--raise', 'a reason'], '--raise goes with --write'],
-  [['--list', 'coffees'], 'there is no figure coffees; there are circles, '],
-  [['--list', 'lines', '--write'], '--list writes nothing'],
+  [['--write', '--raise', ' '], '--raise needs a reason'],
+  [['--raise', 'a reason'], '--raise needs --write'],
+  [['--list', 'coffees'], 'no figure is called coffees; the figures are circles, '],
+  [['--list', 'lines', '--write'], '--list cannot be combined with --write'],
   [['--lower'], "Unknown option '--lower'"],
   [['lines'], 'Unexpected argument'],
-])('%j is an error that says what is wrong', (args, message) => {
+])('%j is an error that names what is wrong', (args, message) => {
   expect(() => shapeOptions(args)).toThrow(OptionError)
   expect(() => shapeOptions(args)).toThrow(message)
 })

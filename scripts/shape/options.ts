@@ -7,13 +7,13 @@ import { meanings } from './table.ts'
 export interface ShapeOptions {
   readonly help: boolean
   readonly write: boolean
-  /** Why figures may be held above what they were. */
+  /** Why limits may be raised. */
   readonly raise?: string
-  /** The figure whose places are listed; nothing is checked. */
+  /** The figure whose items are listed; nothing is checked. */
   readonly list?: FigureName
 }
 
-/** The command line cannot be understood. */
+/** The command line is not valid. */
 export class OptionError extends Error {
   override readonly name = 'OptionError'
 }
@@ -21,13 +21,13 @@ export class OptionError extends Error {
 export function helpText(): string {
   return `Usage: npm run check:shape -- [options]
 
-Measures the shape of packages/core and compares it with what scripts/shape/held.json holds. The exit code is 1 if a
-figure is above what is held, and 2 for a wrong option.
+Measures the shape of packages/core and compares it with the limits in scripts/shape/held.json. The exit code is 1 if a
+figure is above its limit, and 2 for a wrong option.
 
 Options
-  --write            hold figures that are lower now as they are now; without --raise no figure is ever held higher
-  --raise <reason>   with --write: hold figures that are higher now as they are now, and keep the reason beside them
-  --list <figure>    show what a figure counts, one by one, and check nothing
+  --write            lower the limits to the current figures; without --raise no limit is ever raised
+  --raise <reason>   with --write: also raise the limits to the current figures, and store the reason with them
+  --list <figure>    list what a figure counts, and check nothing
   --help             show this
 
 Figures
@@ -37,13 +37,13 @@ ${meanings()}`
 /** @throws {OptionError} */
 export function shapeOptions(args: readonly string[]): ShapeOptions {
   const { help = false, write = false, raise, list } = parsed(args)
-  if (raise !== undefined && !write) throw new OptionError('--raise goes with --write')
-  if (raise?.trim() === '') throw new OptionError('--raise takes a reason, which is kept beside the figure')
+  if (raise !== undefined && !write) throw new OptionError('--raise needs --write')
+  if (raise?.trim() === '') throw new OptionError('--raise needs a reason, which is stored with the figure')
   const figure = FIGURE_NAMES.find((name) => name === list)
   if (list !== undefined && figure === undefined) {
-    throw new OptionError(`there is no figure ${list}; there are ${FIGURE_NAMES.join(', ')}`)
+    throw new OptionError(`no figure is called ${list}; the figures are ${FIGURE_NAMES.join(', ')}`)
   }
-  if (figure !== undefined && write) throw new OptionError('--list writes nothing')
+  if (figure !== undefined && write) throw new OptionError('--list cannot be combined with --write')
   return {
     help,
     write,

@@ -1,20 +1,20 @@
-/** The sources of core, and what TypeScript knows of them. */
+/** The sources of core, and their types. */
 
 import { globSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import ts from 'typescript'
 
-/** Every TypeScript file in a folder and below it that is no test. */
+/** Every TypeScript file in a folder and its subfolders, without tests. */
 export function sourcesIn(folder: string): readonly string[] {
   const files = globSync('**/*.ts', { cwd: folder }).filter((file) => !/\.test(-d)?\.ts$/.test(file))
-  if (files.length === 0) throw new Error(`there are no sources in ${folder}`)
+  if (files.length === 0) throw new Error(`${folder} has no sources`)
   return files.map((file) => join(folder, file)).sort()
 }
 
-/** Whether it is a part of `testing/`, which users have for their tests, and which no run needs. */
+/** Whether the file belongs to `testing/`, which is for users' tests and not part of a run. */
 export const isForTesting = (file: string): boolean => file.split(sep).includes('testing')
 
-/** The types of these files, with the settings of this repository. */
+/** A TypeScript program of these files, with the settings of this repository. */
 export function programOf(files: readonly string[]): ts.Program {
   const { config } = ts.readConfigFile('tsconfig.base.json', ts.sys.readFile)
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, '.')

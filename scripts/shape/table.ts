@@ -1,9 +1,9 @@
-/** The figures as a table, and in words. */
+/** Prints the figures as a table, and in words. */
 
 import { FIGURE_NAMES, FIGURES, type Shape } from './figures.ts'
 import { type HeldFigures, shown } from './held.ts'
 
-/** `printed` stands where a figure is not held. */
+/** A figure without a limit has `printed` in its place. */
 export function shapeTable(shape: Shape, held: HeldFigures): string {
   const rows = FIGURE_NAMES.map((name) => {
     const { aim, isHeld } = FIGURES[name]

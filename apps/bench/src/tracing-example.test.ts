@@ -50,7 +50,7 @@ function atWork(child: ChildProcess): Promise<void> {
 
 /** Behind the answer it prints its spans. */
 const ANSWERED = expect.stringMatching(
-  /^weather starts while the model speaks\nSunny\.\ninvoke_agent trip_planner 0–\d+ ms\n/,
+  /^weather starts while the model is still streaming\nSunny\.\ninvoke_agent trip_planner 0–\d+ ms\n/,
 )
 
 const ATTRIBUTES = ['meanwhile.outcome', 'meanwhile.dispatch.mode']
@@ -96,7 +96,9 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     child.kill(signal)
     expect(await ended).toEqual({
       code: 130,
-      stdout: expect.stringMatching(/^weather starts while the model speaks\ninvoke_agent trip_planner 0–\d+ ms\n/),
+      stdout: expect.stringMatching(
+        /^weather starts while the model is still streaming\ninvoke_agent trip_planner 0–\d+ ms\n/,
+      ),
       stderr: '',
     })
     assertSpanTree(

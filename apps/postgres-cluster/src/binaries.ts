@@ -1,4 +1,4 @@
-/** Where PostgreSQL is installed. */
+/** Finds the programs of an installed PostgreSQL. */
 
 import { accessSync, constants, globSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -13,7 +13,7 @@ export class NoPostgresError extends Error {
   }
 }
 
-/** Debian and others install the programs beside the path, with a folder for each version. */
+/** Debian and others install the programs outside the PATH, in a folder for each version. */
 const FOLDERS = [
   '/usr/lib/postgresql/*/bin',
   '/usr/pgsql-*/bin',
@@ -22,8 +22,9 @@ const FOLDERS = [
 ]
 
 /**
- * The folder of `initdb` and `pg_ctl`: that in `PG_BIN`, else the first of the path, else the newest one installed.
- * @throws {NoPostgresError} There is none.
+ * Returns the folder of `initdb` and `pg_ctl`: `PG_BIN` if it is set, else the first folder of the PATH that has them, else the newest installed
+ * version.
+ * @throws {NoPostgresError} PostgreSQL is not installed.
  */
 export function findBinaries(): string {
   const { PG_BIN, PATH = '' } = process.env

@@ -1,4 +1,4 @@
-/** A process that looks after a PostgreSQL server until the process that started it has gone. Its argument is the folder of PostgreSQL's programs. */
+/** A process that runs a PostgreSQL server until its parent process has ended. Its argument is the folder of PostgreSQL's programs. */
 
 import { execFile } from 'node:child_process'
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -18,7 +18,7 @@ const data = join(folder, 'data')
 const log = join(folder, 'log')
 const port = await freePort()
 
-// One thing after the other: the end, too, waits until the server has started.
+// One order after another: stopping, too, waits until the server has started.
 let work = make()
 process.on('message', (order: Order) => {
   work = work.then(() => carryOut(order))
@@ -48,7 +48,7 @@ async function carryOut(order: Order): Promise<void> {
 }
 
 async function remove(): Promise<void> {
-  // It may be stopped already.
+  // It may have stopped already.
   await control('stop').catch(() => {})
   await rm(folder, { recursive: true, force: true })
   process.exit()
@@ -76,7 +76,7 @@ async function program(name: string, options: readonly string[]): Promise<void> 
   await run(join(programs, name), options, { cwd: folder, ...(await otherUser()) })
 }
 
-/** PostgreSQL refuses to run as root. Debian's package makes a user `postgres`. */
+/** PostgreSQL refuses to run as root. Debian's package creates a user `postgres`. */
 async function otherUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {
@@ -86,8 +86,8 @@ async function otherUser(): Promise<{ readonly uid: number; readonly gid: number
       )
       if (uid && gid) return { uid, gid }
     } catch {
-      // There is no such user.
+      // This user does not exist.
     }
   }
-  throw new Error('root cannot run a PostgreSQL server, and there is no user "postgres" or "nobody"')
+  throw new Error('root cannot run a PostgreSQL server, and neither user "postgres" nor "nobody" exists')
 }

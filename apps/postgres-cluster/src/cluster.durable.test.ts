@@ -21,7 +21,7 @@ async function dataOf(url: string): Promise<string> {
   return Object(row).data_directory
 }
 
-test('a cluster waits for the disk, keeps what was committed over a crash, and leaves nothing when it is closed', async () => {
+test('a cluster waits for the disk, keeps committed data over a crash, and leaves nothing behind when it is closed', async () => {
   const cluster = await startCluster()
   try {
     expect(await ask(cluster.url, 'SHOW fsync')).toEqual([{ fsync: 'on' }])

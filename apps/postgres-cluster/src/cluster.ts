@@ -1,4 +1,4 @@
-/** A PostgreSQL server of its own, from the side of whoever wants one. */
+/** Starts and controls a private PostgreSQL server for tests and measurements. */
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,13 +7,13 @@ import { findBinaries } from './binaries.ts'
 import type { Order, Report } from './cluster-process.ts'
 
 export interface Cluster {
-  /** The URL of its database `postgres`, for a superuser. */
+  /** The URL of its database `postgres`, with a superuser. */
   readonly url: string
   /** Stops the server at once, as if its machine had failed. Its connections are cut. */
   crash(): Promise<void>
-  /** Starts the server after a crash. Resolves when it takes connections. */
+  /** Starts the server after a crash. Resolves when it accepts connections. */
   start(): Promise<void>
-  /** A crash and a start. */
+  /** Crashes the server and starts it again. */
   restart(): Promise<void>
   /** Stops the server and removes its folder. */
   close(): Promise<void>
@@ -22,13 +22,14 @@ export interface Cluster {
 const PROGRAM = fileURLToPath(new URL('./cluster-process.ts', import.meta.url))
 
 /**
- * Makes a cluster in a temporary folder and starts it on a free port of 127.0.0.1; any user of this machine gets in. A process of its own looks after it,
- * which ends with this one, however that ends: the server is stopped then, and the folder removed.
+ * Creates a cluster in a temporary folder and starts it on a free port of 127.0.0.1; every user of this machine may connect. A separate process runs
+ * it.
+ * When this process ends, in whatever way, that process stops the server, removes the folder, and ends.
  * @throws {NoPostgresError} PostgreSQL is not installed.
  */
 export async function startCluster(): Promise<Cluster> {
   const keeper = fork(PROGRAM, [findBinaries()], {
-    // A group of its own: Ctrl-C in a terminal does not reach it.
+    // Its own process group: Ctrl-C in a terminal does not reach it.
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     execArgv: ['--no-warnings'],
@@ -37,7 +38,7 @@ export async function startCluster(): Promise<Cluster> {
 
   async function report(): Promise<Report> {
     const [first] = await Promise.race([once(keeper, 'message'), ended])
-    if (typeof first !== 'object') throw new Error('The process that keeps the PostgreSQL server has ended.')
+    if (typeof first !== 'object') throw new Error('The process that runs the PostgreSQL server has ended.')
     const report: Report = first
     if ('failed' in report) throw new Error(report.failed)
     return report
@@ -55,7 +56,7 @@ export async function startCluster(): Promise<Cluster> {
 
   try {
     const ready = await report()
-    if (!('url' in ready)) throw new Error('The PostgreSQL server did not say where it is.')
+    if (!('url' in ready)) throw new Error('The PostgreSQL server did not report its URL.')
     return {
       url: ready.url,
       crash: () => carryOut('stop'),

@@ -1,4 +1,4 @@
-/** A proxy before a PostgreSQL server that cuts a connection at a chosen statement. */
+/** A proxy in front of a PostgreSQL server that cuts a connection at a chosen statement. */
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -7,8 +7,8 @@ export interface CuttingProxy {
   /** The URL of the server, through the proxy. */
   readonly url: string
   /**
-   * The next statement with this text costs its connection: `before` the server reads it, or `after` it was carried out, and its client does
-   * not hear of that. Resolves when the connection was cut; `meanwhile` is awaited before.
+   * Cuts the connection of the next statement with this text: `before` the server reads it, or `after` it ran, so that its client gets no
+   * response. Resolves when the connection was cut; `meanwhile` is awaited before.
    */
   cut(when: Cut['when'], statement: string, meanwhile?: Cut['meanwhile']): Promise<void>
   close(): Promise<void>
@@ -21,7 +21,7 @@ interface Cut {
   readonly done: (cut: Promise<void>) => void
 }
 
-/** How a `ReadyForQuery` begins: the statement before it has been carried out. */
+/** How a `ReadyForQuery` begins: the statement before it has run. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5])
 
 export async function cuttingProxy(url: string): Promise<CuttingProxy> {

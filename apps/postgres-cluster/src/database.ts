@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 
-/** Makes an empty database beside the one of the URL. Returns its URL. */
+/** Creates an empty database on the same server as the database of the URL. Returns its URL. */
 export async function createDatabase(url: string): Promise<string> {
   const name = `d_${randomUUID().replaceAll('-', '')}`
   const client = new Client({ connectionString: url })

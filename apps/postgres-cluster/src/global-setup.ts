@@ -1,4 +1,4 @@
-/** One server for all test files of a run. */
+/** Starts one server for all test files of a run. */
 
 import type { TestProject } from 'vitest/node'
 import { NoPostgresError, startCluster } from './index.ts'

@@ -1,4 +1,4 @@
-/** What replaces the functions of the AI SDK in its tests. */
+/** The replacements for functions of the AI SDK in its tests. */
 
 import { type Eager, listeners, pause, reads, type SpliceSettings, withMethod } from './wraps.ts'
 
@@ -36,7 +36,7 @@ export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
   }
 }
 
-/** Each part of the model's stream comes a moment after the one before. */
+/** Waits a moment between two parts of the model's stream. */
 function withPace(options: Options): Options {
   const { model } = options
   if (typeof model !== 'object' || model === null) return options
@@ -53,7 +53,7 @@ function withPace(options: Options): Options {
   return withMember(options, 'model', paced)
 }
 
-/** The same options, hidden members and all, with one that differs. */
+/** The same options, including hidden members, with one member changed. */
 function withMember(options: Options, name: string, value: unknown): Options {
   return Object.create(Object.getPrototypeOf(options) as object, {
     ...Object.getOwnPropertyDescriptors(options),

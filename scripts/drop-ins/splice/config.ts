@@ -1,31 +1,31 @@
-/** The Vitest configuration of a library, with what replaces its functions in its tests. Loaded by the library's own Vitest. */
+/** The Vitest configuration of a library, with replaced functions in its tests. Loaded by the library's own Vitest. */
 
 import { dirname, join, resolve } from 'node:path'
 import type { SpliceSettings } from './wraps.ts'
 
-/** Data, because it is written into a file. All paths are absolute. */
+/** Plain data, because it is written into a file. All paths are absolute. */
 export interface Splice {
-  /** Of the library's package. */
+  /** The folder of the library's package. */
   readonly folder: string
-  /** Modules that tests import → the names that are replaced in them. */
+  /** Modules that tests import → the exports that are replaced in them. */
   readonly modules: Readonly<Record<string, readonly string[]>>
   /** Specifiers that our sources import → files. */
   readonly imports: Readonly<Record<string, string>>
-  /** The module that replaces. */
+  /** The module with the replacements. */
   readonly wraps: string
-  /** The module that exports `eager`. Without it the functions do what they always do. */
+  /** The module that exports `eager`. Without it the functions stay as they are. */
   readonly dropIn?: string
   readonly settings: SpliceSettings
 }
 
-/** What is used of a Vitest configuration. */
+/** The part of a Vitest configuration that is used here. */
 interface Config {
   readonly root?: string
   readonly plugins?: readonly object[]
   readonly test?: { readonly projects?: readonly (Config | string)[]; readonly alias?: Aliases }
 }
 
-/** As Vite knows them: the first that fits counts. */
+/** As in Vite: the first match counts. */
 type Aliases = Readonly<Record<string, string>> | readonly Alias[]
 
 interface Alias {
@@ -35,7 +35,7 @@ interface Alias {
 
 type ConfigExport = Config | ((env: { readonly mode: string; readonly command: string }) => Config | Promise<Config>)
 
-/** What is used of a Vite plugin's context. */
+/** The part of a Vite plugin's context that is used here. */
 interface PluginContext {
   resolve(source: string, importer?: string, options?: object): Promise<{ readonly id: string } | null>
 }
@@ -43,7 +43,7 @@ interface PluginContext {
 export async function splicedConfig(base: ConfigExport, splice: Splice): Promise<Config> {
   const config = typeof base === 'function' ? await base({ mode: 'full', command: 'serve' }) : base
   const { folder, imports } = splice
-  // A project of a workspace has a configuration of its own.
+  // A project of a workspace has its own configuration.
   const project = config.test?.projects?.find(
     (one) => typeof one === 'object' && one.root && resolve(one.root) === folder,
   )
@@ -52,7 +52,7 @@ export async function splicedConfig(base: ConfigExport, splice: Splice): Promise
   return { ...own, root: folder, plugins: [...(own.plugins ?? []), splicePlugin(splice)], test }
 }
 
-/** A library may have aliases of its own for what our sources import, and no plugin is asked before them. */
+/** A library may have its own aliases for imports of our sources, and Vite applies aliases before it calls any plugin. */
 function withOurs(imports: Splice['imports'], theirs: Aliases = []): readonly Alias[] {
   const ours = Object.entries(imports).map(([name, replacement]) => ({ find: new RegExp(`^${name}$`), replacement }))
   const rest = Array.isArray(theirs)
@@ -63,7 +63,7 @@ function withOurs(imports: Splice['imports'], theirs: Aliases = []): readonly Al
 
 const PREFIX = '\0spliced:'
 
-/** Tests get the replaced functions; everything else gets the library's own. */
+/** Tests get the replaced functions; everything else gets the library's own functions. */
 function splicePlugin({ folder, modules, imports, wraps, dropIn, settings }: Splice): object {
   const isOurs = (importer: string | undefined): boolean =>
     importer !== undefined &&
@@ -77,7 +77,7 @@ function splicePlugin({ folder, modules, imports, wraps, dropIn, settings }: Spl
       if (source.startsWith(PREFIX)) return source
       if (isOurs(importer) || importer?.startsWith(PREFIX)) {
         if (/^[.\0/]/.test(source)) return null
-        // What our sources import of the library's dependencies are those of the checkout, if it has them.
+        // Our sources use the checkout's version of the library's dependencies, if it has them.
         return (await this.resolve(source, join(folder, 'package.json'), { skipSelf: true })) ?? null
       }
       if (importer === undefined || !/\.test\.tsx?$/.test(importer)) return null

@@ -1,4 +1,4 @@
-/** What replaces the functions of LangChain in its tests. */
+/** The replacements for functions of LangChain in its tests. */
 
 import { type Eager, listeners, reads, type SpliceSettings } from './wraps.ts'
 
@@ -22,7 +22,7 @@ export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
   }
 }
 
-/** Of tools that have a function; those of a provider have none. */
+/** The names of the tools that have a function; tools of a provider have none. */
 function namesOf({ tools }: Options): readonly string[] {
   if (!Array.isArray(tools)) return []
   return tools.flatMap((tool: unknown) =>

@@ -1,4 +1,4 @@
-/** What replaces the functions of OpenAI Agents in its tests. */
+/** The replacements for functions of OpenAI Agents in its tests. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Eager, listeners, pause, reads, type SpliceSettings, withMethod } from './wraps.ts'
@@ -73,7 +73,7 @@ export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
       construct: (target, args, newTarget) => spliced(Reflect.construct(target, args, newTarget) as Runner),
     })
 
-  /** It asks a runner that nobody sees, made when it is first asked. */
+  /** Uses a hidden runner, which is made at the first call. */
   const spliceRun = (_: Run, { Runner }: { readonly Runner: Constructor }): Run => {
     let runner: Runner | undefined
     return (...args) => {
@@ -84,7 +84,7 @@ export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
   return { Runner: Spliced, run: spliceRun }
 }
 
-/** An agent and all that it may hand over to. */
+/** An agent and all agents that it can hand over to. */
 function reachable(agent: Agent, found: Set<Agent> = new Set()): ReadonlySet<Agent> {
   if (typeof agent !== 'object' || found.has(agent)) return found
   found.add(agent)
@@ -97,11 +97,11 @@ function namesOf(agents: ReadonlySet<Agent>): readonly string[] {
   return [...new Set(tools.flatMap(({ name, type }) => (type === 'function' && name !== undefined ? [name] : [])))]
 }
 
-/** Whether the run streams in which a model is asked. */
+/** Whether the current run streams. */
 const streams = new AsyncLocalStorage<boolean>()
 const paced = new WeakSet<object>()
 
-/** The model says its calls piece by piece, as those of OpenAI do, and also streams what a run wants as a whole. */
+/** Makes the model stream its calls piece by piece, like OpenAI's models, also for a run that does not stream. */
 function pace(model: unknown): void {
   if (!isModel(model) || paced.has(model)) return
   paced.add(model)
@@ -138,7 +138,7 @@ async function* wholeOf(asked: Promise<Response>): AsyncGenerator<StreamEvent> {
   yield { type: 'response_done', response: { ...response, id } }
 }
 
-/** The raw events of the Responses wire for the calls of a response. */
+/** The raw Responses events for the calls of a response. */
 async function* pieces(output: readonly OutputItem[]): AsyncGenerator<StreamEvent> {
   for (const [index, { type, callId, name, namespace, arguments: text = '' }] of output.entries()) {
     if (type !== 'function_call') continue

@@ -1,17 +1,17 @@
-/** What the replacements of all libraries have in common. */
+/** The shared parts of the replacements of all libraries. */
 
 import { appendFileSync } from 'node:fs'
 
 export interface SpliceSettings {
-  /** Whether models speak at a pace. */
+  /** Whether models stream at a pace. */
   readonly paced: boolean
-  /** Gets one byte for each call that started early. */
+  /** The file that gets one byte for each early call. */
   readonly earlyFile: string
-  /** Gets one line for each warning. */
+  /** The file that gets one line for each warning. */
   readonly warningsFile: string
 }
 
-/** As far as all drop-ins have it. */
+/** The part of `eager` that all drop-ins have. */
 export type Eager = <Wrapped extends object>(
   wrapped: Wrapped,
   effects: Readonly<Record<string, 'read'>>,
@@ -29,12 +29,12 @@ interface StepSavings {
   readonly calls: readonly { readonly evidence?: unknown }[]
 }
 
-/** Every tool is a read. */
+/** Declares every tool as a read. */
 export function reads(names: readonly string[]): Readonly<Record<string, 'read'>> {
   return Object.fromEntries(names.map((name) => [name, 'read']))
 }
 
-/** Notes what is told. Warnings are not printed: there are tests that fail when anything is. */
+/** Records early calls and warnings. Warnings are not printed: some tests fail if anything is printed. */
 export function listeners({ earlyFile, warningsFile }: SpliceSettings): Pick<EagerSettings, 'onStep' | 'onWarning'> {
   return {
     onStep: ({ calls }) =>
@@ -43,15 +43,15 @@ export function listeners({ earlyFile, warningsFile }: SpliceSettings): Pick<Eag
   }
 }
 
-// Kept from before any test puts a clock of its own in their place.
+// Kept from before a test replaces the timers.
 const { setTimeout } = globalThis
 
-/** So long that other work gets its turn. */
+/** Long enough for other work to get its turn. */
 export function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 2))
 }
 
-/** The same object with one method replaced; all else is its own. */
+/** The same object with one method replaced; all other members are its own. */
 export function withMethod<Target extends object>(
   target: Target,
   name: string,
