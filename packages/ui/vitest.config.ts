@@ -7,9 +7,9 @@ export default defineProject({
     name: 'ui',
     include: ['src/**/*.test.ts'],
     environment: 'node',
-    // A file leaves nothing behind, so the next one need not load everything anew.
+    // A file leaves no state behind, so the next one need not load everything again.
     isolate: false,
-    // On a busy machine a test may take long, and is no worse for it.
+    // On a busy machine a test may take longer without being wrong.
     testTimeout: 20_000,
   },
 })

@@ -4,7 +4,7 @@ import { eventStream } from './event-stream.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('a stream that says nothing for 15 s sends a comment, and loses no event (UI1)', async () => {
+test('a stream without events for 15 s sends a comment, and loses no event (UI1)', async () => {
   async function* events() {
     yield { n: 1 }
     await new Promise((resolve) => setTimeout(resolve, 40_000))
@@ -22,7 +22,7 @@ test('a stream that says nothing for 15 s sends a comment, and loses no event (U
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a reader that leaves while it waits ends the events, and leaves no timer (UI1)', async () => {
+test('a reader that disconnects while it waits ends the events, and leaves no timer (UI1)', async () => {
   let isClosed = false
   async function* events(signal: AbortSignal) {
     try {

@@ -1,17 +1,17 @@
-/** Events as the body of a response. */
+/** Sends events as the body of a response. */
 
-/** So many milliseconds after the last event a comment is sent: what stands between browser and server cuts silent connections off. */
+/** A comment is sent this many milliseconds after the last event, because proxies close silent connections. */
 const KEEP_ALIVE = 15_000
 
 interface EventStreamOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** What is sent after the last event. */
+  /** Sent after the last event. */
   readonly last?: string
 }
 
 /**
- * A response of server-sent events. The events are asked for one by one, as the client reads them; the signal aborts when the client has
- * left.
+ * Creates a response of server-sent events. It requests the events one by one, as the client reads them; the signal aborts when the client
+ * disconnects.
  */
 export function eventStream(
   events: (signal: AbortSignal) => AsyncGenerator<object, void>,
@@ -35,7 +35,7 @@ export function eventStream(
       },
       async cancel(reason) {
         left.abort(reason)
-        // Whatever it was waiting for ends with the abort.
+        // The abort ends whatever it was waiting for.
         await told.return().catch(() => undefined)
       },
     },
@@ -46,7 +46,7 @@ export function eventStream(
 
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
 
-/** Undefined if it takes longer than so many milliseconds. */
+/** Undefined if it takes longer than `ms` milliseconds. */
 async function within<Value>(ms: number, value: Promise<Value>): Promise<Value | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<undefined>((resolve) => {

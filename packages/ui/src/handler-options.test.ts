@@ -28,11 +28,11 @@ function optionAtFault(handler: string, options: unknown): unknown {
   }
 }
 
-test.for(Object.keys(handlers))('%s names the option that cannot work (UI4)', (handler) => {
+test.for(Object.keys(handlers))('%s names the invalid option (UI4)', (handler) => {
   for (const [options, option] of WRONG) expect(optionAtFault(handler, options)).toBe(option)
 })
 
-test('chatHandler knows versions 6 and 7 only (UI4)', () => {
+test('chatHandler only accepts versions 6 and 7 (UI4)', () => {
   for (const [options, option] of [
     [{ threads, open, version: 5 }, 'version'],
     [{ threads, open, version: '7' }, 'version'],

@@ -1,34 +1,34 @@
-/** What a browser may see: said once, for streams and histories alike. */
+/** Decides what a browser may see, for streams and histories. */
 
 import { type ToolMessage, textOf } from '@meanwhile/core'
 import type { ErrorInfo } from '@meanwhile/threads'
 
 export interface Present {
   /**
-   * The text that is shown of an error. Default: a sentence that holds nothing of the error itself, as errors of tools and providers may
-   * hold hosts, keys and paths.
+   * Returns the text to show for an error. Default: a sentence that contains nothing of the error itself, because errors of tools and providers may
+   * contain hosts, keys and paths.
    */
   readonly errorText?: (error: ShownError) => string
-  /** What is shown of a tool's output, and of the progress it reports. It must be JSON. Default: all of it. */
+  /** Returns what to show of a tool's output, and of its progress. It must be JSON. Default: all of it. */
   readonly output?: (output: unknown, call: ShownCall) => unknown
 }
 
-/** An error that has an interface to show. */
+/** An error to show in an interface. */
 export type ShownError =
-  /** A call has failed, or was not run. `message`: what the model reads. */
+  /** A call has failed, or did not run. `message`: the text that the model reads. */
   | { readonly of: 'call'; readonly toolName: string; readonly callId: string; readonly message: string }
   /** The turn has failed. */
   | { readonly of: 'turn'; readonly name: string; readonly message: string }
 
-/** Whose output is shown. */
+/** The call that the output belongs to. */
 export interface ShownCall {
   readonly toolName: string
   readonly callId: string
-  /** It is what the tool reports while it works, and not its output. */
+  /** Whether this is progress of the running tool, and not its output. */
   readonly isProgress: boolean
 }
 
-/** Why a call was not run, each as our packages write it as a whole. */
+/** The reasons why a call did not run, as core and its middleware write them in full. */
 const NOT_RUN = [
   'the run ended before this call was started',
   'the call was cancelled before it was started',
@@ -42,7 +42,7 @@ const NOT_RUN = [
   'the limit of (model calls|tool calls|calls of \\S+|tokens) is reached \\(\\d+\\)',
 ].join('|')
 
-/** Our own sentences, and no beginnings of them: the text of a tool may begin with the same words. Only a reason may follow. */
+/** The complete sentences of our packages: a tool's text may begin with the same words, so only a reason may follow. */
 const SENTENCES: readonly (readonly [sentence: RegExp, shown: string])[] = [
   [/^Not run: the call was denied: /, 'This call was denied.'],
   [new RegExp(`^Not run: (${NOT_RUN})\\.$`), 'This call was not run.'],
@@ -69,13 +69,13 @@ export function callErrorText({ errorText }: Present, message: ToolMessage): str
   return SENTENCES.find(([sentence]) => sentence.test(text))?.[1] ?? 'This call has failed.'
 }
 
-/** The text of the error that a turn has failed with. */
+/** The error text of a failed turn. */
 export function turnErrorText({ errorText }: Present, error: ErrorInfo | undefined): string {
   const { name = 'Error', message = '' } = error ?? {}
   return errorText ? errorText({ of: 'turn', name, message }) : 'Something went wrong.'
 }
 
-/** What is shown of a call's result: of what the tool returned, or of its text. */
+/** What to show of a call's result: the output of the tool, or its text. */
 export function resultShown(present: Present, message: ToolMessage): unknown {
   const { callId, name: toolName, output = textOf(message) } = message
   return outputShown(present, output, { toolName, callId, isProgress: false })

@@ -1,6 +1,6 @@
-/** Where a request goes, and what its body is. */
+/** Reads the path and the content type of a request. */
 
-/** The parts of the path that follow the base; undefined if the path is not below it. A slash at the end of either does not count. */
+/** The parts of the path after the base; undefined if the path is not below it. A slash at the end of either is ignored. */
 export function pathBelow(base: string, { url }: Request): readonly string[] | undefined {
   const root = base.replace(/\/$/, '')
   const path = new URL(url).pathname.replace(/\/$/, '')
@@ -16,7 +16,7 @@ export function pathBelow(base: string, { url }: Request): readonly string[] | u
   }
 }
 
-/** Only a page that this server allows can send a body of this type: a form of another site cannot. */
+/** Whether the content type is JSON. Only a page that this server allows can send such a body: a form of another site cannot. */
 export function isJson({ headers }: Request): boolean {
   return /^application\/json\s*(;|$)/i.test(headers.get('content-type') ?? '')
 }

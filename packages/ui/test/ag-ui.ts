@@ -1,4 +1,4 @@
-/** Clients of AG-UI as they are published, on a server of this process. */
+/** Published AG-UI clients, against a server in this process. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,14 +8,14 @@ import { EventSchema } from '@ag-ui/core/schemas'
 
 export interface Stage {
   readonly url: string
-  /** All that was sent in bodies of responses. */
+  /** Everything that was sent in bodies of responses. */
   sent(): string
   close(): Promise<void>
 }
 
 type Handler = (request: Request) => Promise<Response>
 
-/** Serves on 127.0.0.1, at a free port. */
+/** Serves on a free port of 127.0.0.1. */
 export async function serve(handler: Handler): Promise<Stage> {
   const bodies: Uint8Array[] = []
   const server = createServer((incoming, outgoing) => {
@@ -51,7 +51,7 @@ async function handle(handler: Handler, incoming: IncomingMessage, outgoing: Ser
   outgoing.end()
 }
 
-/** A client that keeps all events it was told, and takes none that the schema refuses. */
+/** A client that keeps all received events, and refuses events that do not match the schema. */
 export class Client {
   readonly agent: HttpAgent
   readonly events: { readonly type: string; readonly [member: string]: unknown }[] = []
@@ -66,20 +66,20 @@ export class Client {
     })
   }
 
-  /** Says something, and reads the run to its end. */
+  /** Sends a message, and reads the run to its end. */
   async say(content: string, id: string = crypto.randomUUID()): Promise<readonly string[]> {
     this.agent.addMessage({ id, role: 'user', content })
     return await this.run()
   }
 
-  /** Runs the agent to the end; the types of the events that were told. */
+  /** Runs the agent to the end; returns the types of the events. */
   async run(parameters?: RunAgentParameters, subscriber?: AgentSubscriber): Promise<readonly string[]> {
     const from = this.events.length
     await this.agent.runAgent(parameters, subscriber)
     return this.events.slice(from).map(({ type }) => type)
   }
 
-  /** Answers all open questions with the same. */
+  /** Answers all open questions with the same answer. */
   async answer(payload: unknown): Promise<readonly string[]> {
     const { pendingInterrupts } = this.agent
     return await this.run({
@@ -93,8 +93,8 @@ export class Client {
 }
 
 /**
- * Messages, made equal where clients may differ: arguments are compared as JSON, results of one step in the order of their ids, and activities,
- * which are no part of a conversation, not at all.
+ * Normalizes messages where clients may differ: arguments are compared as JSON, results of one step in the order of their ids, and activities,
+ * which are not part of a conversation, not at all.
  */
 export function comparable(messages: readonly Message[]): readonly unknown[] {
   const list: Message[] = []

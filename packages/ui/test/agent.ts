@@ -1,4 +1,4 @@
-/** An agent whose model answers by what the user says. */
+/** An agent whose model answers depending on the user message. */
 
 import {
   type Agent,
@@ -20,9 +20,9 @@ export interface Chat {
   readonly agent: Agent
   /** What the tools did. */
   readonly did: string[]
-  /** What each model call read: its messages. */
+  /** The messages that each model call received. */
   readonly asked: (readonly string[])[]
-  /** Lets go on what waits for the gate. */
+  /** Opens the gate for everything that waits at it. */
   open(): void
 }
 

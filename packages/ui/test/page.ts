@@ -37,7 +37,7 @@ export type Handler = (request: Request) => Promise<Response>
 const URL = 'http://chat.test/api/chat'
 
 export class Page extends AbstractChat<UIMessage> {
-  /** All bytes that the page has got, as text. */
+  /** All bytes that the page has received, as text. */
   readonly got: string[] = []
 
   constructor(handler: Handler, id: string, messages: UIMessage[] = [], init: Partial<ChatInit<UIMessage>> = {}) {
@@ -82,7 +82,7 @@ export const post = (handler: Handler, path: string, body?: unknown, type = 'app
     }),
   )
 
-/** What a page that is loaded gets. */
+/** The messages that a page gets when it loads. */
 export async function history(handler: Handler, id: string): Promise<UIMessage[]> {
   const response = await get(handler, `/${encodeURIComponent(id)}`)
   return ((await response.json()) as { messages: UIMessage[] }).messages

@@ -6,7 +6,7 @@ import * as ai6 from 'ai6'
 
 export interface Peer {
   readonly version: 6 | 7
-  /** The message that the version's own reader makes of these chunks, each of which its own schema must accept. */
+  /** The message that the version's own reader makes of these chunks; its own schema must accept each chunk. */
   read(chunks: readonly UIMessageChunk[], message?: UIMessage): Promise<UIMessage | undefined>
 }
 
@@ -37,7 +37,7 @@ function accept(version: number, chunk: UIMessageChunk, validated: { readonly su
   if (!validated?.success) throw new Error(`version ${version} refuses ${JSON.stringify(chunk)}`)
 }
 
-/** As it comes from the wire. */
+/** A copy, as it comes from the wire. */
 function copy<Value>(value: object): Value {
   return JSON.parse(JSON.stringify(value))
 }
@@ -63,7 +63,7 @@ async function lastOf<Value>(values: AsyncIterable<Value>): Promise<Value | unde
   return last
 }
 
-/** The reader has reported the errors of the stream, and none of its own. */
+/** The reader has reported the errors of the stream, and no others. */
 function checked(
   version: number,
   chunks: readonly UIMessageChunk[],

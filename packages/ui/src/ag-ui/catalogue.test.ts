@@ -39,7 +39,7 @@ test.for(quirks)('on $wire: $title; the client has the messages of the thread (q
     const late = new Client(`${stage.url}/api/ag-ui`, 't')
     await late.run()
     expect(late.messages).toEqual(inThread)
-    // What it has is what it is to have, so that the next run needs no snapshot.
+    // The client has exactly the thread's messages, so the next run needs no snapshot.
     const types = await client.say('Hello')
     expect(types.slice(0, types.indexOf('STEP_STARTED'))).toEqual(['RUN_STARTED'])
   } finally {

@@ -1,4 +1,4 @@
-/** What a user or a tool says: parts of core as parts of AG-UI, and back. */
+/** Converts the content of messages between core's parts and AG-UI's parts. */
 
 import type { ContentPart, FilePart } from '@meanwhile/core'
 import type { AgUiPart } from './wire.ts'
@@ -18,7 +18,7 @@ function toMedia({ mediaType, data }: FilePart): AgUiPart {
   return { type, source: { type: 'url', value: data.url, mimeType: mediaType } }
 }
 
-/** What a client sent as the content of a message; undefined if that is no content, or names a file that only a provider can read. */
+/** Converts the content of a client's message. Returns undefined if it is not valid content, or names a file that only a provider can read. */
 export function fromAgUiContent(content: unknown): string | ContentPart[] | undefined {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return undefined

@@ -1,4 +1,4 @@
-/** A thread as a client of AG-UI has it: what is told of its turns becomes messages, and the events that make a client have the same. */
+/** Converts the updates of a thread's turns into AG-UI messages, and into the events with which a client builds the same messages. */
 
 import type { ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
 import type { ThreadState } from '@meanwhile/threads'
@@ -16,29 +16,29 @@ type ResultMessage = Extract<AgUiMessage, { role: 'tool' }>
 
 type ProgressUpdate = TurnUpdate & { readonly type: 'call-entered' | 'call-progress' | 'call-settled' }
 
-/** How a turn has ended, or that it waits. */
+/** The end of a turn, or the start of its wait for an answer. */
 export type TurnEnd = TurnUpdate & { readonly type: 'turn-waiting' | 'turn-end' }
 
 export class Conversation {
   readonly #present: Present
   #events: AgUiEvent[] = []
-  /** What a client has. */
+  /** The messages that a client has. */
   #messages: AgUiMessage[] = []
   #plan: Plan = []
   #turn: string | undefined
-  /** Steps of the turn in which something was said. */
+  /** How many steps of the turn have content. */
   #steps = 0
   #step: StepMessages | undefined
-  /** The step that the client was told of. */
+  /** The step that was last announced to the client. */
   #toldStep: string | undefined
-  /** The turn that had a call of this id first. */
+  /** The first turn with a call of this id. */
   readonly #turnOfCall = new Map<string, string>()
-  /** What was told last of calls of the step at work. */
+  /** The last progress of each call in the open step. */
   readonly #progressOf = new Map<string, ProgressUpdate>()
   #end: TurnEnd | undefined
   #isOutdated = false
 
-  /** `state`: what a client has already, and need not be told; without a thread `messages`. */
+  /** `state`: the part of the thread that the client already has; without a thread, `messages`. */
   constructor(present: Present, state?: ThreadState, messages: readonly AgUiMessage[] = []) {
     this.#present = present
     this.#messages = [...messages]
@@ -51,22 +51,22 @@ export class Conversation {
     return this.#messages
   }
 
-  /** The tasks of `planTasks`; empty if there are none. */
+  /** The tasks of `planTasks`; empty without a plan. */
   get plan(): Plan {
     return this.#plan
   }
 
-  /** Undefined while the turn goes on. */
+  /** Undefined until the turn has ended or waits. */
   get end(): TurnEnd | undefined {
     return this.#end
   }
 
-  /** Whether some of its messages count no more: the thread has to be read again. */
+  /** Whether some of its messages are no longer valid: the thread must be read again. */
   get isOutdated(): boolean {
     return this.#isOutdated
   }
 
-  /** What a client is to be told. */
+  /** Returns the events of this update for the client. */
   read(update: TurnUpdate): readonly AgUiEvent[] {
     this.#events = []
     switch (update.type) {
@@ -124,7 +124,7 @@ export class Conversation {
     return this.#events
   }
 
-  /** The id that a call of this turn has in AG-UI, where a thread has only one of each: the model may give an id again in another turn. */
+  /** Returns the AG-UI id of a call of this turn. In AG-UI each id is unique in a thread, but a model may reuse an id in another turn. */
   idOfCall(callId: string): string {
     const turn = this.#turn ?? ''
     return (this.#turnOfCall.get(callId) ?? turn) === turn ? callId : `${turn}-${callId}`
@@ -168,7 +168,7 @@ export class Conversation {
     this.#toldStep = undefined
   }
 
-  /** What was said in the step does not count. */
+  /** Discards the content of the open step. */
   #reset(): void {
     const step = this.#step
     if (!step) return
@@ -200,7 +200,7 @@ export class Conversation {
   }
 
   #progress(update: ProgressUpdate): void {
-    // When the call stands it is told again, and a client has it still.
+    // It is repeated when the call is committed, and the client still has it.
     if (this.#progressOf.get(update.callId) === update) return
     this.#progressOf.set(update.callId, update)
     const toolCallId = this.idOfCall(update.callId)
@@ -219,7 +219,7 @@ export class Conversation {
     this.#plan = planAfter(this.#plan, message, output)
   }
 
-  /** A client puts a result behind the message with its call, and behind the results that are there. */
+  /** A client puts a result after the message with its call, and after the results that follow it. */
   #answer(callId: string, content: ResultMessage['content'], isError: boolean): void {
     const toolCallId = this.idOfCall(callId)
     const id = `${toolCallId}-result`
@@ -231,7 +231,7 @@ export class Conversation {
       const held = this.#messages[place]
       if (held?.id !== id) continue
       if (JSON.stringify(held) === JSON.stringify(message)) return
-      // The client would put it beside the first.
+      // The client would add it as a second result.
       this.#replace(this.#messages.map((held) => (held.id === id ? message : held)))
       return
     }
@@ -253,7 +253,7 @@ export class Conversation {
   }
 }
 
-/** No part of the conversation: a client does not send it back. */
+/** Not part of the conversation: a client does not send it back. */
 function activity(
   toolCallId: string,
   update: ProgressUpdate & { readonly type: 'call-progress' },
@@ -276,7 +276,7 @@ function userMessage(id: string, { content }: UserMessage): UserSaid {
   return { id, role: 'user', content: typeof content === 'string' ? content : toAgUiParts(content) }
 }
 
-/** What the tool returned; files are in what the model reads of it. */
+/** The output of the tool; if it contains files, the content that the model reads. */
 function contentOf({ content }: ToolMessage, output: unknown): ResultMessage['content'] {
   const parts = toAgUiParts(content)
   return parts.some(({ type }) => type !== 'text') ? parts : textOfValue(output)

@@ -1,13 +1,13 @@
-/** Messages of AG-UI as messages of an agent. */
+/** Converts AG-UI messages to messages of an agent. */
 
 import type { AssistantPart, Message, ToolCall, ToolMessage } from '@meanwhile/core'
 import { fromAgUiContent } from './content.ts'
 import type { AgUiMessage } from './wire.ts'
 
 /**
- * For an agent without threads: the messages of a request as the input of a run. Whoever sends the request has written all of them, what the
- * assistant is to have said included; with threads `agUiHandler` reads only the end. Left out are reasoning, as its signature is not in it,
- * messages of the roles `system`, `developer` and `activity`, and calls without a result.
+ * Converts the messages of a request to the input of a run, for an agent without threads. The sender controls all of these messages, including
+ * the assistant's; with threads `agUiHandler` reads only the last ones. It leaves out reasoning, because its signature is missing,
+ * messages with the roles `system`, `developer` and `activity`, and calls without a result.
  */
 export function fromAgUiMessages(messages: readonly AgUiMessage[]): Message[] {
   const results = new Map(
@@ -40,7 +40,7 @@ function inputOf(text: string): Pick<ToolCall, 'input' | 'inputError'> {
   try {
     return { input: JSON.parse(text || '{}') }
   } catch {
-    return { input: text, inputError: 'it is no JSON' }
+    return { input: text, inputError: 'it is not JSON' }
   }
 }
 

@@ -22,7 +22,7 @@ import { z } from 'zod'
 import { Client, comparable, serve } from '../../test/ag-ui.ts'
 import { type AgUiHandlerOptions, agUiHandler, toAgUiMessages } from './index.ts'
 
-// The client warns of whatever it cannot take as it is.
+// The client warns about everything that it cannot use.
 beforeEach(() => {
   vi.spyOn(console, 'warn').mockImplementation((...words) => expect.unreachable(words.join(' ')))
 })
@@ -89,7 +89,7 @@ async function stage(script: readonly ScriptedResponse[], { tools = [], ...optio
   return { url, sent, threads, client: (threadId = 't') => new Client(`${url}/api/ag-ui`, threadId) }
 }
 
-/** What the client has, a client has that comes now, and the thread gives. */
+/** Checks that this client, a new client and the thread have the same messages. */
 async function expectEqual(client: Client, threads: Threads): Promise<void> {
   const { threadId } = client.agent
   const inThread = comparable([...toAgUiMessages(await threads.read(threadId))])
@@ -102,7 +102,7 @@ async function expectEqual(client: Client, threads: Threads): Promise<void> {
 
 const answerOf = ({ messages }: ModelRequest) => respond(say(`So: ${textOf(messages[messages.length - 1] as never)}`))
 
-test('text, reasoning, calls and results are told, and the client has the messages of the thread (UI1, UI2, UI5)', async () => {
+test('text, reasoning, calls and results are streamed, and the client has the messages of the thread (UI1, UI2, UI5)', async () => {
   const { client, threads } = await stage([
     respond(think('Hm.', { deltas: 1 }), say('I look.', { deltas: 1 }), call('look', { at: 'x' }, { deltas: 1 })),
     respond(say('Done.', { deltas: 1 })),
@@ -124,7 +124,7 @@ test('text, reasoning, calls and results are told, and the client has the messag
   await expectEqual(one, threads)
 })
 
-test('of a failed attempt the client has nothing, its reasoning neither (UI2)', async () => {
+test('the client keeps nothing of a failed attempt, including its reasoning (UI2)', async () => {
   const { client, threads } = await stage([
     respond(think('Wrong'), say('No'), call('look', { at: 'y' }), fail({ status: 500 })),
     respond(say('Yes.', { deltas: 1 })),
@@ -138,7 +138,7 @@ test('of a failed attempt the client has nothing, its reasoning neither (UI2)', 
   expect(one.agent.messages.map(({ content }) => content)).toEqual(['Hello', 'Yes.', 'More', 'Hm.', 'More.'])
 })
 
-test('a turn that fails keeps what stands, behind a snapshot, and says nothing of the error (UI2, UI4)', async () => {
+test('a turn that fails keeps its committed messages after a snapshot, and reveals nothing of the error (UI2, UI4)', async () => {
   const { client, threads, sent } = await stage([
     respond(say('I look.'), call('look', { at: 'x' })),
     respond(say('Then'), fail({ status: 400, message: SECRET })),
@@ -152,7 +152,7 @@ test('a turn that fails keeps what stands, behind a snapshot, and says nothing o
   expect(sent()).not.toContain('hunter2')
 })
 
-test('an approval is an interrupt with a schema, and the run that answers it tells only what is new (UI1, UI3)', async () => {
+test('an approval is an interrupt with a schema, and the run that answers it streams only what is new (UI1, UI3)', async () => {
   const { client, threads } = await stage([
     respond(say('I write.'), call('look', { at: 'x' }), call('mail', { to: 'ada' })),
     respond(say('Done.', { deltas: 1 })),
@@ -169,7 +169,7 @@ test('an approval is an interrupt with a schema, and the run that answers it tel
     },
   ])
   await expectEqual(one, threads)
-  // What a tool reports is not told to a client that is late.
+  // A late client does not receive the progress of tools.
   expect((await one.answer({ approved: true })).filter((type) => type !== 'CUSTOM')).toEqual([
     'RUN_STARTED',
     'TOOL_CALL_RESULT',
@@ -219,14 +219,14 @@ test('a cancelled approval is denied, any other cancelled question stops the tur
   await expectEqual(one, threads)
 })
 
-test('an answer of the wrong form is refused, and the question stays open (UI3)', async () => {
+test('an answer that does not match the schema is refused, and the question stays open (UI3)', async () => {
   const { client, threads } = await stage([respond(call('ask')), respond(say('Done.'))])
   const one = client()
   await one.say('Ask')
   await one.answer({ count: 'many' })
   expect(one.events.at(-1)).toEqual({
     type: 'RUN_ERROR',
-    message: 'The answer does not have the form that is asked for.',
+    message: 'The answer does not match the schema of its question.',
     code: 'AnswerError',
   })
   expect(one.agent.pendingInterrupts).toHaveLength(1)
@@ -239,7 +239,7 @@ test('an answer of the wrong form is refused, and the question stays open (UI3)'
   await expectEqual(one, threads)
 })
 
-test('who writes instead of answering closes the question (UI2)', async () => {
+test('writing a message instead of an answer closes the question (UI2)', async () => {
   const { client, threads } = await stage([respond(say('I ask.'), call('ask')), answerOf])
   const one = client()
   await one.say('Ask')
@@ -250,7 +250,7 @@ test('who writes instead of answering closes the question (UI2)', async () => {
   await expectEqual(two, threads)
 })
 
-test('a tool of the client ends the run with its call, and its result goes on (UI3)', async () => {
+test('a tool of the client ends the run with its call, and the turn continues with its result (UI3)', async () => {
   const { client, threads } = await stage([respond(call('choose', { of: ['a', 'b'] })), answerOf])
   const one = client()
   await one.say('Choose')
@@ -262,7 +262,7 @@ test('a tool of the client ends the run with its call, and its result goes on (U
   await expectEqual(one, threads)
 })
 
-test('the plan is state beside that of the client (UI2)', async () => {
+test("the plan is state, next to the client's own state (UI2)", async () => {
   const { client } = await stage([
     respond(call('task_create', { subject: 'Read' })),
     respond(
@@ -296,7 +296,7 @@ test('the plan is state beside that of the client (UI2)', async () => {
   expect(late.agent.state).toEqual({ plan })
 })
 
-test('a turn that has failed goes on if the client says so, and a message can be edited (UI2)', async () => {
+test('a client can retry a failed turn, and edit a message (UI2)', async () => {
   const { client, threads } = await stage([
     respond(say('I look.'), call('look', { at: 'x' })),
     respond(say('Then'), fail({ status: 400, code: 'bad', message: 'no' })),
@@ -323,7 +323,7 @@ test('a turn that has failed goes on if the client says so, and a message can be
   await expectEqual(one, threads)
 })
 
-test('a message that the thread has is not said again, wherever it stands (UI2)', async () => {
+test('a message that the thread already has is not added again, at any place in the request (UI2)', async () => {
   const { client, threads } = await stage([respond(say('One.')), respond(say('Two.'))])
   const one = client()
   await one.say('Hello', 'm1')
@@ -334,7 +334,7 @@ test('a message that the thread has is not said again, wherever it stands (UI2)'
   await expectEqual(one, threads)
 })
 
-test('a client with messages of its own making has those of the thread afterwards (UI2)', async () => {
+test('a client with invented messages gets the messages of the thread (UI2)', async () => {
   const { client, threads, url } = await stage([respond(think('Hm.'), say('Hello.')), respond(say('Again.'))])
   await client().say('Hi', 'm1')
   const liar = new Client(`${url}/api/ag-ui`, 't', [
@@ -347,7 +347,7 @@ test('a client with messages of its own making has those of the thread afterward
   await expectEqual(liar, threads)
 })
 
-test('no secret of a tool, and nothing that is masked, is in any byte that is sent (UI4)', async () => {
+test('no sent byte contains a secret of a tool or a masked text (UI4)', async () => {
   const { client, threads, sent } = await stage(
     [respond(call('broken'), call('look', { at: 'x' })), respond(say('Done.'))],
     { output: () => 'hidden' },
@@ -364,7 +364,7 @@ test('no secret of a tool, and nothing that is masked, is in any byte that is se
   expect((await threads.read('t')).status).toBe('idle')
 })
 
-test('nobody gets anything of a thread that `open` refuses, on any route (UI4)', async () => {
+test('a thread that `open` refuses reveals nothing on any route (UI4)', async () => {
   const open = vi.fn((_: Request, threadId: string) =>
     threadId === 'mine' ? { user: 'me' } : new Response('no', { status: 403 }),
   )
@@ -393,7 +393,7 @@ test('nobody gets anything of a thread that `open` refuses, on any route (UI4)',
   expect(open.mock.calls.map(([, threadId]) => threadId)).toEqual(['yours', 'yours'])
 })
 
-test('a turn that is faster than its thread can be read is told once (UI1, UI2)', async () => {
+test('a turn that is faster than the thread can be read is streamed once (UI1, UI2)', async () => {
   const agent = createAgent({
     model: scriptedModel([respond(call('look', { at: 'x' })), respond(say('Done.'))]),
     tools: [look],
@@ -419,7 +419,7 @@ test('a turn that is faster than its thread can be read is told once (UI1, UI2)'
   expect(one.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toHaveLength(1)
 })
 
-test('a client whose steps count no more after the end of a process has those that count (UI1, UI2)', async () => {
+test('when steps are invalid after the end of a process, the client gets the valid ones instead (UI1, UI2)', async () => {
   const said = { role: 'user', content: 'Go' } as const
   const answer = (text: string): AssistantMessage => ({
     role: 'assistant',
@@ -444,7 +444,7 @@ test('a client whose steps count no more after the end of a process has those th
     { ...state, messages: [first], cursor: '1.tag' },
     { ...state, messages: [first], cursor: '4.tag' },
   ]
-  // What counts no more is told only to readers who were there.
+  // Events that became invalid are streamed only to readers that were present.
   const tellings = [events, events.filter((_, index) => index !== 1 && index !== 2)]
   const turn = {
     id: 'r',
@@ -470,7 +470,7 @@ test('a client whose steps count no more after the end of a process has those th
   ])
 })
 
-test('of a thread that is deleted while it is told a client keeps nothing (UI2)', async () => {
+test('a client keeps nothing of a thread that is deleted while it streams (UI2)', async () => {
   let isDeleted = () => {}
   const deleted = new Promise<void>((resolve) => {
     isDeleted = resolve
@@ -484,7 +484,7 @@ test('of a thread that is deleted while it is told a client keeps nothing (UI2)'
   expect(one.messages).toEqual([])
 })
 
-test('a client that leaves stops nothing, and nothing more is read for it (UI1)', async () => {
+test('a client that disconnects stops nothing, and nothing more is read for it (UI1)', async () => {
   let isReading = 0
   let open = () => {}
   const gate = new Promise<void>((resolve) => {
@@ -520,7 +520,7 @@ test('a client that leaves stops nothing, and nothing more is read for it (UI1)'
   const decoder = new TextDecoder()
   for (let told = ''; !told.includes('running'); told = decoder.decode((await reader?.read())?.value));
   expect(isReading).toBe(1)
-  // It waits for what comes next.
+  // It waits for the next event.
   const waits = reader?.read()
   await new Promise((resolve) => setImmediate(resolve))
   await reader?.cancel()
@@ -530,7 +530,7 @@ test('a client that leaves stops nothing, and nothing more is read for it (UI1)'
   expect((await real.read('t')).messages.map(({ message }) => textOf(message)).at(-1)).toBe('Done.')
 })
 
-test('what redact has masked is masked, in texts and in results (UI4)', async () => {
+test('what redact has masked stays masked, in texts and in results (UI4)', async () => {
   const key = `sk-proj-${'a1B2'.repeat(12)}`
   const read = tool({ name: 'read', description: 'Reads.', input: z.object({}), execute: () => ({ key }) }) as Tool
   const model = scriptedModel([respond(say('I read.'), call('read')), respond(say(`It is ${key}, you see.`))])
@@ -545,7 +545,7 @@ test('what redact has masked is masked, in texts and in results (UI4)', async ()
   expect(sent()).toContain('you see')
 })
 
-test('what is no run is refused, and nothing of it is said (UI4)', async () => {
+test('a body that is not a run is refused, without repeating its content (UI4)', async () => {
   const { url, threads } = await stage([])
   const good = { threadId: 't', runId: 'r', messages: [] }
   const bodies = [
@@ -572,7 +572,7 @@ test('what is no run is refused, and nothing of it is said (UI4)', async () => {
     expect([body, response.status, await response.json()]).toEqual([
       body,
       400,
-      { error: 'The body is no RunAgentInput.' },
+      { error: 'The body is not a RunAgentInput.' },
     ])
   }
   for (const [method, path, status] of [
@@ -588,7 +588,7 @@ test('what is no run is refused, and nothing of it is said (UI4)', async () => {
   expect(await threads.list()).toEqual([])
 })
 
-test('errors of a request are told in words of our own, and the client has the messages of the thread (UI2, UI4)', async () => {
+test('errors of a request have fixed texts, and the client has the messages of the thread (UI2, UI4)', async () => {
   const { client, threads } = await stage([respond(say('Hello.'))])
   await client('gone').say('Hi')
   await threads.delete('gone')
@@ -605,7 +605,7 @@ test('errors of a request are told in words of our own, and the client has the m
   expect(other.events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'ThreadIdError' })
 })
 
-test('a late answer does nothing, and the client forgets its question and goes on (UI2, UI3)', async () => {
+test('a late answer has no effect, and the client drops its question and continues (UI2, UI3)', async () => {
   for (const end of ['answered', 'failed', 'written'] as const) {
     const second = end === 'failed' ? respond(fail({ status: 400, message: 'no' })) : respond(say('Done.'))
     const { client, threads } = await stage([respond(call('mail', { to: 'ada' })), second, respond(say('Hello.'))])
@@ -623,7 +623,7 @@ test('a late answer does nothing, and the client forgets its question and goes o
   }
 })
 
-test('of two answers at the same time one counts, and both clients have the same (UI2, UI3)', async () => {
+test('of two answers at the same time one counts, and both clients have the same messages (UI2, UI3)', async () => {
   const { client, threads } = await stage([respond(call('mail', { to: 'ada' })), respond(say('Done.'))])
   const [one, two] = [client(), client()]
   await one.say('Write')
@@ -637,7 +637,7 @@ test('of two answers at the same time one counts, and both clients have the same
   await expectEqual(two, threads)
 })
 
-test('what a tool asks is its own question, whatever it looks like (UI3)', async () => {
+test('a question of a tool is never an approval, whatever its payload looks like (UI3)', async () => {
   const asks = (name: string, payload: object) =>
     tool({ name, description: 'Asks.', input: z.object({}), execute: () => interrupt(payload) }) as Tool
   const tools = [
@@ -666,7 +666,7 @@ test('an edited message may keep its id (UI2)', async () => {
   await expectEqual(one, threads)
 })
 
-test('a body that is no JSON by its type is refused before anything happens (UI4)', async () => {
+test('a body whose content type is not JSON is refused before anything happens (UI4)', async () => {
   const open = vi.fn(() => undefined)
   const { url, threads } = await stage([], { open })
   const body = JSON.stringify({ threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'Hi' }] })

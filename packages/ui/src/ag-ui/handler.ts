@@ -1,4 +1,4 @@
-/** An endpoint that a client of AG-UI talks to. */
+/** An HTTP endpoint for clients of AG-UI. */
 
 import type { OptionNames } from '@meanwhile/core'
 import { eventStream } from '../event-stream.ts'
@@ -16,22 +16,22 @@ export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Co
 const OPTIONS: OptionNames<AgUiHandlerOptions> = { threads: '', base: '', open: '', errorText: '', output: '' }
 
 /**
- * An endpoint for `HttpAgent`, over threads. `POST base` is a run. What it does depends on the end of the request:
+ * Creates an endpoint for `HttpAgent`, over threads. `POST base` is a run. Its effect depends on the end of the request:
  *
- * - A message of the user that the thread does not have is said. While another turn is running, the run waits.
- * - `resume` answers questions. An entry that is `cancelled` denies an approval, and stops the turn if anything else was asked.
- * - Results of tools that the client runs are given to the turn.
- * - `forwardedProps: { retry: true }` goes on with a turn that has failed.
- * - `forwardedProps: { rewind: messageId }` goes back to before a message of the user, and then the last message is said: to edit it. That
- *   may have the same id.
- * - An answer to what is not asked any more does nothing.
- * - Otherwise the run tells what the turn at work tells. So a page that is loaded again runs the agent without a message.
+ * - A user message that the thread does not have is added to the thread. If another turn is running, the run waits.
+ * - `resume` answers questions. An entry that is `cancelled` denies an approval; for any other question it stops the turn.
+ * - Results of tools that the client runs go to the turn.
+ * - `forwardedProps: { retry: true }` retries a failed turn.
+ * - `forwardedProps: { rewind: messageId }` goes back to before a user message, and then adds the last message: this edits a message. The new
+ * message may have the same id.
+ * - An answer to a question that is no longer open has no effect.
+ * - Otherwise the run streams the running turn. So a page that is reloaded runs the agent without a message.
  *
- * Nothing else of the messages in the request counts: if they are not those of the thread, a `MESSAGES_SNAPSHOT` replaces them.
+ * The other messages in the request are ignored: if they differ from the messages of the thread, a `MESSAGES_SNAPSHOT` replaces them.
  *
- * A client that leaves stops nothing. `POST base/:threadId/stop` stops the turn, and responds when it has ended.
+ * A client that disconnects stops nothing. `POST base/:threadId/stop` stops the turn, and responds when it has ended.
  *
- * @throws {ConfigError} An option cannot work; the error names it.
+ * @throws {ConfigError} An option is not valid; the error names it.
  */
 export function agUiHandler<Context = unknown>(
   options: AgUiHandlerOptions<Context>,
@@ -42,7 +42,7 @@ export function agUiHandler<Context = unknown>(
   async function run(request: Request): Promise<Response> {
     if (!isJson(request)) return refused(415, 'The body must be application/json.')
     const input = runInputOf(await request.json().catch(() => undefined))
-    if (!input) return refused(400, 'The body is no RunAgentInput.')
+    if (!input) return refused(400, 'The body is not a RunAgentInput.')
     const context = await open(request, input.threadId)
     if (context instanceof Response) return context
     return eventStream((signal) => runEvents({ threads, present, input, context, signal }))
@@ -64,8 +64,8 @@ export function agUiHandler<Context = unknown>(
   return async (request) => {
     const [threadId, action, ...more] = pathBelow(base, request) ?? ['']
     const isStop = threadId && action === 'stop' && more.length === 0
-    if (threadId !== undefined && !isStop) return refused(404, 'There is nothing here.')
-    if (request.method !== 'POST') return refused(405, 'Only POST is understood.')
+    if (threadId !== undefined && !isStop) return refused(404, 'Not found.')
+    if (request.method !== 'POST') return refused(405, 'Only POST is supported.')
     return isStop ? await stop(request, threadId) : await run(request)
   }
 }

@@ -1,4 +1,4 @@
-/** Questions of a turn as interrupts of AG-UI, and what a client answers. */
+/** Converts questions of a turn to AG-UI interrupts, and the answers of a client to answers of the turn. */
 
 import type { Json } from '@meanwhile/core'
 import { isRecord } from '../is-record.ts'
@@ -19,7 +19,7 @@ export function interruptOf(question: Question, toolCallId: string | undefined):
   }
 }
 
-/** The answer to the question that a client gives with this entry; undefined if it gives none, and the turn is to be stopped. */
+/** The answer in this entry to the question; undefined if it has none, and the turn must stop. */
 export function answerOf({ status, payload = null }: AgUiResume, question: Question): Json | undefined {
   const asksApproval = question.kind === 'approval'
   if (status === 'cancelled') return asksApproval ? { decision: 'deny' } : undefined
@@ -29,7 +29,7 @@ export function answerOf({ status, payload = null }: AgUiResume, question: Quest
   return editedArgs === undefined ? { decision: 'allow' } : { decision: 'edit', input: editedArgs }
 }
 
-/** What a client says that its tool has returned: JSON, if it is that and no text is asked for. */
+/** The output of a client's tool: parsed as JSON if possible, unless the schema asks for a text. */
 export function resultOf(content: string, { answerSchema }: Question): Json {
   if (answerSchema?.type === 'string') return content
   try {
@@ -39,13 +39,13 @@ export function resultOf(content: string, { answerSchema }: Question): Json {
   }
 }
 
-/** As AG-UI recommends it for calls whose input may be edited. */
+/** As AG-UI recommends for calls whose input may be edited. */
 const APPROVAL = {
   type: 'object',
   properties: {
     approved: { type: 'boolean' },
-    reason: { type: 'string', description: 'Why it was not approved: the model reads it.' },
-    editedArgs: { type: 'object', description: 'The whole input that the call is to run with instead.' },
+    reason: { type: 'string', description: 'The reason for a denial: the model reads it.' },
+    editedArgs: { type: 'object', description: 'The complete input to use instead.' },
   },
   required: ['approved'],
 }

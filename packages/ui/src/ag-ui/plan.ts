@@ -1,8 +1,8 @@
-/** The plan that the tools of `planTasks` keep, made anew from their results. */
+/** The plan of the `planTasks` tools, rebuilt from their results. */
 
 import type { ToolMessage } from '@meanwhile/core'
 
-/** A task of a plan, as the tools give it. */
+/** A task of a plan, as the tools return it. */
 export interface PlanTask {
   readonly id: number
   readonly subject: string
@@ -16,13 +16,13 @@ export interface PlanTask {
 
 export type Plan = readonly PlanTask[]
 
-/** The plan after this result; the same plan if it does not tell of one. */
+/** The plan after this result; the same plan if the result is not about a plan. */
 export function planAfter(plan: Plan, { name, isError }: ToolMessage, output: unknown): Plan {
   if (isError) return plan
   if (name === 'task_list') return Array.isArray(output) && output.every(isTask) ? output : plan
   if (name === 'task_update' && Object(output).status === 'deleted') return without(plan, Object(output).id)
   if ((name !== 'task_create' && name !== 'task_update') || !isTask(output)) return plan
-  // No plan gives a number twice: a task that is created under one that is there begins another plan.
+  // A plan never reuses a number: creating a task with an existing number begins another plan.
   const isAnother = name === 'task_create' && plan.some(({ id }) => id === output.id)
   const others = isAnother ? [] : plan.filter(({ id }) => id !== output.id)
   return [...others.map((task) => beside(task, output)), output].sort((a, b) => a.id - b.id)
@@ -35,7 +35,7 @@ function without(plan: Plan, id: unknown): Plan {
     .map((task) => ({ ...task, blockedBy: task.blockedBy.filter(isOther), blocks: task.blocks.filter(isOther) }))
 }
 
-/** The task, with what a changed one says of both. */
+/** The task, updated with the links of a changed task. */
 function beside(task: PlanTask, changed: PlanTask): PlanTask {
   const edges = (ids: readonly number[], isThere: boolean) => [
     ...ids.filter((id) => id !== changed.id),

@@ -40,7 +40,7 @@ const mail = tool({
 const KINDS = ['text', 'thought', 'calls', 'mail', 'both', 'flaky', 'fails'] as const
 type Kind = (typeof KINDS)[number]
 
-/** What the model says to a message of each kind, once. */
+/** A model that answers each kind of message once. */
 function script(): (request: ModelRequest) => ScriptResponse {
   const failed = new Set<string>()
   const first: Readonly<Record<Kind, (text: string) => ScriptResponse>> = {
@@ -65,16 +65,16 @@ function script(): (request: ModelRequest) => ScriptResponse {
   }
 }
 
-/** What happens while a run is told. */
+/** The things that can happen during a run. */
 const MEANWHILE = ['nothing', 'stop', 'join', 'leave', 'queue', 'steer', 'preempt'] as const
 const ANSWERS = ['allow', 'deny', 'cancel', 'write'] as const
 
 interface Order {
   readonly kind: Kind
   readonly meanwhile: (typeof MEANWHILE)[number]
-  /** After so many events. */
+  /** After this many events. */
   readonly after: number
-  /** What is done about a question. */
+  /** The reaction to a question. */
   readonly answer: (typeof ANSWERS)[number]
   readonly isReloaded: boolean
 }
@@ -120,7 +120,7 @@ class World {
     return `m${++this.#said}`
   }
 
-  /** Resolves when no turn is at work, and the thread has all messages that clients have sent. */
+  /** Resolves when no turn is running, and the thread has all messages of the clients. */
   async calm(): Promise<void> {
     for (;;) {
       const { status, messages, queued } = await this.threads.read('t')
@@ -135,7 +135,7 @@ class World {
     await Promise.all(this.#queued)
   }
 
-  /** Says something, and lets something else happen while that is told. */
+  /** Sends a message, and does something else while the run streams. */
   async say(client: Client, { kind, meanwhile, after }: Order): Promise<void> {
     const id = this.id()
     const others: Promise<unknown>[] = []
@@ -168,7 +168,7 @@ class World {
     await Promise.all(others)
     await this.calm()
     const { turns, status } = await this.threads.read('t')
-    // A stop may have come when the client had its question.
+    // A stop may have arrived when the client already had its question.
     const isTold = client.agent.pendingInterrupts.length > 0 === (status === 'waiting')
     if (meanwhile !== 'leave' && isTold && turns.at(-1)?.messageId === id) await expectEqual(client, this.threads)
   }
@@ -183,20 +183,20 @@ class World {
       await client.run({ resume: pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' })) })
     } else await client.answer({ approved: answer === 'allow' })
     await this.calm()
-    // What waited in the queue may have been next.
+    // The next queued message may have started.
     if (client.agent.pendingInterrupts.length === 0 && this.#queued.length > 0) await client.run()
     if ((await this.threads.read('t')).status === 'idle') await expectEqual(client, this.threads)
   }
 }
 
-test('whatever happens while a run is told, a client has the messages of the thread when it is over (UI1, UI2, UI5)', async () => {
+test('whatever happens during a run, the client has the messages of the thread when it is over (UI1, UI2, UI5)', async () => {
   await fc.assert(
     fc.asyncProperty(orders, async (list) => {
       const world = new World()
       let client = world.client()
       for (const order of list) {
         await world.say(client, order)
-        // A client with an open question runs only with its answer.
+        // A client with an open question can only run with its answer.
         if (order.isReloaded || client.agent.pendingInterrupts.length > 0) client = world.client()
         await client.run()
         await expectEqual(client, world.threads)

@@ -1,4 +1,4 @@
-/** What a client asks for: the body of its request, as far as it counts. */
+/** Reads the body of a client's request. */
 
 import type { UserMessage } from '@meanwhile/core'
 import { isRecord } from '../is-record.ts'
@@ -8,18 +8,18 @@ import type { AgUiMessage, AgUiResume } from './wire.ts'
 export interface RunInput {
   readonly threadId: string
   readonly runId: string
-  /** What the client has. Only who said it last counts. */
+  /** The messages that the client has. Only the last ones are used. */
   readonly messages: readonly AgUiMessage[]
   readonly resume: readonly AgUiResume[]
-  /** Whether a turn that has failed is to go on. */
+  /** Whether to retry a failed turn. */
   readonly isRetry: boolean
-  /** The message before which the thread is to go on. */
+  /** The message before which the thread must continue. */
   readonly rewind: string | undefined
-  /** The client's own. */
+  /** The client's own state. */
   readonly state: Readonly<Record<string, unknown>>
 }
 
-/** Undefined if it is none. */
+/** Undefined if the body is not a run input. */
 export function runInputOf(body: unknown): RunInput | undefined {
   const { threadId, runId, messages, resume = [], state, forwardedProps } = Object(body)
   if (!isText(threadId) || !isText(runId)) return undefined
@@ -53,13 +53,13 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** A message of the user, with the id that the client gave it. */
+/** A user message with the client's id for it. */
 export interface Said {
   readonly id: string
   readonly message: UserMessage
 }
 
-/** What the user says with this request, if that is the last of its messages. */
+/** The user message of this request, if it is the last message. */
 export function saidIn({ messages }: RunInput): Said | undefined {
   const last = messages.at(-1)
   if (last?.role !== 'user') return undefined
@@ -67,7 +67,7 @@ export function saidIn({ messages }: RunInput): Said | undefined {
   return content === undefined ? undefined : { id: last.id, message: { role: 'user', content } }
 }
 
-/** The results of calls that the client has run, by the ids of the calls, if they are the last thing in the request. */
+/** The results of calls that the client has run, by call id, if they are at the end of the request. */
 export function resultsIn({ messages }: RunInput): ReadonlyMap<string, string> {
   const from = messages.findLastIndex(({ role }) => role !== 'tool') + 1
   return new Map(

@@ -1,4 +1,4 @@
-/** A run of AG-UI: what its request asks of a thread, and what the client is told. */
+/** One AG-UI run: applies its request to a thread, and streams the events to the client. */
 
 import { type Answers, type Json, UnknownInterruptError } from '@meanwhile/core'
 import type { ThreadEvent, Threads, Turn } from '@meanwhile/threads'
@@ -17,16 +17,16 @@ export interface RunRequest {
   readonly present: Present
   readonly input: RunInput
   readonly context: unknown
-  /** Aborts when the client has left. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
 }
 
-/** A turn that is told, and what the client has of the thread when that begins. */
+/** A turn to stream, and the state of the thread that the client has at its start. */
 interface Begun {
   readonly conversation: Conversation
-  /** The cursor of the thread up to which the conversation has everything. */
+  /** The cursor of the thread up to which the conversation is complete. */
   readonly after: string | undefined
-  /** Absent: nothing is at work. */
+  /** Absent: no turn is running. */
   readonly turn?: Turn | undefined
 }
 
@@ -46,7 +46,7 @@ export async function* runEvents(request: RunRequest): AsyncGenerator<AgUiEvent,
       yield* snapshots(messages, conversation.messages)
       yield* told(turn.events({ signal }), conversation, state.cursor, input.state)
     }
-    // Of a thread that was deleted nothing more is told: this throws.
+    // A deleted thread streams nothing more: this throws.
     if (turn && !conversation.end) await threads.turn(input.threadId, turn.id)
     if (turn || (conversation.end && !isLate(input, conversation))) yield* runEnded(input, conversation, present)
     else yield finished(input, { type: 'success' })
@@ -61,12 +61,12 @@ export async function* runEvents(request: RunRequest): AsyncGenerator<AgUiEvent,
   }
 }
 
-/** Whether it answers what the thread asks no more. Only a run that finishes makes a client forget its questions. */
+/** Whether it answers a question that is no longer open. Only a run that finishes makes a client drop its questions. */
 function isLate({ resume }: RunInput, { end }: Conversation): boolean {
   return resume.length > 0 && end?.type !== 'turn-waiting'
 }
 
-/** Makes what the client has equal to the conversation. */
+/** Updates the client to the messages of the conversation. */
 function* caughtUp({ messages, state }: RunInput, conversation: Conversation): Generator<AgUiEvent, void> {
   if (!isUpToDate(messages, conversation.messages)) yield* snapshots(messages, conversation.messages)
   const { plan } = conversation
@@ -85,7 +85,7 @@ async function begin(request: RunRequest, hasAnswered = false): Promise<Begun> {
       return { conversation, after, turn: await threads.answer(threadId, answers, { context }) }
     } catch (error) {
       if (!(error instanceof UnknownInterruptError) || hasAnswered) throw error
-      // Somebody was faster.
+      // Another client was faster.
       return begin(request, true)
     }
   }
@@ -98,7 +98,7 @@ async function begin(request: RunRequest, hasAnswered = false): Promise<Begun> {
   return { conversation, after, turn: active && (await threads.turn(threadId, active.id)) }
 }
 
-/** The message is said, and its turn has begun. */
+/** Adds the message, and starts its turn. */
 async function say({ threads, present, input, context, signal }: RunRequest, { id, message }: Said): Promise<Begun> {
   const { threadId, rewind: replacing } = input
   const sent = await threads.send(threadId, message, {
@@ -110,7 +110,7 @@ async function say({ threads, present, input, context, signal }: RunRequest, { i
   const turn = first && (await threads.turn(threadId, first.turn))
   const state = await threads.read(threadId)
   const at = state.messages.findIndex((one) => one.id === id)
-  // What follows the message is told as it comes, even if it has come by now.
+  // Everything after the message is streamed, even if it already exists.
   const messages = at < 0 ? state.messages : state.messages.slice(0, at + 1)
   const conversation = new Conversation(present, { ...state, messages, settled: [], interrupts: [] })
   return { conversation, after: first?.cursor, turn }
@@ -121,14 +121,14 @@ async function firstOf(events: AsyncIterable<ThreadEvent>): Promise<ThreadEvent 
   return undefined
 }
 
-/** The answers that a request has to open questions; `stop` if the user gives none, and undefined if there are no questions. */
+/** The answers of a request to the open questions; `stop` if the user gives none, and undefined if no question is open. */
 function answersIn(input: RunInput, conversation: Conversation): Answers | 'stop' | undefined {
   const questions = conversation.end?.type === 'turn-waiting' ? conversation.end.questions : []
   const byId = new Map(questions.map((question): [string, Question] => [question.id, question]))
   const answers = new Map<string, Json>()
   for (const entry of input.resume) {
     const question = byId.get(entry.interruptId)
-    // It is late: nobody asks that any more.
+    // It is late: the question is no longer open.
     if (!question) continue
     const answer = answerOf(entry, question)
     if (answer === undefined) return 'stop'

@@ -1,4 +1,4 @@
-/** Snapshots that make the messages of a client equal to those of a thread. */
+/** Makes snapshots that replace the messages of a client with those of a thread. */
 
 import { sameArguments } from './step-messages.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
@@ -6,12 +6,12 @@ import type { AgUiEvent, AgUiMessage } from './wire.ts'
 /** What is looked at of a message of the client. */
 export type HeldMessage = Pick<AgUiMessage, 'id' | 'role'>
 
-/** The activities that we tell of. */
+/** The type of our activities. */
 export const PROGRESS = 'tool-progress'
 
 /**
- * A client goes by a snapshot like this: messages that it has keep their places, others are appended, and those that the snapshot does not name
- * are dropped, except that reasoning stays if the snapshot has none. So one snapshot is enough only if the client has the first of these messages,
+ * A client applies a snapshot as follows: messages that it has keep their places, others are appended, and messages that the snapshot lacks
+ * are dropped, except reasoning if the snapshot has none. So one snapshot is enough only if the client has the first of these messages,
  * in their order.
  */
 export function snapshots(held: readonly HeldMessage[], messages: readonly AgUiMessage[]): AgUiEvent[] {
@@ -22,21 +22,21 @@ export function snapshots(held: readonly HeldMessage[], messages: readonly AgUiM
   const keepsReasoning =
     reasoning.some(({ id }) => !named.has(id)) && messages.every(({ role }) => role !== 'reasoning')
   if (isInOrder && !keepsReasoning) return [snapshot(messages)]
-  // Reasoning that has become something else can be dropped.
+  // Reasoning that has become another message can be dropped.
   const dropped = reasoning.map(({ id }): AgUiMessage => ({ id, role: 'assistant', content: '' }))
   return [snapshot(dropped), snapshot([]), snapshot(messages)]
 }
 
 function snapshot(messages: readonly AgUiMessage[]): AgUiEvent {
-  // The messages are still being written to.
+  // The messages still change.
   const copies: AgUiMessage[] = structuredClone([...messages])
   return { type: 'MESSAGES_SNAPSHOT', messages: copies, metadata: OWN_ACTIVITIES }
 }
 
-/** The client drops what it has of our activities with each snapshot, and keeps those of others. */
+/** With each snapshot the client drops our activities, and keeps those of others. */
 const OWN_ACTIVITIES = { '@ag-ui/client': { authoritativeActivityTypes: [PROGRESS] } }
 
-/** Whether a client has these messages; results of the same calls may stand in another order. */
+/** Whether a client has these messages; results of the same step may be in another order. */
 export function isUpToDate(held: readonly AgUiMessage[], messages: readonly AgUiMessage[]): boolean {
   const byId = new Map(held.filter(({ role }) => role !== 'activity').map((message) => [message.id, message]))
   if (byId.size !== messages.length) return false

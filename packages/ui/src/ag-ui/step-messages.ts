@@ -1,4 +1,4 @@
-/** What a model says in one step, as AG-UI has it: one message for its text and calls, and one for each time it reasons. */
+/** The AG-UI messages of one step: one message for its text and calls, and one for each block of reasoning. */
 
 import type { ToolCall } from '@meanwhile/core'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
@@ -8,16 +8,16 @@ type ReasoningMessage = Extract<AgUiMessage, { role: 'reasoning' }>
 type CallOfMessage = NonNullable<OwnMessage['toolCalls']>[number]
 
 export interface StepOptions {
-  /** Of the message with text and calls. */
+  /** The id of the message with text and calls. */
   readonly id: string
-  /** The id that a call has in AG-UI. */
+  /** The AG-UI id of a call. */
   idOfCall(callId: string): string
-  /** A message has begun: it changes until the step ends. */
+  /** Adds a message, which changes until the step ends. */
   put(message: AgUiMessage): void
   tell(event: AgUiEvent): void
 }
 
-/** Builds the messages, and tells the events that make a client build the same. */
+/** Builds the messages, and returns the events with which a client builds the same. */
 export class StepMessages {
   /** In the order in which they began. */
   readonly messages: AgUiMessage[] = []
@@ -26,7 +26,7 @@ export class StepMessages {
   #thought: ReasoningMessage | undefined
   #thoughts = 0
   #isSaying = false
-  /** Calls that are being written, by the id that they have in AG-UI. */
+  /** Calls whose input is being streamed, by their AG-UI ids. */
   readonly #written = new Map<string, CallOfMessage>()
 
   constructor(options: StepOptions) {
@@ -90,7 +90,7 @@ export class StepMessages {
     this.#options.tell({ type: 'TOOL_CALL_ARGS', toolCallId: call.id, delta })
   }
 
-  /** The call stands. Returns whether what was written of it is its input: if not, its message has been mended, and the client has to be told. */
+  /** The call is committed. Returns whether the streamed input is its input: if not, its message is corrected, and the client needs an update. */
   endCall({ id: callId, input, inputError }: ToolCall): boolean {
     const id = this.#options.idOfCall(callId)
     const call = this.#written.get(id)
@@ -104,7 +104,7 @@ export class StepMessages {
     return isSame
   }
 
-  /** Whatever is open is closed, because no more comes. */
+  /** Closes everything that is open, because no more follows. */
   end(): void {
     this.endPart()
     for (const toolCallId of this.#written.keys()) this.#options.tell({ type: 'TOOL_CALL_END', toolCallId })
@@ -134,7 +134,7 @@ export class StepMessages {
   }
 }
 
-/** Whether two texts are the same JSON, or the same text if one of them is no JSON. */
+/** Whether two texts are the same JSON, or the same text if one of them is not JSON. */
 export function sameArguments(one: string, other: string): boolean {
   if (one === other) return true
   try {

@@ -70,7 +70,7 @@ function open(...script: readonly ScriptedResponse[]) {
   return createThreads({ agent, store: memoryThreads() })
 }
 
-test('a turn is a run of AG-UI: its steps, text, reasoning, calls, progress and results (UI1, UI3)', async () => {
+test('a turn is an AG-UI run: its steps, text, reasoning, calls, progress and results (UI1, UI3)', async () => {
   const threads = open(
     respond(think('Hm.', { deltas: 1 }), say('I look.', { deltas: 1 }), call('look', { at: 'x' }, { deltas: 1 })),
     respond(say('Done.', { deltas: 1 })),
@@ -118,7 +118,7 @@ test('a turn is a run of AG-UI: its steps, text, reasoning, calls, progress and 
   ])
 })
 
-test('a snapshot takes a failed attempt back at once, and the next one follows under the same ids (UI1, UI2)', async () => {
+test('a snapshot removes a failed attempt at once, and the next one follows with the same ids (UI1, UI2)', async () => {
   const threads = open(
     respond(say('No', { deltas: 1 }), call('look', { at: 'y' }, { deltas: 1 }), fail({ status: 500 })),
     respond(say('Yes.', { deltas: 1 })),
@@ -143,7 +143,7 @@ test('a snapshot takes a failed attempt back at once, and the next one follows u
   ])
 })
 
-test('behind a state only what is new is told (UI1)', async () => {
+test('after a state only new events are streamed (UI1)', async () => {
   const threads = open(respond(say('I look.'), call('look', { at: 'x' })), respond(say('Done.', { deltas: 1 })))
   const turn = await threads.send('t', 'Look')
   const events: ThreadEvent[] = []
@@ -169,7 +169,7 @@ test('behind a state only what is new is told (UI1)', async () => {
   ])
 })
 
-test('input that the model has written in another way is mended with a snapshot (UI2)', async () => {
+test('a snapshot corrects input that the model wrote differently (UI2)', async () => {
   const written = { runId: 'r', step: 1, attempt: 1 }
   const input = { at: 'x' }
   const own = { type: 'tool-call', id: 'c', name: 'look', input } as const
@@ -189,7 +189,7 @@ test('input that the model has written in another way is mended with a snapshot 
   })
 })
 
-test('another result for the same call takes the place of the first (UI2, UI3)', async () => {
+test('another result for the same call replaces the first (UI2, UI3)', async () => {
   const at = { runId: 'r', step: 1 }
   const own = { type: 'tool-call', id: 'c', name: 'look', input: {} } as const
   const result = (text: string) =>
@@ -211,7 +211,7 @@ test('another result for the same call takes the place of the first (UI2, UI3)',
   })
 })
 
-test('a message that steers is a message of the user, and one with a file comes in a snapshot (UI2)', async () => {
+test('a steering message is a user message, and one with a file comes in a snapshot (UI2)', async () => {
   const at = { runId: 'r' }
   const answer = (text: string) =>
     ({ role: 'assistant', content: [{ type: 'text', text }], finishReason: 'stop' }) as const
@@ -242,7 +242,7 @@ test('a message that steers is a message of the user, and one with a file comes 
   expect(list.filter(({ type }) => type === 'STEP_FINISHED')).toHaveLength(3)
 })
 
-test('the head start of a call is told, and its result only when its message stands (UI3)', async () => {
+test('the early start of a call is reported, and its result only when its message is committed (UI3)', async () => {
   const script = [respond(call('look', { at: 'x' }), wait(5), say('Then.')), respond(say('Done.'))]
   const agent = createAgent({ model: scriptedModel(script), tools: [look], middleware: [eagerTools()] })
   const turn = await createThreads({ agent, store: memoryThreads() }).send('t', 'Look')
@@ -258,7 +258,7 @@ test('the head start of a call is told, and its result only when its message sta
   expect(types.filter((type) => type === 'TOOL_CALL_RESULT')).toHaveLength(1)
 })
 
-test('an id that the model gives again in another turn is another id in AG-UI (UI2)', async () => {
+test('an id that the model reuses in another turn is another id in AG-UI (UI2)', async () => {
   const threads = open(
     respond(call('look', { at: 'x' }, { id: 'c' })),
     respond(say('Done.')),
@@ -341,7 +341,7 @@ test('without a thread the messages of the client are the input of the run, and 
   ])
 })
 
-test('of output and progress only what may be shown is told (UI4)', async () => {
+test('only the presentable part of output and progress is streamed (UI4)', async () => {
   const threads = open(respond(call('look', { at: 'x' })), respond(say('Done.')))
   const turn = await threads.send('t', 'Look')
   const list = await told(turn.events(), { output: (_, { isProgress }) => (isProgress ? 'at work' : 'hidden') })
@@ -350,7 +350,7 @@ test('of output and progress only what may be shown is told (UI4)', async () => 
   expect(JSON.stringify(list)).not.toMatch(/seen|half/)
 })
 
-test('a run without a thread is told, too, and one that fails says nothing of its error (UI1, UI4)', async () => {
+test('a run without a thread is streamed, too, and one that fails reveals nothing of its error (UI1, UI4)', async () => {
   const agent = createAgent({
     model: scriptedModel([respond(say('Hi.')), respond(fail({ status: 400, message: 'secret' }))]),
   })

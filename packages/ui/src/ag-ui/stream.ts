@@ -1,4 +1,4 @@
-/** The events of a turn as events of AG-UI. */
+/** Converts the events of a turn to AG-UI events. */
 
 import type { ThreadState } from '@meanwhile/threads'
 import { eventStream } from '../event-stream.ts'
@@ -10,24 +10,24 @@ import { interruptOf } from './interrupts.ts'
 import { snapshots } from './snapshots.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
-/** As the client gave them. */
+/** The ids of the client's request. */
 export interface RunIds {
   readonly threadId: string
   readonly runId: string
 }
 
 export interface AgUiStreamOptions extends RunIds, Present {
-  /** What the client has already: the thread as it was read before. Default: only the message that the turn begins with. */
+  /** What the client already has: the thread as it was read before. Default: only the first message of the turn. */
   readonly state?: ThreadState
-  /** What the client has already, of a run without a thread: the messages of its request. */
+  /** For a run without a thread: what the client already has, which is the messages of its request. */
   readonly messages?: readonly AgUiMessage[]
 }
 
 /**
- * Tells a turn to a client of AG-UI: `turn.events()` of a thread, from the beginning, or `agent.stream(…)` without a thread. One run of AG-UI
- * goes to the end of the turn, or to its next question.
+ * Streams a turn to an AG-UI client: `turn.events()` of a thread, from the beginning, or `agent.stream(…)` without a thread. One AG-UI run
+ * lasts until the end of the turn, or until its next question.
  *
- * After an attempt that failed, and before `RUN_ERROR`, a `MESSAGES_SNAPSHOT` takes back what does not count.
+ * After a failed attempt, and before `RUN_ERROR`, a `MESSAGES_SNAPSHOT` removes what is no longer valid.
  */
 export async function* toAgUiStream(
   events: AsyncIterable<ReadEvent>,
@@ -39,7 +39,7 @@ export async function* toAgUiStream(
   yield* runEnded({ threadId, runId }, conversation, present)
 }
 
-/** As {@link toAgUiStream}, as the response to a request of a client. */
+/** Like {@link toAgUiStream}, as the response to a client's request. */
 export function toAgUiStreamResponse(events: AsyncIterable<ReadEvent>, options: AgUiStreamOptions): Response {
   return eventStream(() => toAgUiStream(events, options))
 }
@@ -48,7 +48,7 @@ export function runStarted({ threadId, runId }: RunIds): AgUiEvent {
   return { type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' }
 }
 
-/** What the client is to be told of these events, behind the cursor. `state`: the client's own, in which the plan is put. */
+/** Returns the AG-UI events for these events, after the cursor. `state`: the client's own state, to which the plan is added. */
 export async function* told(
   events: AsyncIterable<ReadEvent>,
   conversation: Conversation,
@@ -67,7 +67,7 @@ export function planned({ plan }: Conversation, state: Readonly<Record<string, u
   return { type: 'STATE_SNAPSHOT', snapshot: { ...state, plan } }
 }
 
-/** How the turn has ended; a turn that nobody has told the end of has failed. */
+/** The events at the end of a turn; a turn without an end has failed. */
 export function* runEnded(ids: RunIds, conversation: Conversation, present: Present): Generator<AgUiEvent, void> {
   const { end, messages } = conversation
   if (end?.type === 'turn-waiting') {
@@ -99,7 +99,7 @@ export function runError(message: string, code?: string): AgUiEvent {
   return { type: 'RUN_ERROR', message, ...(code !== undefined && { code }) }
 }
 
-/** All that was said in a thread, with the results that a turn has while it waits: the messages that a client has after its streams. */
+/** Returns all messages of a thread, including the results of a waiting turn: the same messages that a client has after the streams. */
 export function toAgUiMessages(state: ThreadState, present: Present = {}): readonly AgUiMessage[] {
   return new Conversation(present, state).messages
 }

@@ -1,4 +1,4 @@
-/** The events and messages of AG-UI 1.0, as plain data: the types of its package name an enum, which would have to be there at run time. */
+/** The events and messages of AG-UI 1.0 as plain data: the types of its package use an enum, which would be a run-time dependency. */
 
 import type { ContentPart, Event, Interrupt, Message } from '@ag-ui/core'
 import type { Json } from '@meanwhile/core'

@@ -11,7 +11,7 @@ import { peers } from '../../test/peers.ts'
 import { modelOn } from '../../test/wires.ts'
 import { toUIMessageStream, toUIMessages } from './index.ts'
 
-/** An agent that gets this response first, with all tools it names. */
+/** An agent whose first response is this quirk, with all tools that it names. */
 function threadsOf(quirk: Quirk) {
   let asked = 0
   const mock = mockModels({ script: () => (asked++ === 0 ? quirkResponse(quirk) : respond(say('Done.'))) })
@@ -23,7 +23,7 @@ function threadsOf(quirk: Quirk) {
   return createThreads({ agent: createAgent({ model, tools: tools as Tool[] }), store: memoryThreads() })
 }
 
-test.for(quirks)('on $wire: $title, and a browser has what the thread has (UI2, UI5, q$id)', async (quirk) => {
+test.for(quirks)('on $wire: $title, and a browser has the messages of the thread (UI2, UI5, q$id)', async (quirk) => {
   const threads = threadsOf(quirk)
   const turn = await threads.send('t', 'Go')
   const live: ThreadEvent[] = []
@@ -34,7 +34,7 @@ test.for(quirks)('on $wire: $title, and a browser has what the thread has (UI2, 
   for (const { version, read } of peers) {
     const [, answer] = toUIMessages(state, { version })
     for (const events of [live, replayed]) {
-      // Version 6 cannot take back what was shown.
+      // Version 6 cannot remove what it has shown.
       const stream = toUIMessageStream(fromList(events), { version, ...(version === 6 && { hold: true }) })
       const message = await read(await collected(stream))
       expect(compared(message ? [message] : [])).toEqual(compared(answer ? [answer] : []))

@@ -25,7 +25,7 @@ async function equal(handler: ReturnType<typeof chatHandler>, page: Page) {
 }
 
 test.for(['hello', 'look', 'broken', 'flaky', 'fails', 'story', 'slow'])(
-  'of a turn with %s the page has the message that the thread has (UI2, UI3)',
+  'of a turn with %s the page has the same message as the thread (UI2, UI3)',
   async (text) => {
     const chat = open()
     const page = new Page(chat.handler, 't')
@@ -52,7 +52,7 @@ test('an approval is a card, and its answer brings the result into the same mess
   expect(did).toEqual(['look x', 'mail ada'])
 })
 
-test('a denied call says so, and is not run (UI2, UI4)', async () => {
+test('a denied call is shown as denied, and does not run (UI2, UI4)', async () => {
   const { handler, did } = open()
   const page = new Page(handler, 't')
   await page.sendMessage({ text: 'mail' })
@@ -76,7 +76,7 @@ test('two approvals are answered together (UI2)', async () => {
   expect(did).toEqual(['mail ada', 'mail bob'])
 })
 
-test('a tool of the page is answered with its output (UI2, UI3)', async () => {
+test('the page answers a call of its own tool with the output (UI2, UI3)', async () => {
   const { handler } = open()
   const page = new Page(handler, 't')
   await page.sendMessage({ text: 'choose' })
@@ -89,7 +89,7 @@ test('a tool of the page is answered with its output (UI2, UI3)', async () => {
   expect(page.messages.at(-1)?.metadata).toMatchObject({ status: 'completed' })
 })
 
-test('a question of another form is in the metadata, and is answered in the body (UI2)', async () => {
+test('any other question is in the metadata, and is answered in the body (UI2)', async () => {
   const { handler } = open()
   const page = new Page(handler, 't')
   await page.sendMessage({ text: 'ask' })
@@ -103,7 +103,7 @@ test('a question of another form is in the metadata, and is answered in the body
   expect(cardOf(page, 'ask')).toMatchObject({ state: 'output-available', output: { count: 3 } })
 })
 
-test('a page that was loaded again joins the turn at work, and one that comes late has the whole of it (UI1, UI2)', async () => {
+test('a reloaded page joins the running turn, and a late page gets all of it (UI1, UI2)', async () => {
   const { handler, open: go } = open()
   const first = new Page(handler, 't')
   const sent = first.sendMessage({ text: 'slow' })
@@ -122,7 +122,7 @@ test('a page that was loaded again joins the turn at work, and one that comes la
   expect((await get(handler, '/nothing/stream')).status).toBe(204)
 })
 
-test('30 s after its end a turn is told no more (UI1)', async () => {
+test('30 s after its end a turn is no longer streamed (UI1)', async () => {
   const { handler, threads } = open()
   const turn = await threads.send('t', 'hello')
   await turn.result
@@ -137,7 +137,7 @@ test('30 s after its end a turn is told no more (UI1)', async () => {
   }
 })
 
-test('a stop keeps what was said, and the page can ask again (UI2)', async () => {
+test('a stop keeps the text so far, and the page can send another message (UI2)', async () => {
   const { handler } = open()
   const page = new Page(handler, 't')
   const sent = page.sendMessage({ text: 'slow' })
@@ -151,7 +151,7 @@ test('a stop keeps what was said, and the page can ask again (UI2)', async () =>
   await equal(handler, page)
 })
 
-test('a page that leaves stops nothing (UI1)', async () => {
+test('a page that disconnects stops nothing (UI1)', async () => {
   const { handler, open: go, threads } = open()
   const page = new Page(handler, 't')
   const sent = page.sendMessage({ text: 'slow' })
@@ -163,7 +163,7 @@ test('a page that leaves stops nothing (UI1)', async () => {
   expect(await turn?.result).toMatchObject({ status: 'completed' })
 })
 
-test('a message is edited, and another answer is asked for (UI2)', async () => {
+test('a message is edited, and another answer is requested (UI2)', async () => {
   const { handler, did } = open()
   const page = new Page(handler, 't')
   await page.sendMessage({ text: 'look' })
@@ -176,7 +176,7 @@ test('a message is edited, and another answer is asked for (UI2)', async () => {
   expect(did).toEqual(['look x', 'look y'])
 })
 
-test('regenerate of a failed turn goes on from its last complete step (UI2)', async () => {
+test('regenerate continues a failed turn after its last complete step (UI2)', async () => {
   const { handler, open: go } = open()
   const page = new Page(handler, 't')
   await page.sendMessage({ text: 'fails' })
@@ -188,7 +188,7 @@ test('regenerate of a failed turn goes on from its last complete step (UI2)', as
   expect(page.messages.at(-1)?.metadata).toMatchObject({ status: 'completed' })
 })
 
-test('an edit with the same text is answered anew, on the page and in the thread, and a failed turn goes on (UI2)', async () => {
+test('an edit with the same text is answered again, on the page and in the thread, and a failed turn continues (UI2)', async () => {
   const { handler, threads } = open()
   const page = new Page(handler, 't')
   await page.sendMessage({ text: 'hello' })
@@ -220,7 +220,7 @@ test('the same edit twice while its turn is running is answered once (UI2)', asy
   expect(did).toEqual(['slow'])
 })
 
-test("a tool's own question is no approval: no card asks, and nobody can deny it (UI3)", async () => {
+test("a tool's own question is not an approval: it has no card, and cannot be denied (UI3)", async () => {
   const { handler, threads } = open()
   const page = new Page(handler, 't')
   await page.sendMessage({ text: 'ask' })
@@ -233,13 +233,13 @@ test("a tool's own question is no approval: no card asks, and nobody can deny it
     const response = await post(handler, '', { id: 't', messages: [{ ...page.messages.at(-1), parts: [answered] }] })
     expect([response.status, await response.json()]).toEqual([
       400,
-      { error: 'ChatRequestError', message: 'it answers nothing that is asked' },
+      { error: 'ChatRequestError', message: 'it answers no open question' },
     ])
   }
   expect((await threads.read('t')).interrupts.map(({ id }) => id)).toEqual([question?.id])
 })
 
-test('a card that was answered elsewhere, or not at all but written to, gives 409 (UI3)', async () => {
+test('a card that was answered elsewhere, or was closed by a message, returns 409 (UI3)', async () => {
   const { handler, did } = open()
   for (const [id, text] of [
     ['t', 'mail'],
@@ -261,7 +261,7 @@ test('a card that was answered elsewhere, or not at all but written to, gives 40
     expect([id, late.status, await late.json()]).toEqual([
       id,
       409,
-      { error: 'UnknownInterruptError', message: 'This is not asked any more.' },
+      { error: 'UnknownInterruptError', message: 'This question is no longer open.' },
     ])
   }
   expect(did).toEqual(['mail ada'])

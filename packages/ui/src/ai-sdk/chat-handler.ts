@@ -1,4 +1,4 @@
-/** A chat for `useChat`, over threads: one function from requests to responses. */
+/** The server side of `useChat`, over threads: one function from requests to responses. */
 
 import { ConfigError, type OptionNames } from '@meanwhile/core'
 import type { ThreadState, Threads, Turn } from '@meanwhile/threads'
@@ -13,7 +13,7 @@ export interface ChatHandlerOptions<Context = unknown>
   extends HandlerOptions<Context>,
     HistoryOptions,
     Pick<StreamOptions, 'hold'> {
-  /** The path of the routes: what `useChat` has as `api`. Default `/api/chat`. */
+  /** The path of the routes, which is the `api` of `useChat`. Default `/api/chat`. */
   readonly base?: string
 }
 
@@ -27,23 +27,23 @@ const OPTIONS: OptionNames<ChatHandlerOptions> = {
   output: '',
 }
 
-/** So long after its end a turn is still told to a page that comes back. */
+/** How long after its end a turn is still streamed to a page that returns, in milliseconds. */
 const LATE = 30_000
 
 /**
- * The routes of a chat:
+ * Creates the routes of a chat:
  *
- * - `POST base`: a message, an edited one, another answer, or answers to questions. Of the messages in the body only the last counts.
+ * - `POST base`: a message, an edited one, a request for another answer, or answers to questions. Only the last message in the body is used.
  * - `GET base/:id`: `{ status, messages }`, the thread as UI messages.
- * - `GET base/:id/stream`: the turn at work from its beginning, also 30 s after its end or its question; else 204.
+ * - `GET base/:id/stream`: the running turn from its beginning, also up to 30 s after its end or its question; otherwise 204.
  * - `POST base/:id/stop`: stops the turn; 204.
  *
- * What cannot be done is a response with `{ error, message }`, the name of the error and a sentence: 400 for a request that is none, 404, 409 if
- * the thread is not in the state for it, 410 for a deleted thread, 415 for a body that is not `application/json`. All other errors are thrown.
+ * A request that fails has the response `{ error, message }`, the name of the error and a sentence: 400 if it is malformed, 404, 409 if
+ * the thread is in the wrong state for it, 410 for a deleted thread, 415 for a body that is not `application/json`. All other errors are thrown.
  *
- * A page that leaves stops nothing.
+ * A page that disconnects stops nothing.
  *
- * @throws {ConfigError} An option is missing, unknown, or cannot work; the error names it.
+ * @throws {ConfigError} An option is missing, unknown or not valid; the error names it.
  */
 export function chatHandler<Context = unknown>(
   given: ChatHandlerOptions<Context>,
@@ -111,7 +111,7 @@ function refusal(error: string, status: number, message: string): Response {
 }
 
 function notFound(): Response {
-  return refusal('NotFound', 404, 'There is nothing here.')
+  return refusal('NotFound', 404, 'Not found.')
 }
 
 interface Given {
@@ -140,7 +140,7 @@ async function said(
   return threads.send(thread, message, { ...given, messageId, replacing: messageId })
 }
 
-/** The turn that runs, or that has just come to its end or its question. */
+/** The running turn, or a turn that has just ended or asked a question. */
 function lateTurn({ turns }: ThreadState): string | undefined {
   const turn = turns.at(-1)
   const isLate = turn?.endedAt !== undefined && Date.now() - turn.endedAt.getTime() < LATE

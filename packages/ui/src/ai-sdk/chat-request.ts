@@ -1,14 +1,14 @@
-/** What a page asks for: read from outside, so nothing of it is believed. */
+/** Reads the request of a page. It comes from outside, so everything in it is validated. */
 
 import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessage } from '@meanwhile/core'
 import { isRecord } from '../is-record.ts'
 import { questionOf } from '../turn/question-of.ts'
 import { userMessageOf } from './user-message.ts'
 
-/** What a POST says. Of the messages in its body only the last counts. */
+/** The content of a POST. Only the last message in its body is used. */
 export type ChatRequest = { readonly thread: string } & (
   | { readonly kind: 'send'; readonly messageId: string; readonly message: UserMessage; readonly isEdit: boolean }
-  /** Another answer to this message is wanted. */
+  /** Another answer to this message is requested. */
   | { readonly kind: 'regenerate'; readonly messageId: string }
   | { readonly kind: 'answer'; readonly cards: readonly Card[]; readonly answers: Readonly<Record<string, Json>> }
 )
@@ -16,10 +16,10 @@ export type ChatRequest = { readonly thread: string } & (
 /** A card of the last message, as the page has it. */
 type Card = Readonly<Record<string, unknown>>
 
-/** The request is none that `useChat` makes. */
+/** The request is not one that `useChat` makes. */
 export class ChatRequestError extends Error {
   override readonly name = 'ChatRequestError'
-  /** Of HTTP. */
+  /** The HTTP status. */
   readonly status: number
 
   constructor(message: string, status = 400) {
@@ -31,7 +31,7 @@ export class ChatRequestError extends Error {
 /** @throws {ChatRequestError} */
 export async function chatRequest(request: Request): Promise<ChatRequest> {
   const body: unknown = await request.json().catch(() => undefined)
-  if (!isRecord(body)) throw new ChatRequestError('the body is no JSON object')
+  if (!isRecord(body)) throw new ChatRequestError('the body is not a JSON object')
   const { id: thread, messages, trigger, messageId, answers = {} } = body
   if (typeof thread !== 'string') throw new ChatRequestError('the body has no id')
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
@@ -48,9 +48,9 @@ export async function chatRequest(request: Request): Promise<ChatRequest> {
 }
 
 /**
- * The answers to what is asked: by the cards of the page, and those that are given by id.
+ * Returns the answers to the open questions: from the cards of the page, and those by id.
  *
- * @throws {UnknownInterruptError} Nobody asks any more what the cards answer.
+ * @throws {UnknownInterruptError} The question of a card is no longer open.
  * @throws {ChatRequestError} There is no answer.
  */
 export function answersTo(
@@ -68,10 +68,10 @@ export function answersTo(
   if (Object.keys(given).length > 0) return given
   const late = cards.flatMap((card) => (isLate(card, interrupts) ? [String(card.toolCallId)] : []))
   if (late.length > 0) throw new UnknownInterruptError(late)
-  throw new ChatRequestError('it answers nothing that is asked')
+  throw new ChatRequestError('it answers no open question')
 }
 
-/** Whether it has an answer that is not asked for any more. */
+/** Whether it answers a question that is no longer open. */
 function isLate(card: Card, interrupts: readonly PendingInterrupt[]): boolean {
   const { toolCallId, approval } = card
   if (card.state === 'approval-responded')

@@ -1,4 +1,4 @@
-/** Updates of a turn as chunks of the UI message stream, protocol v1. */
+/** Converts updates of a turn to chunks of the UI message stream, protocol v1. */
 
 import type { UIMessageChunk } from 'ai'
 import { callErrorText, outputShown, type Present, resultShown, turnErrorText } from '../present.ts'
@@ -9,7 +9,7 @@ import { partsOf } from './user-message.ts'
 export interface ChunkOptions extends Present {
   /** The id of the UI message. Default: the id of the turn, or of the run. */
   readonly messageId?: string
-  /** The major version of the `ai` package in the browser. Default 7. Version 6 cannot take text back: see `hold`. */
+  /** The major version of the `ai` package in the browser. Default 7. Version 6 cannot remove text: see `hold`. */
   readonly version?: 6 | 7
 }
 
@@ -17,10 +17,10 @@ type CallUpdate = Extract<TurnUpdate, { type: 'call' | `call-${string}` }>
 
 export class UIChunks {
   readonly #options: ChunkOptions
-  /** The part that is being said: version 6 ends it where version 7 takes it back. */
+  /** The part that is being streamed: version 6 ends it where version 7 removes it. */
   #open: { readonly part: PartType; readonly id: string } | undefined
   #hasStarted = false
-  /** Cards that ask for an approval. */
+  /** Cards that wait for an approval. */
   readonly #asking = new Set<string>()
 
   constructor(options: ChunkOptions) {
@@ -116,7 +116,7 @@ export class UIChunks {
     return open ? [{ type: `${open.part}-end`, id: open.id }] : []
   }
 
-  /** A card has one approval; further ones inside the same call, and all other questions, are in the metadata only. */
+  /** A card has one approval; further ones inside the same call, and all other questions, are only in the metadata. */
   #question({ id, kind, callId }: Question): readonly UIMessageChunk[] {
     if (kind !== 'approval' || callId === undefined || this.#asking.has(callId)) return []
     this.#asking.add(callId)
@@ -142,7 +142,7 @@ function metadata(status: ChatMetadata['status'], questions: readonly Question[]
   return { status, questions: questions.map(chatQuestion) }
 }
 
-/** For `onData`: no part of the message. */
+/** For `onData`: not part of the message. */
 function callState(toolCallId: string, state: CallState['state'], isEarly: boolean): UIMessageChunk {
   const data: CallState = { toolCallId, state, isEarly }
   return { type: 'data-call', data, transient: true }

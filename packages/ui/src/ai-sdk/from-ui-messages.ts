@@ -1,13 +1,13 @@
-/** UI messages as messages of an agent. */
+/** Converts UI messages to messages of an agent. */
 
 import type { AssistantPart, Message, ToolCall, ToolMessage } from '@meanwhile/core'
 import type { UIMessage } from 'ai'
 import { userMessageOf } from './user-message.ts'
 
 /**
- * For an agent without threads: what a browser has, as the input of a run. Whoever sends the request has written all of it, what the assistant
- * is to have said included; with threads `chatHandler` reads only the last message. Reasoning is left out, as its signature is
- * not in it, and so are system messages and calls without a result.
+ * Converts the messages of a browser to the input of a run, for an agent without threads. The sender controls all of these messages, including
+ * the assistant's; with threads `chatHandler` reads only the last message. Reasoning is left out, because its signature is
+ * missing, and so are system messages and calls without a result.
  */
 export function fromUIMessages(messages: readonly UIMessage[]): Message[] {
   return messages.flatMap((message) => {

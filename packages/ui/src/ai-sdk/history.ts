@@ -1,4 +1,4 @@
-/** A thread as UI messages: as the streams of its turns leave them in a browser. */
+/** Converts a thread to UI messages: the same messages that a browser has after the streams of its turns. */
 
 import type { ThreadState } from '@meanwhile/threads'
 import type { UIMessageChunk } from 'ai'
@@ -14,7 +14,7 @@ export interface HistoryOptions extends Present {
   readonly version?: 6 | 7
 }
 
-/** Each turn is a message of the user and one of the assistant, whose id is that of the turn. What waits in the queue stands at the end. */
+/** Returns a user message and an assistant message for each turn; the assistant message has the id of the turn. Queued messages are at the end. */
 export function toUIMessages(state: ThreadState, options: HistoryOptions = {}): ChatMessage[] {
   const messages = turnsOfThread(state).flatMap(({ updates }) => messagesOf(updates, options))
   const queued = state.queued.flatMap(({ id, message }) =>
@@ -36,10 +36,10 @@ function messagesOf(updates: readonly TurnUpdate[], options: HistoryOptions): Ch
 
 type Part = ChatMessage['parts'][number]
 
-/** The message that a client makes of these chunks of a turn that is complete. */
+/** The message that a client makes of the chunks of a complete turn. */
 function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
   const parts: Part[] = []
-  /** Where the card of each call is. */
+  /** The position of each call's card. */
   const cards = new Map<string, number>()
   let id = ''
   let metadata: ChatMetadata | undefined

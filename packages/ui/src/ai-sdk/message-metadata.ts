@@ -1,4 +1,4 @@
-/** The messages of a chat as a page has them. */
+/** The types of the messages of a chat, for the page. */
 
 import type { Json, JsonSchema } from '@meanwhile/core'
 import type { FileUIPart, TextUIPart, UIMessage } from 'ai'
@@ -7,16 +7,16 @@ import type { Question } from '../turn/turn-update.ts'
 /** A UI message of a chat: `useChat<ChatMessage>`. */
 export type ChatMessage = UIMessage<ChatMetadata, ChatDataTypes>
 
-/** Data that a page gets. `onData` of `useChat` gets `data-call`; `data-user-message` is a message that steers, in version 6. */
+/** Data parts for a page. `onData` of `useChat` receives `data-call`; in version 6, `data-user-message` is a steering message. */
 export type ChatDataTypes = {
   readonly call: CallState
   readonly 'user-message': { readonly parts: (TextUIPart | FileUIPart)[] }
 }
 
-/** What a page is told of a call while it is at work, beside its card. */
+/** The state of a running call, in addition to its card. */
 export interface CallState {
   readonly toolCallId: string
-  /** `settled`: the result is there, and is shown as soon as the model has finished. */
+  /** `settled`: the result exists, and is shown as soon as the model has finished. */
   readonly state: 'running' | 'settled'
   /** Whether the model was still writing its response. */
   readonly isEarly: boolean
@@ -25,20 +25,20 @@ export interface CallState {
 /** The `metadata` of the UI message of a turn. */
 export interface ChatMetadata {
   readonly status: 'running' | 'waiting' | 'completed' | 'stopped' | 'failed'
-  /** What waits for an answer; empty unless the turn waits. */
+  /** The questions that wait for an answer; empty unless the turn waits. */
   readonly questions: readonly ChatQuestion[]
 }
 
 /**
- * A question. One of `approve` is also a card that waits for an approval, and one of a tool without `execute` a card that waits for its
+ * A question. A question of `approve` is also a card that waits for an approval, and the call of a tool without `execute` a card that waits for its
  * output. All others are answered in the body of a request: `sendMessage(undefined, { body: { answers: { [id]: answer } } })`.
  */
 export interface ChatQuestion {
   readonly id: string
   readonly payload: Json
-  /** JSON Schema of the answer. */
+  /** The JSON Schema of the answer. */
   readonly answerSchema?: JsonSchema
-  /** The card that it belongs to. */
+  /** The card that the question belongs to. */
   readonly toolCallId?: string
 }
 

@@ -24,12 +24,12 @@ const TEXTS = [
   'story',
 ] as const
 
-/** A message of the user, and what comes between when so many events of its turn were heard. */
+/** A user message, and what happens after this many events of its turn. */
 interface Said {
   readonly text: (typeof TEXTS)[number]
   readonly at: number
   readonly then: 'nothing' | 'stop' | 'steer' | 'preempt' | 'rejoin'
-  /** What becomes of each question. */
+  /** The reaction to each question. */
   readonly asked: 'allow' | 'deny' | 'one by one' | 'stop' | 'write instead'
 }
 
@@ -40,7 +40,7 @@ const said: fc.Arbitrary<Said> = fc.record({
   asked: fc.constantFrom('allow', 'deny', 'one by one', 'stop', 'write instead'),
 })
 
-/** What a browser was sent: each response goes on from the message before. */
+/** The chunks that a browser received: each response continues the message before. */
 interface Followed {
   readonly turn: string
   readonly responses: { readonly events: readonly ThreadEvent[]; readonly after?: string }[]
@@ -58,7 +58,7 @@ function answerTo(payload: unknown, decision: string): Answers[string] {
   return question === undefined ? { decision } : { count: 3 }
 }
 
-/** Plays what is said in one thread. Returns what each browser was sent. */
+/** Plays the messages in one thread. Returns the chunks of each browser. */
 async function played(threads: Threads, all: readonly Said[], open: () => void): Promise<readonly Followed[]> {
   const followed: Followed[] = []
   const others: Promise<unknown>[] = []
@@ -111,7 +111,7 @@ async function played(threads: Threads, all: readonly Said[], open: () => void):
   return followed
 }
 
-test('whatever comes between, a browser ends up with the messages that the thread has (UI1, UI2, UI3, UI5)', async () => {
+test('whatever happens in between, a browser ends up with the messages of the thread (UI1, UI2, UI3, UI5)', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(said, { minLength: 1, maxLength: 3 }), async (all) => {
       const { agent, open } = chat()
@@ -128,7 +128,7 @@ test('whatever comes between, a browser ends up with the messages that the threa
             const stream = toUIMessageStream(fromList(events), { ...options, ...(after && { after }) })
             message = await read(await collected(stream), message)
           }
-          // Of a turn that went on afterwards a browser has what was so far.
+          // If a turn continued afterwards, a browser has its content so far.
           const isWhole = responses.at(-1)?.events.at(-1)?.type === 'turn-end'
           const isOwn = state.turns.some(({ id }) => id === turn)
           if (isOwn && isWhole) expect(compared(message ? [message] : [])).toEqual(expected(turn))

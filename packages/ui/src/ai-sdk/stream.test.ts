@@ -38,7 +38,7 @@ async function chunksOf(threads: Threads, text: string, options: StreamOptions =
   return collected(toUIMessageStream(fromList(events), options))
 }
 
-test('a turn is these chunks, and none else (UI1, UI3, UI5)', async () => {
+test('a turn consists of exactly these chunks (UI1, UI3, UI5)', async () => {
   const model = scriptedModel([
     respond(think('Hm', { deltas: 1 }), say('I look.', { deltas: 1 }), call('look', { at: 'x' }, { deltas: 1 })),
     respond(say('Done.', { deltas: 1 })),
@@ -74,7 +74,7 @@ test('a turn is these chunks, and none else (UI1, UI3, UI5)', async () => {
   ])
 })
 
-test('a call that has started early is a card all the while, has one result, and appears again if a retry joins it (UI3)', async () => {
+test('a call that started early keeps its card, has one result, and appears again if a retry joins it (UI3)', async () => {
   const model = scriptedModel([
     respond(call('look', { at: 'x' }), wait(5), say('Not this'), wait(5), fail({ status: 503 })),
     respond(call('look', { at: 'x' }), wait(5), say('This')),
@@ -103,7 +103,7 @@ test('a call that has started early is a card all the while, has one result, and
   expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))
 })
 
-test('version 6 is sent nothing that it does not know; without hold the text of a failed attempt stays (UI5)', async () => {
+test('version 6 receives only chunks that it knows; without hold the text of a failed attempt stays (UI5)', async () => {
   const { agent } = chat()
   const threads = createThreads({ agent, store: memoryThreads() })
   const message = await six?.read(await chunksOf(threads, 'flaky', { version: 6 }))
@@ -140,7 +140,7 @@ test('a card has one approval, and further questions inside its call are in the 
   expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))
 })
 
-test('a message that steers is a part of the message, in both versions (UI2, UI5)', async () => {
+test('a steering message is a part of the message, in both versions (UI2, UI5)', async () => {
   const { agent, open } = chat()
   const threads = createThreads({ agent, store: memoryThreads() })
   const turn = await threads.send('t', 'slow')
@@ -162,7 +162,7 @@ test('a message that steers is a part of the message, in both versions (UI2, UI5
   }
 })
 
-test('of a turn that another process takes over a reader has the message in the end, wherever the first one left (UI1, UI2)', async () => {
+test('when another process takes over a turn, a reader has the message in the end, wherever the first process stopped (UI1, UI2)', async () => {
   for (const cut of ['reasoning-delta', 'text-delta', 'tool-input-delta']) {
     const model = scriptedModel([
       respond(call('look', { at: 'x' })),
@@ -190,7 +190,7 @@ test('of a turn that another process takes over a reader has the message in the 
   }
 })
 
-test('a call that the provider has run is a card with its result, and the answer ends in no empty step (UI2, UI3, UI5)', async () => {
+test('a call that the provider has run is a card with its result, and the answer has no empty step at its end (UI2, UI3, UI5)', async () => {
   const model: Model = {
     provider: 'own',
     id: 'own-1',
@@ -224,7 +224,7 @@ test('a call that the provider has run is a card with its result, and the answer
   }
 })
 
-test('a message with a file is shown as it was said (UI2)', async () => {
+test('a message with a file is shown as it was sent (UI2)', async () => {
   const { agent } = chat()
   const threads = createThreads({ agent, store: memoryThreads() })
   const parts: UIMessage['parts'] = [
@@ -238,7 +238,7 @@ test('a message with a file is shown as it was said (UI2)', async () => {
   expect(toUIMessages(await threads.read('t'))[0]).toEqual({ id: 'm1', role: 'user', parts })
 })
 
-test('what waits in the queue stands at the end of the history (UI2)', async () => {
+test('queued messages are at the end of the history (UI2)', async () => {
   const { agent } = chat()
   const threads = createThreads({ agent, store: memoryThreads() })
   await threads.send('t', 'slow', { messageId: 'm1' })
@@ -273,7 +273,7 @@ test('a run without threads is streamed, and the messages of the page are its in
   ])
 })
 
-test('of a run that fails a browser is told that it has, and of a stream that is cancelled nobody reads on (UI1, UI4)', async () => {
+test('a browser sees that a run has failed, and a cancelled stream is not read on (UI1, UI4)', async () => {
   const { agent } = chat()
   const failed = await collected(toUIMessageStream(agent.stream('fails')))
   expect(failed.at(-1)).toEqual({ type: 'error', errorText: 'Something went wrong.' })

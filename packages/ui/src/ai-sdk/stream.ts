@@ -1,4 +1,4 @@
-/** A turn as a UI message stream. */
+/** Streams a turn as a UI message stream. */
 
 import type { UIMessageChunk } from 'ai'
 import { eventStream } from '../event-stream.ts'
@@ -7,20 +7,20 @@ import { turnUpdates } from '../turn/turn-updates.ts'
 import { type ChunkOptions, UIChunks } from './chunks.ts'
 
 export interface StreamOptions extends ChunkOptions {
-  /** A cursor of the thread. What lies before it is not told: the browser's message has it. */
+  /** A cursor of the thread. Earlier events are not streamed: the browser's message has them. */
   readonly after?: string
   /**
-   * Each step is shown as soon as its message stands, and not while it is written: nothing is ever taken back. For version 6, in which a
-   * failed attempt of a model call otherwise stays visible until the page is loaded again. Default `false`.
+   * Shows each step only when its message is complete, not while it streams: nothing is ever removed. For version 6, in which a
+   * failed attempt of a model call otherwise stays visible until the page is reloaded. Default `false`.
    */
   readonly hold?: boolean
 }
 
 /**
- * The events of a turn, or of a run, as a UI message stream. They are to be read from their beginning, whatever `after` says. A stream that
- * is cancelled stops reading, and stops nothing else of a turn.
+ * Converts the events of a turn, or of a run, to a UI message stream. Pass the events from their beginning, also with `after`. Cancelling the
+ * stream stops reading, but not the turn.
  *
- * @throws {CursorMismatchError} Into the stream: `after` is damaged, or of another thread.
+ * @throws {CursorMismatchError} Into the stream: `after` is damaged, or belongs to another thread.
  */
 export function toUIMessageStream(
   events: AsyncIterable<ReadEvent>,
@@ -42,7 +42,7 @@ export function toUIMessageStream(
   )
 }
 
-/** The events of a turn, or of a run, as the response to a request of `useChat`. */
+/** Returns the events of a turn, or of a run, as the response to a request of `useChat`. */
 export function toUIMessageStreamResponse(
   events: AsyncIterable<ReadEvent>,
   { headers, ...options }: StreamOptions & { readonly headers?: Readonly<Record<string, string>> } = {},
@@ -50,7 +50,7 @@ export function toUIMessageStreamResponse(
   return streamResponse(() => events, options, headers)
 }
 
-/** `events`: gets a signal that aborts when the page has left. */
+/** `events`: gets a signal that aborts when the page disconnects. */
 export function streamResponse(
   events: (signal: AbortSignal) => AsyncIterable<ReadEvent>,
   options: StreamOptions,

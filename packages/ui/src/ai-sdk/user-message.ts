@@ -1,4 +1,4 @@
-/** What a user says, as a message of the agent and as the parts of a UI message. */
+/** Converts user messages between the agent's form and the parts of a UI message. */
 
 import type { ContentPart, FilePart, UserMessage } from '@meanwhile/core'
 import type { FileUIPart, TextUIPart } from 'ai'
@@ -14,7 +14,7 @@ function fileUIPart({ mediaType, data, filename }: FilePart): FileUIPart {
   return { type: 'file', mediaType, url, ...(filename !== undefined && { filename }) }
 }
 
-/** Undefined if it is no message of a user, or an empty one: it comes from outside. */
+/** Undefined if it is not a user message, or is empty: it comes from outside. */
 export function userMessageOf(message: unknown): UserMessage | undefined {
   if (!isRecord(message) || message.role !== 'user' || !Array.isArray(message.parts)) return undefined
   const parts: readonly unknown[] = message.parts

@@ -1,10 +1,10 @@
-/** The cursor is damaged, or of another thread than the events. */
+/** The cursor is damaged, or belongs to another thread than the events. */
 export class CursorMismatchError extends Error {
   override readonly name = 'CursorMismatchError'
   readonly cursor: string
 
   constructor(cursor: string) {
-    super('the cursor is damaged, or of another thread')
+    super('the cursor is damaged, or belongs to another thread')
     this.cursor = cursor
   }
 }

@@ -1,9 +1,9 @@
-/** What has been told of the step at work. */
+/** The state of the open step: which updates its reader has received. */
 
 import { type AssistantMessage, type AssistantPart, callsOf, type ToolCall } from '@meanwhile/core'
 import type { PartType, TurnUpdate } from './turn-update.ts'
 
-/** A text as far as it was told. */
+/** A text, as far as it was sent. */
 interface ToldText {
   readonly type: PartType
   readonly id: string
@@ -14,27 +14,27 @@ interface ToldCall {
   readonly type: 'call'
   readonly callId: string
   readonly toolName: string
-  /** What was told last of its work. */
+  /** The last progress of the call. */
   progress?: TurnUpdate
 }
 
 export class OpenStep {
   /** From 1 in each turn. */
   readonly ordinal: number
-  /** As the run counts it; unknown of a message that came without. */
+  /** The number in the run; undefined for a message without one. */
   number: number | undefined
-  /** The message that stands. */
+  /** The committed message. */
   message: AssistantMessage | undefined
-  /** The id of that message, if the thread has told it. */
+  /** The id of that message, if the thread has sent it. */
   messageId: string | undefined
-  /** Whether its `step-start` was told. */
+  /** Whether its `step-start` was sent. */
   isTold = false
   readonly #turn: string
   readonly #tell: (update: TurnUpdate) => void
   #parts: (ToldText | ToldCall)[] = []
-  /** Those of the parts that are calls, by id. */
+  /** The parts that are calls, by id. */
   readonly #calls = new Map<string, ToldCall>()
-  /** The last part, if it is a text that is still being said. */
+  /** The last part, if it is a text that still streams. */
   #open: ToldText | undefined
 
   constructor(turn: string, ordinal: number, number: number | undefined, tell: (update: TurnUpdate) => void) {
@@ -48,7 +48,7 @@ export class OpenStep {
     return this.#parts.length === 0
   }
 
-  /** Whether the message that stands has calls that the agent runs. */
+  /** Whether the committed message has calls that the agent runs. */
   get hasCalls(): boolean {
     return this.message !== undefined && callsOf(this.message).length > 0
   }
@@ -79,7 +79,7 @@ export class OpenStep {
     if (this.#calls.has(callId)) this.#tell({ type: 'call-delta', callId, delta })
   }
 
-  /** Of a call whose message does not stand yet it is told again when that stands. */
+  /** If the call's message is not committed yet, the update is repeated when it is. */
   progress(callId: string, update: TurnUpdate): void {
     const part = this.#calls.get(callId)
     if (!part) return
@@ -87,7 +87,7 @@ export class OpenStep {
     this.#tell(update)
   }
 
-  /** All parts are taken back. Returns the ids of its calls. */
+  /** Removes all parts. Returns the ids of its calls. */
   reset(): readonly string[] {
     const calls = [...this.#calls.keys()]
     if (!this.isEmpty) this.#tell({ type: 'step-reset' })
@@ -99,7 +99,7 @@ export class OpenStep {
     return calls
   }
 
-  /** The message stands: what was told is made equal to it. */
+  /** The message is committed: the sent parts are made equal to it. */
   stand(message: AssistantMessage, messageId: string | undefined): void {
     const parts = message.content.filter((part) => part.type === 'tool-call' || part.text !== '')
     this.begin()
@@ -149,7 +149,7 @@ export class OpenStep {
     if (progress) this.#tell(progress)
   }
 
-  /** Whether the parts that were told are the first of these; the last may have been told in part. */
+  /** Whether the sent parts are the first of these; the last may be incomplete. */
   #isBeginningOf(parts: readonly AssistantPart[]): boolean {
     return this.#parts.every((told, index) => {
       const part = parts[index]

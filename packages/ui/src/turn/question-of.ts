@@ -14,7 +14,7 @@ export function questionOf(pending: PendingInterrupt): Question {
   }
 }
 
-/** By who asks, and only then by the payload: a tool's own question may look like anything. */
+/** Depends first on who asks, and only then on the payload: a tool's own question may look like any other. */
 function kindOf({ address, payload }: PendingInterrupt): QuestionKind {
   const calls = address.filter((part) => 'callId' in part)
   const asker = address.at(-1)

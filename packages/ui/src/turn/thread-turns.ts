@@ -1,16 +1,16 @@
-/** The turns of a thread as its stored state has them: read by the same machine as their events. */
+/** Reads the turns of a thread from its stored state, with the same state machine as their events. */
 
 import type { ThreadState, TurnState } from '@meanwhile/threads'
 import { type ReadEvent, TurnReader } from './turn-reader.ts'
 import type { TurnUpdate } from './turn-update.ts'
 
-/** A turn, and what a reader is told of it who comes when all of this was stored. */
+/** A turn, and the updates for a reader that joins now. */
 export interface TurnOfThread {
   readonly turn: TurnState
   readonly updates: readonly TurnUpdate[]
 }
 
-/** In the order of the thread. A turn at work has only its complete messages. */
+/** In the order of the thread. A running turn has only its complete messages. */
 export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
   const events = new Map(state.turns.map(({ id }): [string, ReadEvent[]] => [id, []]))
   const starts = new Map(state.turns.map(({ id, messageId }) => [messageId, id]))

@@ -1,4 +1,4 @@
-/** Reads the events of a turn, and says what its reader is to be told: one state machine for every protocol. */
+/** Converts the events of a turn to updates for its reader: one state machine for every protocol. */
 
 import type {
   AgentResult,
@@ -17,7 +17,7 @@ import type { PartType, Question, TurnUpdate } from './turn-update.ts'
 export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cursor?: string }
 
 export interface ReaderOptions {
-  /** A step is told when its message stands, so that nothing is ever taken back. Default `false`. */
+  /** Sends a step only when its message is committed, so that nothing is ever removed. Default `false`. */
   readonly hold?: boolean
 }
 
@@ -27,24 +27,24 @@ export class TurnReader {
   #turn: string | undefined
   #step: OpenStep | undefined
   #steps = 0
-  /** Results that were told, as JSON, by call. */
+  /** Results that were sent, as JSON, by call. */
   readonly #results = new Map<string, string>()
-  /** Questions that are open, by id. */
+  /** Open questions, by id. */
   readonly #questions = new Map<string, Question>()
-  /** Calls that stand, by id. */
+  /** Committed calls, by id. */
   readonly #calls = new Map<string, TurnUpdate & { readonly type: 'call' }>()
   /** Ids of the messages before the open step. */
   readonly #past = new Set<string>()
   /** Ids of the messages of the open step. */
   #present: string[] = []
-  /** What the user has said since the last step: told before the next one, or at the end of the turn. */
+  /** User messages since the last step: sent before the next one, or at the end of the turn. */
   #said: (TurnUpdate & { readonly type: 'user-message' })[] = []
 
   constructor({ hold = false }: ReaderOptions = {}) {
     this.#holds = hold
   }
 
-  /** What is to be told of the next event. */
+  /** Returns the updates for the next event. */
   read(event: ReadEvent): readonly TurnUpdate[] {
     this.#updates = []
     if (!('path' in event && event.path)) this.#read(event)
@@ -94,7 +94,7 @@ export class TurnReader {
     }
   }
 
-  /** What is told of a step before its message stands, and of its calls at work. */
+  /** Events of a step before its message is committed, and of its running calls. */
   #readLive(event: ReadEvent): void {
     switch (event.type) {
       case 'text-delta':
@@ -130,13 +130,13 @@ export class TurnReader {
     this.#tell({ type: 'turn-start', turn, ...(messageId !== undefined && { messageId }), ...(message && { message }) })
   }
 
-  /** The step of this number; without one the step at work. */
+  /** The step with this number; without a number, the open step. */
   #stepOf(number: number | undefined): OpenStep {
     this.#enterStep(number, this.#step?.message === undefined)
     return this.#step ?? this.#newStep(number)
   }
 
-  /** `isSame`: whether it is the step at work, if nobody knows the number of that or of this. */
+  /** `isSame`: whether it is the open step, if the number of one of them is unknown. */
   #enterStep(number: number | undefined, isSame = false): void {
     const step = this.#step
     if (step) {
@@ -170,7 +170,7 @@ export class TurnReader {
     for (const id of this.#present.splice(0)) this.#past.add(id)
   }
 
-  /** What was told of a step without a message does not count. */
+  /** The sent parts of a step without a message are not valid. */
   #dropOpen(): void {
     if (this.#step && !this.#step.message) this.#reset(this.#step)
   }
@@ -192,14 +192,14 @@ export class TurnReader {
   #modelSaid(message: AssistantMessage, messageId: string | undefined, number: number | undefined): void {
     let step = this.#stepOf(number)
     if (step.message) {
-      // A second message within one step is shown as a step of its own.
+      // A second message within one step is shown as a separate step.
       this.#endStep()
       step = this.#newStep(number)
     }
     step.stand(message, messageId)
   }
 
-  /** What a middleware adds is for the model. */
+  /** Messages of a middleware are only for the model. */
   #userSaid(message: UserMessage, messageId: string | undefined): void {
     if (message.origin !== undefined) return
     if (this.#step?.message) this.#endStep()
@@ -228,14 +228,14 @@ export class TurnReader {
     else this.#tell({ type: 'turn-outdated' })
   }
 
-  /** `counts`: ids of the messages that count. */
+  /** `counts`: ids of the messages that are valid. */
   #goOn(counts: ReadonlySet<string>): void {
     this.#present = this.#present.filter((id) => counts.has(id))
     this.#said = this.#said.filter(({ id }) => counts.has(id))
     const step = this.#step
     const isRetracted = step?.messageId !== undefined && !counts.has(step.messageId)
     if (step && (isRetracted || !step.message)) this.#reset(step)
-    // Nobody asks until it is told again.
+    // The question is closed until it is sent again.
     for (const { callId } of this.#questions.values()) {
       const call = callId === undefined ? undefined : this.#calls.get(callId)
       if (call && !this.#results.has(call.call.id)) this.#tell(call)
@@ -258,7 +258,7 @@ export class TurnReader {
     this.#tell({ type: 'turn-end', status, ...(error && { error }) })
   }
 
-  /** So that nobody takes the calls of a turn that is over for calls to go on with, and nobody has to know whether a step was begun. */
+  /** So that readers do not take the calls of an ended turn for running ones, and need not know whether a step was open. */
   #endInEmptyStep(): void {
     if (this.#step?.isEmpty === false || this.#step?.message) this.#endStep()
     const said = this.#said.splice(0)
@@ -274,7 +274,7 @@ export class TurnReader {
     }
   }
 
-  /** Of a run without a thread. */
+  /** Ends a run without a thread. */
   #endRun(result: AgentResult): void {
     if (result.status === 'interrupted') this.#wait(result)
     else this.#end(result.status === 'completed' ? 'completed' : 'stopped', undefined)

@@ -1,4 +1,4 @@
-/** What a reader of a turn is to be told, in the terms of no protocol. */
+/** The updates for a reader of a turn, independent of any protocol. */
 
 import type { Json, JsonSchema, Progress, ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
 import type { EndStatus, ErrorInfo } from '@meanwhile/threads'
@@ -8,29 +8,29 @@ import type { EndStatus, ErrorInfo } from '@meanwhile/threads'
  *
  *     turn-start (step-start (part | call | progress | result | question)* step-end | user-message)* (turn-waiting | turn-end | turn-outdated)
  *
- * A step begins with its first part, so a step in which nothing was said is not told. `step-reset` takes back all that was told of the open step.
+ * A step begins with its first part, so a step without content is not sent. `step-reset` removes all parts of the open step.
  */
 export type TurnUpdate =
-  /** Always the first, and told once. `message` is what the user said; a run without a thread does not tell it. */
+  /** Always the first, and sent once. `message` is the user message; a run without a thread does not have it. */
   | { readonly type: 'turn-start'; readonly turn: string; readonly messageId?: string; readonly message?: UserMessage }
   /** `step`: from 1 in each turn, without gaps. */
   | { readonly type: 'step-start'; readonly step: number }
-  /** All parts of the open step are taken back: they are told again, or did not count. The step itself stays open. */
+  /** All parts of the open step are removed: they are sent again, or were not valid. The step itself stays open. */
   | { readonly type: 'step-reset' }
   | { readonly type: 'step-end'; readonly step: number }
-  /** `id` is unique in the turn, except that a part which takes the place of one that was taken back has the same. */
+  /** `id` is unique in the turn, except that a part which replaces a removed one has the same id. */
   | { readonly type: 'part-start'; readonly part: PartType; readonly id: string }
   | { readonly type: 'part-delta'; readonly part: PartType; readonly id: string; readonly delta: string }
   | { readonly type: 'part-end'; readonly part: PartType; readonly id: string }
   /** The model begins to write a call. */
   | { readonly type: 'call-start'; readonly callId: string; readonly toolName: string }
-  /** `delta`: of the JSON text of the input, as the model writes it. A call that is told as a whole has none. */
+  /** `delta`: a piece of the input's JSON text, as the model writes it. A call that is sent as a whole has none. */
   | { readonly type: 'call-delta'; readonly callId: string; readonly delta: string }
-  /** The call stands, with its whole input. Told again when the call was answered, and is at work again. */
+  /** The call is committed, with its whole input. Sent again when the call was answered and is running again. */
   | { readonly type: 'call'; readonly call: ToolCall }
-  /** `isEarly`: the message with the call does not stand yet. */
+  /** `isEarly`: the message with the call is not committed yet. */
   | { readonly type: 'call-entered'; readonly callId: string; readonly toolName: string; readonly isEarly: boolean }
-  /** What the tool reports. */
+  /** Progress that the tool reports. */
   | {
       readonly type: 'call-progress'
       readonly callId: string
@@ -38,22 +38,22 @@ export type TurnUpdate =
       readonly progress: Progress
       readonly isEarly: boolean
     }
-  /** The result is there, and is told as soon as the message with the call stands. */
+  /** The result exists, and is sent as soon as the message with the call is committed. */
   | { readonly type: 'call-settled'; readonly callId: string; readonly toolName: string }
-  /** `revised`: the call had another result, which counts no more. */
+  /** `revised`: the call had another result, which is no longer valid. */
   | { readonly type: 'call-result'; readonly message: ToolMessage; readonly revised?: true }
-  /** Somebody is asked. */
+  /** A question is open. */
   | { readonly type: 'question'; readonly question: Question }
-  /** The user has said this while the turn was running: told before the next step, or at the end of the turn, then within its empty step. */
+  /** A user message that arrived while the turn was running: sent before the next step, or at the end of the turn, then within its empty step. */
   | { readonly type: 'user-message'; readonly id: string; readonly message: UserMessage }
-  /** The turn goes on: with an answer, after the end of the process that worked on it, or because it was retried. */
+  /** The turn continues: with an answer, after the end of its process, or with a retry. */
   | { readonly type: 'turn-resumed'; readonly cause: 'answer' | 'recovery' | 'retry' }
   /**
-   * The last one: after the end of a process, steps before the open one do not count any more. Only somebody who reads the turn again from
-   * its beginning has what counts.
+   * The last update: after the end of a process, steps before the open one are no longer valid. Read the turn again from
+   * its beginning to get the valid ones.
    */
   | { readonly type: 'turn-outdated' }
-  /** The turn ends here until somebody answers. `questions`: all that are open, each of which was told. */
+  /** The turn stops here until it gets an answer. `questions`: all open questions, each of which was sent before. */
   | { readonly type: 'turn-waiting'; readonly questions: readonly Question[] }
   | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo }
 
@@ -61,21 +61,21 @@ export type PartType = 'text' | 'reasoning'
 
 /** A question that waits for its answer. */
 export interface Question {
-  /** Of the interrupt: the answer is given under it. */
+  /** The id of the interrupt: answers use it as their key. */
   readonly id: string
   readonly kind: QuestionKind
   readonly payload: Json
-  /** JSON Schema of the answer. */
+  /** The JSON Schema of the answer. */
   readonly answerSchema?: JsonSchema
-  /** The call of this turn that asks, or inside which somebody asks. Absent: a middleware asks, and no call. */
+  /** The call of this turn that asks, or that contains the question. Absent: a middleware asks, outside of any call. */
   readonly callId?: string
-  /** Of that call. */
+  /** The name of that call's tool. */
   readonly toolName?: string
 }
 
 /**
- * - `approval`: the middleware `approve` asks whether a call may run: that of the question, or one of an agent inside it.
- * - `client-call`: the call is of a tool without `execute`, and the answer is its output.
- * - `other`: all other questions. Only their own schema says what the answer is.
+ * - `approval`: the middleware `approve` asks whether a call may run: this call, or a call of an agent inside it.
+ * - `client-call`: the call of a tool without `execute`; the answer is its output.
+ * - `other`: all other questions. Only their own schema defines the answer.
  */
 export type QuestionKind = 'approval' | 'client-call' | 'other'

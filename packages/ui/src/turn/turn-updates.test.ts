@@ -25,7 +25,7 @@ async function told(events: AsyncIterable<ReadEvent>, options = {}): Promise<rea
   return updates
 }
 
-/** Updates in short: type, and what there is of step, text and call. */
+/** Updates in short form: type, and step, text and call if present. */
 const inShort = (updates: readonly TurnUpdate[]) =>
   updates.map((update) => {
     if (update.type === 'part-delta') return `${update.part} ${update.delta}`
@@ -47,7 +47,7 @@ function read(...bodies: readonly object[]) {
   return bodies.flatMap((body) => reader.read({ runId: 'r', ...body } as AgentEvent | ThreadEventBody))
 }
 
-test('a turn is told as steps with their parts, calls and results, each once (UI1, UI3)', async () => {
+test('a turn is sent as steps with their parts, calls and results, each once (UI1, UI3)', async () => {
   const model = scriptedModel([
     respond(think('Hm', { deltas: 1 }), say('I look.', { deltas: 1 }), call('look', { at: 'x' }, { deltas: 1 })),
     respond(say('Done.', { deltas: 1 })),
@@ -89,7 +89,7 @@ test('a turn is told as steps with their parts, calls and results, each once (UI
   ])
 })
 
-test('a failed attempt is taken back, within the same step (UI1)', async () => {
+test('a failed attempt is removed, within the same step (UI1)', async () => {
   const model = scriptedModel([respond(say('Wrong', { deltas: 1 }), fail()), respond(say('Right', { deltas: 1 }))])
   const agent = createAgent({ model, middleware: [retryModel({ baseDelay: 1 })] })
   const threads = createThreads({ agent, store: memoryThreads() })
@@ -108,7 +108,7 @@ test('a failed attempt is taken back, within the same step (UI1)', async () => {
   ])
 })
 
-test('a step that was told otherwise than its message has it is told again (UI1, UI2)', () => {
+test('a step whose message differs from the sent parts is sent again (UI1, UI2)', () => {
   const updates = read(
     { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
     { type: 'step-start', step: 1 },
@@ -131,7 +131,7 @@ test('a step that was told otherwise than its message has it is told again (UI1,
   ])
 })
 
-test('after a crash the open step is taken back, and a message that does not count any more as well; after an answer nothing (UI1)', () => {
+test('after a crash the open step and messages that are no longer valid are removed; after an answer nothing is (UI1)', () => {
   const begin = [
     { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
     { type: 'step-start', step: 1 },
@@ -186,7 +186,7 @@ const resultOf = (text: string): ToolMessage => ({
 })
 const resumed = (cause: string, ...messages: readonly string[]) => ({ type: 'turn-resumed', cause, messages })
 
-test('a question is told once, and a call that was answered is at work again (UI1, UI3)', () => {
+test('a question is sent once, and a call that was answered is running again (UI1, UI3)', () => {
   const interrupt = { id: 'i', address: [{ agent: null }, { tool: 'mail', callId: 'c' }], payload: null }
   const updates = read(
     ...toAsk,
@@ -203,7 +203,7 @@ test('a question is told once, and a call that was answered is at work again (UI
   expect(updates.find(({ type }) => type === 'turn-waiting')).toEqual({ type: 'turn-waiting', questions: [question] })
 })
 
-test('a result that is another after a crash takes the place of the first (UI1, UI2)', () => {
+test('a result that differs after a crash replaces the first (UI1, UI2)', () => {
   const end = (text: string) => ({ type: 'tool-end', callId: 'c', toolName: 'mail', message: resultOf(text) })
   const updates = read(...toAsk, end('one'), resumed('recovery', 'm', 'a'), end('one'), end('two'))
   expect(updates.filter(({ type }) => type === 'call-result')).toEqual([
@@ -212,7 +212,7 @@ test('a result that is another after a crash takes the place of the first (UI1, 
   ])
 })
 
-test('if an earlier step does not count any more the turn must be read again (UI1)', async () => {
+test('if an earlier step is no longer valid the turn must be read again (UI1)', async () => {
   const events = [
     ...toAsk,
     { type: 'message', step: 1, message: resultOf('Sent.'), messageId: 'b' },
@@ -228,7 +228,7 @@ test('if an earlier step does not count any more the turn must be read again (UI
   expect(inShort(await told(source())).slice(-3)).toEqual(['text Hi', 'turn-resumed', 'turn-outdated'])
 })
 
-test('what the user has said meanwhile is told before the next step, and once, although a crash takes it back (UI1, UI2)', () => {
+test('user messages during the turn are sent before the next step, and once, even if a crash removes the step (UI1, UI2)', () => {
   const said = (messageId: string) => ({ type: 'message', message: { role: 'user', content: 'Wait.' }, messageId })
   const stood = { type: 'message', step: 1, message: firstTry, messageId: 'a' }
   const start = toAsk.slice(0, 2)
@@ -241,7 +241,7 @@ test('what the user has said meanwhile is told before the next step, and once, a
   expect(inShort(late).slice(-2)).toEqual(['turn-resumed', 'turn-outdated'])
 })
 
-test('what a tool has reported early is told again when its message stands (UI3)', () => {
+test('early progress of a tool is sent again when its message is committed (UI3)', () => {
   const updates = read(
     { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
     { type: 'step-start', step: 1 },
@@ -258,7 +258,7 @@ test('what a tool has reported early is told again when its message stands (UI3)
   ])
 })
 
-test('what a middleware says to the model is not told (UI2)', () => {
+test('messages of a middleware to the model are not sent (UI2)', () => {
   const added = { role: 'user', content: 'Say more.', origin: 'gate' }
   const updates = read(
     ...toAsk,
@@ -268,7 +268,7 @@ test('what a middleware says to the model is not told (UI2)', () => {
   expect(inShort(updates)).not.toContain('user-message')
 })
 
-test('a turn that does not end in an answer ends in an empty step, whatever was taken back before (UI1, UI2)', () => {
+test('a turn that does not end in an answer ends in an empty step, whatever was removed before (UI1, UI2)', () => {
   const begin = [
     { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
     { type: 'step-start', step: 1 },
@@ -287,7 +287,7 @@ test('a turn that does not end in an answer ends in an empty step, whatever was 
   ])
 })
 
-test('with hold a step is told when its message stands, and nothing is taken back (UI1)', async () => {
+test('with hold a step is sent when its message is committed, and nothing is removed (UI1)', async () => {
   const model = scriptedModel([respond(say('Wrong'), fail()), respond(say('Quite right'))])
   const agent = createAgent({ model, middleware: [retryModel({ baseDelay: 1 })] })
   const threads = createThreads({ agent, store: memoryThreads() })
@@ -303,7 +303,7 @@ test('with hold a step is told when its message stands, and nothing is taken bac
   ])
 })
 
-test('behind a cursor only the start is told of what came before, and a cursor of another thread throws (UI1)', async () => {
+test('after a cursor only the start is sent of earlier events, and a cursor of another thread throws (UI1)', async () => {
   const model = scriptedModel([respond(call('look', { at: 'x' })), respond(say('Done.', { deltas: 1 }))])
   const threads = createThreads({ agent: createAgent({ model, tools: [look] }), store: memoryThreads() })
   const turn = await threads.send('t', 'Look')
@@ -324,7 +324,7 @@ test('behind a cursor only the start is told of what came before, and a cursor o
     await expect(told(turn.events(), { after })).rejects.toMatchObject({ name: 'CursorMismatchError' })
 })
 
-test('a run without a thread is told as a turn, also if it fails or is stopped (UI1)', async () => {
+test('a run without a thread is sent as a turn, also if it fails or is stopped (UI1)', async () => {
   const run = (...steps: readonly ScriptStep[]) =>
     createAgent({ model: scriptedModel([respond(...steps)]) }).stream('Go', { id: 'run-1' })
   const said = ['turn-start', 'step-start 1', 'part-start', 'text Hi']

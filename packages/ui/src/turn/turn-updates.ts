@@ -1,4 +1,4 @@
-/** What a reader of a turn is to be told, behind a cursor. */
+/** Reads a turn and returns its updates after a cursor. */
 
 import { messageOf } from '@meanwhile/core'
 import { CursorMismatchError } from './cursor-mismatch-error.ts'
@@ -6,15 +6,15 @@ import { type ReadEvent, type ReaderOptions, TurnReader } from './turn-reader.ts
 import type { TurnUpdate } from './turn-update.ts'
 
 export interface UpdatesOptions extends ReaderOptions {
-  /** A cursor of the thread: what lies before it is read, and not told again. */
+  /** A cursor of the thread: earlier events are read, but not sent again. */
   readonly after?: string
 }
 
 /**
- * Reads the events of a turn from its beginning: of a thread, or of a run without one. Only `turn-start` is told whatever the cursor. A run
- * that fails is told as a turn that has failed.
+ * Reads the events of a turn from its beginning: of a thread, or of a run without one. `turn-start` is always sent, whatever the cursor. A run
+ * that fails is a turn that has failed.
  *
- * @throws {CursorMismatchError} The cursor is damaged, or of another thread.
+ * @throws {CursorMismatchError} The cursor is damaged, or belongs to another thread.
  */
 export async function* turnUpdates(
   events: AsyncIterable<ReadEvent>,
@@ -41,7 +41,7 @@ export async function* turnUpdates(
   }
 }
 
-/** A cursor of a thread: a number that grows from event to event, and what tells the threads apart. */
+/** A cursor of a thread: a number that grows from event to event, and a key of the thread. */
 interface Place {
   readonly seq: number
   readonly tag: string
