@@ -16,7 +16,7 @@ import { middlewareSpan } from './middleware-span.ts'
 import { captureOf } from './options.ts'
 import { OwnPart } from './own-part.ts'
 import { runSpan } from './run-span.ts'
-import { begin, type SpanTable, type StartedSpan } from './span-table.ts'
+import { begin, type SpanTable, type StartedSpan, unobserved } from './span-table.ts'
 import { conversationOf, link, type OpenSpan, type Scope, setAttributes, tracingOf } from './spans.ts'
 import { type End, type FlowWork, traced, type Work } from './traced.ts'
 
@@ -119,6 +119,8 @@ export class Telemetry {
   }
 
   #begin<What extends Kind>(what: What, parent: Context, facts: Facts<What>): Open<What> {
+    const { tracing, instruments } = this.#scope
+    if (!tracing && !instruments) return unobserved(this.#scope, parent)
     const open = begin(this.#scope, parent, SPANS[what](facts, this.#scope))
     if (what === 'run') this.#run = open
     if (what === 'middleware') this.#scope.lasting.add(open)

@@ -56,6 +56,11 @@ export function begin<Came>(scope: Scope, parent: Context, table: SpanTable<Came
   return open
 }
 
+/** Stands for a span without an SDK: nothing is described, and nothing is measured. */
+export function unobserved(scope: Scope, parent: Context): StartedSpan<unknown> {
+  return { ...startSpan(scope, parent, undefined), end: () => undefined }
+}
+
 /** Ends a span in its own context, so that exemplars of its measurements refer to it. */
 export function finish(
   open: OpenSpan,
