@@ -5,9 +5,9 @@ export {
   type PostgresPool,
   setUpDurable,
 } from './database.ts'
+export type { DurableOptions } from './durable-options.ts'
 export type { DurableRun, EndStatus, RunStatus, RunStopped } from './durable-run.ts'
 export {
-  type DurableOptions,
   type DurableRuns,
   type DurableWorker,
   durableRuns,
