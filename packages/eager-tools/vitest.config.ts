@@ -7,11 +7,11 @@ export default defineProject({
     name: 'eager-tools',
     include: ['src/**/*.test.ts'],
     environment: 'node',
-    // Its OpenTelemetry has modules that Node itself does not find.
+    // Its OpenTelemetry packages contain modules that Node cannot resolve.
     server: { deps: { inline: [/@ai-sdk\/otel/] } },
-    // A file leaves nothing behind, so the next one need not load everything anew.
+    // Test files leave no global state, so modules need not be loaded again for each.
     isolate: false,
-    // On a busy machine a test may take long, and is no worse for it.
+    // On a busy machine a test may take long, which is not a failure.
     testTimeout: 20_000,
   },
 })

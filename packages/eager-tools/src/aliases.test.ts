@@ -21,7 +21,7 @@ function aliased() {
   }
 }
 
-test('a call by an alias starts as early as by its tool’s own name, and is the call the loop asks for (M9, H9)', async () => {
+test('a call by an alias starts as early as by its tool’s own name, and is the call that the loop executes (M9, H9)', async () => {
   const { log, look } = aliased()
   const model = scriptedModel([
     respond(call('see', { number: 1, ms: 5 }, { id: 'c1', deltas: 1 }), wait(100), say('So.')),
@@ -35,7 +35,7 @@ test('a call by an alias starts as early as by its tool’s own name, and is the
   ])
 })
 
-test('a retry that asks by another alias, or by the tool’s own words, joins the call that was made (M9, H22)', async () => {
+test('a retry with another alias, or with the tool’s own name, joins the call that was made (M9, H22)', async () => {
   for (const [name, key] of [
     ['peek', 'count'],
     ['look', 'n'],
@@ -53,7 +53,7 @@ test('a retry that asks by another alias, or by the tool’s own words, joins th
   }
 })
 
-test('the policy is asked about the tool’s own words, and an external call by an alias is a barrier (M9, H2)', async () => {
+test('the policy receives the tool’s own name, and an external call by an alias is a barrier (M9, H2)', async () => {
   const { log, look, send } = aliased()
   const asked: Pick<ToolCall, 'name' | 'input'>[] = []
   const policy: Policy = ({ name, input }, { tool }) => {

@@ -14,7 +14,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { eagerTools } from './index.ts'
 
-// What a call really does, with the input it really gets, decides; and what it makes shares its fate.
+// What a call really does with its final input decides, and the calls it makes share its outcome.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -69,7 +69,7 @@ test.each([
     },
   ],
 ])(
-  'a call that %s makes graver than it was judged by waits for its model call to stand (H2, H3)',
+  'a call that %s gives a stronger effect than it was judged by waits until its model call has succeeded (H2, H3)',
   async (_, options) => {
     const truncated = await played([respond(call('write', { dry: true }), say('a b c'), cut())], {
       tools: [write],
@@ -105,7 +105,7 @@ const ask = tool({
   },
 })
 
-test('an external call that an early call makes waits until that one is committed (H2, H39)', async () => {
+test('an external call made by an early call waits until that call is committed (H2, H39)', async () => {
   const discarded = await played([respond(call('ask'), say('a b c'), end({ finishReason: 'other' }))], {
     tools: [ask, send],
   })
@@ -145,7 +145,7 @@ test('a reversible effect without compensate counts as external (A2, H2)', async
   expect(did).toEqual([])
 })
 
-test('a discarded reversible call that succeeds after it was abandoned is undone all the same, and there is a warning (H23)', async () => {
+test('a discarded reversible call that succeeds after it was abandoned is still undone, and there is a warning (H23)', async () => {
   const slow = tool({
     name: 'slow',
     description: 's',
@@ -160,7 +160,7 @@ test('a discarded reversible call that succeeds after it was abandoned is undone
   expect(did).toEqual(['undid booked'])
 })
 
-test('a slow input check starts nothing of an attempt that a wrap has left (G11, C15)', async () => {
+test('a slow input check starts nothing of an attempt that a wrap has abandoned (G11, C15)', async () => {
   const careful = tool({
     name: 'careful',
     description: 'c',
@@ -183,7 +183,7 @@ test('a slow input check starts nothing of an attempt that a wrap has left (G11,
   expect(did).toEqual([])
 })
 
-test('input that JSON cannot hold makes callTool reject, not throw (A23)', async () => {
+test('input that is not valid JSON makes callTool reject, not throw (A23)', async () => {
   let thrown: unknown
   let rejected: unknown
   const odd: Middleware = {

@@ -21,11 +21,11 @@ const done: Moment[] = [
 interface Said {
   readonly name: string
   readonly closed: string
-  /** Default: what it closed with. */
+  /** Default: the arguments it closed with. */
   readonly sealed?: string
 }
 
-/** One call: its arguments close at once, are sealed 100 ms later, and the response ends 100 ms after that. */
+/** One call: its arguments close at once, it is sealed 100 ms later, and the response ends 100 ms after that. */
 const response = (...calls: readonly Said[]): Moment[] => [
   ...calls.map(({ name, closed }, label): Moment => [0, (to) => to.call(label, { name, delta: closed })]),
   ...calls.map(({ closed, sealed = closed }, label): Moment => [100, (to) => to.seal(label, sealed)]),
@@ -74,7 +74,7 @@ const second = (tool: string) =>
     `telling/telling-1 changed the arguments of ${tool} after they had closed: from now on all calls wait until they are sealed`,
   )
 
-test('after one divergence calls of that tool and model wait for their seals, other tools do not (H35)', async () => {
+test('after one divergence, calls of that tool and model wait for their seals, other tools do not (H35)', async () => {
   const { log, warnings } = await run(
     tellingModel([response(look(1, 2)), response(look(3), peek(4)), response(look(5)), done]),
   )
@@ -82,7 +82,7 @@ test('after one divergence calls of that tool and model wait for their seals, ot
   expect(warnings).toEqual([first('look')])
 })
 
-test('a second divergence ends it for the model, each is reported once, and another run begins anew (H35)', async () => {
+test('a second divergence applies to the whole model, each is reported once, and another run starts from zero (H35)', async () => {
   const model = tellingModel([
     response(look(1, 2), look(3, 4), look(5, 6)),
     response(peek(7)),
@@ -97,12 +97,12 @@ test('a second divergence ends it for the model, each is reported once, and anot
   expect((await run(model, middleware)).log).toEqual(['0 look 8'])
 })
 
-test('a call that the breaker has made wait says so on its span, and starts when it is sealed (H35, H28)', async () => {
+test('the span of a call that waits because of the breaker shows it, and the call starts when it is sealed (H35, H28)', async () => {
   const { dispatch } = await run(tellingModel([response(look(1, 2)), response(look(3)), done]))
   expect(dispatch).toEqual(['early closed', 'early sealed', 'early sealed breaker'])
 })
 
-test('junk behind closed arguments is a divergence, other white space is none (H35)', async () => {
+test('text after closed arguments is a divergence, different white space is not (H35)', async () => {
   const junk: Moment[] = [
     [0, (to) => to.call(0, { name: 'look', delta: '{"n":1}' })],
     [100, (to) => to.call(0, { delta: ' and so on' })],
@@ -112,7 +112,7 @@ test('junk behind closed arguments is a divergence, other white space is none (H
   expect((await run(tellingModel([response(look(1)), done]))).warnings).toEqual([])
 })
 
-test('members a call has started with that change later are a divergence, members still to come are none (H35, H31)', async () => {
+test('later changes to members that a call has started with are a divergence, missing members are not (H35, H31)', async () => {
   const prefixed = (sealed: string): Moment[] => [
     [0, (to) => to.call(0, { name: 'open', delta: '{"n":1,' })],
     [100, (to) => to.call(0, { delta: '"ms":0}' })],
@@ -125,7 +125,7 @@ test('members a call has started with that change later are a divergence, member
   expect((await run(tellingModel([prefixed('{"ms":0,"n":1}'), done]))).warnings).toEqual([])
 })
 
-test('arguments that break off behind the members a call has started with are no divergence (H35)', async () => {
+test('arguments that end after the members a call has started with are not a divergence (H35)', async () => {
   const broken: Moment[] = [
     [0, (to) => to.call(0, { name: 'open', delta: '{"n":1,' })],
     [100, (to) => to.call(0, { delta: '"ms":' })],
@@ -144,7 +144,7 @@ test('a member that comes after the arguments had closed is a divergence (H35)',
   expect(warnings).toEqual([first('look')])
 })
 
-test('a call that has started on less gets the rest as soon as it has closed, whatever the breaker says by then (H35, H31)', async () => {
+test('a call that started with some members gets the rest as soon as it closes, whatever the breaker decides by then (H35, H31)', async () => {
   const got: string[] = []
   const begin = performance.now()
   const opening: Moment[] = [
@@ -169,7 +169,7 @@ test('a call that has started on less gets the rest as soon as it has closed, wh
   expect(got).toContain('200 1')
 })
 
-test('arguments that a hook has changed are no divergence of the model (H35)', async () => {
+test('arguments that a hook has changed are not a divergence of the model (H35)', async () => {
   const { warnings } = await run(tellingModel([response(look(1)), done]), [eagerTools(), editing])
   expect(warnings).toEqual([])
 })

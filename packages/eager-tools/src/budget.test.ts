@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers())
 const exporter = new InMemorySpanExporter()
 const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
 
-/** A call of `look` that runs for `ms`, in a response that takes so long, and whose end forbids it or not. */
+/** A call of `look` that runs for `ms`, in a response that takes so long and whose end forbids the call or not. */
 const response = (ms: number, streamMs: number, end: 'length' | 'tool-calls'): Moment[] => [
   [0, (to) => to.call(0, { name: 'look', delta: JSON.stringify({ n: 1, ms }) })],
   [0, (to) => to.seal(0)],
@@ -35,12 +35,12 @@ async function run(model: Model, middleware = [eagerTools({ budget: true })]) {
     .map((told) => told.filter((value) => typeof value === 'string').join(' '))
 }
 
-test('a tool that has wasted more than it has saved is not started early, and its span says why (H36, H28)', async () => {
+test('a tool that has wasted more than it has saved does not start early, and its span states the reason (H36, H28)', async () => {
   const model = tellingModel([wasted(1_200), saved(100), done])
   expect(await run(model)).toEqual(['early', 'after_model budget'])
 })
 
-test('without a budget, and within its tolerance, it is (H36)', async () => {
+test('without a budget, and within its tolerance, it starts early (H36)', async () => {
   const responses = [wasted(1_200), saved(100), done]
   expect(await run(tellingModel(responses), [eagerTools()])).toEqual(['early', 'early'])
   const budget = { toleranceMs: 1_200 }
@@ -58,7 +58,7 @@ test('what a tool saves makes up for what it wastes (H36)', async () => {
   expect(await run(tellingModel([wasted(400), saved(100), done]), middleware)).toEqual(['early', 'after_model budget'])
 })
 
-test('the counts are of all runs, and decay: a tool comes back (H36)', async () => {
+test('the counts are shared by all runs and decay, so a tool starts early again later (H36)', async () => {
   const middleware = [eagerTools({ budget: { toleranceMs: 500, halfLifeMs: 60_000 } })]
   expect(await run(tellingModel([wasted(1_000), done]), middleware)).toEqual(['early'])
   expect(await run(tellingModel([saved(100), done]), middleware)).toEqual(['after_model budget'])
@@ -66,7 +66,7 @@ test('the counts are of all runs, and decay: a tool comes back (H36)', async () 
   expect(await run(tellingModel([saved(100), done]), middleware)).toEqual(['early'])
 })
 
-test('what goes on although it was discarded counts when it has settled, and whole (H36)', async () => {
+test('a call that continues after it was discarded counts when it has settled, with its whole time (H36)', async () => {
   const told = (name: string, input: object, ms: number, end: 'length' | 'tool-calls'): Moment[] => [
     [0, (to) => to.call(0, { name, delta: JSON.stringify(input) })],
     [0, (to) => to.seal(0)],
@@ -74,12 +74,12 @@ test('what goes on although it was discarded counts when it has settled, and who
   ]
   const deaf = told('look', { n: 1, ms: 10_000, deaf: true }, 100, 'length')
   const other = (ms: number) => told('put', { n: 2, ms }, ms, 'tool-calls')
-  // It is waited for until its grace time of 1,000 ms is over, and a second of waste is free.
+  // It is waited for until its grace time of 1,000 ms is over, and a second of waste is tolerated.
   expect(await run(tellingModel([deaf, other(500), saved(100), done]))).toEqual(['early', 'early'])
   expect(await run(tellingModel([deaf, other(1_500), saved(100), done]))).toEqual(['early', 'after_model budget'])
 })
 
-test('calls that their user aborts count for nothing (H36)', async () => {
+test('calls that their user aborts do not count (H36)', async () => {
   const middleware = [eagerTools({ budget: { toleranceMs: 0 } })]
   const { tools } = workshop()
   const model = tellingModel([wasted(5_000), saved(100), done])
@@ -103,13 +103,13 @@ const refused: readonly (readonly [option: string, options: unknown])[] = [
   ['budget.halfLife', { budget: { halfLife: 60_000 } }],
 ]
 
-test.for(refused)('a wrong %s is refused by a ConfigError that names it (A2)', ([option, options]) => {
+test.for(refused)('an invalid %s is refused with a ConfigError that names it (A2)', ([option, options]) => {
   expect(() => eagerTools(options as EagerToolsOptions)).toThrow(
     expect.objectContaining({ name: 'ConfigError', option }),
   )
 })
 
-test('options out of range, and a policy that is no function, are told of (A2, H36)', () => {
+test('options out of range, and a policy that is not a function, are reported (A2, H36)', () => {
   expect(() => eagerTools({ policy: 5 as never })).toThrow(new ConfigError('policy', 'must be a function'))
   for (const toleranceMs of [-1, Number.NaN, Number.POSITIVE_INFINITY])
     expect(() => eagerTools({ budget: { toleranceMs } })).toThrow(ConfigError)
@@ -117,7 +117,7 @@ test('options out of range, and a policy that is no function, are told of (A2, H
     expect(() => eagerTools({ budget: { halfLifeMs } })).toThrow(ConfigError)
 })
 
-test('of more than 1,000 tools the one not heard of for longest is forgotten (H36)', () => {
+test('with more than 1,000 tools the least recently updated one is forgotten (H36)', () => {
   const budget = new Budget({ toleranceMs: 0 })
   for (let tool = 0; tool < 1_000; tool++) budget.add(`t${tool}`, -1)
   budget.add('t0', -1)

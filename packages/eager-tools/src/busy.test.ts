@@ -8,15 +8,15 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test.for([
-  ['comes free while the model speaks', 100, [0, 100], ['looked', 'looked']],
+  ['becomes free while the model is streaming', 100, [0, 100], ['looked', 'looked']],
   [
-    'is taken when the loop asks',
+    'is still taken when the loop executes it',
     900,
     [0],
     ['looked', 'Not run: look is busy with 1 call, as many as it allows at once.'],
   ],
 ] as const)(
-  'an early call that may not wait does, until the loop asks: the slot %s (O6)',
+  'a call that fails when its tool is busy waits while it is early: the slot %s (O6)',
   async ([, ms, starts, texts]) => {
     const begin = performance.now()
     const started: number[] = []

@@ -7,14 +7,14 @@ import { tellingModel } from '../test/telling-model.ts'
 import { type Workshop, workshop } from '../test/workshop.ts'
 import { createToolExecutor, type EagerToolsOptions, eagerTools } from './index.ts'
 
-// Tools of the effect `calls` under eager tools.
+// Tools with the effect `calls` and eager tools.
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 const done = respond(say('Done.'))
 
-/** Calls these one after the other, and then gives what came of them. */
+/** Makes these calls one after the other and returns their results. */
 function calling(shop: Workshop, names: readonly string[], more: Partial<Tool<{ n: number }, string>> = {}): Tool {
   return shop.make('plan', 'calls', {
     async execute({ n }, { run, callId }) {
@@ -31,7 +31,7 @@ async function callOf(run: Run | undefined, name: string, n: number, id: string)
   return String(message?.output)
 }
 
-test('a tool of effect calls starts when its arguments have closed, and what it calls no earlier than its own effect allows (Q1)', async () => {
+test('a tool with the effect calls starts when its arguments are closed, and its calls no earlier than their own effects allow (Q1)', async () => {
   const made = async (middleware: ReturnType<typeof eagerTools>[]) => {
     const shop = workshop()
     const model = tellingModel([
@@ -56,7 +56,7 @@ test('a tool of effect calls starts when its arguments have closed, and what it 
   expect(eager.messages).toEqual(waiting.messages)
 })
 
-test('the policy is asked about a call of effect calls, and may make it wait (Q1, H3)', async () => {
+test('the policy decides about a call with the effect calls, and may make it wait (Q1, H3)', async () => {
   const shop = workshop()
   const asked: string[] = []
   const policy: EagerToolsOptions['policy'] = (one, { effect, evidence }) => {
@@ -70,7 +70,7 @@ test('the policy is asked about a call of effect calls, and may make it wait (Q1
   expect(shop.log).toEqual(['200 look 1'])
 })
 
-test('a call of effect calls whose response breaks off has made no call that does more than read (Q1)', async () => {
+test('a call with the effect calls whose response breaks off has made only reads (Q1)', async () => {
   const shop = workshop()
   const model = tellingModel([
     [
@@ -100,16 +100,19 @@ test.each([
   ['plan', 'look', ['0 look 1', '100 look 2']],
   ['plan', 'plan', ['0 look 1', '100 look 2']],
   ['send', 'plan', ['100 look 2', '100 send 1']],
-])('a call of effect calls is a barrier, and starts behind none: %s, %s (Q2, H14)', async (first, second, expected) => {
-  const shop = workshop()
-  const tools = [calling(shop, ['look']), ...shop.tools]
-  await played(
-    createAgent({ model: scriptedModel([pair(first, second), done]), tools, middleware: [eagerTools()] }).run('Go'),
-  )
-  expect(shop.log.toSorted()).toEqual(expected)
-})
+])(
+  'a call with the effect calls is a barrier, and does not start after one: %s, %s (Q2, H14)',
+  async (first, second, expected) => {
+    const shop = workshop()
+    const tools = [calling(shop, ['look']), ...shop.tools]
+    await played(
+      createAgent({ model: scriptedModel([pair(first, second), done]), tools, middleware: [eagerTools()] }).run('Go'),
+    )
+    expect(shop.log.toSorted()).toEqual(expected)
+  },
+)
 
-test('a call of effect calls that is independent, or names its keys, is no barrier, and keeps to call order by these (Q2, H14)', async () => {
+test('a call with the effect calls that is independent, or declares keys, is not a barrier, and its keys keep call order (Q2, H14)', async () => {
   const lift = async (options: EagerToolsOptions, more: Partial<Tool>, names = ['plan', 'look']) => {
     const shop = workshop()
     const key = ({ n }: { readonly n: number }) => [`${n === 3 ? 1 : n}`]
@@ -126,7 +129,7 @@ test('a call of effect calls that is independent, or names its keys, is no barri
   const writes = { writes: ({ n }: { readonly n: number }) => [`${n}`] }
   expect(await lift({ independent: ['plan'] }, {})).toEqual(['0 look 1', '0 look 2', '100 send 1'])
   expect(await lift({}, writes as Partial<Tool>)).toEqual(['0 look 1', '0 look 2', '100 send 1'])
-  // The third reads the key of the first, and waits until that has sent.
+  // The third call reads the key of the first and waits until that has finished.
   expect(await lift({}, writes as Partial<Tool>, ['plan', 'fetch', 'fetch'])).toEqual([
     '0 look 1',
     '0 fetch 2',
@@ -135,7 +138,7 @@ test('a call of effect calls that is independent, or names its keys, is no barri
   ])
 })
 
-test('a tool of effect calls starts with the members it needs (Q4, H31)', async () => {
+test('a tool with the effect calls starts with the members it needs (Q4, H31)', async () => {
   const shop = workshop()
   const plan = tool({
     name: 'plan',
@@ -167,7 +170,7 @@ test('a tool of effect calls starts with the members it needs (Q4, H31)', async 
   expect(result?.messages.find(({ role }) => role === 'tool')).toMatchObject({ output: 'look 1, send 1, so' })
 })
 
-test('an agent of effect calls starts early; what more than reads waits for the response that asks for the agent (Q4, Q1)', async () => {
+test('an agent with the effect calls starts early; its calls that do more than read wait until the response is accepted (Q4, Q1)', async () => {
   const shop = workshop()
   const responses = [respond(call('look', { n: 1 })), respond(call('send', { n: 1 })), respond(say('Planned.'))]
   const inner = createAgent({
@@ -183,7 +186,7 @@ test('an agent of effect calls starts early; what more than reads waits for the 
   expect(shop.log).toEqual(['0 look 1', '100 send 1'])
 })
 
-test('in a loop of your own the same holds: what is called waits until the response is finished (Q1, H37)', async () => {
+test('the same applies in your own loop: inner calls wait until the response is finished (Q1, H37)', async () => {
   const shop = workshop()
   const executor = createToolExecutor({ tools: [calling(shop, ['look', 'send']), ...shop.tools] })
   const one = { type: 'tool-call', id: 'c1', name: 'plan', input: { n: 1 } } as const
@@ -201,7 +204,7 @@ test.for([
   { writes: 'other', reads: 'old' },
   { writes: 'file', reads: 'new' },
 ])(
-  'behind a call that may write $writes, what a tool of effect calls calls reads what it would read without eager tools (Q2, H14)',
+  'after a call that may write $writes, inner calls of a calls tool read the same as without eager tools (Q2, H14)',
   async ({ writes, reads }) => {
     const made = async (middleware: ReturnType<typeof eagerTools>[]) => {
       let file = 'old'

@@ -22,7 +22,7 @@ beforeEach(() => {
 const log: string[] = []
 const undone: string[] = []
 
-/** Takes so many milliseconds, and heeds its signal. */
+/** Takes this many milliseconds and reacts to its signal. */
 function work(name: string, ms: number, effect: Effect): Tool {
   return tool({
     name,
@@ -52,7 +52,7 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** What each request gets follows from its history. Tokens come every 10 ms. */
+/** Each response follows from the history of its request. Tokens come every 10 ms. */
 function modelOf(responses: readonly ScriptResponse[]): Model & { asked: number } {
   return {
     provider: 'p',
@@ -96,7 +96,7 @@ const ofTools = (events: readonly AgentEvent[]) =>
 
 const stored = (checkpoint: Checkpoint | undefined) => JSON.parse(JSON.stringify(checkpoint)) as Checkpoint
 
-test('cancel now discards an open early call for the reader; its entry stays, and the resumed step asks the model anew (H39, O9, K4, P8)', async () => {
+test('cancel now discards an open early call for the reader; its entry stays, and the resumed step calls the model again (H39, O9, K4, P8)', async () => {
   const tools = [work('fast', 5, 'read'), work('slow', 500, 'read'), work('book', 500, 'idempotent')]
   const response = respond(named('fast'), named('slow'), named('book'), wait(300))
   const { agent, model, run, reading } = start([response], tools)
@@ -128,7 +128,7 @@ test('cancel now discards an open early call for the reader; its entry stays, an
   log.length = 0
   const { events: later, result: final } = await ended(collect(agent.resume(stored(result?.checkpoint))))
   expect(model.asked).toBe(3)
-  // The one that had settled is joined, the read that was cut off runs again, of the other nobody knows.
+  // The settled call is joined, the read that was cut off runs again, and the outcome of the other is unknown.
   expect(log).toEqual(['slow 2'])
   expect(final).toMatchObject({ status: 'completed', unknown: ['book_1'] })
   expect(
@@ -142,7 +142,7 @@ test('cancel now discards an open early call for the reader; its entry stays, an
   expect(ends.toSorted()).toEqual(['tool-end book_1', 'tool-end fast_1', 'tool-end slow_1'])
 })
 
-test('calls that a cancelled response had started and the next one does not ask for are let go of then, and undone then (O9, H22, H23)', async () => {
+test('calls started by a cancelled response that the next response does not contain are discarded and undone then (O9, H22, H23)', async () => {
   const slow = work('slow', 500, 'read')
   const book = work('book', 5, 'reversible')
   const responses = [respond(named('slow'), named('book'), wait(300))]
@@ -150,7 +150,7 @@ test('calls that a cancelled response had started and the next one does not ask 
   await vi.advanceTimersByTimeAsync(100)
   void run.cancel()
   const { result } = await ended(reading)
-  // What the checkpoint has as done is not undone.
+  // An effect that the checkpoint has as done is not undone.
   expect(undone).toEqual([])
   responses[0] = respond(say('Never mind.'))
   const { events, result: final } = await ended(collect(agent.resume(stored(result?.checkpoint))))
@@ -161,7 +161,7 @@ test('calls that a cancelled response had started and the next one does not ask 
   expect(undone).toEqual(['book'])
 })
 
-test('under after-model early calls at work get the grace time and are kept if they settle: no resume repeats them (O8, K5, K14)', async () => {
+test('with after-model, running early calls get the grace time and are kept if they settle: no resume repeats them (O8, K5, K14)', async () => {
   const tools = [
     work('soon', 500, 'read'),
     work('late', 5_000, 'read'),
@@ -186,7 +186,7 @@ test('under after-model early calls at work get the grace time and are kept if t
     ['book', false],
     ['send', true],
   ])
-  // Neither committed nor discarded are those that are kept: the resume commits them.
+  // Kept calls are neither committed nor discarded: the resume commits them.
   expect(ofTools(events)).toEqual([
     'tool-start soon provisional',
     'tool-start late provisional',
@@ -212,7 +212,7 @@ test('under after-model early calls at work get the grace time and are kept if t
   expect(final?.messages).toEqual((await undisturbed).messages)
 })
 
-test('under after-model no call of the stream that goes on starts early any more (K5, K7)', async () => {
+test('with after-model no further call of the continuing stream starts early (K5, K7)', async () => {
   const tools = [work('one', 10, 'read'), work('two', 10, 'read')]
   const responses = [respond(named('one'), wait(100), named('two'))]
   const { agent, run, reading } = start(responses, tools)
@@ -226,8 +226,8 @@ test('under after-model no call of the stream that goes on starts early any more
   expect(ofTools(later).toSorted()).toEqual(['tool-committed one', 'tool-end one', 'tool-end two', 'tool-start two'])
 })
 
-test('an early call that waits for its response to stand holds no interrupt up (K17, L3)', async () => {
-  // Its effect turns out to be more than was known when it started.
+test('an early call that waits for its response to be accepted delays no interrupt (K17, L3)', async () => {
+  // Its effect turns out to be stronger than what was known when it started.
   const sly = tool({
     name: 'sly',
     description: 's',

@@ -53,7 +53,7 @@ async function ran(
   return { ...(await played(collected)), log, contexts }
 }
 
-/** Closed at 100 ms as `{"n":1,"ms":500}`, sealed at 200 ms with this text, the stream ends at 300. */
+/** Closed at 100 ms as `{"n":1,"ms":500}`, sealed at 200 ms with this text; the stream ends at 300. */
 const changing = (final: string, name = 'look'): (readonly Moment[])[] => [
   [
     [100, (to) => to.call(0, { id: 'c1', name, delta: '{"n":1,"ms":500}' })],
@@ -83,7 +83,7 @@ test('arguments that change after they closed discard the early run; the call ru
   expect(results.map(({ callId, output }) => [callId, output])).toEqual([['c1', 'look 2']])
 })
 
-test('final arguments that are invalid discard the early run, and the call gets its error result (H8)', async () => {
+test('invalid final arguments discard the early run, and the call gets its error result (H8)', async () => {
   const { log, lines, results } = await changed('{"n":"two"}')
   expect(log).toEqual(['100 look 1', '200 look 1 aborted'])
   expect(lines).toEqual([
@@ -95,13 +95,13 @@ test('final arguments that are invalid discard the early run, and the call gets 
   expect(results[0]?.content).toEqual([{ type: 'text', text: expect.stringContaining('invalid input for look') }])
 })
 
-test('other white space, key order and escapes are no change (H8)', async () => {
+test('different white space, key order and escapes are not a change (H8)', async () => {
   const { log, lines } = await changed('{ "ms": 5e2, "\\u006e": 1 }')
   expect(log).toEqual(['100 look 1'])
   expect(lines).toEqual(['tool-start c1 provisional', 'tool-committed c1', 'tool-end c1'])
 })
 
-test('a check that the arguments have overtaken starts nothing, neither what it checked nor what came then (H8, H4)', async () => {
+test('if the arguments change during an input check, neither the old nor the new check result starts anything (H8, H4)', async () => {
   const begin = performance.now()
   const log: string[] = []
   const slow = tool({
@@ -118,7 +118,7 @@ test('a check that the arguments have overtaken starts nothing, neither what it 
   expect(toolOutline(events)).toEqual(['tool-start c1', 'tool-end c1'])
 })
 
-test('nothing that a discarded call still says is taken for its successor’s (H20, D7)', async () => {
+test('later output of a discarded call is not attributed to the call that replaces it (H20, D7)', async () => {
   const { log } = workshop()
   const deaf = tool({
     name: 'deaf',
@@ -172,7 +172,7 @@ test('a finish reason that forbids calls commits nothing: early runs are discard
   }
 })
 
-test('a stream without an end commits nothing: its calls are discarded as truncated, and the error is the not eager one (H18, H21)', async () => {
+test('a stream without an end commits nothing: its calls are discarded as truncated, and the error is the same as without eager tools (H18, H21)', async () => {
   const script = respond(call('look', { n: 1, ms: 500 }, { id: 'c1', deltas: 1 }), wait(100), cut())
   const { log, events, error } = await ran([script])
   expect(log).toEqual(['0 look 1', '100 look 1 aborted'])
@@ -180,7 +180,7 @@ test('a stream without an end commits nothing: its calls are discarded as trunca
   expect(error).toMatchObject({ name: 'ModelError', code: 'stream_truncated' })
 })
 
-test('if the stream fails for good all its early calls are discarded and nothing more starts (H21)', async () => {
+test('if the stream fails finally, all its early calls are discarded and nothing more starts (H21)', async () => {
   const script = respond(
     call('look', { n: 1 }, { id: 'c1', deltas: 1 }),
     call('look', { n: 2, ms: 500 }, { id: 'c2', deltas: 1 }),
@@ -204,7 +204,7 @@ test('if the stream fails for good all its early calls are discarded and nothing
   expect(bare(events).filter((event) => !('callId' in event))).toEqual(bare(waiting.events))
 })
 
-test('a check still at work when the stream fails starts nothing any more (H21)', async () => {
+test('a check that is still running when the stream fails starts nothing (H21)', async () => {
   const { log } = workshop()
   const slow = tool({
     name: 'slow',
@@ -213,7 +213,7 @@ test('a check still at work when the stream fails starts nothing any more (H21)'
     effect: 'read',
     execute: () => void log.push('slow'),
   })
-  // The response fails at 100 ms, the repeat is under way from 100 to 600: there the check ends.
+  // The response fails at 100 ms, the repeat runs from 100 to 600; the check ends in between.
   const again: Middleware = {
     name: 'again',
     async *wrapModel(request, next) {
@@ -235,7 +235,7 @@ test('a check still at work when the stream fails starts nothing any more (H21)'
   expect(toolOutline(events)).toEqual([])
 })
 
-test('an early tool that throws gives the error result of the not eager run, is not run again, and spares its siblings (H19, H26)', async () => {
+test('an early tool that throws gives the same error result as without eager tools, is not run again, and does not affect other calls (H19, H26)', async () => {
   const attempts: number[] = []
   const failing = tool({
     name: 'failing',
@@ -267,7 +267,7 @@ test('an early tool that throws gives the error result of the not eager run, is 
   expect({ ...result, savings: undefined }).toEqual(await played(waiting.run('Go')))
 })
 
-test('an early call that fails after its discard is nobody’s rejection (H19)', async () => {
+test('an early call that fails after its discard causes no unhandled rejection (H19)', async () => {
   const failing = tool({
     name: 'failing',
     description: 'Fails when it is aborted, and late.',
@@ -283,7 +283,7 @@ test('an early call that fails after its discard is nobody’s rejection (H19)',
   expect(error).toMatchObject({ name: 'ModelError', status: 400 })
 })
 
-test('an AgentError of an early tool ends the run when the loop asks for the call, not before (H19, A12)', async () => {
+test('an AgentError of an early tool ends the run when the loop executes the call, not before (H19, A12)', async () => {
   class Fatal extends AgentError {}
   const fatal = new Fatal('over')
   const deadly = tool({
@@ -302,7 +302,7 @@ test('an AgentError of an early tool ends the run when the loop asks for the cal
   expect(outline(events).filter((line) => line.startsWith('text'))).toEqual(['text-delta'])
 })
 
-test('an AgentError of an early tool whose response does not stand is seen by nobody (H19, H21)', async () => {
+test('an AgentError of an early tool whose response is not accepted is dropped (H19, H21)', async () => {
   class Fatal extends AgentError {}
   const deadly = tool({
     name: 'deadly',
@@ -318,7 +318,7 @@ test('an AgentError of an early tool whose response does not stand is seen by no
   expect(result?.text).toBe('Done.')
 })
 
-test('a discard aborts the signal of that call alone (H20)', async () => {
+test('a discard aborts the signal of only that call (H20)', async () => {
   const withdraw: Middleware = {
     name: 'withdraw',
     afterModel: ({ messages }) => {
@@ -341,7 +341,7 @@ test('a discard aborts the signal of that call alone (H20)', async () => {
   expect(results(result?.messages).map(({ callId }) => callId)).toEqual(['c2'])
 })
 
-test('a call that is discarded while its input is still checked does not begin its work (H20)', async () => {
+test('a call that is discarded while its input is being checked does not start (H20)', async () => {
   const begun: string[] = []
   const slow = tool({
     name: 'slow',
@@ -371,7 +371,7 @@ test('a discarded tool that ignores its signal is waited for at most the grace t
   expect(result?.abandoned).toEqual(['c1'])
 })
 
-test('an abandoned call frees its slot, and what it does later reaches nobody (H13, H20)', async () => {
+test('an abandoned call releases its slot, and what it does later has no effect on the run (H13, H20)', async () => {
   const deaf = tool({
     name: 'deaf',
     description: 'Goes on whatever happens.',
@@ -436,7 +436,7 @@ test('a call that a discarded tool tries to make afterwards is not made (H20, H2
   expect(begun).toEqual([])
 })
 
-test('a call that an early tool makes is aborted with it (H20, H39)', async () => {
+test('a call made by an early tool is aborted with it (H20, H39)', async () => {
   const maker = tool({
     name: 'maker',
     description: 'Has another tool work for it.',
@@ -476,7 +476,7 @@ test('a reversible call that is committed, failed or never finished is not undon
   expect(result?.warnings).toEqual([])
 })
 
-test('a compensation that fails stands in the warnings and changes nothing else (H23)', async () => {
+test('a compensation that fails is a warning and changes nothing else (H23)', async () => {
   const booked = workshop().make('book', 'reversible', {
     compensate: () => {
       throw new Error('sold out')
@@ -544,7 +544,7 @@ test('no repeat of an early tool starts after an abort or a discard (H24, O2)', 
   expect(log).toEqual(['0 look 1', '100 look 1 aborted', '100 look 2', '200 look 2 aborted'])
 })
 
-/** Takes c1 out, edits c2, adds c9. */
+/** Removes c1, edits c2, adds c9. */
 const editor: Middleware = {
   name: 'editor',
   afterModel({ messages }) {
@@ -559,7 +559,7 @@ const editor: Middleware = {
   },
 }
 
-test('a call afterModel takes out is discarded, an edited one runs as edited, an added one runs after the model call (O3)', async () => {
+test('a call that afterModel removes is discarded, an edited one runs as edited, an added one runs after the model call (O3)', async () => {
   const script = respond(
     call('look', { n: 1 }, { id: 'c1', deltas: 1 }),
     call('look', { n: 2 }, { id: 'c2', deltas: 1 }),

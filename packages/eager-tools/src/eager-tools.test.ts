@@ -21,7 +21,7 @@ afterEach(() => void vi.useRealTimers())
 
 const done = respond(say('Done.'))
 
-test('a read starts in the turn of the event loop in which its closing delta is handled, while the stream is open (H6)', async () => {
+test('a read starts in the same turn of the event loop in which its closing delta is handled, while the stream is open (H6)', async () => {
   const { log, tools } = workshop()
   const turns: string[] = []
   const model = scriptedModel([respond(call('look', { n: 1 }, { id: 'c1', deltas: 1 }), wait(1), say('So.')), done])
@@ -33,7 +33,7 @@ test('a read starts in the turn of the event loop in which its closing delta is 
         const step = await flow.next()
         if (step.done) return step.value
         if (step.value.type === 'tool-input-closed') {
-          // The fake clock leaves this one alone: it ends the turn, whatever the microtasks do.
+          // The fake clock does not replace this function: it ends the turn, whatever the microtasks do.
           process.nextTick(() => queueMicrotask(() => turns.push(...log, 'turn over')))
         }
         yield step.value
@@ -44,7 +44,7 @@ test('a read starts in the turn of the event loop in which its closing delta is 
   expect(turns).toEqual(['0 look 1', 'turn over'])
 })
 
-test('an early call is the loop’s call: one execution, set-up tools, one pass of the wraps, one result (H9, H15, A21)', async () => {
+test('an early call is the loop’s call: one execution, the tools of the set-up, one pass through the wraps, one result (H9, H15, A21)', async () => {
   const { log, contexts, make, tools } = workshop()
   const wrapped: string[] = []
   const setUp: Middleware = {
@@ -123,7 +123,7 @@ test('run-local values are the same for hooks and early tools (H9, D1)', async (
   ])
 })
 
-test('a call announced twice starts once (H11)', async () => {
+test('a call that is announced twice starts once (H11)', async () => {
   const { log, tools } = workshop()
   const model = scriptedModel([respond(call('look', { n: 1 }, { id: 'c1', deltas: 1 }), wait(50), say('So.')), done])
   const twice: Middleware = {
@@ -135,7 +135,7 @@ test('a call announced twice starts once (H11)', async () => {
         if (step.done) return step.value
         yield step.value
         if (step.value.type === 'tool-call' || step.value.type === 'tool-input-closed') {
-          // The same again, from a parse of its own.
+          // The same input again, from another parse.
           const copy: ModelEvent = structuredClone(step.value)
           yield { ...step.value, ...copy }
         }
@@ -150,7 +150,7 @@ test('a call announced twice starts once (H11)', async () => {
   expect(toolOutline(events)).toEqual(['tool-start c1 provisional', 'tool-committed c1', 'tool-end c1'])
 })
 
-test('two equal calls of one response run twice, also when not eager (H11)', async () => {
+test('two equal calls of one response run twice, also without eager tools (H11)', async () => {
   for (const middleware of [[eagerTools()], []]) {
     const { log, contexts, tools } = workshop()
     const model = scriptedModel([
@@ -164,7 +164,7 @@ test('two equal calls of one response run twice, also when not eager (H11)', asy
   }
 })
 
-test('with one slot a call that may not start early holds back those behind it (H12, A22)', async () => {
+test('with one slot a call that may not start early holds back later calls (H12, A22)', async () => {
   const script = respond(
     call('look', { n: 1, ms: 30 }, { deltas: 1 }),
     call('send', { n: 2, ms: 30 }, { deltas: 1 }),
@@ -180,11 +180,11 @@ test('with one slot a call that may not start early holds back those behind it (
     return log
   }
   expect(await madeWith(1)).toEqual(['0 look 1', '100 send 2', '130 look 3'])
-  // With two slots it holds back nobody, as the user says it is independent.
+  // With two slots it holds back none, because the user declared it independent.
   expect(await madeWith(2)).toEqual(['0 look 1', '0 look 3', '100 send 2'])
 })
 
-test('no slot is idle while a call that may start waits: a slow check of one input holds up no other call (H13)', async () => {
+test('no slot is idle while a call that may start waits: a slow check of one input delays no other call (H13)', async () => {
   const { log, tools } = workshop()
   const slow = tool({
     name: 'slow',
@@ -201,7 +201,7 @@ test('no slot is idle while a call that may start waits: a slow check of one inp
   expect(log).toEqual(['0 look 2', 'slow 1'])
 })
 
-test('the loop joins running and settled early calls and starts only what was not started (H15)', async () => {
+test('the loop joins running and settled early calls and starts only calls that were not started (H15)', async () => {
   const { log, tools } = workshop()
   const model = scriptedModel([
     respond(
@@ -234,7 +234,7 @@ test('the loop joins running and settled early calls and starts only what was no
   ])
 })
 
-/** Reports twice while it works, 50 ms apart, and speaks up itself. */
+/** Reports progress twice, 50 ms apart, and emits an event. */
 const working = (schema = input) =>
   tool({
     name: 'working',
@@ -251,7 +251,7 @@ const working = (schema = input) =>
     },
   }) as Tool
 
-test('progress of generator tools flows while the model streams (H17, B7, B8)', async () => {
+test('progress of generator tools is streamed while the model streams (H17, B7, B8)', async () => {
   const model = scriptedModel([
     respond(call('working', { n: 1 }, { id: 'c1', deltas: 1 }), wait(100), say('So.'), wait(100), say('It goes.')),
     done,
@@ -285,7 +285,7 @@ test('progress of generator tools flows while the model streams (H17, B7, B8)', 
   ])
 })
 
-test('what a call emits is shown as it happens, also if it starts long after it was announced (B7, H17)', async () => {
+test('events of a call are shown as they happen, also if it starts long after it was announced (B7, H17)', async () => {
   const schema = z.object({ ...input.shape, n: z.number().refine(() => after(20).then(() => true)) })
   const model = scriptedModel([
     respond(call('working', { n: 1 }, { id: 'c1', deltas: 1 }), wait(50), say('So.'), wait(300), say('Well.')),
@@ -308,7 +308,7 @@ test('what a call emits is shown as it happens, also if it starts long after it 
   ])
 })
 
-test('file parts, toContent and returnDirect come out as when not eager (H17)', async () => {
+test('file parts, toContent and returnDirect have the same results as without eager tools (H17)', async () => {
   const chart = tool({
     name: 'chart',
     description: 'Draws.',
@@ -350,7 +350,7 @@ test('a run without a reader is eager, too (B14)', async () => {
   expect(log).toEqual(['0 look 1'])
 })
 
-test('a returnDirect result made early passes the gate; rejected, it stays in the history and is not made again (O1)', async () => {
+test('a returnDirect result made early passes the gate; if rejected, it stays in the history and is not made again (O1)', async () => {
   const { log, make } = workshop()
   const direct = make('direct', 'read', { returnDirect: true })
   const model = scriptedModel([

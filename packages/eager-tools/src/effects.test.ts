@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers())
 
 const done = respond(say('Done.'))
 
-/** What was made when, in a run of this response and a last answer. */
+/** The calls and their times in a run of this response and a last answer. */
 async function made(
   response: ScriptResponse,
   {
@@ -34,11 +34,11 @@ async function made(
   return { log, events, result, error }
 }
 
-/** The call is complete 100 ms after the request, the stream ends 100 ms later. */
+/** The call is complete 100 ms after the request; the stream ends 100 ms later. */
 const lone = (name: string, argument: unknown = { n: 1 }) =>
   respond(wait(100), call(name, argument, { id: 'c1', deltas: 1 }), wait(100), say('So.'))
 
-/** The arguments close at 100 ms, the call is sealed at 200, the stream ends at 300. */
+/** The arguments close at 100 ms, the call is sealed at 200, and the stream ends at 300. */
 const closedThenSealed = (name: string) =>
   tellingModel([
     [
@@ -52,13 +52,13 @@ const closedThenSealed = (name: string) =>
     ],
   ])
 
-test('without eagerTools no tool starts before its model call stood (H1)', async () => {
+test('without eagerTools no tool starts before its model call has succeeded (H1)', async () => {
   for (const name of ['look', 'put', 'move', 'send']) {
     expect((await made(lone(name), {}, [])).log).toEqual([`200 ${name} 1`])
   }
 })
 
-test('runs without calls, and runs whose tools are all external, have the very events they have without it (H1)', async () => {
+test('runs without calls, and runs with only external tools, have exactly the same events as without eagerTools (H1)', async () => {
   const scripts = [
     respond(say('Nothing to be done.')),
     respond(say('I shall.'), call('send', { n: 1, ms: 50 }, { id: 'c1' }), call('send', { n: 2 }, { id: 'c2' })),
@@ -73,7 +73,7 @@ test('runs without calls, and runs whose tools are all external, have the very e
   }
 })
 
-test('a read starts when closed, idempotent and reversible calls when sealed, an external one when its model call stood (H2)', async () => {
+test('a read starts when closed, idempotent and reversible calls when sealed, an external one when its model call has succeeded (H2)', async () => {
   const starts: string[] = []
   for (const name of ['look', 'put', 'move', 'send']) {
     const { log, tools } = workshop()
@@ -94,7 +94,7 @@ test('a tool that declares no effect is external (H2)', async () => {
   expect(log).toEqual(['100 plain 1', '100 declared 2'])
 })
 
-test('the policy may name an external tool, which then starts when sealed and never when closed (H3)', async () => {
+test('the policy may start an external tool, which then starts when sealed and never when closed (H3)', async () => {
   const { log, tools } = workshop()
   const asked: string[] = []
   const policy: Policy = (call, { tool, effect, evidence }) => {
@@ -106,14 +106,14 @@ test('the policy may name an external tool, which then starts when sealed and ne
   expect(asked).toEqual(['send external closed {"n":1}', 'send external sealed {"n":1}'])
 })
 
-test('what the policy says to start starts no earlier than its effect allows (H3)', async () => {
+test('a call that the policy starts does not start earlier than its effect allows (H3)', async () => {
   const { log, tools } = workshop()
   const eager = eagerTools({ policy: () => 'start' })
   await played(createAgent({ model: closedThenSealed('put'), tools, middleware: [eager] }).run('Go'))
   expect(log).toEqual(['200 put 1'])
 })
 
-test('the policy may forbid a tool, closed starts for a model, or all of it for a run (H3)', async () => {
+test('the policy may forbid a tool, closed starts for a model, or everything for a run (H3)', async () => {
   const lookTwice = respond(
     call('look', { n: 1 }, { deltas: 1 }),
     call('put', { n: 2 }, { deltas: 1 }),
@@ -157,7 +157,7 @@ const mixed = (effect: (input: { n: number }) => Effect) => {
   return { log, tool: made as Tool }
 }
 
-test('an effect that is a function is asked with the input as the schema gives it back (H4)', async () => {
+test('an effect function receives the input as the schema returned it (H4)', async () => {
   const seen: unknown[] = []
   const { log, tool } = mixed((input) => {
     seen.push(input)
@@ -171,12 +171,12 @@ test('an effect that is a function is asked with the input as the schema gives i
     say('So.'),
   )
   await made(response, { tools: [tool] })
-  // The third stands behind the second, which may write.
+  // The third call is after the second, which may write.
   expect(log).toEqual(['0 mixed 1', '100 mixed 2', '100 mixed 1'])
   expect(seen[0]).toEqual({ n: 1, ms: 0, deaf: false })
 })
 
-test('while it is not known what a changed call will do, later calls wait for it (H4, H14)', async () => {
+test('while the effect of a changed call is unknown, later calls wait for it (H4, H14)', async () => {
   const { log, tools } = workshop()
   const slow = tool({
     name: 'slow',
@@ -201,7 +201,7 @@ test('while it is not known what a changed call will do, later calls wait for it
   expect(log).toEqual(['slow 1', 'slow 2', '500 look 3'])
 })
 
-test('a throw in the effect counts as external, with one warning, and hurts neither call nor run (H4)', async () => {
+test('an effect function that throws counts as external, with one warning, and affects neither call nor run (H4)', async () => {
   const { log, tool } = mixed(() => {
     throw new Error('cannot tell')
   })
@@ -218,7 +218,7 @@ test('a throw in the effect counts as external, with one warning, and hurts neit
   expect(result?.warnings).toEqual([{ code: 'effect-failed', message: 'what mixed does: cannot tell', source: 'core' }])
 })
 
-test('a throw in the policy counts as external, with a warning, and hurts neither call nor run (H4)', async () => {
+test('a policy that throws counts as external, with a warning, and affects neither call nor run (H4)', async () => {
   const { log, tools } = workshop()
   const policy: Policy = () => {
     throw new Error('no idea')
@@ -232,18 +232,18 @@ test('a throw in the policy counts as external, with a warning, and hurts neithe
   expect(log).toEqual(['300 look 1'])
   expect(result.text).toBe('Done.')
   const warning = { code: 'policy-failed', message: 'the policy threw for look: no idea', source: 'eager-tools' }
-  // Asked when closed, and again when sealed.
+  // Called when closed, and again when sealed.
   expect(result.warnings).toEqual([warning, warning])
 })
 
-test('a word that the policy does not have starts nothing early, and is a warning (H4)', async () => {
+test('an invalid return value of the policy starts nothing early and is a warning (H4)', async () => {
   const words: readonly (readonly [() => unknown, string])[] = [
     [() => 'no', `'no'`],
     [() => Promise.resolve('wait'), 'a value of type object'],
     [() => Object.create(null), 'a value of type object'],
     [() => Promise.reject(new Error('late')), 'a value of type object'],
   ]
-  // What counts as false is nothing, as `condition && 'wait'` gives it.
+  // Falsy values count as undefined, as in `condition && 'wait'`.
   const nothing = workshop()
   const unsaid = eagerTools({ policy: (() => false) as never })
   const agent = createAgent({ model: closedThenSealed('look'), tools: nothing.tools, middleware: [unsaid] })
@@ -261,7 +261,7 @@ test('a word that the policy does not have starts nothing early, and is a warnin
   }
 })
 
-test('unknown tools and input that fails its schema do not start early, and end as when not eager (H5)', async () => {
+test('unknown tools and input that fails its schema do not start early, and end as without eager tools (H5)', async () => {
   const script = respond(
     call('nobody', { n: 1 }, { id: 'c1', deltas: 1 }),
     call('look', { n: 'one' }, { id: 'c2', deltas: 1 }),
@@ -286,7 +286,7 @@ test('calls of the last permitted step do not start early (H5)', async () => {
   expect(error).toMatchObject({ name: 'MaxStepsError' })
 })
 
-test('a call the provider runs itself is never started, though a tool has its name (H5)', async () => {
+test('a call that the provider runs itself is never started, even if a tool has its name (H5)', async () => {
   const { log, tools } = workshop()
   const model = tellingModel([
     [
@@ -340,7 +340,7 @@ test('{} starts nothing before the seal, and a tool never runs with a placeholde
   expect(log).toEqual(['200 look 7', 'all'])
 })
 
-test('no tool runs with the beginning of its arguments, or with text that must be repaired (H7)', async () => {
+test('no tool runs with partial arguments, or with text that must be repaired (H7)', async () => {
   const script = respond(
     call('look', '{"n":1,"ms":5', { deltas: ['{"n":1', ',"ms":5'] }),
     call('look', '{"n":1}}', { deltas: ['{"n":1', '}', '}'] }),
@@ -348,7 +348,7 @@ test('no tool runs with the beginning of its arguments, or with text that must b
     say('So.'),
   )
   const { log, result } = await made(script)
-  // The one that closed and then went on was a wasted read.
+  // The call that closed and then continued was a wasted read.
   expect(log).toEqual(['0 look 1', '0 look 1 aborted'])
   expect(result?.messages.flatMap((message) => (message.role === 'tool' ? [message.isError] : []))).toEqual([
     true,
@@ -356,7 +356,7 @@ test('no tool runs with the beginning of its arguments, or with text that must b
   ])
 })
 
-test('a call whose name comes last starts only when it is known (H7)', async () => {
+test('a call whose name comes last starts only when the name is known (H7)', async () => {
   const { log, tools } = workshop()
   const model = tellingModel([
     [
@@ -393,7 +393,7 @@ test('a call that is not a read keeps later calls of its step from starting earl
   }
 })
 
-test('tools the user knows to be independent are no barrier (H14)', async () => {
+test('tools that the user declares independent are not a barrier (H14)', async () => {
   const script = respond(
     call('send', { n: 1 }, { deltas: 1 }),
     call('look', { n: 2 }, { deltas: 1 }),

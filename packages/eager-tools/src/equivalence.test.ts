@@ -24,7 +24,7 @@ const seed = Number(process.env.EQUIVALENCE_SEED ?? 1)
 /** Faster than vitest's own way through all timers, which gives a real millisecond to each. */
 const clock: TrialClock = { count: () => vi.getTimerCount(), next: () => void vi.advanceTimersToNextTimer() }
 
-/** What the run came to, but for what eager execution adds. */
+/** The result of the run, except for what eager execution adds. */
 function outcome({ result, error }: Trial): unknown {
   if (error instanceof AgentError) {
     const { abandoned: _, messages, usage, ...data } = error
@@ -40,7 +40,7 @@ const logical = (step: number | undefined, tool: string, input: unknown) => `${s
 const externals = ({ executions }: Trial) =>
   executions.flatMap((one) => (one.effect === 'external' ? [`${one.tool} ${canonical(one.input)}`] : [])).sort()
 
-/** How often each of these was said. */
+/** Counts the occurrences of each value. */
 function tally(words: readonly string[]): Map<string, number> {
   const tally = new Map<string, number>()
   for (const word of words) tally.set(word, (tally.get(word) ?? 0) + 1)
@@ -50,7 +50,10 @@ function tally(words: readonly string[]): Map<string, number> {
 const executed = ({ executions }: Trial) =>
   tally(executions.map(({ step, tool, written }) => logical(step, tool, written)))
 
-/** A call that has started with `n` may be let go of before its tool has the rest, when the reader has been told of that. */
+/**
+ * A call that has started with `n` may be discarded before its tool has the rest, once the reader has the discard
+ * event.
+ */
 const started = (step: number | undefined, tool: string, input: unknown) =>
   logical(step, tool, ['open', 'glance', 'script'].includes(tool) ? { n: Object(input).n } : input)
 
@@ -61,14 +64,14 @@ interface SaidCall {
   readonly attempt: string
   readonly name: string
   readonly said: string[]
-  /** Not before it had its whole input: what never had that can be joined by no other. */
+  /** Not before it had its whole input, because no other call can join one that never had it. */
   final: string | undefined
 }
 
 /**
- * How often each may have been executed: once for each call of the attempt that asked for it most often. What only reads or calls once more for
- * each call that closed with it and was then sealed with something else, or started with a member of it and never had the rest, and for
- * each attempt that put a write in front of it.
+ * How often each may have been executed: once for each call of the attempt that requested it most often. Only reads and
+ * calls may run once more for each call that closed with this input and was then sealed with another, or started with a
+ * member of it and never got the rest, and for each attempt that put a write before it.
  */
 function most({ events, executions }: Trial, oneSlot: boolean): Map<string, number> {
   const reads = new Set(
@@ -102,7 +105,7 @@ function most({ events, executions }: Trial, oneSlot: boolean): Map<string, numb
   return most
 }
 
-/** It may be made again while nothing but reads has come of it. */
+/** It may be made again while it has only made reads. */
 const isLight = (effect: Effect) => effect === 'read' || effect === 'calls'
 
 const READS: ReadonlySet<string> = new Set([
@@ -120,9 +123,9 @@ const READS: ReadonlySet<string> = new Set([
 ])
 const KEYED: ReadonlySet<string> = new Set(['fetch', 'odd', 'leaf', 'store', 'wire', 'batch'])
 
-/** Which calls began before one in front of them had ended, though they name the same key. */
+/** The calls that began before an earlier call with the same key had ended. */
 function outOfOrder({ events, executions }: Trial): string[] {
-  // Of those that were aborted nobody sees the result.
+  // Nobody gets the result of aborted calls.
   const seen = executions.filter(({ signal }) => !signal.aborted)
   const latest = new Map(seen.map((execution) => [execution.callId, execution]))
   const startedAs = new Map<string, string>()
@@ -137,10 +140,10 @@ function outOfOrder({ events, executions }: Trial): string[] {
       return execution && name !== 'odd' && KEYED.has(name) ? [{ ...execution, joined: startedAs.has(id) }] : []
     })
     return keyed.flatMap((later, index) => {
-      // An effect that is there already is not made again, whatever stands in front of it by now.
+      // An existing effect is not made again, whatever now comes before it.
       if (later.joined && !isLight(later.effect)) return []
       const before = keyed.slice(0, index).filter(({ effect }) => effect !== 'read' || later.effect !== 'read')
-      // What is over, and has only read by the calls that it made, is not made anew behind a read.
+      // A finished call that has only read through its own calls is not made again after a read.
       const hasOnlyRead = ({ effect, started }: Execution) =>
         later.joined && later.effect === 'calls' && effect === 'read' && later.ended < started
       const meeting = before.filter((earlier) => nOf(earlier) === nOf(later) && !hasOnlyRead(earlier))
@@ -154,7 +157,7 @@ function nOf({ input }: Execution): unknown {
   return typeof input === 'object' && input !== null && 'n' in input ? input.n : undefined
 }
 
-/** What starting early has saved is JSON, adds up, and knows every call that has a result. */
+/** Savings are valid JSON, add up, and contain every call that has a result. */
 function checkSavings({ result }: Trial): void {
   if (!result) return
   const { savings } = result
@@ -172,7 +175,7 @@ function checkSavings({ result }: Trial): void {
   )
 }
 
-/** What tools have called: as often, but for reads of calls that were let go of, and each once. */
+/** Calls made by tools happen equally often, except for reads of discarded calls, and each only once. */
 function compareInner(eager: Trial, waiting: Trial): void {
   const made = ({ inner }: Trial, effect: string) =>
     inner.flatMap((one) => (one.effect === effect ? [`${one.tool} ${one.n}`] : [])).sort()
@@ -183,7 +186,7 @@ function compareInner(eager: Trial, waiting: Trial): void {
   for (const { inner } of [eager, waiting]) expect(inner).toHaveLength(new Set(inner.map(({ key }) => key)).size)
 }
 
-/** What must hold of the two runs of one scenario (`eager.md`, "What the rule means"). */
+/** What must hold for the two runs of one scenario (`eager.md`, "What the rule means"). */
 function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   const told = accounts(eager.events)
   const toldWaiting = accounts(waiting.events)
@@ -201,7 +204,8 @@ function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   expect(told.others).toEqual(toldWaiting.others)
   expect(eager.executions).toHaveLength(new Set(eager.executions.map(({ key }) => key)).size)
   if (waiting.error instanceof Fatal) {
-    // How far the calls beside it had come is a matter of time, and so is which had got a slot or a key; all others were entered.
+    // How far other calls had come is a matter of timing, and so is which of them had a slot or a key; all others were
+    // entered.
     expect(eager.error).toBeInstanceOf(Fatal)
     const entered = (trial: Trial) => externals(trial).filter((what) => !what.startsWith('wire'))
     if (scenario.toolConcurrency === Number.POSITIVE_INFINITY) expect(entered(eager)).toEqual(entered(waiting))
@@ -221,11 +225,11 @@ function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   const unexplained = [...begun(eager)].filter(
     ([what, count]) => count - (usuallyBegun.get(what) ?? 0) > (discarded.get(what) ?? 0),
   )
-  // No logical call runs twice: a retry's equal call joins. What afterModel asks for besides is in no model event.
+  // No logical call runs twice: a retry's equal call joins. No model event contains the calls that afterModel adds.
   const twice = scenario.edits ? [] : [...times].filter(([what, count]) => count > (allowed.get(what) ?? 0))
   expect({ missing, unexplained, twice }).toEqual({ missing: [], unexplained: [], twice: [] })
 
-  // Only of these the key may differ, where an equal one changed its mind or was not joined.
+  // Only for these the key may differ, because an equal one changed its input or was not joined.
   const keys = ({ executions }: Trial) => executions.flatMap(({ effect, key }) => (isLight(effect) ? [] : [key]))
   expect(keys(eager)).toEqual(expect.arrayContaining(keys(waiting)))
 

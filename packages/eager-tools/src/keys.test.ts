@@ -16,7 +16,10 @@ const input = z.object({ on: z.string(), ms: z.number().default(10) })
 type Input = z.infer<typeof input>
 const on = ({ on }: Input) => [on]
 
-/** `look`, `put` and `send` on a key, `glance` and `shout` on none, and odd ones; what they are made to do, and when. */
+/**
+ * `look`, `put` and `send` use a key, `glance` and `shout` use none, and some are irregular. They record what they do
+ * and when.
+ */
 function workshop() {
   const begin = performance.now()
   const log: string[] = []
@@ -68,7 +71,7 @@ interface Said {
   readonly tool: string
   readonly on: string
   readonly ms?: number
-  /** When it closes, from the begin of its response; the next comes 10 ms later. */
+  /** When its arguments close, from the beginning of its response; the next call comes 10 ms later. */
   readonly at?: number
   /** Sealed with the response. */
   readonly late?: boolean
@@ -112,24 +115,24 @@ async function ran(responses: readonly Moment[][], options: Options = {}) {
   return { log, events, result, error }
 }
 
-test('a call that names its keys is no barrier; only calls that name one of them wait for it (H14)', async () => {
+test('a call that declares its keys is not a barrier; only calls with a common key wait for it (H14)', async () => {
   const calls = [say('send', 'a'), say('look', 'a'), say('look', 'b'), say('put', 'b'), say('glance', 'c')]
   const { log } = await ran([response(calls)])
   expect(log).toEqual(['20 look b', '30 put b', '40 glance c', '100 send a', '110 look a'])
 })
 
-test('what meets a call that has started early starts early behind it (H14)', async () => {
+test('a call that conflicts with a running early call starts early after it (H14)', async () => {
   const calls = [say('put', 'a', { ms: 50 }), say('look', 'a'), say('put', 'a'), say('look', 'b')]
   const { log } = await ran([response(calls)])
   expect(log).toEqual(['0 put a', '30 look b', '50 look a', '60 put a'])
 })
 
-test('a call that is not a read and names no key is a barrier to those that do (H14)', async () => {
+test('a call that is not a read and declares no key is a barrier to calls that do (H14)', async () => {
   const { log } = await ran([response([say('shout', 'a'), say('look', 'a'), say('glance', 'b')])])
   expect(log).toEqual(['100 shout a', '100 look a', '100 glance b'])
 })
 
-test('until an earlier call is sealed it may name any key: a read may wait for it, reads do not wait for reads (H14, G6)', async () => {
+test('until an earlier call is sealed it may use any key: a read may wait for it, reads do not wait for reads (H14, G6)', async () => {
   const { log } = await ran([
     response([
       say('look', 'a', { late: true }),
@@ -142,7 +145,7 @@ test('until an earlier call is sealed it may name any key: a read may wait for i
   expect(log).toEqual(['0 look a', '10 look b', '40 glance e', '100 put c', '100 look d'])
 })
 
-test('until a read is sealed it may name any key: a write that is sealed waits for that, and starts early then (H14, G6)', async () => {
+test('until a read is sealed it may use any key: a sealed write waits for that, and then starts early (H14, G6)', async () => {
   const moments: Moment[] = [
     ...response([say('look', 'a', { at: 0, late: true }), say('put', 'b', { at: 10 })], 'cut', 50),
     [60, (to) => to.seal(0)],
@@ -152,7 +155,7 @@ test('until a read is sealed it may name any key: a write that is sealed waits f
   expect(log).toEqual(['0 look a', '60 put b'])
 })
 
-test('a write that changes its mind about its key is not overtaken by a read of the new one (H14, H8)', async () => {
+test('a read of the new key does not overtake a write that changes its key (H14, H8)', async () => {
   const calls = [say('put', 'a', { at: 0, late: true }), say('look', 'b', { at: 10 })]
   const moments: Moment[] = [
     ...response(calls, 'cut', 50),
@@ -163,7 +166,7 @@ test('a write that changes its mind about its key is not overtaken by a read of 
   expect(log).toEqual(['60 put b', '70 look b'])
 })
 
-test('while an earlier write still streams, what names a key waits for it (H14)', async () => {
+test('while an earlier write is still streaming, calls with keys wait for it (H14)', async () => {
   const { log } = await ran([
     [
       [0, (to) => to.call('slow', { id: 'p', name: 'put', delta: '{"on":' })],
@@ -176,13 +179,13 @@ test('while an earlier write still streams, what names a key waits for it (H14)'
   expect(log).toEqual(['60 put a', '60 look b', '70 look a'])
 })
 
-test('with one slot a call that may not start early holds back those behind it, whatever they name (H12, A22)', async () => {
+test('with one slot a call that may not start early holds back later calls, whatever their keys (H12, A22)', async () => {
   const calls = [say('look', 'a'), say('send', 'a'), say('look', 'b')]
   const { log } = await ran([response(calls)], { toolConcurrency: 1 })
   expect(log).toEqual(['0 look a', '100 send a', '110 look b'])
 })
 
-test('a tool whose reads throws is external without keys: not early, a barrier, with one warning (H4, H14)', async () => {
+test('a tool whose reads function throws is external without keys: not early, a barrier, with one warning (H4, H14)', async () => {
   for (const eager of [true, false]) {
     const { log, result } = await ran([response([say('odd', 'a'), say('look', 'a')])], { eager })
     expect(log).toEqual(['100 odd a', '100 look a'])
@@ -191,13 +194,13 @@ test('a tool whose reads throws is external without keys: not early, a barrier, 
   }
 })
 
-test('a discarded call warns of nothing (H4, H16)', async () => {
+test('a discarded call causes no warning (H4, H16)', async () => {
   const { log, result } = await ran([response([say('odd', 'a')], 'cut'), response([])], { policy: () => 'start' })
   expect(log).toEqual(['0 odd a'])
   expect(result?.warnings.filter(({ code }) => code === 'effect-failed')).toEqual([])
 })
 
-test('a call that a wrap turns to another key waits until its model call has stood, and takes its place then (H14)', async () => {
+test('a call that a wrap changes to another key waits until its model call has succeeded, and is then ordered by that key (H14)', async () => {
   const turning: Middleware = {
     name: 'turning',
     wrapToolCall: (call, next) => next(call.name === 'look' ? { ...call, input: { on: 'a' } } : call),
@@ -210,7 +213,7 @@ test('a call that a wrap turns to another key waits until its model call has sto
   expect(log).toEqual(['20 glance c', '100 send a', '110 look a'])
 })
 
-test('a held read is not joined behind a write it has not seen: it is made after it, once more (H14, H22)', async () => {
+test('a kept read is not joined after a write it has not seen: it is made once more after the write (H14, H22)', async () => {
   const first = response([say('look', 'a')], 'cut', 50)
   for (const [writer, at] of [
     ['put', '50'],
@@ -224,7 +227,7 @@ test('a held read is not joined behind a write it has not seen: it is made after
   }
 })
 
-test('with one slot a held read is not joined behind any write (A22, H22)', async () => {
+test('with one slot a kept read is not joined after any write (A22, H22)', async () => {
   const { log } = await ran(
     [response([say('glance', 'a')], 'cut', 50), response([say('shout', 'b'), say('glance', 'a')])],
     {
@@ -234,7 +237,7 @@ test('with one slot a held read is not joined behind any write (A22, H22)', asyn
   expect(log).toEqual(['0 glance a', '150 shout b', '160 glance a'])
 })
 
-test('a held read is joined where no write has come in front of it (H22, H26)', async () => {
+test('a kept read is joined if no write has come before it (H22, H26)', async () => {
   for (const toolConcurrency of [1, Number.POSITIVE_INFINITY]) {
     const { log } = await ran(
       [response([say('look', 'a'), say('put', 'a')], 'cut', 50), response([say('look', 'a'), say('put', 'a')])],
@@ -249,7 +252,7 @@ test('a held read is joined where no write has come in front of it (H22, H26)', 
   expect(other.log).toEqual(['10 look a', '150 send b'])
 })
 
-test('an effect is not made again, whatever stands in front of it by now (H26, H22)', async () => {
+test('an effect is not made again, whatever now comes before it (H26, H22)', async () => {
   const { log } = await ran([
     response([say('put', 'a')], 'cut', 50),
     response([say('put', 'a', { ms: 20 }), say('put', 'a')]),
@@ -269,19 +272,19 @@ test('a call that waits for its slot when its attempt fails starts only if it is
   ])
 })
 
-test('a joined call that has not begun stands where the attempt that joins it puts it (H14, H22)', async () => {
+test('a joined call that has not begun takes the place it has in the attempt that joins it (H14, H22)', async () => {
   const first = response([say('glance', 'x', { ms: 70 }), say('look', 'a')], 'cut', 50)
   const second = response([say('put', 'a', { ms: 30 }), say('look', 'a')])
   const { log } = await ran([first, second], { toolConcurrency: 1 })
   expect(log).toEqual(['0 glance x', '70 put a', '100 look a'])
 })
 
-test('a discarded read that goes on keeps no write of its key waiting (H13, H14)', async () => {
+test('a discarded read that is still running does not delay writes of its key (H13, H14)', async () => {
   const { log } = await ran([response([say('deaf', 'a', { ms: 500 })], 'cut', 50), response([say('send', 'a')])])
   expect(log).toEqual(['0 deaf a', '150 send a'])
 })
 
-test('an early call that ends the run lets the calls be entered that are entered with it when not eager (H16, A12)', async () => {
+test('if an early call ends the run, the calls are entered that would be entered with it without eager tools (H16, A12)', async () => {
   for (const [calls, toolConcurrency, entered] of [
     [[say('fatal', 'x'), say('send', 'a'), say('shout', 'b')], Number.POSITIVE_INFINITY, ['100 send a', '100 shout b']],
     [[say('fatal', 'x'), say('send', 'a'), say('shout', 'b')], 2, ['100 send a']],
@@ -295,7 +298,7 @@ test('an early call that ends the run lets the calls be entered that are entered
   }
 })
 
-test('nor is a call entered that waits, when not eager, for the key of one that had come to its end early (H16, H14)', async () => {
+test('a call that waits, without eager tools, for the key of a call that had ended early is not entered either (H16, H14)', async () => {
   const calls = [say('look', 'a'), say('fatal', 'x'), say('send', 'a'), say('send', 'b')]
   const eager = await ran([response(calls)])
   const waiting = await ran([response(calls)], { eager: false })

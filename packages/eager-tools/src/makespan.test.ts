@@ -11,13 +11,13 @@ test('without a limit calls take as long as the longest, with one slot as long a
   expect(makespan(of(1, 1, 3), 2)).toBe(4)
 })
 
-test('what waits for its tool holds no slot (H34)', () => {
+test('a call that waits for its tool’s limit holds no slot (H34)', () => {
   const at: Place = { limit: 1 }
   expect(makespan([{ ms: 4, at }, { ms: 4, at }, { ms: 8 }], 2)).toBe(8)
   expect(makespan([{ ms: 4, at }, { ms: 4, at }, { ms: 1 }], Number.POSITIVE_INFINITY)).toBe(8)
 })
 
-test('each call takes the slot that comes free first (H34)', () => {
+test('each call takes the slot that becomes free first (H34)', () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 9 })), fc.integer({ min: 1, max: 4 }), (durations, slots) => {
       const free: number[] = Array.from({ length: slots }, () => 0)

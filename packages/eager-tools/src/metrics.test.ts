@@ -15,7 +15,7 @@ class Reader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
 }
 
-/** What is measured, as lines: `metric count sum words`, the sum in seconds, the words being the values of some attributes. */
+/** The measurements as lines: `metric count sum values`, with the sum in seconds and the values of some attributes. */
 function measuring() {
   const reader = new Reader()
   const meterProvider = new MeterProvider({ readers: [reader] })
@@ -41,7 +41,7 @@ function measuring() {
   return { telemetry: { meterProvider }, measured }
 }
 
-/** Each effect once, and what follows the last call; at 100 ms all of it is sealed, at 200 the stream ends. */
+/** Each effect once, and text after the last call; at 100 ms everything is sealed, at 200 the stream ends. */
 const response = respond(
   wait(100),
   call('look', { n: 1, ms: 300 }, { id: 'c1' }),
@@ -73,7 +73,7 @@ const NAMES = [
   'meanwhile.tool_calls',
 ]
 
-test('each call is one record, in a run and by an executor alike: early by its evidence, with its head start (H28, H37)', async () => {
+test('each call is one record, in a run and with an executor: marked as early by its evidence, with its head start (H28, H37)', async () => {
   const inRun = measuring()
   const agent = createAgent({
     model: scriptedModel([response, respond(say('Done.'))]),
@@ -94,7 +94,7 @@ test('each call is one record, in a run and by an executor alike: early by its e
   ])
 })
 
-test('a call that is let go of is a record of an execution, and no call of the run', async () => {
+test('a discarded call is a record of an execution, but not a call of the run', async () => {
   const { telemetry, measured } = measuring()
   const agent = createAgent({
     model: scriptedModel([

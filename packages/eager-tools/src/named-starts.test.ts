@@ -41,7 +41,10 @@ interface Work {
   readonly msAfter?: number
 }
 
-/** A tool that opens an index and then searches it, and writes down what it does, and when. `log` counts its times from now. */
+/**
+ * A tool that opens an index, then searches it, and records what it does and when. The times in `log` are relative to
+ * now.
+ */
 function archive({ ms = 0, awaits = true, msAfter = 0 }: Work = {}, more: Partial<Tool> = {}) {
   const begin = performance.now()
   const log: string[] = []
@@ -74,7 +77,10 @@ function archive({ ms = 0, awaits = true, msAfter = 0 }: Work = {}, more: Partia
 
 const DELTAS = ['{"q":"owls', '","top"', ':3}']
 
-/** A call of `search`: its name at once, a piece of its arguments each 100 ms, sealed with the last; 100 ms later the end. */
+/**
+ * A call of `search`: its name at once, a piece of its arguments every 100 ms, sealed with the last; the response ends
+ * 100 ms later.
+ */
 function searching(deltas: readonly string[] = DELTAS, { id = 'c1', final }: { id?: string; final?: string } = {}) {
   const end = deltas.length * 100
   const moments: Moment[] = [
@@ -97,7 +103,7 @@ interface Options extends Work {
   readonly maxSteps?: number
 }
 
-/** A run in which the model asks for `search`, and what came of it. */
+/** A run in which the model calls `search`, and its result. */
 async function ran(options: Options = {}) {
   const { responses = [searching()], middleware = [], tools = [], eager = true, policy, more, ...rest } = options
   const { ms, awaits, msAfter, ...limits } = rest
@@ -143,7 +149,7 @@ test('a tool that needs no member starts when its name is known, and awaits its 
   expect(told({ events })).toEqual(told(waiting))
 })
 
-test('the reader is told of its start when its input is whole (Q5, H16)', async () => {
+test('the reader gets its start event when its input is complete (Q5, H16)', async () => {
   const { events, lines } = await ran()
   expect(outline(events).slice(3, 9)).toEqual([
     'tool-input-start c1',
@@ -158,7 +164,7 @@ test('the reader is told of its start when its input is whole (Q5, H16)', async 
   expect(start).toMatchObject({ call: { input: { q: 'owls', top: 3 } } })
 })
 
-test('a name that may grow starts nothing before it is certain, and the tool whose name it becomes at once (Q5, P2)', async () => {
+test('a name that may become longer starts nothing until it is certain; then the tool with the final name starts at once (Q5, P2)', async () => {
   const growing: Moment[] = [
     [0, (to) => to.call(0, { id: 'c1', name: 'sea', nameMayGrow: true })],
     [100, (to) => to.call(0, { name: 'search', nameMayGrow: true })],
@@ -169,7 +175,7 @@ test('a name that may grow starts nothing before it is certain, and the tool who
   expect((await ran({ responses: [growing] })).log).toEqual(['200 open {}', '300 search owls 3'])
 })
 
-test('it has what warm gave, and one call warms up once (Q5, H33)', async () => {
+test('it has the result of warm, and one call warms up once (Q5, H33)', async () => {
   const warmed: unknown[] = []
   const warm = async () => {
     warmed.push('warm')
@@ -187,7 +193,7 @@ test.each([
   ['lacks a member', ['{"q":"owls"', '}']],
   ['is no JSON', ['{"q":"owls"', ',top']],
 ])(
-  'a whole input that %s discards the start, and the call gets its ordinary error result (Q5, H32)',
+  'a whole input that %s discards the early start, and the call gets its ordinary error result (Q5, H32)',
   async (_, deltas) => {
     for (const ms of [0, 1_000]) {
       const eager = await ran({ responses: [searching(deltas)], ms })
@@ -202,7 +208,7 @@ test.each([
   },
 )
 
-test('a schema is asked about the whole input only, so that none is in the way of a start (Q5)', async () => {
+test('a schema checks only the whole input, so none prevents the start (Q5)', async () => {
   const asked: unknown[] = []
   const vague: typeof question = Object.create(question, {
     '~standard': {
@@ -219,13 +225,13 @@ test('a schema is asked about the whole input only, so that none is in the way o
   expect(asked).toEqual([{ q: 'owls', top: 3 }])
 })
 
-test('a result that was there before the input stands only if the input is valid (Q5, H32)', async () => {
+test('a result that was there before the input counts only if the input is valid (Q5, H32)', async () => {
   expect((await ran({ awaits: false })).results).toEqual([['c1', 'opened']])
   const wrong = await ran({ awaits: false, responses: [searching(['{"q":1,', '"top":2}'])] })
   expect(wrong.results).toEqual([['c1', expect.stringContaining('invalid input for search: q')]])
 })
 
-test('arguments that change after they had closed change nothing that it has started on (Q5, H8, H35)', async () => {
+test('arguments that change after they had closed do not affect what it has started with (Q5, H8, H35)', async () => {
   const { log, results, result } = await ran({
     responses: [searching(['{"q":"owls","top":3}', ' '], { final: '{"q":"bats","top":4}' })],
   })
@@ -234,7 +240,7 @@ test('arguments that change after they had closed change nothing that it has sta
   expect(result?.warnings.map(({ code }) => code)).toEqual([])
 })
 
-test('a response that breaks off, or ends before the call is whole, rejects its input and discards it (Q5, H18, H21, H32)', async () => {
+test('if a response breaks off, or ends before the call is complete, its input rejects and the call is discarded (Q5, H18, H21, H32)', async () => {
   const short = searching(DELTAS.slice(0, 2)).slice(0, -2)
   const cut = await ran({ responses: [short] })
   expect(cut.error).toMatchObject({ name: 'ModelError' })
@@ -255,7 +261,7 @@ test('a response that breaks off, or ends before the call is whole, rejects its 
   expect(length.lines).toEqual(['tool-start c1 provisional', 'tool-discarded c1 stream_truncated', 'tool-end c1 error'])
 })
 
-test('an attempt that fails holds no call whose input was not whole, and a call that may be a held one waits for its input to join it (Q5, H22, H32)', async () => {
+test('a failed attempt keeps no call with incomplete input, and a call that may be a kept one waits for its input to join it (Q5, H22, H32)', async () => {
   const middleware = [retrying()]
   const broken = await ran({ responses: [searching().slice(0, -3), searching(DELTAS, { id: 'd1' })], middleware })
   expect(broken.log).toEqual([
@@ -280,7 +286,7 @@ test('an attempt that fails holds no call whose input was not whole, and a call 
   expect(other.results).toEqual([['d1', '4 of bats']])
 })
 
-test('two calls of one response start each with its name, and each gets its own input (Q5, H11)', async () => {
+test('two calls of one response each start with their name, and each gets its own input (Q5, H11)', async () => {
   const twice: Moment[] = [
     [0, (to) => to.call(0, { id: 'c1', name: 'search' })],
     [50, (to) => to.call(1, { id: 'c2', name: 'search' })],
@@ -296,7 +302,7 @@ test('two calls of one response start each with its name, and each gets its own 
   ])
 })
 
-test('with one slot it keeps its place, and nobody waits for ever (Q5, A22)', async () => {
+test('with one slot it keeps its place, and nothing waits forever (Q5, A22)', async () => {
   const look = workshop().make('look', 'read')
   const two: Moment[] = [
     ...searching().slice(0, -1),
@@ -312,14 +318,14 @@ test('with one slot it keeps its place, and nobody waits for ever (Q5, A22)', as
   expect(one.log).toEqual(log)
 })
 
-test('it does not start past a call that may change something, nor in the last step (Q5, H5, H14)', async () => {
+test('it does not start before an earlier call that may change something has finished, nor in the last step (Q5, H5, H14)', async () => {
   const { tools } = workshop()
   const behind: Moment[] = [[0, (to) => to.call(1, { id: 'w', name: 'send', delta: '{"n":1}' })], ...searching()]
   expect((await ran({ responses: [behind], tools })).log).toEqual(['400 open {}', '400 search owls 3'])
   expect((await ran({ maxSteps: 1 })).log).toEqual([])
 })
 
-test('a tool of effect calls starts with its name, too, and what it calls no earlier than its own effect allows (Q5, Q1)', async () => {
+test('a tool with the effect calls starts with its name, too, and its calls no earlier than their own effects allow (Q5, Q1)', async () => {
   const made = async (eager: boolean, moments: readonly Moment[]) => {
     const { log, tools, make } = workshop()
     const calling = async (_: unknown, { run, rest, callId }: NeedsContext<z.infer<typeof question>>) => {
@@ -339,7 +345,7 @@ test('a tool of effect calls starts with its name, too, and what it calls no ear
   expect(eager.log).toEqual(['0 look 1', '400 put 3'])
   expect(waiting.log).toEqual(['400 look 1', '400 put 3'])
   expect(eager.told).toEqual(waiting.told)
-  // A call that is discarded has done no more than read.
+  // A discarded call has only read.
   expect((await made(true, searching(['{"q":"owls"', ',"top":"many"}']))).log).toEqual(['0 look 1'])
 })
 
@@ -353,7 +359,7 @@ test.each<[string, Partial<Tool>, string]>([
   },
 )
 
-test('the policy is asked about the name only, and about the whole before the tool gets that (Q5, H3)', async () => {
+test('the policy decides about the name only, and about the whole input before the tool gets it (Q5, H3)', async () => {
   const asked: unknown[] = []
   const policy: Policy = ({ input }, { evidence }) => void asked.push([evidence, input])
   expect((await ran({ policy })).log).toEqual(['0 open {}', '300 search owls 3'])
@@ -365,7 +371,7 @@ test('the policy is asked about the name only, and about the whole before the to
   expect((await ran({ policy: waits })).log).toEqual(['300 open {}', '300 search owls 3'])
 })
 
-test('it is entered by its id, and gets its key when its input is whole (Q5, H25)', async () => {
+test('it is entered by its id, and gets its key when its input is complete (Q5, H25)', async () => {
   const keys: string[] = []
   const execute = async (_: unknown, context: NeedsContext<unknown>) => {
     keys.push(context.idempotencyKey)
@@ -379,7 +385,7 @@ test('it is entered by its id, and gets its key when its input is whole (Q5, H25
   expect(keys.map((key) => key.replace(eager.events[0]?.runId ?? '', ''))).toEqual(['/c1', ofRun[1]])
 })
 
-test('no checkpoint holds a call whose input is open: a resume makes it anew (Q5, H27)', async () => {
+test('no checkpoint contains a call with incomplete input: a resume makes it again (Q5, H27)', async () => {
   const { log, search } = archive()
   const store = memoryStore()
   const agent = createAgent({
@@ -399,7 +405,7 @@ test('no checkpoint holds a call whose input is open: a resume makes it anew (Q5
   expect(resultsOf(resumed.messages)).toEqual([['second', '3 of owls']])
 })
 
-/** Arguments as models may write them: whole, wrong, or cut, in any pieces. */
+/** Arguments as models may write them: complete, wrong, or cut, in any pieces. */
 const written = fc
   .record({
     text: fc.constantFrom(
@@ -471,7 +477,7 @@ test('whatever a model writes, and however it fails, starting with the name give
   )
 }, 120_000)
 
-test('what the savings predict is what the same run takes longer without eagerTools, however long a tool works before it awaits its input (Q7, H34)', async () => {
+test('the predicted saving is the extra time of the same run without eagerTools, however long a tool works before it awaits its input (Q7, H34)', async () => {
   const works = fc.record({
     ms: fc.nat({ max: 500 }),
     awaits: fc.boolean(),
@@ -499,21 +505,18 @@ test.each<[string, Work, object]>([
   ['works longer than that', { ms: 350 }, { durationMs: 350 }],
   ['never awaits it', { ms: 350, awaits: false }, { durationMs: 350 }],
   ['works with it, too', { ms: 100, msAfter: 60 }, { durationMs: 360, waitedMs: 200 }],
-])(
-  'of a tool that %s, the account of savings counts as work what it does before it awaits its input (Q7)',
-  async (...row) => {
-    const [, work, times] = row
-    const [step] = (await ran(work)).result?.savings?.steps ?? []
-    const { durationMs, waitedMs = 0 } = { waitedMs: 0, ...times } as { durationMs: number; waitedMs?: number }
-    const certainMs = 300
-    const call = { callId: 'c1', tool: 'search', certainMs, startedMs: 0, evidence: 'prefix', outcome: 'committed' }
-    expect(step?.calls).toEqual([{ ...call, ...times }])
-    const worked = durationMs - waitedMs
-    expect(step).toMatchObject({ parallelMs: 400 + worked, savedMs: 400 + worked - Math.max(400, durationMs) })
-  },
-)
+])('for a tool that %s, the savings count its time before awaiting the input as work (Q7)', async (...row) => {
+  const [, work, times] = row
+  const [step] = (await ran(work)).result?.savings?.steps ?? []
+  const { durationMs, waitedMs = 0 } = { waitedMs: 0, ...times } as { durationMs: number; waitedMs?: number }
+  const certainMs = 300
+  const call = { callId: 'c1', tool: 'search', certainMs, startedMs: 0, evidence: 'prefix', outcome: 'committed' }
+  expect(step?.calls).toEqual([{ ...call, ...times }])
+  const worked = durationMs - waitedMs
+  expect(step).toMatchObject({ parallelMs: 400 + worked, savedMs: 400 + worked - Math.max(400, durationMs) })
+})
 
-test('what a discarded call waited for its input is not wasted, and costs its tool no budget (Q7, H34, H36)', async () => {
+test('the time a discarded call waited for its input is not wasted, and does not count against its tool’s budget (Q7, H34, H36)', async () => {
   const long = ['{"q":"owls"', ...Array.from({ length: 30 }, () => ' '), ',"top":"many"}']
   const wasteful = await ran({ ms: 500, responses: [searching(long)] })
   expect(wasteful.result?.savings).toMatchObject({

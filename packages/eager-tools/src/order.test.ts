@@ -30,7 +30,10 @@ const stepPlan: fc.Arbitrary<StepPlan> = fc.record({
   toolConcurrency: fc.constantFrom(1, 1, 2, Number.POSITIVE_INFINITY),
 })
 
-/** A step over one world, which every call but a look changes. Gives what each call saw of it, and the order of the starts. */
+/**
+ * A step with shared state that every call except `look` changes. Returns what each call saw of it, and the order of
+ * the starts.
+ */
 async function step({ calls, gap, toolConcurrency }: StepPlan, eager: boolean) {
   let version = 0
   const starts: number[] = []
@@ -44,7 +47,7 @@ async function step({ calls, gap, toolConcurrency }: StepPlan, eager: boolean) {
         starts.push(n)
         const before = effect === 'read' ? version : ++version
         await after(ms)
-        // What a tool sees at its end is certain only where no other works beside it.
+        // What a tool sees at its end is certain only if no other runs at the same time.
         return toolConcurrency === 1 ? [before, version] : before
       },
     }) as Tool
@@ -73,7 +76,7 @@ async function step({ calls, gap, toolConcurrency }: StepPlan, eager: boolean) {
   return { seen, starts, took }
 }
 
-test('every call sees the writes before it and none behind it, as when not eager; with one slot in call order (H14, H12, A22)', async () => {
+test('every call sees the writes before it and none after it, as without eager tools; with one slot in call order (H14, H12, A22)', async () => {
   await fc.assert(
     fc.asyncProperty(stepPlan, async (plan) => {
       const eager = await step(plan, true)
@@ -94,7 +97,7 @@ test('in call order, eager is never later than not eager (H29, H30)', async () =
   )
 }, 60_000)
 
-test('a step of reads takes what the formula says, with one slot and with as many as there are calls (H29, H30)', async () => {
+test('a step of reads takes as long as the formula predicts, with one slot and with one per call (H29, H30)', async () => {
   const reads = fc.record({
     durations: fc.array(fc.nat({ max: 50 }), { minLength: 1, maxLength: 6 }),
     gap: fc.integer({ min: 1, max: 30 }),

@@ -28,7 +28,7 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-/** A call of `read`, 100 ms between its deltas, sealed with the last one; then, 100 ms later, the end. */
+/** A call of `read`, 100 ms between its deltas, sealed with the last one; the response ends 100 ms later. */
 function reading(deltas: readonly string[], { id = 'c1', final }: { id?: string; final?: string } = {}): Moment[] {
   const end = deltas.length * 100
   return [
@@ -54,7 +54,7 @@ interface Options {
   readonly prepareInput?: (input: unknown) => unknown
 }
 
-/** A run in which the model asks for `read`, and what came of it. */
+/** A run in which the model calls `read`, and its result. */
 async function ran(options: Options = {}) {
   const {
     responses = [reading(DELTAS)],
@@ -93,7 +93,7 @@ test('a tool with needs starts when the needed members are complete, has them at
   expect(results).toEqual([['c1', 'a.txt from 7']])
 })
 
-test('a call that has started gets its rest as soon as that has closed, though the breaker has opened meanwhile (H31, H35)', async () => {
+test('a call that has started gets the rest as soon as it has closed, even if the breaker has opened meanwhile (H31, H35)', async () => {
   const look = workshop().make('look', 'read')
   const moments: Moment[] = [
     [0, (to) => to.call(0, { id: 'c1', name: 'look', delta: '{"n":1}' })],
@@ -111,7 +111,7 @@ test('a call that has started gets its rest as soon as that has closed, though t
   expect(log).toEqual(['200 open a.txt', '400 read a.txt 7'])
 })
 
-test('it is given the needed members and the rest alike when it does not start early (H31)', async () => {
+test('it receives the needed members and the rest in the same way when it does not start early (H31)', async () => {
   const { log, contexts } = await ran({ eager: false })
   expect(log).toEqual(['500 open a.txt', '500 read a.txt 7'])
   const early = (await ran()).contexts
@@ -122,7 +122,7 @@ test('it is given the needed members and the rest alike when it does not start e
   ])
 })
 
-test('a step is shorter by what the tool does before it needs the rest (H31, H29)', async () => {
+test('a step is shorter by the tool’s work before it needs the rest (H31, H29)', async () => {
   const time = (middleware: Middleware[]) =>
     timeOf(
       createAgent({
@@ -135,7 +135,7 @@ test('a step is shorter by what the tool does before it needs the rest (H31, H29
   expect(await time([])).toBe(750)
 })
 
-test('the reader is told of it when its input is whole, as of any early call (H31, H16, B5, B7, CC7)', async () => {
+test('the reader gets its start event when its input is complete, as for any early call (H31, H16, B5, B7, CC7)', async () => {
   const { events } = await ran()
   const call = { type: 'tool-call', id: 'c1', name: 'read', input: { path: 'a.txt', from: 7 } }
   const message = {
@@ -172,7 +172,7 @@ test('the reader is told of it when its input is whole, as of any early call (H3
   expect(told(events)).toEqual(told((await ran({ eager: false })).events))
 })
 
-test('a number is complete only with what follows it (H31)', async () => {
+test('a number is complete only with the next character (H31)', async () => {
   const started: string[] = []
   const begin = performance.now()
   const nth = tool({
@@ -252,7 +252,7 @@ test('whole input that fails the schema discards, and the call gets its ordinary
   }
 })
 
-test('a result that was there before the rest stands only if the whole input is valid (H32)', async () => {
+test('a result that was there before the rest counts only if the whole input is valid (H32)', async () => {
   const quick = tool({
     name: 'read',
     description: 'Needs no rest.',
@@ -270,11 +270,11 @@ test('a result that was there before the rest stands only if the whole input is 
   expect(await results('"7"')).toEqual([['c1', expect.stringContaining('invalid input')]])
 })
 
-test('needed members that the schema refuses start nothing, also where it says so of the whole (H32, H5)', async () => {
+test('needed members that the schema rejects start nothing, also if it can only check the whole (H32, H5)', async () => {
   const strict = page.refine(({ path }) => path !== 'a.txt', { path: ['path'] })
   const short = page.extend({ path: z.string().max(2) })
   expect((await ran({ input: short })).log).toEqual([])
-  // A check of the whole can say nothing before that is there.
+  // A check of the whole input is impossible before the input is complete.
   expect((await ran({ input: strict })).log[0]).toBe('200 open a.txt')
   const vague: typeof page = Object.create(page, {
     '~standard': {
@@ -287,7 +287,7 @@ test('needed members that the schema refuses start nothing, also where it says s
   expect((await ran({ input: vague })).log[0]).toBe('400 open a.txt')
 })
 
-test('a needed member that the schema changes is made anew, with what the schema gave (H32)', async () => {
+test('a call whose needed member the schema changes is made again, with the changed value (H32)', async () => {
   const trimmed = page.extend({ path: z.string().toUpperCase() })
   const { log, results, lines } = await ran({ input: trimmed })
   expect(log.map((line) => line.replace(/:.*/, ''))).toEqual([
@@ -300,7 +300,7 @@ test('a needed member that the schema changes is made anew, with what the schema
   expect(lines).toContain('tool-discarded c1 arguments_changed')
 })
 
-test('a schema that takes its time is waited for before the call stands (H32)', async () => {
+test('the call is not accepted before a slow schema has finished (H32)', async () => {
   const slow = page.refine(({ from }) => after(300).then(() => from === 7)) as typeof page
   expect((await ran({ input: slow })).log).toEqual(['200 open a.txt', '700 read a.txt 7'])
   const wrong = await ran({ input: slow, responses: [reading(['{"path":"a.txt"', ',"from":8}'])] })
@@ -330,7 +330,7 @@ test.each([
   }
 })
 
-test('a response that ends before the call is whole discards it, and so does an abort (H32, H18, H24)', async () => {
+test('a response that ends before the call is complete discards it, and so does an abort (H32, H18, H24)', async () => {
   const short = reading(DELTAS.slice(0, 2)).slice(0, -2)
   const length = await ran({ responses: [[...short, [300, (to) => to.finish('length')]]] })
   expect(length.lines).toEqual(['tool-start c1 provisional', 'tool-discarded c1 stream_truncated', 'tool-end c1 error'])
@@ -346,7 +346,7 @@ test('a response that ends before the call is whole discards it, and so does an 
   expect(toolOutline(events)).toContain('tool-discarded c1 run_aborted')
 })
 
-test('a failed attempt leaves no call held whose input was not whole; the next attempt makes it (H32, H22)', async () => {
+test('a failed attempt keeps no call with incomplete input; the next attempt makes it (H32, H22)', async () => {
   const { log, results, lines } = await ran({
     responses: [reading(DELTAS.slice(0, 3)).slice(0, -2), reading(DELTAS, { id: 'd1' })],
     middleware: [retrying()],
@@ -380,7 +380,7 @@ test('a call that may be one of a failed attempt waits for its whole input, to j
   expect(other.results).toEqual([['d1', 'a.txt from 8']])
 })
 
-test('a call is entered by its id and gets its key when its input is whole (H25)', async () => {
+test('a call is entered by its id and gets its key when its input is complete (H25)', async () => {
   const keys: string[] = []
   const keyed = tool({
     name: 'read',
@@ -404,7 +404,7 @@ test('a call is entered by its id and gets its key when its input is whole (H25)
   expect(await run([eagerTools()])).toEqual(['/c1', whole])
 })
 
-test('inside a wrapToolCall, or with prepareInput, calls start with their whole input alone, and nothing is told to be ready (H31)', async () => {
+test('inside a wrapToolCall, or with prepareInput, calls start only with their whole input, and no ready event is sent (H31)', async () => {
   const seen: unknown[] = []
   const judge: Middleware = {
     name: 'judge',
@@ -436,7 +436,7 @@ test('inside a wrapToolCall that ignores inputs they start with the needed membe
   expect(changing.log).toEqual(['400 open b.txt', '400 read b.txt 7'])
 })
 
-test('the policy is asked about the needed members, and about the whole before the tool gets it (H31, H3)', async () => {
+test('the policy decides about the needed members, and about the whole before the tool gets it (H31, H3)', async () => {
   const asked: unknown[] = []
   const policy =
     (word: 'prefix' | 'closed' | undefined): Policy =>
@@ -456,7 +456,7 @@ test('the policy is asked about the needed members, and about the whole before t
   expect(held.lines).toEqual(['tool-start c1 provisional', 'tool-committed c1', 'tool-end c1'])
 })
 
-test('it stands behind what may write, and is not made in the last step, like any early call (H31, H14, H5)', async () => {
+test('it waits for earlier calls that may write, and does not start in the last step, like any early call (H31, H14, H5)', async () => {
   const { tools } = workshop()
   const behind: Moment[] = [
     [0, (to) => to.call(1, { id: 'w', name: 'send', delta: '{"n":1}' })],
@@ -467,7 +467,7 @@ test('it stands behind what may write, and is not made in the last step, like an
   expect((await ran({ maxSteps: 1 })).log).toEqual([])
 })
 
-test('with one slot it keeps its place, and no deadlock comes of its waiting for the rest (H31, A22)', async () => {
+test('with one slot it keeps its place, and waiting for the rest causes no deadlock (H31, A22)', async () => {
   const two: Moment[] = [
     ...reading(DELTAS).slice(0, -1),
     [400, (to) => to.call(1, { id: 'c2', name: 'read', delta: '{"path":"b.txt","from"' })],
@@ -478,7 +478,7 @@ test('with one slot it keeps its place, and no deadlock comes of its waiting for
   expect(log).toEqual(['200 open a.txt', '600 read a.txt 7', '600 open b.txt', '1000 read b.txt 8'])
 })
 
-test('what it says while it waits is told with its start, and as often as when not eager (H31, H16)', async () => {
+test('its events while it waits are sent after its start, and as often as without eager tools (H31, H16)', async () => {
   const chatty = tool({
     name: 'read',
     description: 'Tells what it does.',
@@ -509,7 +509,7 @@ test('what it says while it waits is told with its start, and as often as when n
   expect(told(eager)).toEqual(told(await events([])))
 })
 
-test('a wrap that makes a call which started on its needs again, later or at once, has each execution as when not eager (P4)', async () => {
+test('if a wrap repeats a call which started on its needs, later or at once, each execution is as without eager tools (P4)', async () => {
   const again = (atOnce: boolean): Middleware => ({
     name: 'again',
     ignoresInput: true,
@@ -625,7 +625,7 @@ const response = fc
     return [...said, last].map((tell, index) => [index * 10, tell])
   })
 
-test('whatever a model writes, and however it fails, starting on needed members gives the same history, and each extra start was let go of (H31, H32, H16)', async () => {
+test('whatever a model writes, and however it fails, starting on needed members gives the same history, and each extra start is discarded (H31, H32, H16)', async () => {
   const starts = ({ log }: { readonly log: readonly string[] }) => log.filter((line) => line.includes('open')).length
   const ends = ({ events }: { readonly events: readonly AgentEvent[] }) =>
     events.filter(({ type }) => type === 'tool-discarded').length
@@ -655,7 +655,7 @@ test('whatever a model writes, and however it fails, starting on needed members 
   )
 }, 120_000)
 
-test('what a policy writes to the call it is asked about reaches nothing (P15, H3, H31)', async () => {
+test('changes that a policy makes to its call have no effect (P15, H3, H31)', async () => {
   const asked: unknown[] = []
   const policy: Policy = (call, { evidence }) => {
     asked.push([evidence, structuredClone(call.input)])

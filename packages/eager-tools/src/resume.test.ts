@@ -13,7 +13,7 @@ import { z } from 'zod'
 import { retrying } from '../test/retrying.ts'
 import { eagerTools } from './index.ts'
 
-// What becomes of early calls when a run is interrupted, cancelled or killed, and goes on.
+// What happens to early calls when a run is interrupted, cancelled or killed, and continues.
 
 let did: string[] = []
 beforeEach(() => {
@@ -73,7 +73,7 @@ async function played(run: ReturnType<ReturnType<typeof agentOf>['stream']>) {
 const answersTo = ({ interrupts = [] }: AgentResult) => Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
 const outputs = ({ messages }: AgentResult) => messages.flatMap((one) => (one.role === 'tool' ? [one.output] : []))
 
-test('an early call that asks is heard when the loop asks for it; the others are kept, and none is made again (O7, H27, L3)', async () => {
+test('the question of an early call counts when the loop executes it; the others are kept, and none is made again (O7, H27, L3)', async () => {
   const agent = agentOf([
     respond(call('look', { ask: true }), call('look', {}), call('put', {}), say('one two three')),
     respond(say('Done')),
@@ -93,11 +93,11 @@ test('an early call that asks is heard when the loop asks for it; the others are
   const { result } = await played(agent.resume(first.checkpoint, answersTo(first.result)))
   expect(did.slice(3)).toEqual(['look 2'])
   expect(outputs(result)).toEqual(['look done', 'look done', 'put done'])
-  // Two equal calls have keys of their own, and one keeps its own over the resume (H25).
+  // Two equal calls have different keys, and each keeps its key over the resume (H25).
   expect(new Set(keys).size).toBe(3)
 })
 
-test('if the response did not stand, nobody sees the question; the next attempt’s equal call asks once (O7, H22)', async () => {
+test('if the response is not accepted, the question is dropped; the next attempt’s equal call asks once (O7, H22)', async () => {
   const nobody = agentOf([
     respond(call('look', { ask: true }), say('a b'), end({ finishReason: 'length' })),
     respond(say('Done')),
@@ -117,7 +117,7 @@ test('if the response did not stand, nobody sees the question; the next attempt�
   expect(result.text).toBe('Done')
 })
 
-test('with one slot those behind an early call that asks start after the resume (O7, A22, H12)', async () => {
+test('with one slot, the calls after an early call that asks start after the resume (O7, A22, H12)', async () => {
   const agent = agentOf([respond(call('look', { ask: true }), call('look'), say('a b c')), respond(say('Done'))], [], 1)
   const first = await played(agent.stream('Go'))
   expect(did).toEqual(['look 1'])
@@ -126,7 +126,7 @@ test('with one slot those behind an early call that asks start after the resume 
   expect(outputs(result)).toEqual(['look done', 'look done'])
 })
 
-test('a run stopped while the model speaks keeps its early calls: settled ones are joined, a read is made again, another is unknown (O9, H27, H39)', async () => {
+test('a run stopped while the model is streaming keeps its early calls: settled ones are joined, a read is made again, another is unknown (O9, H27, H39)', async () => {
   const says = [
     call('look', {}),
     call('hold', {}),
@@ -153,7 +153,7 @@ test('a run stopped while the model speaks keeps its early calls: settled ones a
   expect(resumed.result.text).toBe('Done')
 })
 
-test('an early reversible call of a checkpoint that the resumed response does not ask for is undone (H23, H27)', async () => {
+test('an early reversible call of a checkpoint that the resumed response does not contain is undone (H23, H27)', async () => {
   const agent = agentOf([respond(call('hold'), say('a b c d e f g h i j k l m n')), respond(say('Done'))])
   const run = agent.stream('Go')
   const reading = collect(run)
@@ -166,7 +166,7 @@ test('an early reversible call of a checkpoint that the resumed response does no
   expect(did).toEqual(['hold 1', 'undid hold'])
 })
 
-test('a cancel after the model gives early calls the grace time: what settles is kept, what does not may have happened (O8, K15)', async () => {
+test('a cancel after the model gives early calls the grace time: settled ones are kept, others may have happened (O8, K15)', async () => {
   const says = [call('look', { ms: 300 }, { deltas: 1 }), call('put', { ms: 90_000 }, { deltas: 1 }), call('send', {})]
   const agent = agentOf([respond(...says, say('a b c')), respond(say('Done'))])
   const run = agent.stream('Go')
@@ -202,7 +202,7 @@ test('keys do not depend on the history: after a summary and a resume no started
 })
 
 test.each([true, false])(
-  'an early read that waits for a graver call holds up no run whose afterModel asks, with eager tools: %s (P7)',
+  'an early read that waits for an earlier call with a stronger effect does not delay a run whose afterModel asks, with eager tools: %s (P7)',
   async (isEager) => {
     const send = worker('send', 'external')
     const look = tool({

@@ -49,7 +49,7 @@ async function ran(responses: readonly ScriptResponse[], { outer = [], inner = [
   return { events, result, error, took, log, contexts }
 }
 
-/** The retry may stand outside or inside of eagerTools. */
+/** The retry may be outside or inside of eagerTools. */
 const places = (retry: Middleware) => [{ outer: [retry] }, { inner: [retry] }]
 
 const at = (ms: number, name: string, id: string, argument: object) => [
@@ -57,7 +57,7 @@ const at = (ms: number, name: string, id: string, argument: object) => [
   call(name, argument, { id, deltas: 1 }),
 ]
 
-test('a running call of a failed attempt is joined by the next attempt’s equal call, though its id differs (H22, O4)', async () => {
+test('a running call of a failed attempt is joined by the next attempt’s equal call, although its id differs (H22, O4)', async () => {
   for (const place of places(retrying({ waitMs: 100 }))) {
     const { log, events, result } = await ran(
       [
@@ -75,7 +75,7 @@ test('a running call of a failed attempt is joined by the next attempt’s equal
   }
 })
 
-test('a settled call of a failed attempt is joined under the id of the attempt that stood (H22, O4)', async () => {
+test('a settled call of a failed attempt is joined with the id of the accepted attempt (H22, O4)', async () => {
   for (const place of places(retrying({ waitMs: 100 }))) {
     const { log, events, result, error } = await ran(
       [
@@ -142,7 +142,7 @@ test('an effect that was sealed in a failed attempt exists once, whatever the ne
   expect(results(result?.messages).map(({ callId }) => callId)).toEqual(['c1'])
 })
 
-test('what no later attempt asks for is discarded when the model call has stood, and not before (H22)', async () => {
+test('calls that no later attempt contains are discarded when the model call has succeeded, and not before (H22)', async () => {
   for (const place of places(retrying({ waitMs: 100 }))) {
     const { log, events } = await ran(
       [
@@ -165,7 +165,7 @@ test('what no later attempt asks for is discarded when the model call has stood,
   }
 })
 
-test('no retry waits for the calls it has left behind (H22)', async () => {
+test('a retry does not wait for the calls of failed attempts (H22)', async () => {
   const { took } = await ran(
     [
       respond(...at(0, 'look', 'a1', { n: 1, ms: 5_000 }), wait(100), fail()),
@@ -176,7 +176,7 @@ test('no retry waits for the calls it has left behind (H22)', async () => {
   expect(took).toBe(300)
 })
 
-test('equal calls of one response are told apart by their order, also when they are joined (H22, H25, H11)', async () => {
+test('equal calls of one response are distinguished by their order, also when they are joined (H22, H25, H11)', async () => {
   const { log, contexts, result, events } = await ran(
     [
       respond(...at(0, 'look', 'a1', { n: 1, ms: 10 }), ...at(0, 'look', 'a2', { n: 1, ms: 10 }), wait(100), fail()),
@@ -201,7 +201,7 @@ test('equal calls of one response are told apart by their order, also when they 
   ])
 })
 
-test('the key is the same whichever attempt a call is made in, and is the tool’s idempotencyKey (H25)', async () => {
+test('the key is the same in whichever attempt a call is made, and is the tool’s idempotencyKey (H25)', async () => {
   const keyOf = async (responses: readonly ScriptResponse[], options: RanOptions) => {
     const { contexts, events } = await ran(responses, options)
     const runId = events[0]?.runId ?? ''
@@ -222,7 +222,7 @@ test('the key is the same whichever attempt a call is made in, and is the tool�
   expect(await keyOf(second, {})).toEqual([expect.stringMatching(/^run\/1\/look/), key?.replace('run/1/', 'run/2/')])
 })
 
-test('a call of another step is another call, however equal (H25)', async () => {
+test('a call of another step is another call, even if it is equal (H25)', async () => {
   const { log } = await ran(
     [
       respond(...at(0, 'look', 'a1', { n: 1 }), wait(100), say('So.')),
@@ -255,7 +255,7 @@ test('an attempt of another model joins, too (H22)', async () => {
   expect(toolOutline(events)).toEqual(['tool-start a1 provisional', 'tool-committed b1 started as a1', 'tool-end b1'])
 })
 
-test('an attempt the wraps reject leaves its calls held like a failed one (H22)', async () => {
+test('an attempt that the wraps reject keeps its calls, like a failed one (H22)', async () => {
   let rejected = 0
   const picky: Middleware = {
     name: 'picky',
@@ -286,7 +286,7 @@ test('an attempt the wraps reject leaves its calls held like a failed one (H22)'
   }
 })
 
-test('the attempt that stands need not be the last: its calls are joined under its own ids (H22, O4, C13)', async () => {
+test('the accepted attempt need not be the last: its calls are joined with its own ids (H22, O4, C13)', async () => {
   for (const outside of [true, false]) {
     const answers: AssistantMessage[] = []
     const firstOfTwo: Middleware = {
@@ -322,7 +322,7 @@ test('the attempt that stands need not be the last: its calls are joined under i
   }
 })
 
-test('when all tries are used up, early calls are discarded with the cause of the last failure (H18, H21)', async () => {
+test('when no retry is left, early calls are discarded with the cause of the last failure (H18, H21)', async () => {
   const looks = (...endings: readonly ReturnType<typeof fail | typeof cut>[]) =>
     endings.map((ending, index) => respond(...at(0, 'look', `c${index}`, { n: index, ms: 5_000 }), wait(50), ending))
   for (const [responses, cause] of [
@@ -342,7 +342,7 @@ test('when all tries are used up, early calls are discarded with the cause of th
   }
 })
 
-test('a repeat that ends without calls discards all that was held (H22, H18)', async () => {
+test('a repeat that ends without calls discards all kept calls (H22, H18)', async () => {
   const { log, events, result } = await ran(
     [
       respond(...at(0, 'move', 'a1', { n: 1 }), wait(100), fail()),
@@ -355,7 +355,7 @@ test('a repeat that ends without calls discards all that was held (H22, H18)', a
   expect(result?.text).toBe('Never mind.')
 })
 
-test('the reader sees the joined call’s progress as it happens, through the failure and the wait (O4, B8)', async () => {
+test('the reader gets the joined call’s progress as it happens, during the failure and the wait (O4, B8)', async () => {
   const working = tool({
     name: 'working',
     description: 'Works.',
@@ -402,7 +402,7 @@ test('the reader sees the joined call’s progress as it happens, through the fa
   ])
 })
 
-test('with one slot a held call that is not joined gives its slot back to those that stood (H22, H13)', async () => {
+test('with one slot a kept call that is not joined releases its slot for accepted calls (H22, H13)', async () => {
   const { log } = await ran(
     [
       respond(...at(0, 'look', 'a1', { n: 1, ms: 5_000 }), wait(100), fail()),
@@ -414,7 +414,7 @@ test('with one slot a held call that is not joined gives its slot back to those 
   expect(log).toEqual(['0 look 1', '200 look 1 aborted', '200 look 2'])
 })
 
-test('a call that asks for what a discarded one asked for is made anew, and early (H22, H8)', async () => {
+test('a call that is equal to a discarded one is made again, and early (H22, H8)', async () => {
   const { log, tools } = workshop()
   const model = tellingModel([
     [
@@ -423,7 +423,7 @@ test('a call that asks for what a discarded one asked for is made anew, and earl
     ],
     [
       [100, (to) => to.call(0, { id: 'b1', name: 'look', delta: '{"n":1}' })],
-      // One divergence is enough to wait for the seals of this tool.
+      // After one divergence, calls of this tool wait for their seals.
       [100, (to) => to.seal(0)],
       [200, (to) => to.finish('tool-calls')],
     ],
@@ -437,7 +437,7 @@ test('a call that asks for what a discarded one asked for is made anew, and earl
   expect(log).toEqual(['0 look 1', '100 look 2', '200 look 1'])
 })
 
-test('a call is joined though an equal one before it has changed its mind (H22, H8)', async () => {
+test('a call is joined even if an equal one before it has changed its arguments (H22, H8)', async () => {
   const { log, tools } = workshop()
   const same = '{"n":1,"ms":900}'
   const model = tellingModel([

@@ -47,19 +47,22 @@ async function resultOf(responses: readonly ScriptResponse[], options: Options =
   return played(agent.run('Go'))
 }
 
-/** What the first step of a run of this response has saved. */
+/** The savings of the first step in a run of this response. */
 async function firstStep(response: ScriptResponse, options?: Options) {
   const { savings } = await resultOf([response, done], options)
   return savings?.steps[0]
 }
 
-/** What the spans of a run say it has saved and wasted, in seconds. */
+/** The saved and wasted seconds on the spans of a run. */
 function totalsOnSpan() {
   const attributes = exporter.getFinishedSpans().find(({ name }) => name === 'invoke_agent')?.attributes
   return [attributes?.['meanwhile.time_saved'], attributes?.['meanwhile.time_wasted']]
 }
 
-/** Three calls whose arguments are complete at 100, 200 and 300 ms, 200 ms of work each, in a stream that ends at 400 ms. */
+/**
+ * Three calls whose arguments are complete at 100, 200 and 300 ms, 200 ms of work each, in a stream that ends at 400
+ * ms.
+ */
 const three = respond(
   ...[1, 2, 3].flatMap((n) => [wait(100), call('look', { n, ms: 200 }, { id: `c${n}`, deltas: 1 })]),
   wait(100),
@@ -88,7 +91,7 @@ const look = (n: number, certainMs: number, startedMs: number, durationMs = 200)
   outcome: 'committed',
 })
 
-test('the savings of a run hold of each step its stream, its calls, and both counterfactuals (H34)', async () => {
+test('the savings of a run contain for each step its stream, its calls, and both baselines (H34)', async () => {
   exporter.reset()
   const { savings } = await resultOf([three, done])
   expect(savings).toEqual({
@@ -128,7 +131,7 @@ test('with one slot the same calls are compared with one by one (H34, H30)', asy
   })
 })
 
-test('a step with nothing early saves nothing, nor does a run without eagerTools say so (H34)', async () => {
+test('a step without early calls saves nothing, and a run without eagerTools has no savings (H34)', async () => {
   const external = respond(call('send', { n: 1, ms: 50 }, { id: 'c1', deltas: 1 }), wait(100), say('So.'))
   expect(await firstStep(external)).toEqual({
     step: 1,
@@ -230,7 +233,7 @@ test('a call that a further attempt joins counts from its own start, the step fr
   })
 })
 
-test('a call of a failed attempt that nobody joins is wasted, also in a run that fails (H34, H21)', async () => {
+test('a call of a failed attempt that is not joined is wasted, also in a run that fails (H34, H21)', async () => {
   exporter.reset()
   const first = respond(call('look', { n: 1, ms: 200 }, { id: 'c1', deltas: 1 }), wait(50), fail())
   const { savings } = await resultOf([first, respond(wait(50), say('No.'))], {
@@ -242,7 +245,7 @@ test('a call of a failed attempt that nobody joins is wasted, also in a run that
   expect(totalsOnSpan()).toEqual([0, 0.05])
 })
 
-test('what hooks do between the stream and the calls is in both times (H34)', async () => {
+test('the time of hooks between the stream and the calls is in both times (H34)', async () => {
   const slow: Middleware = { name: 'slow', afterModel: () => new Promise((resolve) => setTimeout(resolve, 70)) }
   const response = respond(call('look', { n: 1, ms: 300 }, { id: 'c1', deltas: 1 }), wait(100), say('So.'))
   expect(await firstStep(response, { middleware: [eagerTools(), slow] })).toMatchObject({
@@ -254,7 +257,7 @@ test('what hooks do between the stream and the calls is in both times (H34)', as
   })
 })
 
-test("a tool's own limit keeps its calls apart in the counterfactual, too (H34, I7)", async () => {
+test("a tool's own limit keeps its calls apart in the baseline, too (H34, I7)", async () => {
   const single = workshop().make('single', 'read', { concurrency: 1 })
   const calls = [1, 2].map((n) => call('single', { n, ms: 200 }, { id: `c${n}`, deltas: 1 }))
   expect(await firstStep(respond(...calls, wait(300), say('So.')), { tools: [single] })).toMatchObject({
@@ -265,7 +268,7 @@ test("a tool's own limit keeps its calls apart in the counterfactual, too (H34, 
   })
 })
 
-test('what a function waits for the rest of its input is no time it would take after the stream (H34, H31)', async () => {
+test('time that a function waits for the rest of its input is not part of the baseline (H34, H31)', async () => {
   const { read } = library({ ms: 50 })
   const model = tellingModel([
     [
@@ -284,7 +287,7 @@ test('what a function waits for the rest of its input is no time it would take a
   })
 })
 
-test('a run inside a call has savings of its own, and to the run around it is one call (H34, M4)', async () => {
+test('a run inside a call has its own savings, and counts as one call in the outer run (H34, M4)', async () => {
   let inner: AgentResult | undefined
   const keep: Middleware = {
     name: 'keep',
@@ -307,11 +310,11 @@ test('a run inside a call has savings of its own, and to the run around it is on
   expect(inner?.savings?.steps[0]).toMatchObject({ parallelMs: 600, savedMs: 100 })
 })
 
-test('the times of early calls are known though the run forgets its calls at once (H34, I6)', async () => {
+test('the times of early calls are known even if the run forgets its calls at once (H34, I6)', async () => {
   expect(await firstStep(three, { statusFor: 0 })).toMatchObject({ actualMs: 500, parallelMs: 600, savedMs: 100 })
 })
 
-test('a call that still runs when the answer stands counts as wasted until then (H34, H20)', async () => {
+test('a call that is still running when the answer is accepted counts as wasted until then (H34, H20)', async () => {
   const { tools } = workshop()
   const model = tellingModel([
     [
@@ -350,7 +353,7 @@ const step = fc.array(fc.record({ after: ms, tool: fc.constantFrom('look', 'put'
   maxLength: 6,
 })
 
-test('what the savings predict is what the same run takes longer without eagerTools (H34, H29, H30)', async () => {
+test('the predicted saving is the extra time of the same run without eagerTools (H34, H29, H30)', async () => {
   const sizes = fc.record({ step, tail: ms, toolConcurrency: fc.constantFrom(1, 2, 3, Number.POSITIVE_INFINITY) })
   await fc.assert(
     fc.asyncProperty(sizes, async ({ step, tail, toolConcurrency }) => {
@@ -374,7 +377,7 @@ test('what the savings predict is what the same run takes longer without eagerTo
   )
 }, 60_000)
 
-test('what was measured of a call stays, however soon the run forgets the call (H34, I6)', async () => {
+test('the measurements of a call are kept, however soon the run forgets the call (H34, I6)', async () => {
   const asked = respond(call('send', { n: 1, ms: 200 }, { id: 'c1' }))
   const { savings } = await resultOf([asked, respond(wait(1_000), say('Done.'))], { statusFor: 100 })
   expect(savings?.steps[0]?.calls).toEqual([
@@ -382,7 +385,7 @@ test('what was measured of a call stays, however soon the run forgets the call (
   ])
 })
 
-test('savings are part of a result that nobody writes to: whoever reads it finds them as they were (P15, H34)', async () => {
+test('savings are part of a frozen result: every reader gets the same values (P15, H34)', async () => {
   const { tools } = workshop()
   const running = createAgent({ model: scriptedModel([three, done]), tools, middleware: [eagerTools()] }).stream('Go')
   const { result, events } = await played(collect(running))

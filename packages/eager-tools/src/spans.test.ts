@@ -45,7 +45,7 @@ async function spansOf(responses: readonly ScriptResponse[], options: SpansOptio
   return { spans, named, tool }
 }
 
-/** What a span says of how its call was dispatched. */
+/** The dispatch attributes of a span. */
 function dispatch({ attributes }: ReadableSpan): Record<string, unknown> {
   const told = [
     'dispatch.mode',
@@ -95,7 +95,7 @@ test('an early span has dispatch mode, evidence, effect, head start and outcome,
   expect(chat?.attributes['meanwhile.tool_calls.early']).toBe(2)
 })
 
-test('a call that starts with the members its tool needs says so, and that it was let go of (H28, H31, H32)', async () => {
+test('the span of a call that starts with the members its tool needs shows this, and that the call was discarded (H28, H31, H32)', async () => {
   const open = workshop().make('open', 'read', {
     needs: ['n'],
     execute: async (_, context) => {
@@ -126,7 +126,7 @@ test('a call that starts with the members its tool needs says so, and that it wa
   expect(made?.attributes).toMatchObject({ 'meanwhile.dispatch.mode': 'after_model', 'meanwhile.outcome': 'failed' })
 })
 
-test('the lag runs from the evidence to the function, and tells how much of it was a wait for a slot (H28)', async () => {
+test('the lag is measured from the evidence to the function, and includes the wait for a slot separately (H28)', async () => {
   const { named } = await spansOf(
     [
       respond(
@@ -150,7 +150,7 @@ test('the lag runs from the evidence to the function, and tells how much of it w
   ])
 })
 
-test('the effect of a call whose tool computes it is on its span (H28, H4)', async () => {
+test('a computed effect is on the call’s span (H28, H4)', async () => {
   const mixed = workshop().make('mixed', undefined, { effect: ({ n }) => (n === 1 ? 'read' : 'idempotent') })
   const { named } = await spansOf(
     [
@@ -165,10 +165,10 @@ test('the effect of a call whose tool computes it is on its span (H28, H4)', asy
   ])
 })
 
-test('a span has the parent it would have anyway: the run, or the innermost wrap of its call (H28)', async () => {
+test('a span has the same parent as without eager tools: the run, or the innermost wrap of its call (H28)', async () => {
   const pass: Middleware = { name: 'pass', wrapToolCall: (call, next) => next(call) }
   const script = [respond(call('look', { n: 1, ms: 200 }, { deltas: 1 }), wait(100), say('So.')), done]
-  // What is inside the wrap of the run is inside the run.
+  // Everything inside the run's wrap is inside the run.
   const unwrapped = (node: SpanNode): SpanNode[] =>
     node.name === 'middleware eager-tools wrapAgent' ? (node.children ?? []).flatMap(unwrapped) : [node]
   const toolsOf = (spans: readonly ReadableSpan[]) =>
@@ -185,7 +185,7 @@ test('a span has the parent it would have anyway: the run, or the innermost wrap
   expect(wrapped).toEqual(toolsOf((await spansOf(script, { middleware: [pass] })).spans))
 })
 
-test('a call that is not early says why (H28)', async () => {
+test('the span of a call that is not early states the reason (H28)', async () => {
   const policy: Policy = (_, { tool }) => (tool.name === 'kept' ? 'wait' : undefined)
   const { make } = workshop()
   const { tool, named } = await spansOf(
@@ -210,7 +210,7 @@ test('a call that is not early says why (H28)', async () => {
   expect(dispatch(tool('put'))).toMatchObject({ ...late, 'dispatch.deferral_reason': 'conflict' })
 })
 
-test('a call held back by one slot, or by the last step, says so (H28, H5, H12)', async () => {
+test('the span of a call that is held back by one slot, or by the last step, states the reason (H28, H5, H12)', async () => {
   const oneSlot = await spansOf(
     [
       respond(call('send', { n: 1 }, { deltas: 1 }), call('look', { n: 1 }, { deltas: 1 }), wait(100), say('So.')),
@@ -228,7 +228,7 @@ test('a call held back by one slot, or by the last step, says so (H28, H5, H12)'
   expect(dispatch(lastStep.tool('direct'))).toMatchObject({ 'dispatch.deferral_reason': 'last_step' })
 })
 
-test('work in the background begins when its model call has stood, and says why (H5, H28)', async () => {
+test('background work begins when its model call has succeeded, and its span states the reason (H5, H28)', async () => {
   const build = workshop().make('build', 'read', { background: true })
   const { tool } = await spansOf(
     [respond(call('build', { n: 1 }, { deltas: 1 }), wait(100), say('So.')), done, done, done],
@@ -240,7 +240,7 @@ test('work in the background begins when its model call has stood, and says why 
   })
 })
 
-test('a call that a further attempt joins has a link to each attempt that asked, and says how it ended (O4, H28)', async () => {
+test('a call that a further attempt joins has a link to each attempt that requested it, and shows how it ended (O4, H28)', async () => {
   const { tool, named } = await spansOf(
     [
       respond(

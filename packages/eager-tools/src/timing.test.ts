@@ -9,7 +9,10 @@ import { eagerTools } from './index.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** Three calls whose arguments are complete at 100, 200 and 300 ms, 200 ms of work each, in a stream that ends at 400 ms. */
+/**
+ * Three calls whose arguments are complete at 100, 200 and 300 ms, 200 ms of work each, in a stream that ends at 400
+ * ms.
+ */
 const three = () =>
   respond(
     ...[1, 2, 3].flatMap((n) => [wait(100), call('look', { n, ms: 200 }, { id: `c${n}`, deltas: 1 })]),
@@ -24,12 +27,12 @@ function stepTime(response: ScriptResponse, middleware: Middleware[], toolConcur
   return timeOf(createAgent({ model, tools, middleware, toolConcurrency }).run('Look'))
 }
 
-test('calls certain at 100, 200 and 300 ms of a stream that ends at 400 take 500 ms, not eager 600 (H29)', async () => {
+test('calls complete at 100, 200 and 300 ms of a stream that ends at 400 take 500 ms, without eager tools 600 (H29)', async () => {
   expect(await stepTime(three(), [eagerTools()])).toBe(500)
   expect(await stepTime(three(), [])).toBe(600)
 })
 
-test('with one slot the same calls take 700 ms, not eager 1000 (H30)', async () => {
+test('with one slot the same calls take 700 ms, without eager tools 1000 (H30)', async () => {
   expect(await stepTime(three(), [eagerTools()], 1)).toBe(700)
   expect(await stepTime(three(), [], 1)).toBe(1000)
 })
@@ -40,7 +43,7 @@ test('a step takes as long as its stream, or as its last tool if that ends later
   expect(await stepTime(early, [])).toBe(700)
 })
 
-test('where nothing follows the last argument, eager is not later than not eager (H30)', async () => {
+test('if nothing follows the last argument, eager is not later than not eager (H30)', async () => {
   const last = (ms: number) => respond(wait(100), call('look', { n: 1, ms }, { deltas: 1 }))
   for (const toolConcurrency of [1, Number.POSITIVE_INFINITY]) {
     expect(await stepTime(last(200), [eagerTools()], toolConcurrency)).toBe(300)
@@ -48,7 +51,7 @@ test('where nothing follows the last argument, eager is not later than not eager
   }
 })
 
-test('with two slots the third call takes the first that comes free (H13, H29)', async () => {
+test('with two slots the third call takes the first one that becomes free (H13, H29)', async () => {
   const { log, tools } = workshop()
   const model = scriptedModel([three(), respond(say('Done.'))])
   const agent = createAgent({ model, tools, middleware: [eagerTools()], toolConcurrency: 2 })
@@ -56,7 +59,7 @@ test('with two slots the third call takes the first that comes free (H13, H29)',
   expect(log).toEqual(['100 look 1', '200 look 2', '300 look 3'])
 })
 
-test('early and late calls share the slots, and what has not started when the stream ends follows in the same queue (H12)', async () => {
+test('early and late calls share the slots, and calls that have not started when the stream ends follow in the same queue (H12)', async () => {
   const { log, tools } = workshop()
   const response = respond(
     ...[1, 2, 3].flatMap((n) => [wait(100), call('look', { n, ms: 300 }, { deltas: 1 })]),
@@ -69,7 +72,7 @@ test('early and late calls share the slots, and what has not started when the st
   expect(log).toEqual(['100 look 1', '200 look 2', '400 look 3', '500 send 4', '550 look 5'])
 })
 
-test('a tool that hangs, and one slot, hold up no delta: each is read when it comes (H10)', async () => {
+test('a tool that hangs, with one slot, delays no delta: each is read when it arrives (H10)', async () => {
   const hangs = tool({
     name: 'hangs',
     description: 'Never ends by itself.',

@@ -42,7 +42,7 @@ beforeEach(() => {
 
 const asked = (id: string, name: string, input: object): ToolCall => ({ type: 'tool-call', id, name, input })
 
-/** A call as its stream tells of it. */
+/** The events of a call in its stream. */
 const told = (id: string, name: string, input: object): readonly ModelEvent[] => [
   { type: 'tool-input-start', id, name },
   { type: 'tool-input-delta', id, delta: JSON.stringify(input) },
@@ -52,7 +52,7 @@ const told = (id: string, name: string, input: object): readonly ModelEvent[] =>
 const outputs = ({ toolMessages }: FinishedResponse<unknown>) =>
   toolMessages.map(({ callId, output }) => [callId, output])
 
-/** Each effect once, and what follows the last call. */
+/** Each effect once, and text after the last call. */
 const response = respond(
   call('look', { n: 1, ms: 300 }, { id: 'c1' }),
   call('put', { n: 2, ms: 10 }, { id: 'c2' }),
@@ -61,7 +61,7 @@ const response = respond(
   say('So.'),
 )
 
-test('calls start as their effects allow, the others when the response is finished; the messages come in call order (H37)', async () => {
+test('calls start as their effects allow, the others when the response is finished; the messages are in call order (H37)', async () => {
   const { log, tools } = workshop()
   const executor = createToolExecutor({ tools })
   const finished = await played(pushed(executor, response).then(() => executor.finish()))
@@ -167,7 +167,7 @@ test('the policy and the other options are those of eagerTools and createAgent (
   expect(() => createToolExecutor({ tools, wire })).toThrow('wire: is not a wire; did you mean to call it, chatWire()?')
 })
 
-test('a result over outputLimits is not shown, and a pushed call of any depth is an error result (P10, P11)', async () => {
+test('a result over outputLimits is not shown, and a pushed call that is too deep is an error result (P10, P11)', async () => {
   const speaks = tool({
     name: 'speak',
     description: 'Speaks.',
@@ -199,7 +199,7 @@ const refused: readonly (readonly [option: string, options: unknown])[] = [
   ['signal', { tools: [], signal: new AbortController() }],
 ]
 
-test.for(refused)('a wrong %s is refused by a ConfigError that names it (H37, A2)', ([option, options]) => {
+test.for(refused)('an invalid %s is refused with a ConfigError that names it (H37, A2)', ([option, options]) => {
   expect(() => createToolExecutor(options as ToolExecutorOptions)).toThrow(
     expect.objectContaining({ name: 'ConfigError', option }),
   )
@@ -209,7 +209,7 @@ test.for<{ readonly pushed: unknown }>([
   { pushed: { choices: [{ index: 0, delta: { content: 'Hello' } }] } },
   { pushed: { type: 'response.output_text.delta', delta: 'Hello' } },
   { pushed: null },
-])('a client’s event without a wire is no empty answer: $pushed (H37, A2)', async ({ pushed }) => {
+])('a client’s event without a wire is not an empty answer: $pushed (H37, A2)', async ({ pushed }) => {
   const executor = createToolExecutor({ tools: [] })
   executor.push(pushed as ModelEvent)
   await expect(executor.finish()).rejects.toMatchObject({ name: 'ConfigError', option: 'wire' })
@@ -233,7 +233,7 @@ const truncated = [
   [told('c1', 'look', { n: 1 }), 'content-filter'],
 ] as const
 
-test('what may not be acted on is not run: a call never sealed, a finish reason that forbids it (H37, H18)', async () => {
+test('forbidden calls are not run: a call that was never sealed, a finish reason that forbids it (H37, H18)', async () => {
   for (const [events, reason] of truncated) {
     const { log, contexts, tools } = workshop()
     const executor = createToolExecutor({ tools })
@@ -247,7 +247,7 @@ test('what may not be acted on is not run: a call never sealed, a finish reason 
   }
 })
 
-test('a response that says nothing, or that fails, rejects finish with its ModelError (H37)', async () => {
+test('an empty response, or one that fails, rejects finish with its ModelError (H37)', async () => {
   const executor = createToolExecutor({ tools: [] })
   await expect(executor.finish()).rejects.toMatchObject({ name: 'ModelError', code: 'stream_truncated' })
   const failed = createToolExecutor({ tools: [] })
@@ -268,7 +268,7 @@ test('arguments that change after they closed run once, with the final input (H3
   expect(outputs(finished)).toEqual([['c1', 'look 2']])
 })
 
-test('a call whose arguments cannot be used is not run, whatever is left of them (H37, G7)', async () => {
+test('a call whose arguments cannot be parsed is not run, whatever remains of them (H37, G7)', async () => {
   for (const input of ['{"n":', '', '{"n":1}']) {
     const { log, make } = workshop()
     const executor = createToolExecutor({ tools: [make('any', 'read', { input: z.any() })] })
@@ -280,7 +280,7 @@ test('a call whose arguments cannot be used is not run, whatever is left of them
   }
 })
 
-test('a call of a response that is tried again is joined by the same, and let go of for another (H38, H22)', async () => {
+test('a call of a response that is retried is joined by an equal one, and discarded otherwise (H38, H22)', async () => {
   for (const n of [1, 2]) {
     const { log, tools } = workshop()
     const executor = createToolExecutor({ tools })
@@ -306,7 +306,7 @@ test('a call of a response that is tried again is joined by the same, and let go
   }
 })
 
-test('a wire that reads an error waits for what its loop does about it: tries again, or finishes (H38)', async () => {
+test('a wire that reads an error waits for the loop’s decision: retry or finish (H38)', async () => {
   const wire = {
     provider: 'own',
     reader:
@@ -345,7 +345,7 @@ test('a wire that reads an error waits for what its loop does about it: tries ag
   await expect(failing.finish()).rejects.toMatchObject({ code: 'overloaded' })
 })
 
-test('push and retry after finish or abort throw; a second finish gives the same promise (H38)', async () => {
+test('push and retry after finish or abort throw; a second finish returns the same promise (H38)', async () => {
   const executor = createToolExecutor({ tools: [] })
   executor.push({ type: 'text-delta', delta: 'Hello' })
   const finished = executor.finish()
@@ -360,7 +360,7 @@ test('push and retry after finish or abort throw; a second finish gives the same
   const aborted = createToolExecutor({ tools: [] })
   const left = new Error('the user left')
   await aborted.abort(left)
-  // Where the stream is read on it ends the loop, with the reason.
+  // In a loop that reads the stream, this ends the loop with the reason.
   const ended = expect.objectContaining({ name: 'AbortError', cause: left })
   expect(() => aborted.push({ type: 'text-delta', delta: '!' })).toThrow(ended)
   expect(() => aborted.retry()).toThrow(ended)
@@ -368,7 +368,7 @@ test('push and retry after finish or abort throw; a second finish gives the same
   await expect(aborted.finish()).rejects.toBeInstanceOf(RunAbortedError)
 })
 
-test('a time limit and abort end tools that never wait, however early they start (P9)', async () => {
+test('a timeout and abort end tools that never wait, however early they start (P9)', async () => {
   vi.useRealTimers()
   let closed = 0
   let begun = () => {}
@@ -405,7 +405,7 @@ test('a time limit and abort end tools that never wait, however early they start
   expect(closed).toBe(2)
 })
 
-/** Ways to give an executor up, with the one signal it was made with. */
+/** Ways to stop an executor, with the one signal it was created with. */
 const ends: Readonly<
   Record<string, (executor: ToolExecutor<ModelEvent, Message>, controller: AbortController) => unknown>
 > = {
@@ -426,22 +426,25 @@ const ends: Readonly<
   },
 }
 
-test.each(Object.keys(ends))('%s discards all, and leaves no timer, listener or rejection (H38, H24)', async (name) => {
-  const { log, tools } = workshop()
-  const controller = new AbortController()
-  const executor = createToolExecutor({ tools, signal: controller.signal })
-  for (const event of told('c1', 'look', { n: 1, ms: 1_000 })) executor.push(event)
-  for (const event of told('c2', 'send', { n: 2 })) executor.push(event)
-  await vi.advanceTimersByTimeAsync(10)
-  await ends[name]?.(executor, controller)
-  await vi.advanceTimersByTimeAsync(0)
-  expect(log).toEqual(['0 look 1', '10 look 1 aborted'])
-  expect(vi.getTimerCount()).toBe(0)
-  expect(getEventListeners(controller.signal, 'abort')).toEqual([])
-  await expect(executor.finish()).rejects.toBeInstanceOf(RunAbortedError)
-})
+test.each(Object.keys(ends))(
+  '%s discards all calls, and leaves no timer, listener or rejection (H38, H24)',
+  async (name) => {
+    const { log, tools } = workshop()
+    const controller = new AbortController()
+    const executor = createToolExecutor({ tools, signal: controller.signal })
+    for (const event of told('c1', 'look', { n: 1, ms: 1_000 })) executor.push(event)
+    for (const event of told('c2', 'send', { n: 2 })) executor.push(event)
+    await vi.advanceTimersByTimeAsync(10)
+    await ends[name]?.(executor, controller)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(log).toEqual(['0 look 1', '10 look 1 aborted'])
+    expect(vi.getTimerCount()).toBe(0)
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+    await expect(executor.finish()).rejects.toBeInstanceOf(RunAbortedError)
+  },
+)
 
-test('a tool that ignores its signal holds abort up no longer than the grace time (H38, H20)', async () => {
+test('a tool that ignores its signal delays abort at most by the grace time (H38, H20)', async () => {
   const { tools } = workshop()
   const executor = createToolExecutor({ tools, grace: 100 })
   for (const event of told('c1', 'look', { n: 1, ms: 500, deaf: true })) executor.push(event)
@@ -453,7 +456,7 @@ test('a tool that ignores its signal holds abort up no longer than the grace tim
   await vi.runAllTimersAsync()
 })
 
-test('executors and runs that follow one signal add one listener, and none stays (P20, H38)', async () => {
+test('executors and runs that follow one signal add one listener, and none remains (P20, H38)', async () => {
   const { tools } = workshop()
   for (const isAborted of [false, true]) {
     const controller = new AbortController()
@@ -470,7 +473,7 @@ test('executors and runs that follow one signal add one listener, and none stays
   }
 })
 
-test('a signal that has aborted already lets nothing start (H38)', async () => {
+test('with an aborted signal nothing starts (H38)', async () => {
   const { log, tools } = workshop()
   const executor = createToolExecutor({ tools, signal: AbortSignal.abort('no') })
   expect(() => executor.push({ type: 'text-delta', delta: 'x' })).toThrow(RunAbortedError)
@@ -478,7 +481,7 @@ test('a signal that has aborted already lets nothing start (H38)', async () => {
   expect(log).toEqual([])
 })
 
-test('a call that wants an answer rejects finish, as nothing can resume it (H37)', async () => {
+test('a call that interrupts rejects finish, because nothing can resume it (H37)', async () => {
   const ask: Tool = tool({
     name: 'ask',
     description: 'Asks.',
@@ -492,7 +495,7 @@ test('a call that wants an answer rejects finish, as nothing can resume it (H37)
   await expect(executor.finish()).rejects.toBeInstanceOf(ConfigError)
 })
 
-test('what a run inside a call says is not the end of the response (H37)', async () => {
+test('events of a run inside a call do not end the response (H37)', async () => {
   const inner = createAgent({ name: 'inner', description: 'Says hi.', model: scriptedModel([respond(say('Hi.'))]) })
   const { tools } = workshop()
   const executor = createToolExecutor({ tools: [agentTool(inner, { effect: 'read' }), ...tools] })
@@ -506,7 +509,7 @@ test('what a run inside a call says is not the end of the response (H37)', async
   ])
 })
 
-test('a burst of events is all heard (H37)', async () => {
+test('a burst of events is read completely (H37)', async () => {
   const executor = createToolExecutor({ tools: [] })
   for (let n = 0; n < 20_000; n++) executor.push({ type: 'text-delta', delta: 'x' })
   const { result } = await executor.finish()

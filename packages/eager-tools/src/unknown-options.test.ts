@@ -6,7 +6,7 @@ test.each<[string, string, () => unknown]>([
   ['budget.tolerance', 'budget; did you mean toleranceMs?', () => eagerTools({ budget: { tolerance: 1 } as object })],
   ['polcy', 'createToolExecutor; did you mean policy?', () => createToolExecutor({ polcy: 'early' } as object)],
   ['maxSteps', 'createToolExecutor; there are wire, model, ', () => createToolExecutor({ maxSteps: 3 } as object)],
-])('an option %s that there is not is a ConfigError: %s (P23)', (option, hint, make) => {
+])('an unknown option %s is a ConfigError: %s (P23)', (option, hint, make) => {
   const message = expect.stringContaining(`${option}: is no option of ${hint}`) as string
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option, message }))
 })

@@ -17,7 +17,7 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-/** Named at 100 ms, its input complete at 300, the response at 400. */
+/** Named at 100 ms, its input complete at 300, the response ends at 400. */
 const browsing = (id = 'c1', input = '{"url":"a"}'): Moment[] => [
   [100, (to) => to.call(0, { id, name: 'browse' })],
   [300, (to) => to.call(0, { delta: input })],
@@ -36,7 +36,7 @@ interface Options {
   readonly signal?: AbortSignal
 }
 
-/** A run in which the model asks for `browse`; `log` has its times from the run's start. */
+/** A run in which the model calls `browse`; the times in `log` are relative to the run's start. */
 async function ran(options: Options = {}) {
   const { responses = [browsing()], middleware = [], eager = true, policy, signal, ...rest } = options
   const log: string[] = []
@@ -80,14 +80,14 @@ async function ran(options: Options = {}) {
   return { events, result, error, log, contexts }
 }
 
-test('a tool warms up when its name is known, with no argument, and its call has what it gave (H33)', async () => {
+test('a tool warms up when its name is known, without arguments, and its call gets the result (H33)', async () => {
   const { log, contexts } = await ran()
   expect(log).toEqual(['100 warms c1', '250 warm', '300 browses a', '300 has a browser'])
   expect(contexts).toEqual([{ callId: 'c1', signal: expect.any(AbortSignal) }])
   expect(contexts[0]?.signal.aborted).toBe(false)
 })
 
-test('when not eager nothing warms up, and nothing else is another (H33)', async () => {
+test('without eager tools nothing warms up, and everything else is the same (H33)', async () => {
   const contexts: ToolContext[] = []
   const execute = async (context: ToolContext) => {
     contexts.push(context)
@@ -100,7 +100,7 @@ test('when not eager nothing warms up, and nothing else is another (H33)', async
   expect([eager.calls, eager.others]).toEqual([waiting.calls, waiting.others])
 })
 
-test('a call waits for its warm-up only if it asks (H33)', async () => {
+test('a call waits for its warm-up only if it awaits it (H33)', async () => {
   const warm = async ({ signal }: WarmContext) => after(1_000, signal)
   expect((await ran({ warm, execute: async () => 'none' })).log).toEqual([
     '100 warms c1',
@@ -119,7 +119,7 @@ test.each([
       throw new Error('no display')
     },
   ],
-])('a warm-up that %s is a warning, and its call goes on without (H33)', async (_, warm) => {
+])('a warm-up that %s is a warning, and its call continues without it (H33)', async (_, warm) => {
   for (const execute of [undefined, async () => 'a new browser']) {
     const { log, result } = await ran({ warm, ...(execute && { execute }) })
     expect(log).toEqual(['100 warms c1', '300 browses a', '300 has a new browser'])
@@ -129,7 +129,7 @@ test.each([
   }
 })
 
-test('a call that does not start early has its warm-up all the same (H33)', async () => {
+test('a call that does not start early still has its warm-up (H33)', async () => {
   expect((await ran({ policy: () => 'wait' })).log).toEqual([
     '100 warms c1',
     '250 warm',
@@ -181,7 +181,7 @@ test('a warm-up is dropped with its call: discarded, or aborted with the run (H3
   expect(error).toMatchObject({ name: 'AbortError', cause: new Error('enough') })
 })
 
-test('a call of a further attempt that joins one has no need of its own warm-up (H33, H22)', async () => {
+test('a call of a further attempt that joins one does not use its own warm-up (H33, H22)', async () => {
   const { log } = await ran({
     responses: [browsing().slice(0, -1), browsing('d1')],
     middleware: [retrying()],
@@ -229,7 +229,7 @@ test('at most once per call, and not in the last step, whose calls are not made 
   expect((await ran({ maxSteps: 1 })).log).toEqual([])
 })
 
-test('a warm-up that fails when the run is over, or cannot be stopped, reaches nothing (H33, D7)', async () => {
+test('a warm-up that fails after the run is over, or cannot be stopped, has no effect (H33, D7)', async () => {
   const warm = async () => {
     await after(5_000)
     throw new Error('too late')

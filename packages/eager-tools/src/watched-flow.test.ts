@@ -2,7 +2,7 @@ import type { Flow } from '@meanwhile/core'
 import { expect, test } from 'vitest'
 import { watched } from './watched-flow.ts'
 
-/** Yields 1 and 2, and says what became of it. */
+/** Yields 1 and 2, and records how it ends. */
 async function* counting(log: string[], fails = false): Flow<number, string> {
   try {
     yield 1
@@ -14,7 +14,7 @@ async function* counting(log: string[], fails = false): Flow<number, string> {
   }
 }
 
-/** The same, watched. */
+/** The same, observed. */
 function seen(log: string[], fails = false): Flow<number, string> {
   return watched(counting(log, fails), {
     event: (n) => void log.push(`saw ${n}`),
@@ -31,7 +31,7 @@ async function read(flow: Flow<number, string>, log: string[]): Promise<string> 
   }
 }
 
-test('a watched flow gives its events as they are, its outcome as the watch has it, and tells once that it is out', async () => {
+test('an observed flow passes its events on unchanged, its result as the watch returns it, and calls out once', async () => {
   const log: string[] = []
   const flow = seen(log)
   expect(log).toEqual([])
@@ -42,12 +42,12 @@ test('a watched flow gives its events as they are, its outcome as the watch has 
   expect(log.filter((line) => line === 'out')).toEqual(['out'])
 })
 
-test('a watched flow without a word on its outcome gives the flow’s own', async () => {
+test('an observed flow without a result function returns its own result', async () => {
   const flow = watched(counting([]), { event: () => undefined, out: () => undefined })
   expect(await read(flow, [])).toBe('counted')
 })
 
-test('what a watched flow throws comes up as it is, after the watch was told', async () => {
+test('an error of an observed flow is rethrown unchanged, after out was called', async () => {
   const log: string[] = []
   await expect(read(seen(log, true), log)).rejects.toThrow('miscounted')
   expect(log.slice(-2)).toEqual(['ended', 'out'])
@@ -58,7 +58,7 @@ test('what a watched flow throws comes up as it is, after the watch was told', a
   expect(thrown).toEqual(['saw 1', 'ended', 'out'])
 })
 
-test('what the watch throws is thrown to whoever asked for the event, and the flow counts as out', async () => {
+test('an error of the watch is thrown to the reader, and the flow counts as ended', async () => {
   const log: string[] = []
   const refuse = () => {
     throw new Error('no')
@@ -70,7 +70,7 @@ test('what the watch throws is thrown to whoever asked for the event, and the fl
   expect(log).toEqual(['out', 'ended'])
 })
 
-test('a watched flow that is left closes the flow inside it, and asks for no outcome', async () => {
+test('closing an observed flow closes the inner flow, and the result function is not called', async () => {
   const log: string[] = []
   const left = seen(log)
   await left.next()
@@ -87,7 +87,7 @@ test('a watched flow that is left closes the flow inside it, and asks for no out
   expect(disposed).toEqual(['saw 1', 'ended', 'out'])
 })
 
-test('a watched flow whose inside fails to close counts as out', async () => {
+test('an observed flow whose inner flow fails to close counts as ended', async () => {
   const log: string[] = []
   async function* stuck(): Flow<number, string> {
     try {

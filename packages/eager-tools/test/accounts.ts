@@ -1,13 +1,13 @@
-/** The events of a run that eager tools must not change. */
+/** Groups the events of a run so that runs with and without eager tools can be compared. */
 
 import type { AgentEvent } from '@meanwhile/core'
 
 export interface Accounts {
-  /** Of each call, by the id it ends with: what was told of it, in order. */
+  /** For each call, by the id it ends with: its events in order. */
   readonly calls: Readonly<Record<string, readonly string[]>>
-  /** Everything else, in order. */
+  /** All other events, in order. */
   readonly others: readonly string[]
-  /** The calls that were let go of, as they were started. */
+  /** The discarded calls, as they were started. */
   readonly discarded: readonly Discarded[]
 }
 
@@ -21,12 +21,12 @@ interface Discarded {
 interface Story {
   id: string
   events: AgentEvent[]
-  /** Of an agent that the call runs. */
+  /** The events of an agent that runs inside the call. */
   within: AgentEvent[]
   open: boolean
 }
 
-/** Warnings of single calls, which come when they are committed: the result tells of them. */
+/** Warnings about single calls, which come when the calls are committed; the result contains them. */
 const LATE: ReadonlySet<string> = new Set(['compensation-failed', 'effect-failed'])
 
 /** Throws if the events of a provisional call are in the wrong order. */
@@ -34,7 +34,7 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
   const stories: Story[] = []
   const others: string[] = []
   const discarded: Discarded[] = []
-  /** By the ids under which they were started: what they call goes by these. */
+  /** By the ids with which the calls started; calls inside them use these ids. */
   const ids = new Map<string, string>()
   const latest = (id: string) => stories.findLast((story) => story.id === id)
 
@@ -59,19 +59,19 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
     } else if (event.type === 'tool-start') {
       stories.push({ id: event.callId, events: [event], within: [], open: event.provisional === true })
     } else if (event.type === 'tool-settled') {
-      // Only an early call tells of it.
+      // Only early calls have this event.
       if (!latest(event.callId)?.open) throw new Error(`${event.callId} has settled early, but is not open`)
     } else if (event.type === 'message' && event.message.role === 'tool') {
-      // Part of what is told of its call: how far it came before something ended the run is a matter of time.
+      // Belongs to its call, because how far a call came before the run ended is a matter of timing.
       latest(event.message.callId)?.events.push(event)
     } else if ('callId' in event && event.callId !== undefined) {
       const story = latest(event.callId)
       if (event.type === 'tool-end' && story?.open) throw new Error(`${event.callId} ends before it is committed`)
       const provisional = 'provisional' in event && event.provisional === true
       if (story && event.type !== 'tool-end' && story.open !== provisional) {
-        throw new Error(`${event.callId} is ${story.open ? '' : 'not '}open, but ${event.type} says otherwise`)
+        throw new Error(`${event.callId} is ${story.open ? '' : 'not '}open, but ${event.type} contradicts this`)
       }
-      // A call that was not run has its end alone.
+      // A call that did not run has only its end.
       if (story) story.events.push(event)
       else stories.push({ id: event.callId, events: [event], within: [], open: false })
     } else if (event.type !== 'warning' || (event.source !== 'eager-tools' && !LATE.has(event.code))) {
@@ -96,13 +96,13 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
   }
 }
 
-/** The events of an agent in a call. */
+/** The events of an agent inside a call. */
 function toldWithin(events: readonly AgentEvent[]): string {
   const { calls, others } = accounts(events)
   return canonical({ calls, others })
 }
 
-/** Without the run's id, times and marks; under the id its call ends with. */
+/** Without run id, times and marks, and with the id that the call ends with. */
 function plain(event: AgentEvent, callId?: string): object {
   const { runId: _, ...rest } = event
   if (event.type === 'run-end') {
@@ -115,7 +115,7 @@ function plain(event: AgentEvent, callId?: string): object {
   return { ...rest, ...call, ...message, callId, timestamp: undefined, provisional: undefined }
 }
 
-/** In no order of time. */
+/** Sorted, because their order is a matter of timing. */
 export function sorted(values: readonly unknown[]): string[] {
   return values.map(canonical).sort()
 }

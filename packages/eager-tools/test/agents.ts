@@ -1,4 +1,7 @@
-/** Runs of `@openai/agents`, played plain and eager from one script, and what the caller got and what was executed in both. */
+/**
+ * Plays one script with a plain and an eager runner of `@openai/agents`, and compares the caller's results and the
+ * executions.
+ */
 
 import {
   Agent,
@@ -20,11 +23,11 @@ import type { DeclaredEffect } from '../src/host/declared.ts'
 import type { EagerSettings } from '../src/host/settings.ts'
 import { eager } from '../src/openai-agents/index.ts'
 
-// The exporter of the SDK wakes every five seconds, by whichever clock there is then: that of a later test, too.
+// The SDK's exporter wakes every five seconds by the current clock, which may be that of a later test.
 setTraceProcessors([])
 
 type Item = Extract<StreamEvent, { type: 'response_done' }>['response']['output'][number]
-/** An event, a pause in milliseconds, or what the stream fails with. */
+/** An event, a pause in milliseconds, or the error of the stream. */
 export type Part = StreamEvent | number | Error
 
 export const Q = '{"q":"a"}'
@@ -57,7 +60,7 @@ const item = (call_id: string, name: string, args: string, more: object = {}) =>
   arguments: args,
   ...more,
 })
-/** A call begins and its arguments are there: the Responses wire. */
+/** On the Responses wire: a call begins, and its arguments are complete. */
 export const streamed = (id: string, name = 'look', args = Q, index = 0, more: object = {}): Part[] => [
   raw({ type: 'response.output_item.added', output_index: index, item: item(id, name, '', more) }),
   ...[args.slice(0, 4), args.slice(4)].map((delta) =>
@@ -68,7 +71,7 @@ export const sealed = (id: string, name = 'look', args = Q, index = 0, more: obj
   ...streamed(id, name, args, index, more),
   raw({ type: 'response.output_item.done', output_index: index, item: item(id, name, args, more) }),
 ]
-/** A whole response with one call, whose end comes `ms` after it. */
+/** A whole response with one call; it ends `ms` after the call. */
 export const one = (id = '1', args = Q, ms = 100, name = 'look'): Part[] => [
   ...sealed(id, name, args),
   ms,
@@ -79,7 +82,7 @@ export class Script implements Model {
   readonly requests: ModelRequest[] = []
   readonly #responses: readonly Part[][]
 
-  /** The last response comes again and again. */
+  /** After the last response, it is repeated. */
   constructor(responses: readonly Part[][]) {
     this.#responses = responses
   }
@@ -133,27 +136,27 @@ export interface Case {
   readonly responses: readonly Part[][]
   readonly effects?: Readonly<Record<string, DeclaredEffect<never>>>
   readonly settings?: EagerSettings
-  /** Of `look`. */
+  /** Options of the tool `look`. */
   readonly look?: object
   readonly agent?: object
   readonly runner?: object
   readonly run?: () => object
-  /** How long a tool works. */
+  /** How long a tool runs. */
   readonly ms?: number
   readonly body?: Body
-  /** Instead of one streamed run. */
+  /** Used instead of one streamed run. */
   readonly go?: (runner: Runner, agent: Agent, model: Script) => Promise<unknown>
 }
 
 export interface Played {
-  /** `{time} {tool} {id} {q}` for each execution, and ` aborted` if it was. */
+  /** `{time} {tool} {id} {q}` for each execution, with ` aborted` if it was aborted. */
   readonly log: string[]
   readonly result: unknown
   readonly model: Script
   readonly warnings: string[]
 }
 
-/** Plays a case once. Needs fake time. */
+/** Plays a case once. Requires fake time. */
 export async function played(
   { responses, effects = { look: 'read' }, settings, look = {}, agent = {}, runner = {}, run, ms = 20, body, go }: Case,
   isEager: boolean,
@@ -211,7 +214,7 @@ interface StreamedResult extends AsyncIterable<RunStreamEvent> {
   readonly interruptions: readonly unknown[]
 }
 
-/** All that a caller sees of a streamed run. */
+/** Everything that the caller of a streamed run receives. */
 export async function consumed(result: StreamedResult): Promise<object> {
   const items: string[] = []
   for await (const event of result) {
@@ -227,7 +230,7 @@ export async function consumed(result: StreamedResult): Promise<object> {
   return { items, history, output: result.finalOutput, asks: result.interruptions.length }
 }
 
-/** What was executed, plain and eager. What the caller got has been the same. */
+/** The executions of both runners, after a check that the caller's results are the same. */
 export async function compared(
   scenario: Case,
 ): Promise<{ plain: string[]; early: string[]; warnings: string[]; result: unknown }> {
@@ -238,7 +241,7 @@ export async function compared(
   return { plain: plain.log, early: early.log, warnings: early.warnings, result: plain.result }
 }
 
-/** What was executed and when, by the plain runner and by the eager one. There was no warning. */
+/** The executions of both runners with their times, after a check that there was no warning. */
 export async function executed(scenario: Case): Promise<readonly [plain: string[], early: string[]]> {
   const { plain, early, warnings } = await compared(scenario)
   expect(warnings).toEqual([])

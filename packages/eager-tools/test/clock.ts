@@ -2,7 +2,7 @@
 
 import { vi } from 'vitest'
 
-/** Runs the clock until nothing waits any more, and gives what the work came to. */
+/** Runs the clock until nothing waits any more, and returns the result of the work. */
 export async function played<T>(work: Promise<T>): Promise<T> {
   work.catch(() => undefined)
   await vi.runAllTimersAsync()

@@ -1,4 +1,4 @@
-/** Which calls work under which resource keys. */
+/** Records which calls run with which resource keys. */
 
 interface Holder {
   readonly callId: string
@@ -8,14 +8,17 @@ interface Holder {
 }
 
 export class HeldKeys {
-  /** How often a call began beside another that names its key, one of them writing; reads that were aborted aside. */
+  /**
+   * How often a call began while another call with the same key was running and one of them writes; aborted reads do
+   * not count.
+   */
   clashes = 0
   readonly #holders = new Set<Holder>()
 
-  /** From now on a call works under its key, until the function that this returns is called. */
+  /** The call runs with its key from now on, until the returned function is called. */
   hold(holder: Holder): () => void {
     for (const { callId, key, writes, signal } of this.#holders) {
-      // What a call calls works under the keys of that call.
+      // Inner calls run with the keys of the call that makes them.
       if (key !== holder.key || holder.callId.startsWith(`${callId}/`)) continue
       if (writes || (holder.writes && !signal.aborted)) this.clashes++
     }

@@ -1,4 +1,4 @@
-/** A step of a loop that is not ours: tools that write down what they are made to do, and a response that streams in pieces. */
+/** One step of another library's loop: tools that record what they do, and a response that streams in pieces. */
 
 import type { DeclaredTool } from '../src/host/declared.ts'
 import { EagerLoop, type HostRun } from '../src/host/eager-loop.ts'
@@ -9,13 +9,13 @@ import type { EagerSettings } from '../src/host/settings.ts'
 export interface Work {
   readonly n: number
   readonly ms?: number
-  /** Works on to its end when it is aborted. */
+  /** Ignores an abort and runs to its end. */
   readonly deaf?: boolean
   readonly fails?: boolean
 }
 
 export class Host {
-  /** `{time} {tool} {n}` of each start; `… aborted`, `… undone`. */
+  /** `{time} {tool} {n}` for each start; also `… aborted` and `… undone`. */
   readonly log: string[] = []
   readonly warnings: string[] = []
   readonly loop: EagerLoop
@@ -66,7 +66,7 @@ export class Host {
     }
   }
 
-  /** One of each effect, and one that nobody has declared. */
+  /** One tool of each effect, and one that is not declared. */
   get tools(): readonly HostTool[] {
     const compensate = ({ n }: Work) => this.note(`move ${n} undone`)
     return [
@@ -90,7 +90,7 @@ function workOf(input: unknown): Work {
   return { ...work, n: work.n }
 }
 
-/** A whole call, said in pieces of its text. */
+/** Streams a whole call in pieces of its text. */
 export function told(calls: HostCalls, id: string | undefined, name: string, input: object, pieces = 3): number {
   const label = calls.begin(id, name)
   const text = JSON.stringify(input)
@@ -99,7 +99,7 @@ export function told(calls: HostCalls, id: string | undefined, name: string, inp
   return label
 }
 
-/** What the host gets for a call: what had started early, or its own words. */
+/** What the host gets for a call: the result of the early call, or its own. */
 export async function asked(
   calls: HostCalls,
   id: string | undefined,

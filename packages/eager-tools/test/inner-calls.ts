@@ -1,4 +1,7 @@
-/** Tools for other tools to call, and an agent for one to run: what they are made to do, and how many of them at once. */
+/**
+ * Tools that other tools call, and an agent that runs inside a call. They record their executions, and how many ran at
+ * once.
+ */
 
 import {
   type Agent,
@@ -17,7 +20,7 @@ import type { HeldKeys } from './held-keys.ts'
 import type { Program } from './scenario.ts'
 import { type Moment, sayDone, telling } from './telling-model.ts'
 
-/** Of a tool that another one has called. */
+/** A call that another tool has made. */
 export interface InnerExecution {
   readonly tool: string
   readonly effect: Effect
@@ -32,9 +35,9 @@ export interface InnerInput {
   readonly n: number
   readonly ms: number
   /**
-   * What is written under the key `n` is in the order of the calls, eager or not: its maker names the key, and makes one call after the
-   * other. Calls that a maker makes at once have no order, nor have those of a maker without keys: each waits only for what works
-   * under the key when its turn comes, and that is a matter of time.
+   * Writes with the key `n` are in the order of the calls, with and without eager tools, because their maker names the
+   * key and makes one call after the other. Calls that a maker makes at once have no order, nor have those of a maker
+   * without keys: each waits only for calls that are running with the key at its turn, which is a matter of timing.
    */
   readonly isOrdered: boolean
 }
@@ -42,9 +45,9 @@ export interface InnerInput {
 export interface InnerOptions {
   readonly keys: HeldKeys
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** What was written under each key, in order. */
+  /** What was written with each key, in order. */
   readonly notes: Map<string, string[]>
-  /** Thrown by what fails in a call of 2. Default: an error of that call only. */
+  /** The error that calls of 2 throw. Default: an error of only that call. */
   readonly fatal?: Error | undefined
 }
 
@@ -54,14 +57,14 @@ const keyed = ({ n }: InnerInput) => [`${n}`]
 
 export class InnerCalls {
   readonly executions: InnerExecution[] = []
-  /** How many calls of one maker worked at once, those that were aborted aside. */
+  /** How many calls of one maker ran at once, not counting aborted ones. */
   mostOfOne = 0
-  /** How many calls of `narrow` did. */
+  /** How many calls of `narrow` ran at once. */
   mostNarrow = 0
   readonly tools: readonly Tool[]
   readonly #working = new Set<{ readonly maker: string; readonly tool: string; readonly signal: AbortSignal }>()
   readonly #options: InnerOptions
-  /** The runs of agents in calls, in the order in which their tools began. */
+  /** The runs of agents inside calls, in the order in which their tools began. */
   readonly #agentRuns: string[] = []
 
   constructor(options: InnerOptions) {
@@ -85,7 +88,7 @@ export class InnerCalls {
     ]
   }
 
-  /** Makes the calls of a program, and gives what came of them. */
+  /** Makes the calls of a program, and returns their results. */
   async make({ calls, atOnce, insists }: Program, n: number, isKeyed: boolean, context: ToolContext): Promise<string> {
     const { callId } = context
     const run = context.run as Run
@@ -105,7 +108,7 @@ export class InnerCalls {
     return said.join('')
   }
 
-  /** An agent that calls `part` and `deed` in one response, and then answers; or fails. */
+  /** An agent that calls `part` and `deed` in one response, and then answers or fails. */
   helper(options: Pick<AgentOptions, 'middleware' | 'telemetry'>): Agent {
     const tools = this.tools.filter(({ name }) => name === 'part' || name === 'deed')
     return createAgent({ name: 'helper', description: 'Helps.', model: helping, tools, ...options })
@@ -157,7 +160,7 @@ export class InnerCalls {
     return () => void this.#working.delete(working)
   }
 
-  /** In an agent: under the number of its run. */
+  /** For a call inside an agent: the number of the agent's run. */
   #keyOf({ idempotencyKey, callId, run }: ToolContext): string {
     const { id } = run as Run
     if (callId.includes('/')) return idempotencyKey.replace(id, '')
@@ -166,7 +169,7 @@ export class InnerCalls {
   }
 }
 
-/** Says what it says by what it is asked, so that runs at the same time may ask it. */
+/** The response depends on the request, so that simultaneous runs can use it. */
 const helping: Model = {
   provider: 'telling',
   id: 'helping-1',

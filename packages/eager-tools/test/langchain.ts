@@ -1,4 +1,4 @@
-/** An agent of LangChain, whose model answers from a script, run twice: as it is, and with early tools. */
+/** Runs a LangChain agent with a scripted model twice: unchanged, and with early tools. */
 
 import { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages'
@@ -28,7 +28,7 @@ export const more = (index: number, args: string): Part => ({ call: { index, arg
 export const wait = (ms: number): Part => ({ wait: ms })
 export const text = (said: string): Part => ({ text: said })
 export const breaks = (message = 'socket hang up'): Part => ({ breaks: new Error(message) })
-/** A whole call of `look`, and what the model says after it. */
+/** A whole call of `look`, and the model's response after it. */
 export const looks = (id = '1', q = 'a', tail = 100): readonly Part[] => [
   begin(0, id, 'look'),
   more(0, JSON.stringify({ q })),
@@ -37,7 +37,7 @@ export const looks = (id = '1', q = 'a', tail = 100): readonly Part[] => [
 ]
 export const answer: readonly Part[] = [text('done')]
 
-/** A middleware that asks the model once more, 1 ms after an error. */
+/** A middleware that calls the model once more, 1 ms after an error. */
 export const retry = () => modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 1, jitter: false })
 
 const later = (ms: number, signal?: AbortSignal): Promise<void> =>
@@ -51,12 +51,12 @@ const later = (ms: number, signal?: AbortSignal): Promise<void> =>
     else signal?.addEventListener('abort', abort, { once: true })
   })
 
-/** Answers with one response after the other, and with the last of them for ever. */
+/** Answers with one response after the other, and then repeats the last one. */
 export class Scripted extends BaseChatModel {
   readonly #responses: readonly (readonly Part[])[]
   readonly #streaming: boolean
   #at = 0
-  /** What LangChain calls the tool that stands for an answer of a given shape: each agent counts on. */
+  /** LangChain's name for the tool of a structured response; the number differs between agents. */
   #shape = ''
 
   constructor(responses: readonly (readonly Part[])[], streaming = false) {
@@ -84,7 +84,7 @@ export class Scripted extends BaseChatModel {
     run?: Parameters<BaseChatModel['_streamResponseChunks']>[2],
   ): Promise<ChatResult> {
     let all: ChatGenerationChunk | undefined
-    // A model that is not made to stream says nothing before the end.
+    // A model that does not stream returns everything at the end.
     const told = this.#streaming ? run : undefined
     for await (const chunk of this._streamResponseChunks(messages, options, told)) all = all?.concat(chunk) ?? chunk
     if (!all) throw new Error('the response is empty')
@@ -136,24 +136,24 @@ type Work = (input: { readonly q: string }, runtime: ToolRuntime) => unknown
 
 export interface Played {
   readonly responses: readonly (readonly Part[])[]
-  /** How long a tool works. */
+  /** How long a tool runs. */
   readonly ms?: number
-  /** What `look` returns, once it has worked. */
+  /** What `look` returns after it has run. */
   readonly look?: () => Work
   /** Other options of `createAgent`. */
   readonly options?: () => object
   readonly config?: () => Config
   readonly effects?: object
   readonly settings?: EagerSettings
-  /** The model is made to stream, whoever asks. */
+  /** The model always streams. */
   readonly streaming?: boolean
-  /** Changes what `eager()` has returned. */
+  /** Changes the options that `eager()` has returned. */
   readonly cut?: (options: Options) => Options
   readonly go?: (agent: Agent, config: Config | undefined) => Promise<unknown>
 }
 
 export interface Came {
-  /** `{time} {id} {input}` of each execution; `… aborted`. */
+  /** `{time} {id} {input}` for each execution; also `… aborted`. */
   readonly log: readonly string[]
   readonly result: unknown
   readonly warnings: readonly string[]
@@ -202,7 +202,7 @@ export async function played(one: Played, isEager: boolean): Promise<Came> {
   const settings = { alwaysStream: true, onWarning, ...one.settings }
   const options = isEager ? cut(eager<object>(given, effects, settings) as Options) : given
   const result = await settled(go(createAgent(options as Parameters<typeof createAgent>[0]), one.config?.()))
-  // What nobody asks for is kept so long.
+  // Unused calls are kept this long.
   await vi.advanceTimersByTimeAsync(30_000)
   return { log, result, warnings }
 }
@@ -211,7 +211,7 @@ export async function plainAndEager(one: Played): Promise<{ readonly plain: Came
   return { plain: await played(one, false), eager: await played(one, true) }
 }
 
-/** Lets the time go on until it is known what comes of it. */
+/** Lets time pass until the result is known. */
 export async function settled(work: Promise<unknown>): Promise<unknown> {
   let isOver = false
   const over = work

@@ -1,4 +1,4 @@
-/** A tool that starts with the path it reads, and awaits where from, and writes down what it does, and when. */
+/** A tool that starts with the path it reads, awaits the line, and records what it does and when. */
 
 import { type NeedsContext, type Tool, tool } from '@meanwhile/core'
 import { z } from 'zod'
@@ -13,7 +13,7 @@ export interface Library {
   readonly read: Tool
 }
 
-/** Opening takes `ms`. `log` counts its times from now. */
+/** Opening takes `ms`. The times in `log` are relative to now. */
 export function library({
   ms = 0,
   input = page,

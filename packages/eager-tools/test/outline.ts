@@ -1,8 +1,8 @@
-/** Events so short that a whole run of them can be compared. */
+/** Shortens events so that all events of a run can be compared. */
 
 import type { AgentEvent, Message, ToolMessage } from '@meanwhile/core'
 
-/** Without what differs from run to run, and without what starting early has saved. */
+/** Without what differs from run to run, and without the savings. */
 export function bare(events: readonly AgentEvent[]): object[] {
   return events.map((event) => {
     const { runId: _, timestamp: __, ...rest } = event as AgentEvent & { readonly timestamp?: number }
@@ -10,19 +10,19 @@ export function bare(events: readonly AgentEvent[]): object[] {
   })
 }
 
-/** `type`, the call it is about, and what of its members tells its story. Without what follows from the other events. */
+/** `type`, the call, and the members that matter. Members that follow from other events are omitted. */
 export function outline(events: readonly AgentEvent[]): string[] {
   return events.flatMap((event) => (IMPLIED.has(event.type) ? [] : [[event.type, ...details(event)].join(' ')]))
 }
 
 const IMPLIED: ReadonlySet<string> = new Set(['message', 'tool-entered', 'tool-settled'])
 
-/** The same of the events about calls at work. */
+/** The same, only for events of running calls. */
 export function toolOutline(events: readonly AgentEvent[]): string[] {
   return outline(events.filter((event) => 'callId' in event))
 }
 
-/** What the calls of a history came to, in its order. */
+/** The results of the calls in a history, in order. */
 export function results(messages: readonly Message[] = []): readonly ToolMessage[] {
   return messages.filter((message) => message.role === 'tool')
 }

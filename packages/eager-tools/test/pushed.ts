@@ -1,10 +1,10 @@
-/** A response into an executor. */
+/** Pushes a response into an executor. */
 
 import type { Message, ModelEvent } from '@meanwhile/core'
 import { type ScriptResponse, scriptedModel } from '@meanwhile/core/testing'
 import type { ToolExecutor } from '../src/index.ts'
 
-/** Pushes what a scripted model says, when it says it. */
+/** Pushes the events of a scripted model at their times. */
 export async function pushed(executor: ToolExecutor<ModelEvent, Message>, response: ScriptResponse): Promise<void> {
   const model = scriptedModel([response])
   const flow = model.stream({

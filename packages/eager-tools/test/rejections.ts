@@ -1,11 +1,11 @@
-/** A rejection that nobody handles is a failure of the test in which it comes up. */
+/** Fails a test if a rejection is not handled during it. */
 
 import { afterEach, beforeEach } from 'vitest'
 
-// The real one: a test may have put a fake clock in its place.
+// The real timer, because a test may have installed a fake clock.
 const atNextTurn = setImmediate
 
-/** Watches each test of a file. What nobody handled so far in the present one. */
+/** Watches every test of a file. Contains the unhandled rejections of the current test. */
 export function unhandledRejections(): readonly unknown[] {
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)

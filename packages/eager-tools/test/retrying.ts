@@ -6,11 +6,11 @@ import { after } from './workshop.ts'
 interface RetryingOptions {
   readonly repeats?: number
   readonly waitMs?: number
-  /** What a repeat asks. Default: the model it asked before. */
+  /** The model for the repeat. Default: the same as before. */
   readonly other?: Model | undefined
 }
 
-/** Asks again, at once or after a wait, as long as the error may pass and there is a repeat left. */
+/** Repeats at once or after a wait, as long as the error is retryable and repeats are left. */
 export function retrying({ repeats = 1, waitMs = 0, other }: RetryingOptions = {}): Middleware {
   return {
     name: 'retrying',

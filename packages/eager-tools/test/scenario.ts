@@ -1,4 +1,4 @@
-/** Runs at random: what a model says and how it fails, what its calls do, and what stands round them. */
+/** Random runs: the model's responses and failures, what the calls do, and the middleware around them. */
 
 import { type Assembler, type AssistantPart, type FinishReason, type Middleware, ModelError } from '@meanwhile/core'
 import fc from 'fast-check'
@@ -8,7 +8,7 @@ export interface CallInput {
   readonly n: number
   readonly ms: number
   readonly fails: boolean
-  /** Works on to its end when it is aborted. */
+  /** Ignores an abort and runs to its end. */
   readonly deaf: boolean
 }
 
@@ -18,14 +18,14 @@ export interface CallPlan {
   readonly input: CallInput | string
   readonly pieces: number
   readonly id: 'own' | 'none' | 'repeated'
-  /** Sealed when it is complete, or when the response ends; with the same value, or with another than it closed with. */
+  /** Sealed when it is complete, or when the response ends; with the same value as when it closed, or with another. */
   readonly sealed: 'at once' | 'at the end' | 'written otherwise' | 'changed' | 'with junk'
   /** Its last piece comes after the next part. */
   readonly straggles: boolean
 }
 
 export interface ResponsePlan {
-  /** It says what the one before it said, or nearly so, and then its own parts. */
+  /** It repeats the parts of the previous one, or nearly so, and then has its own parts. */
   readonly echo: 'none' | 'same' | 'reversed' | 'without the first' | 'the first twice'
   readonly parts: readonly (CallPlan | string)[]
   /** Between two moments. */
@@ -35,13 +35,13 @@ export interface ResponsePlan {
   readonly share: number
 }
 
-/** What a tool of the effect `calls` calls before it is done. */
+/** The calls that a tool with the effect `calls` makes. */
 export interface Program {
-  /** `stood` is no call: the tool waits until its own call stands. */
+  /** `stood` is not a call: the tool waits until its own call is accepted. */
   readonly calls: readonly { readonly tool: string; readonly ms: number }[]
-  /** Or one after the other. */
+  /** Otherwise one after the other. */
   readonly atOnce: boolean
-  /** It fails when one of its calls has failed. */
+  /** It fails if one of its calls has failed. */
   readonly insists: boolean
 }
 
@@ -54,19 +54,19 @@ export interface Scenario {
   readonly maxSteps: number
   readonly edits: boolean
   readonly rejects: boolean
-  /** Nobody round its calls judges their whole inputs. */
+  /** No wrap around its calls needs their whole input. */
   readonly startsOnNeeds: boolean
-  /** A guard answers some calls itself, so many milliseconds after they were asked for. */
+  /** A guard answers some calls itself, this many milliseconds after the request. */
   readonly denies: number | undefined
   /** Reads of 2 end the run. */
   readonly fatal: boolean
-  /** Repeats ask another model. */
+  /** Repeats use another model. */
   readonly failover: boolean
-  /** A wrap outside of all, which passes each event on so many milliseconds late. */
+  /** The outermost wrap passes each event on this many milliseconds late. */
   readonly late: number
   /** By the `n` of the call. */
   readonly programs: readonly Program[]
-  /** How many calls of one maker may work at once. */
+  /** How many calls of one maker may run at once. */
   readonly innerConcurrency: number
 }
 
@@ -87,7 +87,7 @@ const anyTool = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('program', 'batch', 'script', 'helper') },
 )
 
-/** Mostly those that call others, and what they may meet. */
+/** Mostly tools that call others, and calls that may conflict with them. */
 const callingTool = fc.constantFrom(
   'program',
   'program',
@@ -154,7 +154,7 @@ const responsePlan = (tool: fc.Arbitrary<string>): fc.Arbitrary<ResponsePlan> =>
     share: fc.oneof(fc.constant(1), fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
   })
 
-/** A response that fails, and an attempt that says the same the other way round: what was read early may be read too early now. */
+/** A response that fails, and an attempt with the same parts in reverse order: an early read may now be too early. */
 const reordered: fc.Arbitrary<ResponsePlan[]> = fc
   .tuple(responsePlan(callingTool), responsePlan(callingTool))
   .map(([first, second]) => [
@@ -203,7 +203,7 @@ function rarely<T>(rare: T, usual: T): fc.Arbitrary<T> {
   return fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constant(rare) })
 }
 
-/** What the model says, request by request. */
+/** The model's responses, request by request. */
 export function told(responses: readonly ResponsePlan[]): Moment[][] {
   let before: ResponsePlan['parts'] = []
   return responses.map((response, index) => {
@@ -294,7 +294,7 @@ function ending(end: ResponsePlan['end']): ((to: Assembler) => void) | undefined
   }
 }
 
-/** Takes out the calls of 0, makes 2 of 1, and adds a call if there is one of 2. */
+/** Removes the calls of 0, turns 1 into 2, and adds a call if there is one of 2. */
 export const editing: Middleware = {
   name: 'editing',
   afterModel({ messages }, run) {
@@ -313,7 +313,7 @@ export const editing: Middleware = {
   },
 }
 
-/** Does not let calls of 1 through: answers them after so many milliseconds, but `fetch` and `look`. */
+/** Does not let calls of 1 through, except `fetch` and `look`; answers them after this many milliseconds. */
 export function denying(ms: number): Middleware {
   return {
     name: 'denying',
@@ -342,7 +342,7 @@ export function rejecting(): Middleware {
   }
 }
 
-/** Passes each model event on so many milliseconds late. */
+/** Passes each model event on this many milliseconds late. */
 export function dawdling(ms: number): Middleware {
   return {
     name: 'dawdling',

@@ -1,4 +1,4 @@
-/** The loop of the AI SDK over a model that is played from lists of parts: once as it is, and once eager. */
+/** Runs the AI SDK's loop twice with a model played from lists of parts: unchanged, and eager. */
 
 import { isStepCount, streamText, type ToolSet, tool } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
@@ -9,7 +9,7 @@ import { type EagerSettings, eager } from '../src/ai-sdk/index.ts'
 type Stream = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream']
 type SdkPart = Stream extends ReadableStream<infer Value> ? Value : never
 
-/** What a played response does: says a part, waits, or breaks off. */
+/** A step of a played response: emit a part, wait, or break off. */
 export type Part = SdkPart | { readonly wait: number } | { readonly breaks: Error }
 
 export const start = (id: string, toolName = 'look'): Part => ({ type: 'tool-input-start', id, toolName })
@@ -25,7 +25,7 @@ export const wait = (ms: number): Part => ({ wait: ms })
 export const breaks = (error: Error = new Error('socket hang up')): Part => ({ breaks: error })
 export const failing = (message = 'overloaded'): Part => ({ type: 'error', error: new Error(message) })
 
-/** A whole call, but for the part that says it again. */
+/** A whole call, except for the part that repeats it. */
 export const whole = (id: string, input = A, name = 'look'): Part[] => [start(id, name), delta(id, input), end(id)]
 
 export const said = (text: string): Part[] => [
@@ -45,13 +45,16 @@ export const finish = (unified: Reason = 'tool-calls'): Part => ({
   },
 })
 
-/** The arguments that most calls have. */
+/** The arguments of most calls. */
 export const A = '{"q":"a"}'
 export const B = '{"q":"b"}'
 
 export const answer: Part[] = [...said('done'), finish('stop')]
 
-/** One list of parts for each request; the last one for all further ones. Asked for a whole answer it says the same. */
+/**
+ * One list of parts for each request; the last one is repeated. A request for a whole response returns the same
+ * content.
+ */
 export function model(responses: readonly (readonly Part[])[], provider = 'mock.chat'): MockLanguageModelV4 {
   let at = 0
   const next = (abortSignal?: AbortSignal): Stream => {
@@ -103,7 +106,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** Tools that write down what they are made to do, and when. */
+/** Tools that record what they do and when. */
 export function bench(ms = 20) {
   const begin = performance.now()
   const now = () => Math.round(performance.now() - begin)
@@ -138,13 +141,13 @@ export interface Played {
   /** One list of parts for each request. */
   readonly responses: readonly (readonly Part[])[]
   readonly provider?: string
-  /** How long a tool works. */
+  /** How long a tool runs. */
   readonly ms?: number
   readonly effects?: Readonly<Record<string, 'read' | 'idempotent' | 'external'>>
   readonly settings?: EagerSettings
-  /** Further options, made anew for each run. */
+  /** Further options, created again for each run. */
   options?(bench: Bench): object
-  /** In place of the tool `look`. */
+  /** Replaces the tool `look`. */
   look?(bench: Bench): ToolSet[string]
   /** What is done with the options; by default they are streamed. */
   go?(options: Given): Promise<unknown>
@@ -152,12 +155,12 @@ export interface Played {
 
 export interface Came {
   readonly log: readonly string[]
-  /** All that the caller gets. */
+  /** Everything that the caller receives. */
   readonly result: unknown
   readonly warnings: readonly string[]
 }
 
-/** The same run without `eager()` and with it. */
+/** The same run without and with `eager()`. */
 export async function plainAndEager(played: Played): Promise<{ readonly plain: Came; readonly eager: Came }> {
   return { plain: await play(played, false), eager: await play(played, true) }
 }
@@ -183,7 +186,7 @@ export async function play(played: Played, isEager: boolean): Promise<Came> {
   return { log: made.log, result, warnings }
 }
 
-/** All parts of a stream that tell of tools and errors, and its text. */
+/** All parts of a stream about tools and errors, and its text. */
 export async function streamed(options: Given): Promise<unknown> {
   const result = streamText({ ...options, prompt: 'go' } as Parameters<typeof streamText>[0])
   const told: unknown[] = []

@@ -1,9 +1,13 @@
-/** A model for what a script cannot say: calls that are sealed late, or with other arguments than they closed with. */
+/**
+ * A model for what a script cannot express: calls that are sealed late, or with other arguments than they closed with.
+ */
 
 import { type Assembler, assemble, type Model, ModelError, type ModelRequest } from '@meanwhile/core'
 import { after } from './workshop.ts'
 
-/** At so many milliseconds of its response the model says this. What it throws is the failure of the response. */
+/**
+ * At this many milliseconds of its response the model emits this. An error thrown here is the failure of the response.
+ */
 export type Moment = readonly [at: number, tell: (to: Assembler) => void]
 
 /** The last response of a run with tools. */
@@ -12,7 +16,7 @@ export const sayDone: readonly Moment[] = [
   [0, (to) => to.finish('stop')],
 ]
 
-/** Each request gets the next response; the last one is said again. */
+/** Each request gets the next response; the last one is repeated. */
 export function tellingModel(responses: readonly (readonly Moment[])[]): Model & { readonly requests: number } {
   let requests = 0
   return {

@@ -1,4 +1,7 @@
-/** One run of a scenario, with eagerTools or without, and all that can be seen of it. Each of its spans has ended once. */
+/**
+ * Runs a scenario once, with or without eagerTools, and collects everything observable. Checks that each span ended
+ * once.
+ */
 
 import {
   AgentError,
@@ -29,7 +32,10 @@ import { tellingModel } from './telling-model.ts'
 export interface Execution {
   readonly tool: string
   readonly effect: Effect
-  /** As the schema gave it, and as the model wrote it; of one that started with a member of it, that alone until it has the rest. */
+  /**
+   * As the schema returned it and as the model wrote it. If the call started with one member, only that until it has
+   * the rest.
+   */
   readonly input: unknown
   written: unknown
   readonly step: number
@@ -37,7 +43,7 @@ export interface Execution {
   readonly key: string
   readonly callId: string
   readonly signal: AbortSignal
-  /** Places in the order of all starts and ends. */
+  /** Positions in the order of all starts and ends. */
   readonly started: number
   ended: number
   /** Milliseconds on the clock. */
@@ -51,17 +57,17 @@ export class Fatal extends AgentError {
   override readonly name = 'Fatal'
 }
 
-/** What stands still until it is told to go on. */
+/** The fake clock as the trial uses it. */
 export interface TrialClock {
-  /** How many timers wait. */
+  /** How many timers are waiting. */
   count(): number
-  /** Goes to the next timer, and calls it. */
+  /** Advances to the next timer and calls it. */
   next(): void
 }
 
 export interface Trial {
   readonly events: readonly AgentEvent[]
-  /** Of each event, on the clock. */
+  /** The time of each event. */
   readonly times: readonly number[]
   readonly result?: AgentResult
   readonly error?: unknown
@@ -70,12 +76,15 @@ export interface Trial {
   /** The input of each call that was compensated. */
   readonly undone: readonly unknown[]
   readonly mostAtOnce: number
-  /** How often a call worked beside another that names its key, one of them writing; reads that were aborted aside. */
+  /**
+   * How often a call ran while another call with the same key was running and one of them writes; aborted reads do not
+   * count.
+   */
   readonly clashes: number
-  /** How many calls of one maker worked at once, and how many of the tool that works on one call at a time. */
+  /** How many calls of one maker ran at once, and how many of the tool with a limit of one. */
   readonly mostOfOne: number
   readonly mostNarrow: number
-  /** Timers that were left when the run had settled, those of tools and schemas aside. */
+  /** Timers left when the run had settled, except those of tools and schemas. */
   readonly timersLeft: number
 }
 
@@ -87,11 +96,11 @@ const shape = z.object({
 })
 type Input = z.infer<typeof shape>
 
-/** Made once: a trial has many tools. Its schemas take time for one input each. */
+/** Created once, because a trial has many tools. Its schemas take time for one input each. */
 const peeked = shape.refine(({ n }) => (n === 1 ? sleep(15).then(() => true) : true))
 const wired = shape.refine(({ n }) => (n === 0 ? sleep(5).then(() => true) : true))
 
-/** How many of the tools and schemas of the trial at work sleep. */
+/** How many tools and schemas of the current trial are sleeping. */
 let sleeping = 0
 
 async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -110,7 +119,7 @@ const keys = ({ n }: Input) => [`${n}`]
 
 const one = (tool: string): Program => ({ calls: [{ tool, ms: 0 }], atOnce: false, insists: false })
 
-/** What tools of other effects call before they are done. Those of the effect `calls` call what the scenario says. */
+/** The calls that tools of other effects make. Those of the effect `calls` make the calls of the scenario. */
 const CALLING: Readonly<Record<string, Program>> = { relay: one('part'), dispatch: one('deed'), forward: one('deed') }
 const PROGRAMS: ReadonlySet<string> = new Set(['program', 'batch', 'script'])
 
@@ -124,7 +133,7 @@ export async function trial(scenario: Scenario, eager: boolean, clock: TrialCloc
   const executions: Execution[] = []
   const undone: unknown[] = []
   const written = new Map<string, unknown>()
-  /** The whole inputs of each call, as the stream told of them. */
+  /** The whole inputs of each call, as they were streamed. */
   const wholes = new Map<string, unknown[]>()
   const work = { atOnce: 0, most: 0, clock: 0 }
   const keysHeld = new HeldKeys()
@@ -174,7 +183,7 @@ export async function trial(scenario: Scenario, eager: boolean, clock: TrialCloc
             context.run?.emit({ name: 'scanned', data: input.n })
           }
           if (fatal && effect === 'read' && input.n === 2) throw fatal
-          // Only of calls that take their time it is certain which of them are entered before one ends the run.
+          // Only for calls that take time it is certain which of them are entered before one ends the run.
           const least = scenario.fatal ? 7 : 0
           if (name === 'glance') {
             if (least > 0) await sleep(least, context.signal)

@@ -1,18 +1,18 @@
-/** Tools of every effect that write down what they are made to do, and when. */
+/** Tools of every effect that record what they do and when. */
 
 import type { Effect, Tool, ToolContext } from '@meanwhile/core'
 import { z } from 'zod'
 
 export const input = z.object({
   n: z.number(),
-  /** How long it works. */
+  /** How long it runs. */
   ms: z.number().default(0),
-  /** Works on to its end when it is aborted. */
+  /** Ignores an abort and runs to its end. */
   deaf: z.boolean().default(false),
 })
 
 export interface Workshop {
-  /** `{time} {tool} {n}` of each execution, in order; `{time} {tool} {n} aborted` where an abort ended it. */
+  /** `{time} {tool} {n}` for each execution, in order; `{time} {tool} {n} aborted` if an abort ended it. */
   readonly log: string[]
   readonly contexts: ToolContext[]
   make(name: string, effect: Effect | undefined, more?: Partial<Tool<z.infer<typeof input>, string>>): Tool
@@ -20,7 +20,7 @@ export interface Workshop {
   readonly tools: readonly Tool[]
 }
 
-/** `log` counts its times from now. */
+/** The times in `log` are relative to now. */
 export function workshop(): Workshop {
   const begin = performance.now()
   const now = () => Math.round(performance.now() - begin)
@@ -60,7 +60,7 @@ export function workshop(): Workshop {
   }
 }
 
-/** So many milliseconds; an abort ends the wait with the signal's reason. */
+/** Waits this many milliseconds; an abort ends the wait with the signal's reason. */
 export async function after(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted()
   await new Promise<void>((resolve, reject) => {

@@ -22,7 +22,7 @@ const weather = tool({
 const book = tool({ inputSchema: z.object({ seat: z.number() }), execute: () => 'booked' })
 const tools = { weather, book }
 
-test('streamText keeps what it infers of tools, outputs and callbacks (R11)', async () => {
+test('streamText keeps its inferred types of tools, outputs and callbacks (R11)', async () => {
   const result = streamText(
     eager(
       {
@@ -44,7 +44,7 @@ test('streamText keeps what it infers of tools, outputs and callbacks (R11)', as
   }
 })
 
-test('generateText and an agent keep theirs (R11)', async () => {
+test('generateText and an agent keep their inferred types (R11)', async () => {
   const output = Output.object({ schema: z.object({ answer: z.string() }) })
   const result = await generateText(eager({ model, tools, prompt: 'x', output }, { weather: 'read', book: 'external' }))
   expectTypeOf(result.output).toEqualTypeOf<{ answer: string }>()
@@ -54,7 +54,7 @@ test('generateText and an agent keep theirs (R11)', async () => {
   if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
 })
 
-test('options of streamText that are written in place keep their types (R11)', async () => {
+test('options of streamText that are written inline keep their types (R11)', async () => {
   const prompt = 'x'
   const read = { weather: 'read' } as const
   const forced = { type: 'tool', toolName: 'weather' } as const
@@ -84,13 +84,13 @@ test('options of streamText that are written in place keep their types (R11)', a
       read,
     ),
   )
-  // @ts-expect-error There is no such tool.
+  // @ts-expect-error The tool does not exist.
   streamText(eager({ model, tools, prompt, activeTools: ['wether'] }, read))
   // @ts-expect-error The model is missing.
   streamText(eager({ tools, prompt }, read))
 })
 
-test('options of generateText that are written in place keep their types (R11)', async () => {
+test('options of generateText that are written inline keep their types (R11)', async () => {
   const { toolResults } = await generateText(
     eager(
       {
@@ -110,7 +110,7 @@ test('options of generateText that are written in place keep their types (R11)',
   if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
 })
 
-test('options of an agent that are written in place keep their types (R11)', async () => {
+test('options of an agent that are written inline keep their types (R11)', async () => {
   const read = { weather: 'read' } as const
   new ToolLoopAgent(eager({ model, tools, prepareStep: ({ stepNumber }) => (stepNumber ? {} : {}) }, read))
   new ToolLoopAgent(eager({ model, tools, onStepEnd: ({ usage }) => void usage.inputTokens }, read))
@@ -134,11 +134,11 @@ test('options of an agent that are written in place keep their types (R11)', asy
   expectTypeOf(output).toEqualTypeOf<{ answer: string }>()
   // @ts-expect-error The options of the call are missing.
   void agent.generate({ prompt: 'x' })
-  // @ts-expect-error It is an agent, and not its options.
+  // @ts-expect-error This is an agent, not its options.
   eager(agent, {})
 })
 
-test('what undoes a call knows its input and its output, and belongs to a call that can be undone (R11)', () => {
+test("compensate has the types of the call's input and output, and is allowed only for calls that can be undone (R11)", () => {
   const options = { model, tools, prompt: 'x' }
   eager(options, {
     weather: {
@@ -156,7 +156,7 @@ test('what undoes a call knows its input and its output, and belongs to a call t
   eager(options, { weather: { effect: 'read', compensate: () => undefined } })
 })
 
-test('the result may be spread (R11)', async () => {
+test('the result can be spread (R11)', async () => {
   const options = { model, tools, prompt: 'x' }
   const spread = streamText({ ...eager(options, { weather: 'read' }), temperature: 0 })
   expectTypeOf(await spread.text).toEqualTypeOf<string>()
@@ -164,15 +164,15 @@ test('the result may be spread (R11)', async () => {
   if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
 })
 
-test('options whose tools have no names in their type keep it (R11)', () => {
+test('options whose tools have no names in their type keep that type (R11)', () => {
   const options: { readonly tools?: ToolSet; readonly mine: 1 } = { mine: 1 }
   expectTypeOf(eager(options, { anything: 'read' })).toEqualTypeOf<typeof options>()
 })
 
-test('effects are of the tools there are, and their functions know the input (R11)', () => {
-  // @ts-expect-error There is no such tool.
+test('effects accept only existing tools, and their functions have the type of the input (R11)', () => {
+  // @ts-expect-error The tool does not exist.
   eager({ model, tools, prompt: 'x' }, { wether: 'read' })
-  // @ts-expect-error There is no such effect.
+  // @ts-expect-error The effect does not exist.
   eager({ model, tools, prompt: 'x' }, { weather: 'write' })
   // @ts-expect-error A reversible tool needs `compensate`.
   eager({ model, tools, prompt: 'x' }, { weather: 'reversible' })

@@ -33,7 +33,7 @@ afterEach(() => {
 const once: Part[][] = [[...whole('1'), wait(50), call('1'), finish()], answer]
 const a = '{"q":"a","n":1}'
 
-test('a tool that nobody has declared is the same object, and without a declared one so are the options (R1)', () => {
+test('an undeclared tool stays the same object, and without declared tools so do the options (R1)', () => {
   const { tools } = bench()
   const options = { model: model(once), tools, prompt: 'go' }
   const made = eager(options, { look: 'read' })
@@ -60,14 +60,14 @@ const refused: readonly (readonly [option: string, options: unknown, effects: un
 ]
 
 test.for(refused)(
-  'a wrong %s is refused by a ConfigError that names it (R11, A2)',
+  'an invalid %s is refused with a ConfigError that names it (R11, A2)',
   ([option, options, effects, settings]) => {
     const make = () => eager(options as { tools: ToolSet }, effects as object, settings as EagerSettings)
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option } satisfies Partial<ConfigError>))
   },
 )
 
-test('tools of a class, and members that a copy would lose, stay as they are (R2)', async () => {
+test('tools that are class instances, and members that a copy would lose, are kept (R2)', async () => {
   class Look {
     readonly inputSchema = z.object({ q: z.string() })
     readonly #word = 'found'
@@ -89,7 +89,7 @@ test('tools of a class, and members that a copy would lose, stay as they are (R2
   expect(await going).toMatchObject({ told: expect.arrayContaining([['result', '1', 'found a', false]]), text: 'done' })
 })
 
-test('the callbacks of the user are all called, with what they were called with before (R12)', async () => {
+test('all callbacks of the user are called with the same arguments as before (R12)', async () => {
   const heard: Record<string, string[]> = { plain: [], eager: [] }
   for (const way of ['plain', 'eager']) {
     const note = (name: string) => (event: object) => {
@@ -122,7 +122,7 @@ test('the callbacks of the user are all called, with what they were called with 
   expect(heard.eager?.map((line) => line.replace('false', 'true'))).toEqual(heard.plain)
 })
 
-test('prepareStep is given the model of the options, and may give another one, whose calls start early, too (R2)', async () => {
+test('prepareStep receives the model of the options, and may return another one, whose calls start early, too (R2)', async () => {
   const seen: unknown[] = []
   const { eager: came } = await plainAndEager({
     responses: once,
@@ -141,7 +141,7 @@ test('prepareStep is given the model of the options, and may give another one, w
   expect(came.log).toEqual([`0 1 ${a}`])
 })
 
-test('a model by its name is looked up when its step begins (R2)', async () => {
+test('a model given by name is resolved when its step begins (R2)', async () => {
   const { eager: came, plain } = await plainAndEager({
     responses: once,
     options: () => ({ model: 'some/model' }),
@@ -155,7 +155,7 @@ test('a model by its name is looked up when its step begins (R2)', async () => {
   expect([plain.log, came.log]).toEqual([[`50 1 ${a}`], [`0 1 ${a}`]])
 })
 
-test('a model behind middleware is watched from outside (R2)', async () => {
+test('a wrapped model is observed from outside of its middleware (R2)', async () => {
   const { eager: came } = await plainAndEager({
     responses: once,
     options: () => ({ model: wrapLanguageModel({ model: model(once), middleware: { specificationVersion: 'v4' } }) }),
@@ -163,7 +163,7 @@ test('a model behind middleware is watched from outside (R2)', async () => {
   expect(came.log).toEqual([`0 1 ${a}`])
 })
 
-test('a call of an agent that is prepared with other tools gets those (R3)', async () => {
+test('an agent call that is prepared with other tools gets those (R3)', async () => {
   const other: string[] = []
   const look = tool({ inputSchema: z.object({ q: z.string() }), execute: ({ q }) => void other.push(q) })
   const { eager: came, plain } = await plainAndEager({
@@ -177,7 +177,7 @@ test('a call of an agent that is prepared with other tools gets those (R3)', asy
   expect(other).toEqual(['a', 'a'])
 })
 
-test('a call of an agent that is prepared with an approval keeps its tools from an early start (R6)', async () => {
+test('an agent call that is prepared with an approval keeps its tools from starting early (R6)', async () => {
   const { eager: came, plain } = await plainAndEager({
     responses: once,
     options: () => ({ prepareCall: (given: object) => ({ ...given, toolApproval: { look: 'approved' } }) }),
@@ -186,7 +186,7 @@ test('a call of an agent that is prepared with an approval keeps its tools from 
   expect([came.result, came.log]).toEqual([plain.result, plain.log])
 })
 
-test('the sandbox of one call of an agent reaches a tool that starts early (R2)', async () => {
+test('the sandbox of one agent call is passed to a tool that starts early (R2)', async () => {
   const sandbox = { id: 'own' }
   const { eager: came, plain } = await plainAndEager({
     responses: once,
@@ -206,7 +206,7 @@ async function agentText(options: Given, call: object = {}): Promise<unknown> {
   return text
 }
 
-test('the time limit of a tool counts from its early start, and the loop gets the same error (R12)', async () => {
+test("a tool's timeout counts from its early start, and the loop gets the same error (R12)", async () => {
   vi.useRealTimers()
   const outcomes: unknown[] = []
   for (const isEager of [false, true]) {
@@ -224,11 +224,11 @@ test('the time limit of a tool counts from its early start, and the loop gets th
   expect(JSON.stringify(outcomes[0])).toContain('timeout')
 })
 
-// What links a request to its step, and the execution of a tool to it, are identities that no document promises.
+// Requests and executions are linked to steps by object identities, which are not documented.
 
 const steps: Part[][] = Array.from({ length: 6 }, (_, n) => [...whole(`${n}`), wait(50), call(`${n}`), finish()])
 
-test('the warning that nothing can be linked names the library and its version (R10)', async () => {
+test('the warning about a missing link names the library and its version (R10)', async () => {
   const messages: string[] = []
   await plainAndEager({
     responses: steps,
@@ -238,7 +238,7 @@ test('the warning that nothing can be linked names the library and its version (
   expect(messages).toEqual([expect.stringContaining('eager() needs ai 7; is another version installed?')])
 })
 
-test('if no request can be linked to its step, nothing is early, and one warning says so (R10)', async () => {
+test('if no request can be linked to its step, nothing starts early, and there is one warning (R10)', async () => {
   const without = ['onLanguageModelCallStart', 'onStepStart', 'prepareStep'] as const
   for (const seam of without) {
     const { eager: came, plain } = await plainAndEager({
@@ -250,7 +250,7 @@ test('if no request can be linked to its step, nothing is early, and one warning
 })
 
 test('if no execution can be linked to its step, reads are made twice in three steps, then no more (R10)', async () => {
-  /** The same tools, which are executed with a copy of the messages of their step. */
+  /** The same tools, executed with a copy of the messages of their step. */
   const cut = (options: Given): Given => {
     const look = new Proxy(Object(options.tools?.look), {
       get: (target, key) =>
@@ -273,7 +273,7 @@ test('if no execution can be linked to its step, reads are made twice in three s
   expect(came.warnings).toEqual(['switched-off'])
 })
 
-test('steps in which the user denies calls that had started do not count, as nobody is told of an approval early (R6, R10)', async () => {
+test('steps in which the user denies calls that had started do not count, because a denial cannot be known early (R6, R10)', async () => {
   const { eager: came, plain } = await plainAndEager({
     responses: [...steps, answer],
     options: () => ({ stopWhen: isStepCount(6), toolApproval: { look: () => ({ type: 'denied' }) } }),
@@ -281,7 +281,7 @@ test('steps in which the user denies calls that had started do not count, as nob
   expect([came.result, came.log, came.warnings]).toEqual([plain.result, plain.log, []])
 })
 
-test('onStep is told what a step has brought (R13, H34)', async () => {
+test('onStep receives the savings of a step (R13, H34)', async () => {
   const told: StepSavings[] = []
   await play({ responses: once, ms: 30, settings: { onStep: (savings) => void told.push(savings) } }, true)
   expect(told).toMatchObject([
@@ -295,7 +295,7 @@ test('onStep is told what a step has brought (R13, H34)', async () => {
   ])
 })
 
-test('onStep says why a call was discarded, and none of this switches anything off (R10, R13)', async () => {
+test('onStep receives why a call was discarded, and such discards switch nothing off (R10, R13)', async () => {
   const causes: unknown[] = []
   const onStep = ({ calls }: StepSavings) => void causes.push(...calls.map(({ cause }) => cause))
   const aborting = () => {
@@ -318,7 +318,7 @@ test('onStep says why a call was discarded, and none of this switches anything o
   expect(warnings).toEqual(['breaker'])
 })
 
-test('an agent keeps nothing of runs that are over, whole or aborted (R7)', async () => {
+test('an agent keeps nothing of finished runs, complete or aborted (R7)', async () => {
   vi.useRealTimers()
   const look = tool({ inputSchema: z.object({ q: z.string() }), execute: () => 'ok' })
   const histories: WeakRef<object>[] = []

@@ -27,10 +27,10 @@ unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** A step with one call and 50 ms behind it, then the answer. */
+/** A step with one call and 50 ms of other output after it, then the answer. */
 const once = [[...whole('1'), wait(50), call('1'), finish()], answer]
 
-/** Stops a run at this time. */
+/** Aborts the run at this time. */
 const aborting = (ms: number) => () => {
   const controller = new AbortController()
   setTimeout(() => controller.abort(new Error('stop')), ms)
@@ -39,7 +39,7 @@ const aborting = (ms: number) => () => {
 
 interface Case extends Played {
   readonly plain: readonly string[]
-  /** As many executions, sooner; if it is not the same as `plain`. */
+  /** The same executions at earlier times, if they differ from `plain`. */
   readonly eager?: readonly string[]
 }
 

@@ -13,7 +13,7 @@ const asked = fc.record({
   value: fc.constantFrom('a', 'b', 'bad'),
   pieces: fc.integer({ min: 1, max: 6 }),
   pause: fc.constantFrom(0, 5, 40),
-  /** The part with the whole call says something else. */
+  /** The part with the whole call has other arguments. */
   changes: fc.constantFrom(false, false, false, true),
   whole: fc.constantFrom('at once', 'late'),
 })
@@ -64,13 +64,13 @@ const script = fc.record({
   aborts: fc.option(fc.integer({ min: 1, max: 150 }), { nil: undefined, freq: 6 }),
 })
 
-/** What was executed of one tool, and not aborted. */
+/** The executions of one tool that were not aborted. */
 const madeBy = (log: readonly string[], key: string) =>
   log.flatMap((line) =>
     line.includes(`{"${key}":`) && !line.endsWith('aborted') ? [line.slice(line.indexOf(' '))] : [],
   )
 
-/** Results come in the order in which their tools are ready. */
+/** Results come in the order in which their tools finish. */
 const inAnyOrder = (result: unknown) => {
   const { told, ...rest } = Object(result)
   return { ...rest, told: Array.isArray(told) ? told.map((part) => JSON.stringify(part)).sort() : told }
@@ -90,11 +90,12 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
         },
       })
       expect(vi.getTimerCount()).toBe(0)
-      // A run that is sooner may have come further when it is aborted.
+      // A faster run may be further along when it is aborted.
       if (aborts !== undefined) return
       expect(inAnyOrder(eager.result)).toEqual(inAnyOrder(plain.result))
       expect(madeBy(eager.log, 'to')).toEqual(madeBy(plain.log, 'to'))
-      // A read that the loop makes is made in both; early it may be made once more for each input that was heard of: two, where the last part changes it.
+      // Reads that the loop makes are made in both runs. An early read may be made once more for each input that was
+      // received: two, if the last part changes it.
       const reads = madeBy(eager.log, 'q')
       for (const read of madeBy(plain.log, 'q')) expect(reads).toContain(read)
       const heard = responses

@@ -21,7 +21,7 @@ afterAll(() => {
   context.disable()
 })
 
-/** The spans of a run in an application, with the AI SDK's own telemetry switched on. */
+/** The spans of a run in an application with the AI SDK's own telemetry. */
 async function spansOf(isEager: boolean): Promise<string> {
   exporter.reset()
   const tracer = trace.getTracer('app')
@@ -52,7 +52,7 @@ async function spansOf(isEager: boolean): Promise<string> {
   return spanOutline(exporter.getFinishedSpans())
 }
 
-test('each early call has one span of ours under what is active, and no run or model call has another one (R8)', async () => {
+test('each early call has one span of eager() under the active span, and no run or model call has one (R8)', async () => {
   expect(await spansOf(false)).toBe(`\
 POST /chat
   invoke_agent m
@@ -64,7 +64,7 @@ POST /chat
         db.query
     step 2
       chat m`)
-  // The AI SDK's own spans of the calls say how long it waited for them.
+  // The AI SDK's own spans of the calls measure how long it waited for them.
   expect(await spansOf(true)).toBe(`\
 POST /chat
   invoke_agent m

@@ -16,7 +16,7 @@ function begun(loop: EagerLoop, steps: Steps, callId: string) {
   return step
 }
 
-test('a run whose end is not heard of is forgotten when a thousand others have begun (R7)', () => {
+test('a run whose end is not reported is forgotten when a thousand others have begun (R7)', () => {
   const loop = new EagerLoop({}, 'ai 7')
   const steps = new Steps(loop)
   const first = begun(loop, steps, 'first')
@@ -26,7 +26,7 @@ test('a run whose end is not heard of is forgotten when a thousand others have b
   expect(first.calls?.stage).toBe('over')
 })
 
-test('what is asked of a run that is not known, or of a step that was not prepared, is nobody’s (R10)', () => {
+test('a request of an unknown run or of a step that was not prepared belongs to no step (R10)', () => {
   const steps = new Steps(new EagerLoop({}, 'ai 7'))
   const [messages, request] = [{}, {}]
   steps.requests({ callId: 'nobody', tools: request })

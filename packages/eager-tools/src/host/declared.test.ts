@@ -3,7 +3,7 @@ import { Host } from '../../test/host.ts'
 import { type DeclaredEffect, declaredEffects } from './declared.ts'
 import type { EagerSettings } from './settings.ts'
 
-test('only tools that may start early are declared: an external one is as if it were not named (R1)', () => {
+test('declaring a tool as external is the same as not declaring it (R1)', () => {
   const effects = { look: 'read', send: 'external', put: undefined, mail: { effect: () => 'read' as const } } as const
   expect([...declaredEffects(effects, ['look', 'send', 'put', 'mail']).keys()]).toEqual(['look', 'mail'])
 })
@@ -34,14 +34,14 @@ const refused: readonly (readonly [option: string, effects: unknown, message: st
   ['effects.look.reads', { look: { effect: 'read', reads: ['a'] } }, 'must be a function'],
 ]
 
-test.for(refused)('%s: what cannot work is refused (R11, A2)', ([option, effects, message]) => {
+test.for(refused)('%s: an invalid declaration is refused (R11, A2)', ([option, effects, message]) => {
   const given = effects as Record<string, DeclaredEffect>
   expect(() => declaredEffects(given, ['look', 'send'])).toThrow(
     expect.objectContaining({ name: 'ConfigError', option, message: expect.stringContaining(message) }),
   )
 })
 
-test('without the names of the tools any name may be declared (R11)', () => {
+test('if the names of the tools are unknown, any name may be declared (R11)', () => {
   expect(declaredEffects({ anything: { effect: 'reversible', compensate } }).has('anything')).toBe(true)
 })
 
@@ -60,6 +60,6 @@ const settings: readonly (readonly [option: string, settings: unknown])[] = [
   ['onWarning', { onWarning: true }],
 ]
 
-test.for(settings)('a wrong %s is refused by a ConfigError that names it (R11, A2)', ([option, given]) => {
+test.for(settings)('an invalid %s is refused with a ConfigError that names it (R11, A2)', ([option, given]) => {
   expect(() => new Host(given as EagerSettings)).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })

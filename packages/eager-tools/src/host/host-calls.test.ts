@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers())
 
 const after = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
-test('a read starts when its arguments have closed, and the host gets what it gave (R2)', async () => {
+test('a read starts when its arguments have closed, and the host gets its result (R2)', async () => {
   const host = new Host()
   const calls = host.step()
   await after(10)
@@ -36,7 +36,7 @@ test('each call is joined once, and two equal calls are two (R2)', async () => {
   expect(host.log).toEqual(['0 look 1', '0 look 1'])
 })
 
-test('one id twice in a response: each joins what began with its own input (R2)', async () => {
+test('if an id occurs twice in a response, each call joins the early call with its own input (R2)', async () => {
   const host = new Host()
   const calls = host.step()
   told(calls, 'a', 'look', { n: 1 })
@@ -57,7 +57,7 @@ test('a call without an id is joined by its input (R2)', async () => {
   expect(await asked(calls, undefined, 'look', { n: 1 })).toBe('look 1')
 })
 
-test('what the effect allows starts when the provider has sealed it, the rest is the host’s (R1, H2)', async () => {
+test('a call starts when the provider has sealed it if its effect allows that; the host makes all others (R1, H2)', async () => {
   const host = new Host({ independent: ['put', 'move'] })
   const calls = host.step()
   for (const name of ['look', 'put', 'move', 'send']) {
@@ -74,7 +74,7 @@ test('what the effect allows starts when the provider has sealed it, the rest is
   expect(await Promise.all(results)).toEqual(['look 1', 'put 1', 'move 1', 'by the host'])
 })
 
-test('a tool that nobody has declared is a barrier, unless it is said to be independent (R1, H14)', async () => {
+test('an undeclared tool is a barrier, unless it is listed as independent (R1, H14)', async () => {
   for (const independent of [[], ['send']]) {
     const host = new Host({ independent })
     const calls = host.step()
@@ -87,7 +87,7 @@ test('a tool that nobody has declared is a barrier, unless it is said to be inde
   }
 })
 
-test('nothing starts once the response has stood: neither what is sealed then nor what waits for a slot (R5)', async () => {
+test('nothing starts once the response is accepted: neither calls sealed then nor calls waiting for a slot (R5)', async () => {
   const host = new Host({ toolConcurrency: 1 })
   const calls = host.step()
   told(calls, 'a', 'look', { n: 1, ms: 100 })
@@ -101,7 +101,7 @@ test('nothing starts once the response has stood: neither what is sealed then no
   expect(await asked(calls, 'c', 'put', { n: 3 })).toBe('by the host')
 })
 
-test('slots and keys let calls begin in call order, each as soon as it may (R2, H14)', async () => {
+test('slots and keys let calls begin in call order, each as soon as possible (R2, H14)', async () => {
   const host = new Host({ toolConcurrency: 2 })
   const keyed = host.early('edit', 'read', { writes: ({ n }) => [`file:${n % 2}`] })
   const calls = host.step({ tools: [keyed] })
@@ -111,7 +111,7 @@ test('slots and keys let calls begin in call order, each as soon as it may (R2, 
   expect(host.log).toEqual(['0 edit 1', '0 edit 2', '100 edit 3', '100 edit 4'])
 })
 
-test('changed arguments are not joined: the host makes the call, and what had begun is aborted (R3, H8)', async () => {
+test('a call with changed arguments is not joined: the host makes it, and the early one is aborted (R3, H8)', async () => {
   const host = new Host()
   const calls = host.step()
   const label = told(calls, 'a', 'look', { n: 1, ms: 100 })
@@ -123,7 +123,7 @@ test('changed arguments are not joined: the host makes the call, and what had be
   expect(host.log).toEqual(['0 look 1', '20 look 1 aborted'])
 })
 
-test('what the provider repeats counts when the response has ended, and starts nothing (R3, R5)', async () => {
+test('arguments that the provider repeats count when the response has ended, and start nothing (R3, R5)', async () => {
   const host = new Host()
   const calls = host.step()
   const [put, look] = [told(calls, 'a', 'look', { n: 1 }), told(calls, 'b', 'put', { n: 2 })]
@@ -136,7 +136,7 @@ test('what the provider repeats counts when the response has ended, and starts n
   expect([host.log, host.warnings]).toEqual([['0 look 1'], ['breaker']])
 })
 
-test('arguments that change while the response streams on are started anew (R3, H8)', async () => {
+test('if arguments change while the response is streaming, the call starts again with the new ones (R3, H8)', async () => {
   const host = new Host()
   const calls = host.step()
   const label = told(calls, 'a', 'look', { n: 1, ms: 100 })
@@ -148,7 +148,7 @@ test('arguments that change while the response streams on are started anew (R3, 
   expect(host.log).toEqual(['0 look 1', '10 look 1 aborted', '10 look 2'])
 })
 
-test('white space and the order of keys are no change; an input that the function has changed is the same call (R2)', async () => {
+test('white space and the order of keys are not a change; a call whose function has changed its input is the same call (R2)', async () => {
   const host = new Host()
   const seen: unknown[] = []
   const changing: HostTool = {
@@ -171,7 +171,7 @@ test('white space and the order of keys are no change; an input that the functio
   expect(seen).toHaveLength(1)
 })
 
-test('a response that failed: the next one joins an equal call under another id, and discards another (R4, H22)', async () => {
+test('after a failed response, the next one joins an equal call with another id, and discards another call (R4, H22)', async () => {
   for (const n of [1, 2]) {
     const host = new Host()
     const calls = host.step()
@@ -190,7 +190,7 @@ test('a response that failed: the next one joins an equal call under another id,
   }
 })
 
-test('a call of a failed response is joined also where the next one gives it no time to start (R4)', async () => {
+test('a call of a failed response is also joined if the next response leaves it no time to start (R4)', async () => {
   const host = new Host()
   const calls = host.step()
   told(calls, 'a', 'look', { n: 1, ms: 100 })
@@ -205,7 +205,7 @@ test('a call of a failed response is joined also where the next one gives it no 
   expect(host.log).toEqual(['0 look 1'])
 })
 
-test('a response that stood and is asked for again is another step: nothing of it is joined (R4)', async () => {
+test('a new request after an accepted response is another step: nothing is joined (R4)', async () => {
   const host = new Host()
   const calls = host.step()
   told(calls, 'a', 'look', { n: 1, ms: 100 })
@@ -217,7 +217,7 @@ test('a response that stood and is asked for again is another step: nothing of i
   expect(host.log).toEqual(['0 look 1', '10 look 1 aborted'])
 })
 
-test('what the host does not ask for is aborted when it is released, and undone if it can be (R7)', async () => {
+test('calls that the host does not use are aborted on release, and undone if possible (R7)', async () => {
   const host = new Host({ independent: ['move'] })
   const calls = host.step()
   told(calls, 'a', 'look', { n: 1, ms: 100 })
@@ -240,7 +240,7 @@ test('what the host does not ask for is aborted when it is released, and undone 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a call that has returned the text of an error is joined, and is not undone (R7, R12)', async () => {
+test('a call that has returned the text of an error is joined, and not undone (R7, R12)', async () => {
   const outcomes: unknown[] = []
   const host = new Host({ onStep: ({ calls }) => outcomes.push(...calls.map(({ outcome }) => outcome)) })
   const move: HostTool = {
@@ -279,7 +279,7 @@ test('an undo that fails is a warning (R7)', async () => {
   expect(host.warnings).toEqual(['compensation-failed'])
 })
 
-test('a host that leaves without a word is waited for as long as `hold` says, from what was heard last (R7)', async () => {
+test('if the host never releases a step, its calls are kept for `hold`, counted from the last event (R7)', async () => {
   for (const isStood of [false, true]) {
     const host = new Host({ hold: 1_000 })
     const calls = host.step()
@@ -295,7 +295,7 @@ test('a host that leaves without a word is waited for as long as `hold` says, fr
   }
 })
 
-test('the host’s signal aborts all, and no listener stays (R7, P20)', async () => {
+test('the host’s signal aborts all calls, and no listener remains (R7, P20)', async () => {
   const host = new Host()
   const { signal, abort } = abortable()
   const calls = host.step({ signal })
@@ -312,7 +312,7 @@ test('the host’s signal aborts all, and no listener stays (R7, P20)', async ()
   expect([getEventListeners(signal, 'abort'), vi.getTimerCount()]).toEqual([[], 0])
 })
 
-test('nothing starts once the host’s signal has aborted, neither what waits for a slot nor what the stream still says (R12)', async () => {
+test('nothing starts after the host’s signal has aborted, neither waiting calls nor calls that are still streamed (R12)', async () => {
   const host = new Host({ toolConcurrency: 1 })
   const { signal, abort } = abortable()
   const calls = host.step({ signal })
@@ -327,7 +327,7 @@ test('nothing starts once the host’s signal has aborted, neither what waits fo
   expect(host.log).toEqual(['0 look 1', '10 look 1 aborted'])
 })
 
-test('the signal of the host’s own call ends the early one that it has joined, and only that (R12)', async () => {
+test('the signal of the host’s own call aborts only the early call that it has joined (R12)', async () => {
   const host = new Host()
   const { signal, abort } = abortable()
   const calls = host.step()
@@ -341,7 +341,7 @@ test('the signal of the host’s own call ends the early one that it has joined,
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-test('calls of a failed response are held no longer than the host’s signal lets it ask again (R4, R7, P20)', async () => {
+test('calls of a failed response are kept only as long as the host’s signal allows a retry (R4, R7, P20)', async () => {
   const controller = new AbortController()
   const { signal } = controller
   const steps: (string | undefined)[] = []
@@ -385,7 +385,7 @@ test('signals that never abort keep no listener (R7, P20)', async () => {
   expect([ofStep, ofCall].map((signal) => getEventListeners(signal, 'abort').length)).toEqual([0, 0])
 })
 
-test('a call is undone once, whenever it settles and is discarded (R7)', async () => {
+test('a call is undone once, in whatever order it settles and is discarded (R7)', async () => {
   const undone: number[] = []
   for (let turns = 0; turns < 40; turns++) {
     const host = new Host()
@@ -400,7 +400,7 @@ test('a call is undone once, whenever it settles and is discarded (R7)', async (
   expect(undone).toContain(39)
 })
 
-test('an error is thrown to the host, once, and is nowhere an unhandled rejection (R12)', async () => {
+test('an error is thrown to the host once, and is never an unhandled rejection (R12)', async () => {
   const host = new Host()
   const calls = host.step()
   told(calls, 'a', 'look', { n: 1, fails: true })
@@ -412,7 +412,7 @@ test('an error is thrown to the host, once, and is nowhere an unhandled rejectio
   expect(host.log).toEqual(['0 look 1', '0 look 2'])
 })
 
-test('a function that yields is heard from its beginning (R12)', async () => {
+test('the values of a generator function are kept from the beginning (R12)', async () => {
   const host = new Host()
   const yielding: HostTool = {
     name: 'pour',
@@ -460,7 +460,7 @@ test('a function that yields without end waits for its reader, and ends when the
   expect([yielded, closed]).toEqual([1_000, 1])
 })
 
-test('a start that declines is not joined, and the host makes the call (R3)', async () => {
+test('a call that declines is not joined, and the host makes the call (R3)', async () => {
   const host = new Host()
   const tool: HostTool = {
     name: 'look',
@@ -479,7 +479,7 @@ test('a start that declines is not joined, and the host makes the call (R3)', as
   expect(await asked(calls, 'a', 'look', { n: 1 })).toBe('by the host')
 })
 
-test('a start may decline when it was joined already: whoever has joined it is told (R3)', async () => {
+test('a call may decline after it was joined: the host is notified (R3)', async () => {
   const host = new Host()
   const tool: HostTool = {
     name: 'look',
@@ -502,7 +502,7 @@ test('a start may decline when it was joined already: whoever has joined it is t
   expect([await taken?.result, taken?.isDeclined]).toEqual(['half', true])
 })
 
-test('the function is told the host’s id, the input as it was written, and its text (R2)', async () => {
+test('the function receives the host’s id, the input as the model wrote it, and its text (R2)', async () => {
   const host = new Host()
   const calls = host.step()
   const label = calls.begin('a', 'look')
@@ -514,7 +514,7 @@ test('the function is told the host’s id, the input as it was written, and its
   ])
 })
 
-test('input that the host’s check refuses starts nothing; a wrong effect counts as external (R6, H4)', async () => {
+test('input that the host’s check rejects starts nothing; an invalid effect counts as external (R6, H4)', async () => {
   const host = new Host()
   const odd = host.early('odd', () => {
     throw new Error('who knows')
@@ -528,7 +528,7 @@ test('input that the host’s check refuses starts nothing; a wrong effect count
   expect(host.log).toEqual([])
 })
 
-test('the policy keeps calls back; a throw or another word is a warning, and keeps them back, too (R6, H4)', async () => {
+test('the policy holds calls back; if it throws or returns another value, there is a warning and the call is held back, too (R6, H4)', async () => {
   const words: readonly unknown[] = ['wait', 'start', 'yes', undefined]
   const heard: string[] = []
   const host = new Host({
@@ -547,7 +547,7 @@ test('the policy keeps calls back; a throw or another word is a warning, and kee
   expect(heard.slice(0, 1)).toEqual(['0 read closed m'])
 })
 
-test('no external call starts early, whatever the policy says (R1)', async () => {
+test('no external call starts early, whatever the policy returns (R1)', async () => {
   const host = new Host({ policy: () => 'start' as 'wait' })
   const calls = host.step({ tools: [host.early('mail', ({ n }) => (n > 1 ? 'external' : 'read'))] })
   for (const n of [1, 2]) calls.seal(told(calls, `${n}`, 'mail', { n }))
@@ -555,7 +555,7 @@ test('no external call starts early, whatever the policy says (R1)', async () =>
   expect(host.log).toEqual(['0 mail 1'])
 })
 
-test('a provider that changes arguments loses closed evidence for the rest of the host’s run (R9, H35)', async () => {
+test('after a provider has changed arguments, closed calls wait for their seals for the rest of the host’s run (R9, H35)', async () => {
   const host = new Host()
   const changed = async (run = host.run) => {
     const calls = host.loop.step(run, { tools: host.tools })
@@ -589,7 +589,7 @@ test('the budget of one eager() counts over its steps and runs (R9, H36)', async
   expect(host.log.filter((line) => !line.endsWith('aborted'))).toEqual(['0 look 0', '40 look 1'])
 })
 
-test('a read of a response that failed counts as a waste, also where the host then aborts all that it does (R9, H36)', async () => {
+test('a read of a failed response counts as waste, also if the host then aborts everything (R9, H36)', async () => {
   const host = new Host({ budget: { toleranceMs: 5 } })
   for (const _ of [1, 2]) {
     const controller = new AbortController()
@@ -602,7 +602,7 @@ test('a read of a response that failed counts as a waste, also where the host th
   expect(host.log).toEqual(['0 look 1'])
 })
 
-test('three steps in a row whose early calls nobody asks for switch it off, with one warning (R10)', async () => {
+test('three steps in a row with unused early calls switch it off, with one warning (R10)', async () => {
   const host = new Host()
   const step = async (asks: boolean) => {
     const calls = host.loop.step(host.run, { tools: host.tools })
@@ -620,7 +620,7 @@ test('three steps in a row whose early calls nobody asks for switch it off, with
   expect(host.warnings).toEqual(['switched-off'])
 })
 
-test('a step that fails, is aborted, or has no early call is none of those (R10)', async () => {
+test('steps that fail, are aborted, or have no early call do not count (R10)', async () => {
   const host = new Host()
   for (let n = 0; n < 5; n++) {
     const { signal, abort } = abortable()
@@ -640,7 +640,7 @@ test('a step that fails, is aborted, or has no early call is none of those (R10)
 const exporter = new InMemorySpanExporter()
 const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
 
-test('each early call has one execute_tool span, and no other span is ours (R8, H28)', async () => {
+test('each early call has one execute_tool span, and there is no other span (R8, H28)', async () => {
   exporter.reset()
   const host = new Host({ telemetry: { tracerProvider, captureContent: true } })
   const calls = host.step()
@@ -697,7 +697,7 @@ test('each early call has one execute_tool span, and no other span is ours (R8, 
   ])
 })
 
-test('a function that ignores its abort gives its slot back after the grace time, and its span says so (R8)', async () => {
+test('a function that ignores its abort releases its slot after the grace time, and its span shows it (R8)', async () => {
   exporter.reset()
   const host = new Host({ telemetry: { tracerProvider } })
   const calls = host.step()
@@ -728,7 +728,7 @@ test('without an early call there is no span and no timer (R8)', async () => {
   expect(exporter.getFinishedSpans()).toEqual([])
 })
 
-test('onStep is told what a step has brought, the calls of the host counted as one (R13, H34)', async () => {
+test('onStep receives the savings of a step, with the host’s own calls counted as one (R13, H34)', async () => {
   const steps: StepSavings[] = []
   const host = new Host({ onStep: (savings) => void steps.push(savings) })
   const calls = host.step()
@@ -738,7 +738,7 @@ test('onStep is told what a step has brought, the calls of the host counted as o
   await after(50)
   calls.stood()
   const results = ['a', 'b'].map((id, n) => asked(calls, id, 'look', { n: n + 1, ms: 100 * (n + 1) }))
-  // The host takes 30 ms for the third.
+  // The host takes 30 ms for the third call.
   await after(150)
   await Promise.all(results)
   await calls.release()

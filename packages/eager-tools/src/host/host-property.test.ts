@@ -9,7 +9,7 @@ unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** A call as a model writes it, and what happens to it on its way. */
+/** A call as a model writes it, and what happens to it in the stream. */
 const call = fc.record({
   id: fc.constantFrom('a', 'b', 'c', undefined),
   name: fc.constantFrom('look', 'look', 'put', 'move', 'send', 'odd'),
@@ -18,7 +18,7 @@ const call = fc.record({
   deaf: fc.boolean(),
   fails: fc.boolean(),
   pieces: fc.integer({ min: 1, max: 9 }),
-  /** When the provider states the end of the call: not before the response ends, or at once; or it then states another input. */
+  /** When the provider states the end of the call: at the end of the response, at once, or later with another input. */
   seal: fc.constantFrom('late', 'at once', 'changed'),
   /** Whether the host makes this call in the end: an approval may deny it. */
   isAsked: fc.constantFrom(true, true, true, false),
@@ -39,10 +39,10 @@ const script = fc.record({
 
 const inputOf = ({ n, ms, deaf, fails, seal }: Call) => ({ n: seal === 'changed' ? n + 10 : n, ms, deaf, fails })
 
-/** The same call, as one word. */
+/** The same call, as a string. */
 const wordOf = (name: string, n: number) => `${name} ${n}`
 
-test('a host gets the same with any stream, and no external call starts early (R1, R2, R3, R4, R5)', async () => {
+test('a host gets the same results with any stream, and no external call starts early (R1, R2, R3, R4, R5)', async () => {
   await fc.assert(
     fc.asyncProperty(script, async ({ attempts, slots, independent, aborts, abortsHost }) => {
       vi.clearAllTimers()
@@ -78,7 +78,7 @@ test('a host gets the same with any stream, and no external call starts early (R
       const begun = host.log.length
       await vi.advanceTimersByTimeAsync(1)
       const isStop = signal.aborted || aborts !== undefined
-      // Nothing starts once the response has stood.
+      // Nothing starts once the response is accepted.
       const startsOf = (log: readonly string[]) =>
         log.map((line) => line.split(' ').slice(1)).filter((words) => words.length === 2)
       if (stands.length > 0) expect(startsOf(host.log.slice(begun))).toEqual([])
@@ -98,7 +98,7 @@ test('a host gets the same with any stream, and no external call starts early (R
       await vi.advanceTimersByTimeAsync(1_000)
       await released
 
-      // What the caller gets is what the plain loop gives.
+      // The caller gets what the plain loop returns.
       const expected = stands
         .filter(({ isAsked }) => isAsked)
         .map((one) =>
@@ -108,13 +108,13 @@ test('a host gets the same with any stream, and no external call starts early (R
       if (isStop) for (const [place, word] of given.entries()) expect([expected[place], 'threw stop']).toContain(word)
       else expect(given).toEqual(expected)
 
-      // No external call, and of each other call no more than was heard of it.
+      // No external call, and each other call at most as often as it was streamed.
       const early = startsOf(host.log).map((words) => words.join(' '))
       expect(early.filter((word) => /^send|^odd [^0]/.test(word))).toEqual([])
       const count = (words: readonly string[], word: string) => words.filter((one) => one === word).length
       for (const word of new Set(early)) {
         expect(count(early, word)).toBeLessThanOrEqual(count(heard, word))
-        // What the host has not made itself had begun, once for each.
+        // Every call that the host has not made itself had begun, once each.
         const wanted = count(
           stands.filter(({ isAsked }) => isAsked).map((one) => wordOf(one.name, inputOf(one).n)),
           word,
@@ -128,7 +128,7 @@ test('a host gets the same with any stream, and no external call starts early (R
   )
 })
 
-test('ten thousand steps leave nothing behind (R7)', async () => {
+test('nothing is left after ten thousand steps (R7)', async () => {
   const host = new Host()
   const released: WeakRef<object>[] = []
   const step = async (n: number) => {

@@ -10,7 +10,7 @@ class Money {
 
 const price = new Money(5)
 
-/** Makes the same anew. */
+/** Creates an equal value. */
 const values: readonly (() => unknown)[] = [
   () => 1,
   () => Number.NaN,
@@ -32,17 +32,17 @@ const values: readonly (() => unknown)[] = [
   () => new Set([1, 3]),
 ]
 
-test('values are the same if they are made of the same, and others are not (R2, R3)', () => {
+test('values with equal content are the same, and others are not (R2, R3)', () => {
   for (const [one, make] of values.entries())
     for (const [other, makeOther] of values.entries()) expect(sameValue(make(), makeOther())).toBe(one === other)
 })
 
-test('of a class that is not known only the same object is the same (R3)', () => {
+test('instances of an unknown class are the same only if they are the same object (R3)', () => {
   expect(sameValue({ price }, { price })).toBe(true)
   expect(sameValue(new Money(5), new Money(5))).toBe(false)
 })
 
-test('a copy is the same, and what happens to the value does not reach it (R2)', () => {
+test('a copy is equal and does not change with the original (R2)', () => {
   for (const make of values) expect(sameValue(copyOf(make()), make())).toBe(true)
   const value = { list: [1], at: new Date(0), map: new Map([['a', [1]]]), set: new Set([1]), price }
   const copy = copyOf(value)

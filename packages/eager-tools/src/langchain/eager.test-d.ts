@@ -10,7 +10,7 @@ const weather = tool(({ city }) => `sunny in ${city}`, {
 })
 const book = tool(() => 'booked', { name: 'book', description: 'books', schema: z.object({ seat: z.number() }) })
 
-test('what an agent infers from its options it infers from these, too (R11)', async () => {
+test('an agent infers the same types from these options (R11)', async () => {
   const responseFormat = z.object({ answer: z.string() })
   const agent = createAgent(
     eager({ model: 'openai:gpt-5', tools: [weather, book], responseFormat }, { weather: 'read', book: 'external' }),
@@ -35,13 +35,13 @@ test('the options keep their type (R11)', () => {
   expectTypeOf(eager(options, { weather: 'read' })).toEqualTypeOf<typeof options>()
 })
 
-test('effects are for the tools there are, and know their input (R11)', () => {
+test('effects accept only existing tools, and have the type of their input (R11)', () => {
   // @ts-expect-error An agent is not its options.
   eager(createAgent({ model: 'openai:gpt-5', tools: [weather] }), {})
   const options = { model: 'openai:gpt-5', tools: [weather, book] }
-  // @ts-expect-error A tool of this name is not there.
+  // @ts-expect-error The tool does not exist.
   eager(options, { wether: 'read' })
-  // @ts-expect-error This is no effect.
+  // @ts-expect-error The effect does not exist.
   eager(options, { weather: 'write' })
   eager(options, {
     weather: {
@@ -53,7 +53,7 @@ test('effects are for the tools there are, and know their input (R11)', () => {
   })
 })
 
-test('tools whose names the types do not know may be declared by any name (R11)', () => {
+test('tools without names in their types may be declared by any name (R11)', () => {
   const tools: readonly { readonly name: string }[] = [weather, book]
   const options = { model: 'openai:gpt-5', tools }
   const effects = { anything: { effect: (_input: { city: string }) => 'read' as const } }

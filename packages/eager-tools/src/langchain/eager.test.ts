@@ -44,13 +44,13 @@ const refused: readonly (readonly [option: string, effects: object, settings: un
   ],
 ]
 
-test.for(refused)('%s: what cannot work is refused at once (R11, A2)', ([option, effects, settings, message]) => {
+test.for(refused)('%s: an invalid setting is refused at once (R11, A2)', ([option, effects, settings, message]) => {
   expect(() => eager({ model, tools: [look, send] } as object, effects, settings as EagerSettings)).toThrow(
     expect.objectContaining({ name: 'ConfigError', option, message: expect.stringContaining(message) }),
   )
 })
 
-test('an agent in the place of its options is refused, and so are tools that are no list (R11, A2)', () => {
+test('an agent in place of its options is refused, and so are tools that are not a list (R11, A2)', () => {
   const agent = createAgent({ model, tools: [look] })
   expect(() => eager(agent as object, { look: 'read' })).toThrow(
     expect.objectContaining({
@@ -64,20 +64,20 @@ test('an agent in the place of its options is refused, and so are tools that are
   )
 })
 
-test('no options are refused (R11, A2)', () => {
+test('missing options are refused (R11, A2)', () => {
   expect(() => eager<object>(undefined as never, {})).toThrow(
     expect.objectContaining({ name: 'ConfigError', option: 'options' }),
   )
 })
 
-test('without a tool that may start early the options come back as they are (R1)', () => {
+test('without a tool that may start early the options are returned unchanged (R1)', () => {
   const options = { model, tools: [look, send] }
   expect(eager(options, {})).toBe(options)
   expect(eager(options, { look: 'external' })).toBe(options)
   expect(eager(options, { look: 'read' }, { approval: ['look'] })).toBe(options)
 })
 
-test('a tool that is not declared is the same object, and no middleware is added (R1)', () => {
+test('an undeclared tool stays the same object, and no middleware is added (R1)', () => {
   const webSearch = { type: 'web_search' }
   const { tools, model: watched, ...rest } = eager({ model, tools: [look, send, webSearch] }, { look: 'read' })
   expect([tools[0] === look, tools[1] === send, tools[2] === webSearch]).toEqual([false, true, true])
@@ -86,7 +86,7 @@ test('a tool that is not declared is the same object, and no middleware is added
   expect(rest).toEqual({})
 })
 
-test('what is written to the tool and to the model goes to them, and their methods are called on them (R1)', async () => {
+test('writes to the tool and the model reach the original objects, and methods are called on them (R1)', async () => {
   class Own extends Scripted {
     readonly #secret: string = 'secret'
     note = ''
@@ -100,7 +100,7 @@ test('what is written to the tool and to the model goes to them, and their metho
   expect([own.note, watched.note, watched.secret()]).toEqual(['written', 'written', 'secret'])
 })
 
-test('humanInTheLoopMiddleware does not say what it guards: nothing starts early, with a warning (R6)', () => {
+test('humanInTheLoopMiddleware does not expose what it guards: nothing starts early, with a warning (R6)', () => {
   const warnings: string[] = []
   const onWarning: EagerSettings['onWarning'] = ({ code }) => void warnings.push(code)
   const options = { model, tools: [look, send], middleware: [guard] }
@@ -112,7 +112,7 @@ test('humanInTheLoopMiddleware does not say what it guards: nothing starts early
   expect(warnings).toHaveLength(1)
 })
 
-test('a tool of a middleware may be named in `approval`; it is a barrier, and never early (R6)', async () => {
+test('a tool of a middleware may be listed in `approval`; it is a barrier, and never early (R6)', async () => {
   const notes: string[] = []
   const peek = tool(() => 'peeked', { name: 'peek', description: 'peeks', schema })
   const played: Played = {
@@ -125,7 +125,7 @@ test('a tool of a middleware may be named in `approval`; it is a barrier, and ne
   expect([came.eager.log, notes]).toEqual([[`100 2 ${a}`], []])
 })
 
-test('a call beside an answer of a given shape is not executed, which is no sign that something is wrong (R7, R10)', async () => {
+test('a call next to a structured response is not executed, which does not count as unused (R7, R10)', async () => {
   const came = await plainAndEager({
     ms: 150,
     options: () => ({ responseFormat: z.object({ city: z.string() }) }),
@@ -144,7 +144,7 @@ test('a call beside an answer of a given shape is not executed, which is no sign
   expect(came.eager.log.slice(-2)).toEqual([`300 1 ${a}`, `400 1 ${a} aborted`])
 })
 
-test('effects, keys and the policy are asked with the checked input (R2)', async () => {
+test('effects, keys and the policy receive the checked input (R2)', async () => {
   const heard: unknown[] = []
   const coerced = z.object({ q: z.string(), n: z.coerce.number().default(5) })
   const given: unknown[] = []
@@ -173,7 +173,7 @@ test('effects, keys and the policy are asked with the checked input (R2)', async
   expect([heard, given]).toEqual([[{ q: 'a', n: 7 }], [{ q: 'a', n: 7 }]])
 })
 
-test('a tool is told of nothing that is only for the model (R2)', async () => {
+test('a tool receives nothing that is only for the model (R2)', async () => {
   const told: (readonly string[])[] = []
   const came = await plainAndEager({
     look: () => (_, runtime) => {
@@ -193,7 +193,7 @@ test('a tool is told of nothing that is only for the model (R2)', async () => {
   expect(told[1]).toEqual(told[0])
 })
 
-test('a middleware that gives the model a config of its own is watched, too (R2)', async () => {
+test('a middleware that replaces the model’s config is observed, too (R2)', async () => {
   const came = await plainAndEager({
     options: () => ({
       middleware: [
@@ -210,7 +210,7 @@ test('a middleware that gives the model a config of its own is watched, too (R2)
   expect(came.eager.log).toEqual([`0 1 ${a}`])
 })
 
-test('a model that changes arguments loses closed evidence for the rest of the run (R9)', async () => {
+test('after a model has changed arguments, closed calls wait for their seals for the rest of the run (R9)', async () => {
   const changing = [
     begin(0, '1', 'look'),
     more(0, a),
@@ -225,7 +225,7 @@ test('a model that changes arguments loses closed evidence for the rest of the r
   expect(came.log.map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual(['0 1', '50 2', '200 3'])
 })
 
-test('onStep is told what a step has brought when the next one begins (R13)', async () => {
+test('onStep receives the savings of a step when the next one begins (R13)', async () => {
   const steps: StepSavings[] = []
   const settings = { onStep: (savings: StepSavings) => void steps.push(savings) }
   await played({ ms: 60, settings, responses: [looks(), looks('2'), answer] }, true)

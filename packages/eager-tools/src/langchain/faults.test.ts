@@ -33,7 +33,7 @@ const b = '{"q":"b"}'
 
 const retrying = () => ({ middleware: [retry()] })
 
-/** Stops the run after so many milliseconds. */
+/** Aborts the run after this many milliseconds. */
 const stopping =
   (ms: number): (() => Config) =>
   () => {

@@ -14,12 +14,12 @@ const asked = fc.record({
   value: fc.constantFrom('a', 'b', 'bad'),
   pieces: fc.integer({ min: 1, max: 6 }),
   pause: fc.constantFrom(0, 5, 30),
-  /** The arguments go on after they have closed. */
+  /** The arguments continue after they have closed. */
   goesOn: fc.constantFrom(false, false, false, true),
 })
 type Asked = typeof asked extends fc.Arbitrary<infer Value> ? Value : never
 
-/** The log has no names of tools: they have other values. */
+/** The log identifies tools by their values, because it has no names. */
 function textOf({ name, value }: Asked): string {
   if (value === 'bad') return '{"q":5}'
   return JSON.stringify({ q: `${name} ${value}` })
@@ -44,7 +44,7 @@ const response = fc
 const script = fc.record({
   responses: fc.array(response, { minLength: 1, maxLength: 3 }),
   retries: fc.boolean(),
-  /** A middleware has another call made. */
+  /** A middleware adds another call. */
   changes: fc.constantFrom(false, false, true),
   version: fc.constantFrom('v1', 'v2'),
   ms: fc.constantFrom(0, 20, 100),
@@ -56,7 +56,7 @@ const changing = createMiddleware({
     ask({ ...request, toolCall: toolCall.args.q === 'look a' ? { ...toolCall, args: { q: 'look b' } } : toolCall }),
 })
 
-/** What was executed of one tool, and not aborted. */
+/** The executions of one tool that were not aborted. */
 const madeBy = (log: readonly string[], name: string) => {
   const aborted = log.filter((line) => line.endsWith(' aborted')).map((line) => line.slice(line.indexOf(' '), -8))
   return log.flatMap((line) => {
@@ -83,7 +83,8 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
       expect(vi.getTimerCount()).toBe(0)
       expect(eager.result).toEqual(plain.result)
       expect(madeBy(eager.log, 'send')).toEqual(madeBy(plain.log, 'send'))
-      // A read that the agent makes is made in both, if under another id; early it may be made once more for each call that was heard of.
+      // Reads that the agent makes are made in both runs, perhaps with another id. An early read may be made once more
+      // for each streamed call.
       const [reads, early] = [madeBy(plain.log, 'look'), madeBy(eager.log, 'look')]
       for (const value of ['look a', 'look b']) {
         const count = (lines: readonly string[]) => lines.filter((line) => line.includes(value)).length
@@ -95,6 +96,6 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
     }),
     { numRuns: Number(process.env.HOST_RUNS ?? 100), seed: Number(process.env.HOST_SEED ?? 1) },
   )
-  // Calls did start early.
+  // Some calls did start early.
   expect(sooner).toBeGreaterThan(50)
 }, 120_000)

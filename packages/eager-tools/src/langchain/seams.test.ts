@@ -16,7 +16,7 @@ const a = '{"q":"a"}'
 const fourSteps = [looks('1'), looks('2'), looks('3'), looks('4'), answer]
 const fourTimes = [`100 1 ${a}`, `220 2 ${a}`, `340 3 ${a}`, `460 4 ${a}`]
 
-/** The model, with another config for what it is asked. */
+/** The model, with another config for its requests. */
 function asking(model: ChatModel, change: (config: NodeConfig | undefined) => NodeConfig | undefined): ChatModel {
   return new Proxy(model, {
     get(of, key) {
@@ -40,7 +40,7 @@ function asked(
   })
 }
 
-test('requests that do not say which task they are of: nothing starts early, with one warning (R10)', async () => {
+test('if requests do not contain their task, nothing starts early, with one warning (R10)', async () => {
   const cut = ({ model, ...options }: Options): Options => ({
     ...options,
     model: asking(model, (config) => config && { ...config, metadata: {} }),
@@ -51,7 +51,7 @@ test('requests that do not say which task they are of: nothing starts early, wit
   expect(came.eager.warnings).toEqual(['host-unknown'])
 })
 
-test('the warning that nothing can be linked names the library and its version (R10)', async () => {
+test('the warning about a missing link names the library and its version (R10)', async () => {
   const messages: string[] = []
   const cut = (options: Options): Options => ({ ...options, model: new Scripted(fourSteps) })
   const onWarning = ({ message }: { readonly message: string }) => void messages.push(message)
@@ -59,14 +59,14 @@ test('the warning that nothing can be linked names the library and its version (
   expect(messages).toEqual([expect.stringContaining('eager() needs langchain 1.5; is another version installed?')])
 })
 
-test('a model that is given its tools in another way: nothing starts early, with one warning (R10)', async () => {
+test('if a model gets its tools in another way, nothing starts early, with one warning (R10)', async () => {
   const cut = (options: Options): Options => ({ ...options, model: new Scripted(fourSteps) })
   const came = await plainAndEager({ cut, responses: fourSteps })
   expect(came.eager.result).toEqual(came.plain.result)
   expect([came.eager.log, came.eager.warnings]).toEqual([fourTimes, ['host-unknown']])
 })
 
-test('tools that are not told the messages: reads are made twice in three steps, then no more, with one warning (R10)', async () => {
+test('if tools do not receive the messages, reads are made twice in three steps, then no more, with one warning (R10)', async () => {
   const cut = ({ tools, ...options }: Options): Options => ({
     ...options,
     tools: tools.map(
@@ -97,7 +97,7 @@ test('tools that are not told the messages: reads are made twice in three steps,
   expect(came.eager.warnings).toEqual(['switched-off'])
 })
 
-test('ten thousand steps leave nothing behind (R7)', { timeout: 60_000 }, async () => {
+test('nothing is left after ten thousand steps (R7)', { timeout: 60_000 }, async () => {
   const schema = z.object({ q: z.string() })
   const look = tool(({ q }) => q, { name: 'look', description: 'looks', schema })
   const steps = 10_000
@@ -121,7 +121,7 @@ test('ten thousand steps leave nothing behind (R7)', { timeout: 60_000 }, async 
       model.bindTools?.(options.tools).invoke([], { ...node }),
     )
     if (!AIMessage.isInstance(message) || !joining) throw new Error('no message')
-    // Of half of the steps nobody asks for the call; the runs of a third have no next step.
+    // In half of the steps the call is not used; a third of the runs have no next step.
     messages = n % 3 === 0 ? [] : [message]
     const config = { state: { messages: [message] } }
     const [call] = message.tool_calls ?? []

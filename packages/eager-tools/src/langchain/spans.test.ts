@@ -31,7 +31,7 @@ const exporter = new InMemorySpanExporter()
 const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
 const settings = { telemetry: { tracerProvider } }
 
-/** The run within a span of the user's. */
+/** The run within a span of the user. */
 const within: NonNullable<Played['go']> = (agent) => {
   const tracer = tracerProvider.getTracer('app')
   return tracer.startActiveSpan('chat of the app', async (span) => {
@@ -41,7 +41,7 @@ const within: NonNullable<Played['go']> = (agent) => {
   })
 }
 
-test('each early call has one execute_tool span under the active one, and no other span is ours (R8)', async () => {
+test('each early call has one execute_tool span under the active one, and there is no other span (R8)', async () => {
   const response = [
     begin(0, '1', 'look'),
     more(0, '{"q":"a"}'),
@@ -71,7 +71,7 @@ test('without an early call there is no span (R8)', async () => {
   expect(exporter.getFinishedSpans()).toEqual([])
 })
 
-test('the function of a tool finds our span active, and what surrounds the run (R8)', async () => {
+test('in the function of a tool the early span is active, and the context of the run is available (R8)', async () => {
   const found: unknown[] = []
   const look = () => () => {
     const { traceId } = trace.getActiveSpan()?.spanContext() ?? {}
@@ -82,7 +82,7 @@ test('the function of a tool finds our span active, and what surrounds the run (
   expect([found, others]).toEqual([[first], [first]])
 })
 
-test('LangChain tells of a tool that was joined once, and under its own name (R8)', async () => {
+test('LangChain reports a joined tool once, with its own name (R8)', async () => {
   const told: string[] = []
   class Telling extends BaseCallbackHandler {
     override readonly name = 'telling'

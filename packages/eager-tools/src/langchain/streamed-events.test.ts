@@ -22,7 +22,7 @@ interface Case {
 const retrying = [modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 5, jitter: false })]
 const slow = ({ signal }: ToolRuntime) => sleep(100, 'sunny', { signal })
 
-/** What `streamEvents` v3 streams of tools, and what the run ends with. */
+/** The tool events of `streamEvents` v3, and the end of the run. */
 async function streamed({ script, middleware = [], signal, work = slow }: Case, isEager: boolean) {
   using mock = mockModels({ script })
   mock.listen()
@@ -51,7 +51,7 @@ async function streamed({ script, middleware = [], signal, work = slow }: Case, 
   } catch (error) {
     result = String(error)
   }
-  // Long enough for what was discarded to settle.
+  // Long enough for discarded calls to settle.
   await sleep(150)
   return { events, result }
 }
@@ -91,7 +91,7 @@ const cases: Readonly<Record<string, Case & { readonly events: readonly string[]
 }
 
 test.for(Object.entries(cases))(
-  'streamEvents v3: %s: the same tool events, and no rejection that nobody handles (R7, R12)',
+  'streamEvents v3: %s: the same tool events, and no unhandled rejection (R7, R12)',
   async ([, { events, ...one }]) => {
     const plain = await streamed(one, false)
     const early = await streamed(one, true)

@@ -9,13 +9,13 @@ import { type Agent, human, type Played, played, shown } from '../../test/langch
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** In blocks: one that has finished seals the call in it. */
+/** In blocks: a finished block seals the call in it. */
 const go = async (agent: Agent): Promise<unknown> => {
   const run = await agent.streamEvents(human(), { version: 'v3' })
   return shown(await run.output)
 }
 
-/** When `look` was undone, after a first response that asks for it and breaks off at 50 ms. */
+/** When `look` was undone, after a first response that requests it and breaks off at 50 ms. */
 async function undoneIn({
   middleware = [],
   ...more
@@ -42,7 +42,7 @@ test('a call of a failed request is undone as soon as its error has left the age
   expect(await undoneIn({})).toEqual([50])
 })
 
-test('a call of a failed request is held while a middleware may ask again (R4)', async () => {
+test('a call of a failed request is kept while a middleware may retry (R4)', async () => {
   const middleware = [modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 500, jitter: false })]
   expect(await undoneIn({ middleware })).toEqual([550])
 })
@@ -52,7 +52,7 @@ test('a tool that returns an error message has not succeeded, and is not undone 
   expect(await undoneIn({ look })).toEqual([])
 })
 
-test('a call of a failed request is held for `hold` if a middleware answers in place of the error (R4)', async () => {
+test('a call of a failed request is kept for `hold` if a middleware returns a message in place of the error (R4)', async () => {
   const soothing = createMiddleware({
     name: 'soothing',
     wrapModelCall: async (request, ask) => {

@@ -98,7 +98,7 @@ test.for([
   ['chat', 200],
   ['responses', 100],
   ['anthropic', 100],
-] as const)('%s, streamed in blocks: a block that has finished seals the call in it (R2)', async ([name, sealed]) => {
+] as const)('%s, streamed in blocks: a finished block seals the call in it (R2)', async ([name, sealed]) => {
   const plain = await came(name, blocks, false, false)
   const early = await came(name, blocks, true, false)
   expect(early.result).toEqual(plain.result)

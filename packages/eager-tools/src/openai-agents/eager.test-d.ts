@@ -22,7 +22,7 @@ test('a runner keeps its type, and its runs keep theirs', async () => {
   await runner.run(agent, 'go', { context: new RunContext({ user: 'ann' }) })
 })
 
-test('effects are words, or objects whose functions get the input', () => {
+test('effects are strings, or objects whose functions receive the input', () => {
   const runner = new Runner()
   eager(runner, { look: 'read', put: 'idempotent', send: 'external' })
   eager(runner, {
@@ -36,12 +36,12 @@ test('effects are words, or objects whose functions get the input', () => {
     },
     ask: { effect: ({ dry }: { dry: boolean }) => (dry ? 'read' : 'external') },
   })
-  // @ts-expect-error There is no such effect.
+  // @ts-expect-error The effect does not exist.
   eager(runner, { look: 'write' })
-  // @ts-expect-error It is undone by nothing.
+  // @ts-expect-error A reversible tool needs `compensate`.
   eager(runner, { look: 'reversible' })
-  // @ts-expect-error There is no such setting.
+  // @ts-expect-error The setting does not exist.
   eager(runner, { look: 'read' }, { streamAlways: true })
-  // @ts-expect-error It is no runner.
+  // @ts-expect-error This is not a runner.
   eager(agent, { look: 'read' })
 })

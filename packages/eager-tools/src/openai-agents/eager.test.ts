@@ -39,7 +39,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 const look = tool({ name: 'look', description: 'l', parameters: z.object({ q: z.string() }), execute: () => 'ok' })
-test('what is wrong with the arguments is said at once (R11)', () => {
+test('invalid arguments are reported at once (R11)', () => {
   const runner = new Runner()
   const wrong = (effects: object, settings?: object) => () => eager(runner, { ...effects }, settings)
   expect(wrong({ look: 'write' })).toThrow('write is not an effect')
@@ -60,7 +60,7 @@ test('a runner without a declared tool is the same object (R11)', () => {
   expect(eager(runner, { send: 'external' })).toBe(runner)
 })
 
-test('an eager runner is a runner: its events, its settings, and the plain one beside it (R11)', async () => {
+test('an eager runner is a runner: its events, its settings, and the plain one next to it (R11)', async () => {
   const model = new Script([answer])
   const plain = new Runner({ modelProvider: { getModel: () => model }, tracingDisabled: true })
   const runner = eager(plain, { look: 'read' })
@@ -82,7 +82,7 @@ test('a run of the plain runner with the same agent and model is plain (R1)', as
   expect(early).toEqual(['0 look 1 a', '200 look 2 a'])
 })
 
-test('each eager() round one runner has its own effects (R1)', async () => {
+test('each eager() around one runner has its own effects (R1)', async () => {
   const log: string[] = []
   const begin = performance.now()
   const tools = ['look', 'send'].map((name) =>
@@ -107,7 +107,7 @@ test('each eager() round one runner has its own effects (R1)', async () => {
   expect(log).toEqual(['0 look', '100 send', '100 send', '200 look'])
 })
 
-test('a name that is no tool is a warning at the first turn, once (R11)', async () => {
+test('an unknown tool name is a warning in the first turn, once (R11)', async () => {
   const said: string[] = []
   const onWarning = ({ code, message }: { code: string; message: string }) => void said.push(`${code}: ${message}`)
   const go: Case['go'] = async (runner, agent) => {
@@ -117,7 +117,7 @@ test('a name that is no tool is a warning at the first turn, once (R11)', async 
   expect(said).toEqual(['unknown-tool: effects.lok is not the name of a tool; did you mean look?'])
 })
 
-test('each name in effects, approval and independent that is no tool is a warning at the first turn (R11)', async () => {
+test('each unknown name in effects, approval and independent is a warning in the first turn (R11)', async () => {
   const said: string[] = []
   const onWarning = ({ code, message }: { code: string; message: string }) => void said.push(`${code}: ${message}`)
   const go: Case['go'] = async (runner, agent) => {
@@ -148,7 +148,7 @@ test('a tool of an agent that comes later is known (R11)', async () => {
   expect(warnings).toEqual([])
 })
 
-test('models that are objects, of an agent or of the runner, are heard, and stay the objects that they are (R2)', async () => {
+test('model objects, of an agent or of the runner, are observed, and stay the same objects (R2)', async () => {
   for (const where of ['agent', 'runner']) {
     const responses = [one(), answer]
     let model: Model | undefined
@@ -209,7 +209,7 @@ const mcp = (log: string[]): MCPServer => ({
   },
 })
 
-test('a tool of an MCP server starts early, and a run that pauses beside it goes on from its state (R2)', async () => {
+test('a tool of an MCP server starts early, and a run that pauses meanwhile continues from its state (R2)', async () => {
   const logs: string[][] = []
   const go: Case['go'] = async (runner, agent) => {
     const log: string[] = []
@@ -232,7 +232,7 @@ test('a tool of an MCP server starts early, and a run that pauses beside it goes
   ])
 })
 
-test('an eager run with a tool of an MCP server goes on in a plain runner, and a plain run in an eager one (R1)', async () => {
+test('an eager run with a tool of an MCP server continues in a plain runner, and a plain run in an eager one (R1)', async () => {
   const responses = [[...sealed('1', 'fetch'), 50, done(requested('1', 'fetch'), requested('2', 'guarded'))], answer]
   const results: unknown[] = []
   for (const isFirst of [true, false]) {
@@ -256,7 +256,7 @@ test('an eager run with a tool of an MCP server goes on in a plain runner, and a
   expect(results[1]).toEqual(results[0])
 })
 
-test('a run that goes on from its state makes the approved call itself, without a warning (R10)', async () => {
+test('a run that continues from its state makes the approved call itself, without a warning (R10)', async () => {
   const go: Case['go'] = async (runner, agent) => {
     const first = await runner.run(agent, 'go', { stream: true })
     await consumed(first)
@@ -273,7 +273,7 @@ test('a run that goes on from its state makes the approved call itself, without 
   expect(early).toEqual(plain)
 })
 
-test('no more calls execute early than the SDK executes at once (R9)', async () => {
+test('early calls respect the SDK’s limit of simultaneous executions (R9)', async () => {
   const responses = [[...sealed('1'), ...sealed('2', 'look', Q, 1), 100, done(requested('1'), requested('2'))], answer]
   const toolExecution = { maxFunctionToolConcurrency: 1 }
   const oneByOne = [
@@ -284,7 +284,7 @@ test('no more calls execute early than the SDK executes at once (R9)', async () 
   expect(await executed({ responses, run: () => ({ toolExecution }) })).toEqual(oneByOne)
 })
 
-test('what is reversible is undone when nobody asks for it (R4)', async () => {
+test('a reversible call that is not used is undone (R4)', async () => {
   const undone: unknown[] = []
   const look = {
     effect: 'reversible' as const,
@@ -294,7 +294,7 @@ test('what is reversible is undone when nobody asks for it (R4)', async () => {
   expect([early, undone]).toEqual([['0 look 1 a'], [[{ q: 'a' }, 'ok a']]])
 })
 
-test('a call is undone only if it has succeeded: not if it gives the text of an error, or takes too long (R4)', async () => {
+test('a call is undone only if it has succeeded: not if it returns the text of an error, or exceeds its timeout (R4)', async () => {
   const undone: unknown[] = []
   const reversible = {
     effect: 'reversible' as const,
@@ -316,7 +316,7 @@ test('a call is undone only if it has succeeded: not if it gives the text of an 
   }
 })
 
-test('a call that has succeeded is undone, whatever its span is told of others or by the tool itself (R4)', async () => {
+test('a call that has succeeded is undone, whatever its span contains about other calls or from the tool itself (R4)', async () => {
   const undone: unknown[] = []
   const look = {
     effect: 'reversible' as const,
@@ -346,14 +346,14 @@ test('a call that has succeeded is undone, whatever its span is told of others o
     const body: Case['body'] = ({ q }) => {
       if (q === 'b') throw new Error('broken')
     }
-    // Both are at work at once.
+    // Both are running at once.
     const responses = cut(...sealed('1'), ...sealed('2', 'look', '{"q":"b"}', 1))
     await compared({ ...scenario, settings: { independent: ['look'] }, responses, body })
     expect(undone.splice(0)).toEqual([['a', 'ok a']])
   }
 })
 
-test('a turn is not early beside guardrails that are asked again, as input was added to the run (R6)', async () => {
+test('a turn does not start calls early if guardrails run again because input was added to the run (R6)', async () => {
   const inputGuardrails = [{ name: 'g', execute: async () => ({ tripwireTriggered: false, outputInfo: {} }) }]
   const go: Case['go'] = async (runner, agent) => {
     agent.tools.push(guarded)
@@ -385,7 +385,7 @@ test('runs with one context do not share the ids of their calls (R2)', async () 
   ])
 })
 
-test('a model round another one that is known: the response is heard once (R2)', async () => {
+test('if a model wraps another observed model, the response is read once (R2)', async () => {
   const go: Case['go'] = async (runner, agent, model) => {
     const inner = new Agent({ name: 'b', model, tools: agent.tools })
     await runner.run(inner, 'x', { stream: true }).then(consumed)
@@ -398,7 +398,7 @@ test('a model round another one that is known: the response is heard once (R2)',
   expect(await executed({ go, responses: [answer, one(), answer] })).toEqual([['100 look 1 a'], ['0 look 1 a']])
 })
 
-test('a whole answer whose stream was cut is asked for again: an equal call under another id executes once (R4)', async () => {
+test('after a truncated stream the whole response is requested again: an equal call with another id executes once (R4)', async () => {
   const retry = { maxRetries: 2, policy: () => true, backoff: { initialDelayMs: 10, jitter: false } }
   const go: Case['go'] = async (runner, agent) => {
     const { finalOutput, history } = await runner.run(agent, 'go')
@@ -423,7 +423,7 @@ test('a tool in a namespace is never early (R6)', async () => {
   expect(await executed({ responses, go })).toEqual([['100 look 1 a'], ['100 look 1 a']])
 })
 
-test('hidden members of a tool, and those of its class, are there for the SDK (R1)', async () => {
+test('the SDK finds hidden members of a tool, and those of its class (R1)', async () => {
   const [named] = toolNamespace({ name: 'n', description: 'd', tools: [look] })
   const [namespace] = Object.getOwnPropertySymbols(named)
   const inherited = Object.assign(Object.create({ description: 'inherited' }), { ...look, description: undefined })
@@ -439,7 +439,7 @@ test('hidden members of a tool, and those of its class, are there for the SDK (R
   ])
 })
 
-test('a policy is told of the model, and keeps calls waiting (R9)', async () => {
+test('a policy receives the model, and holds calls back (R9)', async () => {
   const told: unknown[] = []
   const settings: Case['settings'] = {
     policy: ({ name }, context) => {
@@ -454,7 +454,7 @@ test('a policy is told of the model, and keeps calls waiting (R9)', async () => 
   ])
 })
 
-test('a run that streams and was aborted tells the provider of it with the SDK’s own request (R1)', async () => {
+test('a streamed run that was aborted notifies the provider with the SDK’s own request (R1)', async () => {
   const settings = { alwaysStream: true }
   const run = () => {
     const controller = new AbortController()
@@ -468,9 +468,9 @@ test('a run that streams and was aborted tells the provider of it with the SDK�
   ])
 })
 
-test('a request that is not linked to its turn: nothing is early, and one warning says so (R10)', async () => {
+test('if a request is not linked to its turn, nothing starts early, and there is one warning (R10)', async () => {
   const go: Case['go'] = async (runner, agent, model) => {
-    // A model round the one that is known, which copies the request.
+    // A model that wraps the observed one and copies the request.
     agent.model = {
       getResponse: (request) => model.getResponse(request),
       getStreamedResponse: (request) =>
@@ -486,10 +486,10 @@ test('a request that is not linked to its turn: nothing is early, and one warnin
   expect([log, warnings]).toEqual([['100 look 1 a', '220 look 2 a'], ['host-unknown']])
 })
 
-test('calls that are not linked to their turn: reads are made twice in three steps, then eager() is off (R10)', async () => {
+test('if calls are not linked to their turn, reads are made twice in three steps, then eager() is off (R10)', async () => {
   const go: Case['go'] = async (runner, agent) => {
     await runner.run(agent, 'x', { stream: true }).then(consumed)
-    // The tools come to the SDK with what they had before.
+    // The SDK gets the original tools.
     const { getAllTools } = agent
     const [look] = agent.tools
     agent.getAllTools = async (...args) => {
@@ -517,7 +517,7 @@ test('calls that are not linked to their turn: reads are made twice in three ste
   ])
 })
 
-test('without the SDK’s own word on approvals nothing is early, unless the user names the tools that need one (R6)', async () => {
+test('if the SDK does not expose approvals, nothing is early, unless the user lists the tools that need one (R6)', async () => {
   vi.resetModules()
   vi.doMock('@openai/agents-core/utils/internal', () => ({ hasDynamicFunctionToolApprovalPolicy: undefined }))
   const { eager: without } = await import('./index.ts')

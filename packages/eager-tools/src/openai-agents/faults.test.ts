@@ -25,7 +25,7 @@ afterEach(() => void vi.useRealTimers())
 
 const B = '{"q":"b"}'
 
-test('a read starts while the response streams, and is joined once (R2)', async () => {
+test('a read starts while the response is streaming, and is joined once (R2)', async () => {
   expect(await executed({ responses: [one(), answer] })).toEqual([['100 look 1 a'], ['0 look 1 a']])
 })
 
@@ -34,7 +34,7 @@ test('an idempotent call starts when the Responses wire has sealed it (R2)', asy
   expect(await executed({ responses, effects: { look: 'idempotent' } })).toEqual([['100 look 1 a'], ['50 look 1 a']])
 })
 
-test('Chat Completions: a read starts when its arguments have closed, an idempotent call is the host’s (R2)', async () => {
+test('Chat Completions: a read starts when its arguments have closed, the SDK makes an idempotent call (R2)', async () => {
   const chunk = (call: object) => raw({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...call }] } }] })
   const responses = [
     [
@@ -52,7 +52,7 @@ test('Chat Completions: a read starts when its arguments have closed, an idempot
   expect(await executed({ responses, effects: { look: 'idempotent' } })).toEqual([['100 look 1 a'], ['100 look 1 a']])
 })
 
-test('a tool that nobody has declared executes as in the plain loop, and holds up the reads after it (R1)', async () => {
+test('an undeclared tool executes as in the plain loop, and delays the reads after it (R1)', async () => {
   const responses = [
     [
       ...sealed('1', 'send'),
@@ -71,7 +71,7 @@ test('a tool that nobody has declared executes as in the plain loop, and holds u
   ])
 })
 
-test('the stream is cut after the call: nothing is joined, and the read is aborted (R4)', async () => {
+test('if the stream is truncated after the call, nothing is joined, and the read is aborted (R4)', async () => {
   const cut = new Error('socket hang up')
   expect(await executed({ ms: 200, responses: [[...streamed('1'), 50, cut], answer] })).toEqual([
     [],
@@ -80,7 +80,7 @@ test('the stream is cut after the call: nothing is joined, and the read is abort
   expect(await executed({ ms: 200, responses: [[...streamed('1'), 50], answer] })).toEqual([[], ['0 look 1 a aborted']])
 })
 
-test('the SDK asks again for a response: the calls of the one that stands execute once (R4)', async () => {
+test('if the SDK requests a response again, the calls of the accepted one execute once (R4)', async () => {
   const retry = { maxRetries: 2, policy: () => true, backoff: { initialDelayMs: 10, jitter: false } }
   const responses = [[new Error('busy')], one(), answer]
   expect(await executed({ responses, agent: { modelSettings: { retry } } })).toEqual([
@@ -89,12 +89,12 @@ test('the SDK asks again for a response: the calls of the one that stands execut
   ])
 })
 
-test('arguments that the final response has changed are not joined (R3)', async () => {
+test('a call is not joined if the final response has changed its arguments (R3)', async () => {
   const responses = [[...streamed('1'), 50, done(requested('1', 'look', B))], answer]
   expect(await executed({ ms: 150, responses })).toEqual([['50 look 1 b'], ['0 look 1 a aborted', '50 look 1 b']])
 })
 
-test('white space and the order of keys are no change (R2)', async () => {
+test('white space and the order of keys are not a change (R2)', async () => {
   const responses = [[...streamed('1'), 50, done(requested('1', 'look', '{ "q" : "a" }'))], answer]
   expect(await executed({ responses })).toEqual([['50 look 1 a'], ['0 look 1 a']])
 })
@@ -110,7 +110,7 @@ test('the tool gets the arguments as the model wrote them (R2)', async () => {
   expect(texts).toEqual([written, written])
 })
 
-test('what may need an approval is never early (R6)', async () => {
+test('a tool that may need an approval is never early (R6)', async () => {
   const responses = [one(), answer]
   expect(await executed({ responses, look: { needsApproval: true } })).toEqual([[], []])
   const asked: string[] = []
@@ -123,13 +123,13 @@ test('what may need an approval is never early (R6)', async () => {
   expect(await executed({ responses, settings: { approval: ['look'] } })).toEqual([['100 look 1 a'], ['100 look 1 a']])
 })
 
-test('a tool with guardrails for its input is never early (R6)', async () => {
+test('a tool with input guardrails is never early (R6)', async () => {
   const run = async () => ({ behavior: { type: 'rejectContent', message: 'no' } })
   const inputGuardrails = [{ type: 'tool_input', name: 'g', run }]
   expect(await executed({ responses: [one(), answer], look: { inputGuardrails } })).toEqual([[], []])
 })
 
-test('guardrails for the output of a tool see what was joined (R2)', async () => {
+test('output guardrails of a tool receive the joined result (R2)', async () => {
   const run = async ({ output }: { output: unknown }) => ({
     behavior: { type: 'rejectContent', message: `not ${JSON.stringify(output)}` },
   })
@@ -140,7 +140,7 @@ test('guardrails for the output of a tool see what was joined (R2)', async () =>
   ])
 })
 
-test('tools whose output is checked or told of by the SDK’s own details are never early (R6)', async () => {
+test('tools whose output is checked or reported with the SDK’s own details are never early (R6)', async () => {
   const late = [['100 look 1 a'], ['100 look 1 a']]
   const customDataExtractor = ({ input }: { input: unknown }) => ({ input })
   expect(await executed({ responses: [one(), answer], look: { customDataExtractor } })).toEqual(late)
@@ -156,14 +156,14 @@ const guard = (isWrong: boolean, ms: number, runInParallel = true): InputGuardra
   },
 })
 
-test('the first turn is never early beside guardrails that may refuse the run (R6)', async () => {
+test('the first turn is never early if parallel guardrails may reject the run (R6)', async () => {
   const inputGuardrails = [guard(true, 60)]
   const refused = [[], []]
   expect(await executed({ responses: [one(), answer], agent: { inputGuardrails } })).toEqual(refused)
   expect(await executed({ responses: [one(), answer], runner: { inputGuardrails } })).toEqual(refused)
 })
 
-test('guardrails that have passed, or come before the model, keep nothing from starting early (R6)', async () => {
+test('guardrails that have passed, or run before the model, prevent no early start (R6)', async () => {
   const responses = [one('1'), one('2'), answer]
   expect(await executed({ responses, agent: { inputGuardrails: [guard(false, 10)] } })).toEqual([
     ['100 look 1 a', '220 look 2 a'],
@@ -189,7 +189,7 @@ test('an abort ends the run and its early calls (R12)', async () => {
   ])
 })
 
-test('the timeout of a tool gives the model the same words, from its early start on (R12)', async () => {
+test('a tool’s timeout counts from its early start and gives the model the same text (R12)', async () => {
   expect(await executed({ ms: 300, look: { timeoutMs: 60 }, responses: [one('1', Q, 30), answer] })).toEqual([
     ['30 look 1 a aborted'],
     ['0 look 1 a aborted'],
@@ -201,7 +201,7 @@ test('the timeout of a tool gives the model the same words, from its early start
   ])
 })
 
-test('a tool that throws gives the same words or the same error, and executes once (R12)', async () => {
+test('a tool that throws gives the same text or the same error, and executes once (R12)', async () => {
   const body = () => {
     throw new Error('broken')
   }
@@ -221,7 +221,7 @@ test('two equal calls are two (R2)', async () => {
   ])
 })
 
-test('one id twice in a response: the SDK refuses the response, and nothing is joined (R3)', async () => {
+test('if an id occurs twice in a response, the SDK refuses the response, and nothing is joined (R3)', async () => {
   const responses = [
     [...sealed('1'), ...sealed('1', 'look', B, 1), 5, done(requested('1'), requested('1', 'look', B))],
     answer,
@@ -229,11 +229,11 @@ test('one id twice in a response: the SDK refuses the response, and nothing is j
   expect(await executed({ responses })).toEqual([[], ['0 look 1 a aborted', '0 look 1 b aborted']])
 })
 
-test('the SDK makes no call again whose id has come before, and nor does the engine (R1)', async () => {
+test('neither the SDK nor the engine makes a call again whose id has occurred before (R1)', async () => {
   expect(await executed({ responses: [one(), one(), answer] })).toEqual([['100 look 1 a'], ['0 look 1 a']])
 })
 
-test('input that the tool’s schema refuses gives the same words (R12)', async () => {
+test('input that the tool’s schema rejects gives the same text (R12)', async () => {
   expect(await executed({ responses: [one('1', '{"q":1}'), answer] })).toEqual([[], []])
   expect(await executed({ responses: [one('1', '{"q":1'), answer] })).toEqual([[], []])
 })
@@ -249,7 +249,7 @@ test('the tool gets the context of the run (R2)', async () => {
   expect(JSON.stringify(result)).toContain('ann')
 })
 
-test('a call that fails cancels those beside it, early or not (R12)', async () => {
+test('a call that fails cancels the others, early or not (R12)', async () => {
   const body: Case['body'] = async ({ q }, { signal }) => {
     if (q === 'a') throw new Error('broken')
     await sleep(200, signal)
@@ -264,7 +264,7 @@ test('a call that fails cancels those beside it, early or not (R12)', async () =
   ])
 })
 
-test('a run that pauses for the approval of another tool goes on from its state (R6)', async () => {
+test('a run that pauses for the approval of another tool continues from its state (R6)', async () => {
   const go: Case['go'] = async (runner, agent) => {
     agent.tools.push(guarded)
     const first = await runner.run(agent, 'go', { stream: true })
@@ -280,7 +280,7 @@ test('a run that pauses for the approval of another tool goes on from its state 
   ])
 })
 
-test('an agent to which the run is handed over is eager, and stays the object that it is (R2)', async () => {
+test('an agent that the run is handed off to is eager, and stays the same object (R2)', async () => {
   const go: Case['go'] = async (runner, agent) => {
     const named = new Agent({ name: 'b', instructions: 'i', model: 'scripted', tools: agent.tools })
     const told = new Agent({ name: 'c', instructions: 'i', model: 'scripted', tools: agent.tools, handoffs: [named] })
@@ -301,7 +301,7 @@ test('an agent to which the run is handed over is eager, and stays the object th
   ])
 })
 
-test('runs of one agent at the same time do not join each other’s calls (R2)', async () => {
+test('simultaneous runs of one agent do not join each other’s calls (R2)', async () => {
   const go: Case['go'] = async (runner, agent) =>
     Promise.all(['a', 'b'].map(async (input) => consumed(await runner.run(agent, input, { stream: true }))))
   expect(await executed({ ms: 60, go, responses: [one('1', Q, 50), one('1', Q, 90), answer] })).toEqual([
@@ -310,7 +310,7 @@ test('runs of one agent at the same time do not join each other’s calls (R2)',
   ])
 })
 
-test('a run that does not stream is eager if the user wants its model to (R2)', async () => {
+test('a run that does not stream is eager if the user sets alwaysStream (R2)', async () => {
   const go: Case['go'] = async (runner, agent) => {
     const { finalOutput, history, rawResponses } = await runner.run(agent, 'go')
     return { finalOutput, history, rawResponses }
@@ -323,7 +323,7 @@ test('a run that does not stream is eager if the user wants its model to (R2)', 
   ])
 })
 
-test('a reader that leaves ends the early call (R7)', async () => {
+test('a reader that stops reading aborts the early call (R7)', async () => {
   const go: Case['go'] = async (runner, agent) => {
     for await (const event of await runner.run(agent, 'go', { stream: true }))
       if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta') break

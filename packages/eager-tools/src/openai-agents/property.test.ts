@@ -13,7 +13,7 @@ const asked = fc.record({
   value: fc.constantFrom('a', 'b', 'bad'),
   pieces: fc.integer({ min: 1, max: 6 }),
   pause: fc.constantFrom(0, 5, 30),
-  /** The response that is done says something else. */
+  /** The final response has other arguments. */
   changes: fc.constantFrom(false, false, false, true),
 })
 type Asked = typeof asked extends fc.Arbitrary<infer Value> ? Value : never
@@ -22,7 +22,7 @@ const textOf = (value: Asked['value']): string => JSON.stringify({ q: value === 
 
 type Wire = 'chat' | 'responses'
 
-/** A call as the wire says it, in pieces. */
+/** A call in the wire's format, in pieces. */
 function saidOn(wire: Wire, { id, name, value, pieces }: Asked, index: number): Part[] {
   const whole = textOf(value)
   if (wire === 'responses') return sealed(id, name, whole, index)
@@ -63,7 +63,7 @@ const whole: Case['go'] = async (runner, agent) => {
 }
 const streamed: Case['go'] = async (runner, agent) => consumed(await runner.run(agent, 'go', { stream: true }))
 
-/** What was executed of one tool, and not aborted. */
+/** The executions of one tool that were not aborted. */
 const madeBy = (log: readonly string[], name: string) =>
   log.flatMap((line) =>
     line.includes(` ${name} `) && !line.endsWith('aborted') ? [line.slice(line.indexOf(' '))] : [],
@@ -88,7 +88,8 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
       expect(eager.result).toEqual(plain.result)
       expect(eager.model.requests.map(({ input }) => input)).toEqual(plain.model.requests.map(({ input }) => input))
       expect(madeBy(eager.log, 'send')).toEqual(madeBy(plain.log, 'send'))
-      // A read that the SDK makes is made in both, if under another id; early it may be made once more for each call that was heard of.
+      // Reads that the SDK makes are made in both runs, perhaps with another id. An early read may be made once more
+      // for each streamed call.
       const [reads, early] = [madeBy(plain.log, 'look'), madeBy(eager.log, 'look')]
       for (const value of ['a', 'b']) {
         const count = (lines: readonly string[]) => lines.filter((line) => line.endsWith(` ${value}`)).length
@@ -101,6 +102,6 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
     }),
     { numRuns: Number(process.env.HOST_RUNS ?? 100), seed: Number(process.env.HOST_SEED ?? 1) },
   )
-  // Calls did start early.
+  // Some calls did start early.
   expect(joined).toBeGreaterThan(20)
 }, 120_000)

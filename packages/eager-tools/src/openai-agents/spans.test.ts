@@ -30,7 +30,7 @@ afterEach(() => {
 const exporter = new InMemorySpanExporter()
 const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
 
-/** The context manager of OpenTelemetry's SDK for Node, in short. */
+/** A minimal version of the context manager of OpenTelemetry's SDK for Node. */
 function manageContext(): void {
   const storage = new AsyncLocalStorage<Context>()
   context.setGlobalContextManager({
@@ -55,7 +55,7 @@ const look = (execute: (input: { q: string }) => unknown) =>
     execute: async (input) => execute(input),
   })
 
-test('each early call has one execute_tool span of ours under the host’s, and there is no other (R8)', async () => {
+test('each early call has one execute_tool span under the host’s span, and there is no other (R8)', async () => {
   exporter.reset()
   manageContext()
   const tracer = tracerProvider.getTracer('host')
@@ -109,7 +109,7 @@ interface SdkSpan {
   readonly error: unknown
 }
 
-/** The SDK's own spans of a run in which the one tool opens a span and throws. */
+/** The SDK's own spans of a run in which the only tool opens a span and throws. */
 async function sdkSpans(isEager: boolean, tracingDisabled = false): Promise<SdkSpan[]> {
   const spans: SdkSpan[] = []
   setTracingDisabled(false)
@@ -141,7 +141,7 @@ async function sdkSpans(isEager: boolean, tracingDisabled = false): Promise<SdkS
   return spans
 }
 
-test('spans of the SDK that a tool opens nest under its turn’s, and neither turn nor agent is said to have failed (R8)', async () => {
+test('SDK spans that a tool opens nest under its turn’s, and neither turn nor agent is marked as failed (R8)', async () => {
   const plain = await sdkSpans(false)
   const early = await sdkSpans(true)
   expect([await sdkSpans(false, true), await sdkSpans(true, true)]).toEqual([[], []])
