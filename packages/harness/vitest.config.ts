@@ -7,7 +7,7 @@ export default defineProject({
     name: 'harness',
     include: ['src/**/*.test.ts'],
     environment: 'node',
-    // On a busy machine a test may take long, and is no worse for it.
+    // On a busy machine a test may take long, which is not a failure.
     testTimeout: 20_000,
   },
 })

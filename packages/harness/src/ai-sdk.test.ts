@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Reach } from '../test/clients.ts'
 import { transports } from '../test/transports.ts'
 
-// The AI SDK knows nothing of the harness: it gets a `fetch`, or a base URL.
+// The AI SDK has no code for the harness: it gets a `fetch`, or a base URL.
 const providers: Record<string, (reach: Reach) => LanguageModel> = {
   'openai-chat': ({ fetch, url }) => openai(fetch, url).chat('gpt'),
   'openai-responses': ({ fetch, url }) => openai(fetch, url).responses('gpt'),
@@ -29,7 +29,7 @@ const weather = tool({
   execute: async ({ city }) => `sunny in ${city}`,
 })
 
-test.for(everywhere)('the AI SDK speaks $wire over $over, tools and all', async ({ transport, model }) => {
+test.for(everywhere)('the AI SDK works with $wire over $over, including tools', async ({ transport, model }) => {
   const stage = await transport.serve({
     script: [
       respond(say('I will look.'), call('weather', { city: 'Zürich' })),
@@ -55,7 +55,7 @@ test.for(everywhere)('the AI SDK speaks $wire over $over, tools and all', async 
   await stage.assertComplete()
 })
 
-test.for(everywhere)('over $over the AI SDK tries $wire again after a 429', async ({ transport, model }) => {
+test.for(everywhere)('over $over the AI SDK retries $wire after a 429', async ({ transport, model }) => {
   const script = [respond(fail({ status: 429, code: 'rate_limit_error', retryAfter: 10 })), respond(say('Now.'))]
   const stage = await transport.serve({ script })
   expect(await streamText({ model: model(stage), prompt: 'Hi', maxOutputTokens: 100, onError: () => {} }).text).toBe(
@@ -64,7 +64,7 @@ test.for(everywhere)('over $over the AI SDK tries $wire again after a 429', asyn
   await stage.assertComplete()
 })
 
-test.for(everywhere)('over $over a cut $wire stream leaves the AI SDK without a finish reason', async (at) => {
+test.for(everywhere)('over $over a truncated $wire stream leaves the AI SDK without a finish reason', async (at) => {
   const stage = await at.transport.serve({ script: [respond(say('Half an'), cut())] })
   const run = streamText({ model: at.model(stage), prompt: 'Hi', maxOutputTokens: 100, onError: () => {} })
   let text = ''

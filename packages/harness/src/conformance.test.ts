@@ -11,7 +11,7 @@ import type { Slice } from './slice.ts'
 import type { WireName } from './wires/wire.ts'
 import { WIRE_NAMES } from './wires/wires.ts'
 
-// Every script on every transport, heard by the official client of every wire.
+// Every script on every transport, read by the official client of every wire.
 const everywhere = transports.flatMap((transport) =>
   clients.map((client) => ({ transport, client, over: transport.name, wire: client.wire })),
 )
@@ -39,7 +39,7 @@ test.for(everywhere)('$wire over $over: text, reasoning, calls, finish reason an
   await stage.assertComplete()
 })
 
-test.for(everywhere)('$wire over $over: the helper of the client adds up the same', async (at) => {
+test.for(everywhere)('$wire over $over: the accumulating helper of the client has the same result', async (at) => {
   const stage = await at.transport.serve({ script: [answer] })
   const final = await at.client.final(stage)
   expect({ reasoning: heard.reasoning, ...final }).toEqual({ ...heard, finish: at.client.finish.calls })
@@ -50,7 +50,7 @@ test.for(everywhere)('$wire over $over: cutting the body anywhere changes nothin
   expect(await at.client.read(stage)).toEqual({ ...heard, finish: at.client.finish.calls })
 })
 
-test.for(everywhere)('$wire over $over: an answer that met its token limit says so', async (at) => {
+test.for(everywhere)('$wire over $over: an answer that reached its token limit has that finish reason', async (at) => {
   const stage = await at.transport.serve({
     script: [respond(say('Once upon'), end({ finishReason: 'length', usage }))],
   })
@@ -58,7 +58,7 @@ test.for(everywhere)('$wire over $over: an answer that met its token limit says 
   expect([text, finish]).toEqual(['Once upon', at.client.finish.length])
 })
 
-test.for(everywhere)('$wire over $over: a failure in the first place is an HTTP status', async (at) => {
+test.for(everywhere)('$wire over $over: a failure at the beginning is an HTTP status', async (at) => {
   const script = [respond(fail({ status: 500, code: 'server_error', message: 'no luck' }))]
   const stage = await at.transport.serve({ script })
   await expect(at.client.read(stage)).rejects.toMatchObject({
@@ -67,7 +67,7 @@ test.for(everywhere)('$wire over $over: a failure in the first place is an HTTP 
   })
 })
 
-test.for(everywhere)('$wire over $over: the client waits as long as retry-after says, and asks again', async (at) => {
+test.for(everywhere)('$wire over $over: the client waits as long as retry-after requests, and retries', async (at) => {
   const limited = fail({ status: 429, code: 'rate_limit_error', message: 'slow down', retryAfter: 20 })
   const stage = await at.transport.serve({ script: [respond(limited), respond(say('Now'))] })
   expect(await at.client.read(stage, { maxRetries: 1 })).toMatchObject({ text: 'Now' })
@@ -81,7 +81,7 @@ test.for(everywhere)('$wire over $over: a later failure is an error inside the s
   await expect(at.client.read(stage)).rejects.toThrow('too much')
 })
 
-test.for(everywhere)('$wire over $over: a cut stream has no terminal event', async (at) => {
+test.for(everywhere)('$wire over $over: a truncated stream has no terminal event', async (at) => {
   const stage = await at.transport.serve({ script: [respond(say('Half an'), cut())] })
   expect(await at.client.read(stage)).toMatchObject({ text: 'Half an', finish: null })
 })
@@ -98,7 +98,7 @@ test.for(everywhere)('$wire over $over: a client that aborts ends the response',
   expect(response).not.toHaveProperty('end')
 })
 
-test.for(everywhere)('$wire over $over: a client that breaks off ends the response', async (at) => {
+test.for(everywhere)('$wire over $over: a client that disconnects ends the response', async (at) => {
   const script = [respond(say('one two three four five six seven eight nine ten'))]
   const stage = await at.transport.serve({ script, pace: { firstToken: 0, betweenTokens: 20 } })
   for await (const _ of await at.client.chunks(stage)) break
@@ -107,16 +107,19 @@ test.for(everywhere)('$wire over $over: a client that breaks off ends the respon
   await expect.poll(() => response?.aborted).toBe(true)
 })
 
-test.for(everywhere)('$wire over $over: an unexpected request fails at once, in words, without retries', async (at) => {
-  const stage = await at.transport.serve({ script: [] })
-  const failure = at.client.read(stage, { maxRetries: 2 })
-  await expect(failure).rejects.toMatchObject({
-    status: 500,
-    message: expect.stringMatching(/request 1 \(POST .*\) was not expected: the script has 0 responses/),
-  })
-  expect(await stage.requests()).toHaveLength(1)
-  await expect(stage.assertComplete()).rejects.toMatchObject({ name: 'UnexpectedRequestError', request: 1 })
-})
+test.for(everywhere)(
+  '$wire over $over: an unexpected request fails at once, with a message, without retries',
+  async (at) => {
+    const stage = await at.transport.serve({ script: [] })
+    const failure = at.client.read(stage, { maxRetries: 2 })
+    await expect(failure).rejects.toMatchObject({
+      status: 500,
+      message: expect.stringMatching(/request 1 \(POST .*\) was not expected: the script has 0 responses/),
+    })
+    expect(await stage.requests()).toHaveLength(1)
+    await expect(stage.assertComplete()).rejects.toMatchObject({ name: 'UnexpectedRequestError', request: 1 })
+  },
+)
 
 test.for(everywhere)('$wire over $over: the journal has the request, and no secrets', async (at) => {
   const stage = await at.transport.serve({ script: [answer] })
@@ -128,12 +131,12 @@ test.for(everywhere)('$wire over $over: the journal has the request, and no secr
   expect(Object.isFrozen((request?.body as { stream: true }) ?? {})).toBe(true)
 })
 
-// Every script and every quirk is the same on every transport to the byte, whatever it is cut into.
+// Every script and every quirk is the same on every transport byte for byte, however it is cut.
 interface Case {
   readonly title: string
   readonly wire: WireName
   readonly reply: ScriptedReply
-  /** Of a response that does not end: how much of it is waited for. */
+  /** For a response that does not end: how much of it is awaited. */
   readonly leaveAfter?: number
 }
 
@@ -171,19 +174,22 @@ async function heardOver(transport: Transport, { wire, reply, leaveAfter }: Case
 const [exact] = transports
 const others = onEvery(cases).filter(({ transport }) => transport !== exact)
 
-test.for(others)('$wire over $over has the bytes the fetch of a mock has: $title', async ({ transport, ...case_ }) => {
-  const slices: readonly Slice[] = ['event', 'whole', { random: 1 }]
-  for (const slice of slices) {
-    const heard = await heardOver(transport, case_, slice)
-    expect(heard.error).toBeUndefined()
-    if (exact) expect(heard).toEqual(await heardOver(exact, case_, slice))
-  }
-})
+test.for(others)(
+  '$wire over $over has the same bytes as the fetch of a mock: $title',
+  async ({ transport, ...case_ }) => {
+    const slices: readonly Slice[] = ['event', 'whole', { random: 1 }]
+    for (const slice of slices) {
+      const heard = await heardOver(transport, case_, slice)
+      expect(heard.error).toBeUndefined()
+      if (exact) expect(heard).toEqual(await heardOver(exact, case_, slice))
+    }
+  },
+)
 
-// The official clients, where they lose nothing; where they do, that they do.
+// The official clients lose nothing, or exactly the known losses.
 const ended = quirks.filter((quirk) => quirk.ending === undefined)
 
-/** What the frames of a quirk carry, as objects. */
+/** The contents of a quirk's frames, as objects. */
 function sent({ events }: Quirk): unknown[] {
   return events.flatMap((event) => {
     if (typeof event !== 'string') return [event]
@@ -214,16 +220,13 @@ const judged = answers.filter(
   (quirk) => lostBy(helperLosses, quirk) || !quirk.expected.calls?.some((one) => one.invalid === true),
 )
 
-test.for(judged)(
-  'q$id on $wire: what the helper of the official client makes of it is known, $title',
-  async (quirk) => {
-    const client = clients.find(({ wire }) => wire === quirk.wire)
-    const { fetch } = mockModels({ script: [quirkResponse(quirk)] })
-    const final = client?.final({ fetch })
-    const lost = lostBy(helperLosses, quirk)
-    if (lost?.throws !== undefined) return expect(final).rejects.toThrow(lost.throws)
-    const { text = '', calls: expected = [] } = quirk.expected
-    const whole = { text, calls: expected.map(({ id, name, input }) => ({ id, name, input })) }
-    return expect(await final).toMatchObject(lost?.gives ?? whole)
-  },
-)
+test.for(judged)('q$id on $wire: the result of the official client’s helper is known, $title', async (quirk) => {
+  const client = clients.find(({ wire }) => wire === quirk.wire)
+  const { fetch } = mockModels({ script: [quirkResponse(quirk)] })
+  const final = client?.final({ fetch })
+  const lost = lostBy(helperLosses, quirk)
+  if (lost?.throws !== undefined) return expect(final).rejects.toThrow(lost.throws)
+  const { text = '', calls: expected = [] } = quirk.expected
+  const whole = { text, calls: expected.map(({ id, name, input }) => ({ id, name, input })) }
+  return expect(await final).toMatchObject(lost?.gives ?? whole)
+})

@@ -4,7 +4,7 @@ import { differences, inWords } from './difference.ts'
 const paths = (expected: unknown, actual: unknown, exact = false) =>
   differences(expected, actual, { exact }).map(({ path }) => path)
 
-test('members that are not expected may be anything, unless the comparison is exact', () => {
+test('members that are not expected may have any value, unless the comparison is exact', () => {
   expect(paths({ a: 1 }, { a: 1, b: 2 })).toEqual([])
   expect(paths({ a: 1 }, { a: 1, b: 2 }, true)).toEqual(['b'])
 })
@@ -14,21 +14,21 @@ test('lists are compared item by item, whatever their length', () => {
   expect(paths([1, 2], [1])).toEqual(['[1]'])
 })
 
-test('a RegExp is looked for in a text, and in nothing else', () => {
+test('a RegExp is searched in a text, and in nothing else', () => {
   expect(paths({ url: /messages$/g }, { url: '/v1/messages' })).toEqual([])
   expect(paths({ url: /\d/ }, { url: 1 })).toEqual(['url'])
 })
 
-test('an expected undefined means that there is nothing, in prototypes too', () => {
+test('an expected undefined means that the member is missing, also in prototypes', () => {
   expect(paths({ tools: undefined, toString: undefined }, {})).toEqual([])
   expect(paths({ tools: undefined }, { tools: [] })).toEqual(['tools'])
 })
 
-test('null, a list and an object are three things', () => {
+test('null, a list and an object are three different things', () => {
   expect(paths({ a: null, b: [], c: {} }, { a: {}, b: {}, c: [] })).toEqual(['a', 'b', 'c'])
 })
 
-test('the message says where, what was expected and what came, and no more than it must', () => {
+test('the message contains the place, the expected and the actual value, and no more than necessary', () => {
   expect(inWords(differences({ body: { model: 'gpt' } }, { body: { model: 'claude' } }))).toBe(
     '\n  body.model: expected "gpt", got "claude"',
   )

@@ -13,7 +13,7 @@ test.for(everywhere)('over $over: $title', async ({ over, transport, reply, hear
   const stage = await transport.serve({ script: [reply] })
   const { error, ...rest } = await listen(stage, 'anthropic')
   const expected = over === 'setupServer' ? setupServer : heard
-  // The code of undici's HTTPParserError is not on every Node.
+  // The code of undici's HTTPParserError does not exist on every Node.
   const cause = error?.cause?.replace(' (HPE_INVALID_CHUNK_SIZE)', '')
   expect({ ...rest, ...(error && { error: { ...error, ...(cause !== undefined && { cause }) } }) }).toEqual(expected)
   await stage.assertComplete()
@@ -30,14 +30,17 @@ const stalls = transports.flatMap((transport) => [
   },
 ])
 
-test.for(stalls)('over $over: a stall is $what, until the client leaves', async ({ transport, comments, hears }) => {
-  const raw = rawResponse([{ bytes: 'data: 1\n\n' }, { end: 'stall', ...comments }])
-  const stage = await transport.serve({ script: [raw] })
-  expect(await listen(stage, 'anthropic', { leaveAfter: hears.length })).toMatchObject({ status: 200, body: hears })
-  const [response] = await stage.log()
-  await expect.poll(() => response?.aborted).toBe(true)
-  expect(response).not.toHaveProperty('end')
-})
+test.for(stalls)(
+  'over $over: a stall is $what, until the client disconnects',
+  async ({ transport, comments, hears }) => {
+    const raw = rawResponse([{ bytes: 'data: 1\n\n' }, { end: 'stall', ...comments }])
+    const stage = await transport.serve({ script: [raw] })
+    expect(await listen(stage, 'anthropic', { leaveAfter: hears.length })).toMatchObject({ status: 200, body: hears })
+    const [response] = await stage.log()
+    await expect.poll(() => response?.aborted).toBe(true)
+    expect(response).not.toHaveProperty('end')
+  },
+)
 
 test.for(transports)('over $name: a stall before the headers is a fetch that waits', async (transport) => {
   const stage = await transport.serve({ script: [rawResponse([{ end: 'stall' }])] })
@@ -53,7 +56,7 @@ test.for(transports)('over $name: a stall before the headers is a fetch that wai
   await expect.poll(() => response?.aborted).toBe(true)
 })
 
-test('over the fetch of a mock, a reader hears what was sent before the break, however late it is', async () => {
+test('over the fetch of a mock, a slow reader gets everything that was sent before the break', async () => {
   for (const end of ['fin', 'reset', 'bad-chunk'] as const) {
     const raw = rawResponse([{ bytes: 'data: 1\n\n' }, { bytes: 'data: 2\n\n' }, { end }])
     const { fetch: ask } = mockModels({ script: [raw] })

@@ -18,7 +18,7 @@ const turns = (expected: ScriptedReply['expect']): ScriptedReply[] => [
   { ...respond(say('Sunny.')), ...(expected && { expect: expected }) },
 ]
 
-test('each request may be told what to be like, and the stream comes if it is', async () => {
+test('each response may have an expectation of its request, and is streamed if it is met', async () => {
   const mock = mockModels({
     script: turns({
       wire: 'openai-chat',
@@ -32,7 +32,7 @@ test('each request may be told what to be like, and the stream comes if it is', 
   mock.assertComplete()
 })
 
-test('a request that is not as expected fails in words, for the client and for the test', async () => {
+test('a request that does not meet it fails with a message, for the client and for the test', async () => {
   const mock = mockModels({ script: turns({ body: { model: /^claude/, messages: [{}, result] } }) })
   await ask(mock.fetch, [user])
   const refused = await ask(mock.fetch, [user, { role: 'tool', content: 'rainy' }])
@@ -73,7 +73,7 @@ test('a function may check the request with the assertions of any library', asyn
   )
 })
 
-test('an async check is refused: nobody would wait for it', async () => {
+test('an async check is refused, because nothing would await it', async () => {
   const late: () => unknown = () => Promise.reject(new Error('too late'))
   const mock = mockModels({ script: turns(late) })
   await ask(mock.fetch, [user])
@@ -81,7 +81,7 @@ test('an async check is refused: nobody would wait for it', async () => {
   expect(() => mock.assertComplete()).toThrow('is an async function')
 })
 
-test('a server holds requests to the same expectations', async () => {
+test('a server checks the same expectations', async () => {
   await using server = await serveModels({ script: turns({ body: { messages: [{}, result] } }) })
   const at = `${server.url}/v1/chat/completions`
   await (await ask(fetch, [user], at)).text()
@@ -89,7 +89,7 @@ test('a server holds requests to the same expectations', async () => {
   await expect(server.assertComplete()).rejects.toThrow('body.messages[1].role: expected "tool", got "user"')
 })
 
-test('a pattern reaches the process of a server, RegExps and all; a function is refused', async () => {
+test('a pattern is passed to a server’s process, including RegExps; a function is refused', async () => {
   await using server = await spawnModelServer()
   const served = await server.load({ script: turns({ body: { model: /^claude/ } }) })
   const at = `${served.url}/v1/chat/completions`

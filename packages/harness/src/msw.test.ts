@@ -46,12 +46,12 @@ test('writes are due and sent on an absolute schedule, exactly so under fake tim
   expect(response.lateness).toBe(0)
 })
 
-test('a late write does not delay those after it', async () => {
+test('a late write does not delay the next ones', async () => {
   vi.useFakeTimers()
   const mock = mockModels({ script: [respond(say('a b c d'))], pace: { firstToken: 10, betweenTokens: 10 } })
   const reading = clients[1]?.read(mock)
   await vi.advanceTimersByTimeAsync(0)
-  // The process stands still: the clock goes on, and nothing else runs.
+  // The process is blocked: the clock continues, and nothing else runs.
   vi.advanceTimersByTime(25)
   await vi.advanceTimersByTimeAsync(1_000)
   await reading
@@ -68,7 +68,7 @@ test('without a pace everything comes at once', async () => {
   expect(times(response, 'sent')).toEqual([0, 0, 0, 0, 0, 0])
 })
 
-test('requests are kept in their order, without what is secret', async () => {
+test('requests are kept in their order, without secrets', async () => {
   const mock = mockModels({ script: [respond(say('a'))] })
   const secrets = {
     authorization: 'Bearer s1',
@@ -99,7 +99,7 @@ test('a URL that is not mocked throws, and is remembered', async () => {
   expect(() => mock.assertComplete()).toThrow(error)
 })
 
-test('only the wires and the origin that were asked for are mocked', async () => {
+test('only the configured wires and origin are mocked', async () => {
   const mock = mockModels({ script: [respond(say('a'))], wires: ['openai-chat'], origin: 'http://models.test' })
   await expect(mock.fetch(post('http://models.test/v1/messages'))).rejects.toThrow('is not mocked')
   await expect(mock.fetch(post('http://other.test/v1/chat/completions'))).rejects.toThrow('is not mocked')
@@ -117,7 +117,7 @@ test('under setupServer a request that is not mocked reaches no network', async 
   expect(() => mock.assertComplete()).toThrow(new HarnessError(message))
 })
 
-test('a function answers by the request', async () => {
+test('a function responds depending on the request', async () => {
   const mock = mockModels({
     script: ({ body }) => {
       const { model } = body as { model: string }
@@ -133,7 +133,7 @@ test('a function answers by the request', async () => {
   )
 })
 
-test('a function that throws fails the request, in words', async () => {
+test('a function that throws fails the request, with a message', async () => {
   const mock = mockModels({
     script: () => {
       throw new TypeError('mine')
@@ -144,27 +144,27 @@ test('a function that throws fails the request, in words', async () => {
   expect(() => mock.assertComplete()).toThrow('the script failed at request 1: mine')
 })
 
-test('responses nobody asked for are named', async () => {
+test('unused responses are named', async () => {
   const mock = mockModels({ script: [respond(say('a')), respond(call('f', {})), respond()] })
   await mock.fetch(post(url))
   expect(() => mock.assertComplete()).toThrow('2 of 3 responses were not used: response 2 (call f), response 3 (empty)')
 })
 
-test('a request that asks for no stream is told so', async () => {
+test('a request without "stream": true gets an error with the reason', async () => {
   const mock = mockModels({ script: [respond(say('a'))] })
   const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
   const request = client.chat.completions.create({ model: 'gpt', messages: [] })
   await expect(request).rejects.toThrow('only streams are supported')
 })
 
-test('a signal that has aborted lets no request in', async () => {
+test('with an aborted signal no request is accepted', async () => {
   const mock = mockModels({ script: [respond(say('a'))] })
   const reason = new Error('never mind')
   await expect(mock.fetch(url, { method: 'POST', body: '{}', signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
   expect(mock.requests).toEqual([])
 })
 
-test('an abort before the first byte rejects the fetch, one in the middle fails the body, with the reason', async () => {
+test('an abort before the first byte rejects the fetch, a later one fails the body, with the reason', async () => {
   const pace = { firstToken: 5, betweenTokens: 1_000 }
   const mock = mockModels({ script: [respond(say('a b')), respond(say('a b'))], pace })
   const body = JSON.stringify({ stream: true })
@@ -181,7 +181,7 @@ test('an abort before the first byte rejects the fetch, one in the middle fails 
   expect(mock.responses.map((log) => log.aborted)).toEqual([true, true])
 })
 
-test('a reader that is behind holds the response up, as a socket would', async () => {
+test('a slow reader delays the response, as with a socket', async () => {
   const mock = mockModels({ script: [respond(...Array.from({ length: 501 }, () => say('x'.repeat(1_000))))] })
   const response = await mock.fetch(post(url))
   const reader = response.body?.getReader()

@@ -23,7 +23,7 @@ function exporting(receiver: OtlpReceiver, options = {}) {
   return new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] })
 }
 
-test('spans an exporter sends arrive flat, with parent, kind, times, attributes, events, links and status', async () => {
+test('spans from an exporter arrive flat, with parent, kind, times, attributes, events, links and status', async () => {
   const receiver = await setup()
   const provider = exporting(receiver)
   const tracer = provider.getTracer('test', '1.2.3')
@@ -67,7 +67,7 @@ test('spans an exporter sends arrive flat, with parent, kind, times, attributes,
   expect(spanOutline(spans)).toBe('parent\n  child ERROR bad')
 })
 
-test('what is not JSON is refused with a text that says so', async () => {
+test('a body that is not JSON is refused with a text that states it', async () => {
   const { url } = await setup()
   const headers = { 'content-type': 'application/x-protobuf' }
   const response = await fetch(`${url}/v1/traces`, { method: 'POST', headers, body: 'x' })
@@ -77,7 +77,7 @@ test('what is not JSON is refused with a text that says so', async () => {
   })
 })
 
-test('metrics an exporter sends arrive as flat points: counters, gauges and histograms, with what tells them apart', async () => {
+test('metrics from an exporter arrive as flat points: counters, gauges and histograms, with their attributes', async () => {
   const receiver = await setup()
   const exporter = new OTLPMetricExporter({ url: `${receiver.url}/v1/metrics` })
   const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] })
@@ -126,7 +126,7 @@ test('metrics an exporter sends arrive as flat points: counters, gauges and hist
   ])
 })
 
-test('points of the time since the last export say so, and an exponential histogram has no buckets', async () => {
+test('points with delta temporality are marked, and an exponential histogram has no buckets', async () => {
   const receiver = await setup()
   const exporter = new OTLPMetricExporter({
     url: `${receiver.url}/v1/metrics`,
@@ -157,7 +157,7 @@ test('points of the time since the last export say so, and an exponential histog
   })
 })
 
-test('what was posted is kept word for word, with the answer it got; other paths are not served, bad JSON is an error', async () => {
+test('requests are kept unchanged, with their status; other paths are refused, invalid JSON is an error', async () => {
   const { url, requests } = await setup()
   const post = async (path: string, body: string) => {
     const headers = { 'content-type': 'application/json' }
@@ -174,7 +174,7 @@ test('what was posted is kept word for word, with the answer it got; other paths
   ])
 })
 
-test('a body that comes compressed is unpacked', async () => {
+test('a compressed body is decompressed', async () => {
   const receiver = await setup()
   const provider = exporting(receiver, { compression: 'gzip' })
   provider.getTracer('test').startSpan('only').end()
@@ -183,7 +183,7 @@ test('a body that comes compressed is unpacked', async () => {
   expect(receiver.requests[0]?.body).toContain('"name":"only"')
 })
 
-test('what would be more than may be kept is refused, packed or not, and nothing of it is kept', async () => {
+test('a request beyond the limit is refused, compressed or not, and its body is not kept', async () => {
   const { url, requests } = await setup({ maxBytes: 50 })
   const post = async (body: string, encoding?: 'gzip') => {
     const headers = { 'content-type': 'application/json', ...(encoding && { 'content-encoding': encoding }) }
@@ -207,7 +207,7 @@ test('what would be more than may be kept is refused, packed or not, and nothing
   ])
 })
 
-test('requests are refused as the faults say, one by one; an exporter that is told when to come again does', async () => {
+test('requests are refused as the faults define, one by one; an exporter that gets a retry-after retries', async () => {
   const receiver = await setup({ fault: [{ status: 503, retryAfter: 1 }] })
   const provider = exporting(receiver)
   provider.getTracer('test').startSpan('only').end()
@@ -216,7 +216,7 @@ test('requests are refused as the faults say, one by one; an exporter that is to
   expect(receiver.spans.map(({ name }) => name)).toEqual(['only'])
 })
 
-test('a collector that hangs answers nothing, until it is closed', async () => {
+test('a collector that hangs sends no response until it is closed', async () => {
   const receiver = await setup({ fault: 'hang' })
   const provider = exporting(receiver, { timeoutMillis: 500 })
   provider.getTracer('test').startSpan('only').end()
@@ -241,7 +241,7 @@ test('closing breaks the connections of requests that hang', async () => {
   expect(await failure).toMatchObject({ message: 'fetch failed' })
 })
 
-test('what is over waits for nothing more: no timer, no listener, no further look', async () => {
+test('a finished wait leaves nothing: no timer, no listener, no further check', async () => {
   const receiver = await setup()
   const { signal } = new AbortController()
   const headers = { 'content-type': 'application/json' }
@@ -258,7 +258,7 @@ test('what is over waits for nothing more: no timer, no listener, no further loo
   await watch.assertNone()
 })
 
-test('waiting for what does not come ends with an error that says what came', async () => {
+test('waiting for something that does not arrive ends with an error that lists what arrived', async () => {
   const receiver = await setup({ fault: [{ status: 400 }] })
   const provider = exporting(receiver)
   const tracer = provider.getTracer('test')
@@ -274,7 +274,7 @@ test('waiting for what does not come ends with an error that says what came', as
   )
 })
 
-test('of many spans the first names are told', async () => {
+test('of many spans the first names are listed', async () => {
   const receiver = await setup()
   const provider = exporting(receiver)
   for (let n = 1; n <= 51; n++) provider.getTracer('test').startSpan(`s${n}`).end()
@@ -282,7 +282,7 @@ test('of many spans the first names are told', async () => {
   await expect(receiver.waitFor(() => false, { timeout: 20 })).rejects.toThrow(/51 spans \(s1, s2, .*, s50, …\)$/)
 })
 
-test('payloads of any SDK are read: bytes, records, integers as text, and a kind nobody gave', () => {
+test('payloads of any SDK are read: bytes, records, integers as text, and a missing kind', () => {
   const attributes = [
     { key: 'record', value: { kvlistValue: { values: [{ key: 'n', value: { intValue: '7' } }] } } },
     { key: 'bytes', value: { bytesValue: 'AAE=' } },

@@ -6,7 +6,7 @@ import { WIRES } from './wires/wires.ts'
 
 const ended = quirks.filter((quirk) => quirk.ending === undefined)
 
-/** The rows one of the three wires can carry; the rest of the catalogue is of other wires. */
+/** The rows that one of the three wires can have; the rest of the catalogue belongs to other wires. */
 const ROWS = [
   'T1 T2 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14 T15 T16 T17 T18',
   'C1 C2 C3 C5 C6 C8 C9 C11 C12 C13 C15 C16 C17 C18 C19 C21 C22 C24 C25 C26 C27 C28 C29 C30 C31 C32 C34 C35 C37 C38 C40 C41 C42 C43 C44 C45 C46 C47 C48 C49',
@@ -22,7 +22,7 @@ async function served({ wire }: Quirk, response: ReturnType<typeof quirkResponse
   return reads
 }
 
-/** What the frames of a body carry: parsed where it is JSON. */
+/** The contents of a body's frames, parsed if they are JSON. */
 function events(body: string): unknown[] {
   return body.split('\n\n').flatMap((frame) => {
     const [, data] = /^data: ?(.*)$/m.exec(frame) ?? []
@@ -31,20 +31,20 @@ function events(body: string): unknown[] {
   })
 }
 
-test('every row of the catalogue that one of the wires can carry is there', () => {
+test('every row of the catalogue that one of the wires can have exists', () => {
   expect(new Set(quirks.map(({ id }) => id))).toEqual(new Set(ROWS))
 })
 
-test('id, wire and title together name one quirk', () => {
+test('id, wire and title together identify one quirk', () => {
   const names = quirks.map(({ id, wire, title }) => `${id} ${wire} ${title}`)
   expect(new Set(names).size).toBe(names.length)
 })
 
-test('quirks are plain data: they come through JSON as they are', () => {
+test('quirks are plain data: JSON does not change them', () => {
   for (const quirk of quirks) expect(JSON.parse(JSON.stringify(quirk))).toEqual(quirk)
 })
 
-test.for(ended)('q$id on $wire is served as it stands: $title', async (quirk) => {
+test.for(ended)('q$id on $wire is served unchanged: $title', async (quirk) => {
   const body = Buffer.concat(await served(quirk, quirkResponse(quirk))).toString()
   expect(events(body)).toEqual(quirk.events.flatMap((event) => (typeof event === 'string' ? events(event) : [event])))
 })
@@ -70,7 +70,7 @@ test.for(ended.filter(({ id }) => id === 'T5'))('qT5 on $wire: the last event ha
   expect((await reads(quirk)).at(-1)).toMatch(/[^\n]$/)
 })
 
-test('a quirk answers on its own wire only', async () => {
+test('a quirk responds on its own wire only', async () => {
   const quirk = quirks.find(({ wire }) => wire === 'anthropic')
   const mock = mockModels({ script: quirk ? [quirkResponse(quirk)] : [] })
   const url = `http://models.test${WIRES['openai-chat'].path}`

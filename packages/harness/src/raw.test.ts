@@ -18,7 +18,7 @@ async function play(options: MockModelsOptions) {
   return { ...(await heard), times, ended: (log?.end ?? Number.NaN) - (log?.arrived ?? 0) }
 }
 
-test('steps come after one another, at a time of their own, or as tokens', async () => {
+test('steps follow one another, at their own time, or as tokens', async () => {
   const pace = { firstToken: 100, betweenTokens: 10 }
   const script = [
     rawResponse([
@@ -52,13 +52,13 @@ test('no step after the end is played', async () => {
   expect(await listen(mockModels({ script }), 'openai-chat')).toMatchObject({ body: 'a' })
 })
 
-test('a raw response has the pace and the slices it names before those of the script', async () => {
+test('a raw response’s own pace and slice override those of the script', async () => {
   const options = { pace: { firstToken: 7, betweenTokens: 0 }, slice: { bytes: 1 } } as const
   const script = [rawResponse([{ bytes: 'abc' }], options)]
   expect(await play({ script, pace: { firstToken: 50, betweenTokens: 0 } })).toMatchObject({ times: [7, 7, 7] })
 })
 
-test('a body that is not chunked cannot have a bad chunk: that is an error of the script', async () => {
+test('a bad chunk in a body that is not chunked is an error of the script', async () => {
   const mock = mockModels({ script: [rawResponse([{ end: 'bad-chunk' }], { framing: 'close' })] })
   expect(await listen(mock, 'openai-chat')).toMatchObject({ status: 500 })
   expect(() => mock.assertComplete()).toThrow('a body that is not chunked cannot have a bad chunk')
@@ -73,20 +73,20 @@ test.for([
   { after: { bytes: 13 }, body: 'data: 1\n\ndata' },
   { after: { bytes: 9 }, body: 'data: 1\n\n' },
   { after: 'headers', body: '' },
-] as const)('a fault after $after leaves what came before it', async ({ after, body }) => {
+] as const)('a fault after $after keeps everything before it', async ({ after, body }) => {
   const mock = mockModels({ script: [{ ...three, fault: { after, end: 'complete' } }] })
   expect(await listen(mock, 'openai-chat')).toMatchObject({ status: 200, body })
   expect(mock.responses[0]).not.toHaveProperty('broken')
 })
 
-test('a fault after nothing comes in the place of the headers', async () => {
+test('a fault at the beginning comes in place of the headers', async () => {
   const mock = mockModels({ script: [{ ...respond(say('never')), fault: { end: 'reset' } }] })
   const { status, error } = await listen(mock, 'openai-chat')
   expect([status, error?.message]).toEqual([undefined, 'fetch failed'])
   expect(mock.responses[0]).toMatchObject({ broken: 'reset', writes: [] })
 })
 
-test('a scripted response breaks off like any other, on its own pace', async () => {
+test('a scripted response breaks off like any other, with its own pace', async () => {
   const fault = { after: { events: 3 }, end: 'complete' } as const
   const script = [{ ...respond(say('a b c d')), fault }]
   const { body, times } = await play({ script, pace: { firstToken: 50, betweenTokens: 20 } })

@@ -11,7 +11,7 @@ function post(wire: keyof typeof WIRES) {
   return new Request(`http://models.test${WIRES[wire].path}`, { method: 'POST', body: '{"stream":true}' })
 }
 
-test('a recording of chat is served as it came, with the end of the protocol behind it', async () => {
+test('a recording of chat is served unchanged, followed by the end of the protocol', async () => {
   const mock = mockModels({ script: [recordedResponse('openai-chat', `${chunk}\n${stop}\n`)] })
   const response = await mock.fetch(post('openai-chat'))
   expect(await response.text()).toBe(`data: ${chunk}\n\ndata: ${stop}\n\ndata: [DONE]\n\n`)
@@ -40,7 +40,7 @@ test('a recording can be paced: each event is a token', async () => {
   expect(writes.map(({ due }) => Math.round(due - arrived))).toEqual([2, 3, 3])
 })
 
-test('a file of several responses becomes as many recordings', () => {
+test('a file with several responses becomes several recordings', () => {
   const lines = ['{"type":"response.created","n":1}', '{"type":"x"}', '{"type":"response.created","n":2}']
   expect(recordedResponses('openai-responses', lines).map(({ events }) => events)).toEqual([
     [lines[0], lines[1]],
@@ -49,7 +49,7 @@ test('a file of several responses becomes as many recordings', () => {
   expect(recordedResponses('openai-chat', [chunk, stop])).toHaveLength(1)
 })
 
-test('a recording answers on its own wire only', async () => {
+test('a recording responds on its own wire only', async () => {
   const mock = mockModels({ script: [recordedResponse('anthropic', [])] })
   const response = await mock.fetch(post('openai-chat'))
   expect(response.status).toBe(500)

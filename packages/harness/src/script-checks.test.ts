@@ -26,7 +26,7 @@ const refused: readonly (readonly [what: string, options: unknown, message: RegE
 ]
 
 test.for(refused)(
-  '%s is refused before any request, and the error says what is wanted',
+  '%s is refused before any request, and the error states what is expected',
   async ([, options, message]) => {
     const error = expect.objectContaining({ name: 'HarnessError', message: expect.stringMatching(message) })
     expect(() => mockModels(options as object)).toThrow(error)
@@ -34,7 +34,7 @@ test.for(refused)(
   },
 )
 
-test('a server refuses a script that is loaded later as well', async () => {
+test('a server also refuses a script that is loaded later', async () => {
   await using server = await serveModels()
   await expect(server.load({ script: ['Hello'] as never })).rejects.toBeInstanceOf(HarnessError)
 })

@@ -17,7 +17,7 @@ async function setup(start: () => Promise<ModelServer>): Promise<ModelServer> {
   return server
 }
 
-test.for(places)('in $place, each loaded script has a URL, requests and a log of its own', async ({ start }) => {
+test.for(places)('in $place, each loaded script has its own URL, requests and log', async ({ start }) => {
   const server = await setup(start)
   const one = await server.load({ script: [respond(say('one'))] })
   const two = await server.load({ script: [respond(say('two')), respond(say('more'))] })
@@ -48,7 +48,7 @@ test.for(places)('in $place, the log has the times of this process’s clock', a
   expect(response?.writes.every(({ due, sent }) => sent >= due)).toBe(true)
 })
 
-test.for(places)('in $place, what was closed is not served any more', async ({ start }) => {
+test.for(places)('in $place, a closed script is no longer served', async ({ start }) => {
   const server = await setup(start)
   const served = await server.load({ script: [respond(say('one'))] })
   await served.close()
@@ -59,7 +59,7 @@ test.for(places)('in $place, what was closed is not served any more', async ({ s
   ])
 })
 
-test('a server of this process may answer by the request', async () => {
+test('a server of this process may respond with a function of the request', async () => {
   const server = await setup(() => serveModels({ script: ({ wire }) => respond(say(wire)) }))
   const texts = await Promise.all(clients.map(async (client) => (await client.read(server)).text))
   expect(texts).toEqual(['openai-chat', 'openai-responses', 'anthropic'])
@@ -73,7 +73,7 @@ test('without a pace a server sends a long answer in few writes', async () => {
   expect(response?.writes.length).toBeLessThan(100)
 })
 
-test('the process ends when the signal aborts, and says so to who asks it', async () => {
+test('the process ends when the signal aborts, and pending requests to it reject with this reason', async () => {
   const aborter = new AbortController()
   const server = await spawnModelServer({ signal: aborter.signal })
   aborter.abort()
@@ -81,7 +81,7 @@ test('the process ends when the signal aborts, and says so to who asks it', asyn
   await server.close()
 })
 
-test('a closed process answers nothing', async () => {
+test('a closed process responds to nothing', async () => {
   const server = await spawnModelServer()
   await server.close()
   await expect(server.load({ script: [] })).rejects.toThrow()

@@ -16,7 +16,7 @@ function writes(how: Slice) {
   }))
 }
 
-test('each event is a write of its own', () => {
+test('each event is a separate write', () => {
   expect(writes('event')).toEqual([
     { at: 10, bytes: 'ab\xe2\x82\xac', argsDone: [] },
     { at: 20, bytes: 'cd', argsDone: ['call_1'] },
@@ -28,7 +28,7 @@ test('the whole body is one write, due with its last byte', () => {
   expect(writes('whole')).toEqual([{ at: 20, bytes: 'ab\xe2\x82\xaccde', argsDone: ['call_1', 'call_2'] }])
 })
 
-test('every so many bytes is a write, even inside a character, due with its last byte', () => {
+test('with `bytes` every so many bytes are a write, even inside a character, due with its last byte', () => {
   expect(writes({ bytes: 3 })).toEqual([
     { at: 10, bytes: 'ab\xe2', argsDone: [] },
     { at: 20, bytes: '\x82\xacc', argsDone: [] },
@@ -36,7 +36,7 @@ test('every so many bytes is a write, even inside a character, due with its last
   ])
 })
 
-test('no slicing changes the bytes', () => {
+test('no slice changes the bytes', () => {
   const whole = Buffer.concat([...slice(frames, 'event')].map((write) => write.bytes))
   for (const how of [
     'whole',
@@ -65,12 +65,12 @@ test('writes are joined only if they are due together, up to the limit', () => {
   ])
 })
 
-/** The pieces in which a text of one frame comes. */
+/** The pieces of a text of one frame. */
 function cuts(text: string, how: Slice): string[] {
   return [...slice([{ at: 0, data: text }], how)].map(({ bytes }) => Buffer.from(bytes).toString('latin1'))
 }
 
-test('a body is cut at listed offsets; those outside of it say nothing', () => {
+test('a body is cut at listed offsets; those outside of it are ignored', () => {
   expect(cuts('abcdef', { at: [1, 4] })).toEqual(['a', 'bcd', 'ef'])
   expect(cuts('abcdef', { at: [0, 6, 99] })).toEqual(['abcdef'])
 })
@@ -89,7 +89,7 @@ test('the k-th escape is cut between all of its bytes, and no other', () => {
   expect(cuts(text, { escape: 3 })).toEqual([text])
 })
 
-test('what only looks like an escape is none', () => {
+test('a text that only looks like an escape is not one', () => {
   expect(cuts(String.raw`\x \t u00e9 \\`, { escape: 1 })).toHaveLength(1)
 })
 
@@ -100,7 +100,7 @@ test('the k-th pair of surrogates is cut between its halves', () => {
   expect(cuts(text, { surrogates: 3 })).toHaveLength(1)
 })
 
-test('a half that stands alone is no pair', () => {
+test('a single half is not a pair', () => {
   const text = String.raw`"\ud83cx\ud83c\udf0e"`
   expect(cuts(text, { surrogates: 1 })).toEqual([String.raw`"\ud83cx\ud83c`, String.raw`\udf0e"`])
 })
@@ -110,7 +110,7 @@ test('escapes of arguments, which are escaped once more in the event, are cut to
   expect(cuts(text, { surrogates: 1 })).toEqual([String.raw`"{\"a\":\"\\ud83c`, String.raw`\\udf0d\"}"`])
 })
 
-test('random pieces follow from the seed, and have at most so many bytes', () => {
+test('random pieces depend only on the seed, and have at most the given size', () => {
   const text = 'x'.repeat(1_000)
   const sizes = (seed: number, most?: number) =>
     cuts(text, { random: seed, ...(most !== undefined && { most }) }).map((piece) => piece.length)
@@ -121,7 +121,7 @@ test('random pieces follow from the seed, and have at most so many bytes', () =>
   expect(sizes(1, 1)).toHaveLength(1_000)
 })
 
-test('bytes are bytes, whatever frame they stand in', () => {
+test('bytes stay the same in any frame', () => {
   const halves = [Uint8Array.of(0x61, 0xe6), Uint8Array.of(0x9d, 0xb1)].map((data) => ({ at: 0, data }))
   expect([...slice(halves, { character: 1 })].map(({ bytes }) => [...bytes])).toEqual([[0x61, 0xe6], [0x9d], [0xb1]])
 })

@@ -30,13 +30,13 @@ test('the tree has the roots and the children in the order in which they started
   ])
 })
 
-test('the outline has one span a line', () => {
+test('the outline has one span per line', () => {
   expect(spanOutline(finishedSpans(), { attributes: ['model'] })).toBe(
     ['run', '  chat {"model":"m"}', '  tool ERROR broken'].join('\n'),
   )
 })
 
-test('with times each line says when its span started and ended, counted from the first', () => {
+test('with times each line shows when its span started and ended, relative to the first', () => {
   expect(spanOutline(finishedSpans(), { times: true })).toBe(
     ['run 0–5000 ms', '  chat 1000–4000 ms', '  tool 2000–3000 ms ERROR broken'].join('\n'),
   )
@@ -44,7 +44,7 @@ test('with times each line says when its span started and ended, counted from th
   expect(spanOutline([], { times: true })).toBe('')
 })
 
-test('a span whose parent is not there is a root', () => {
+test('a span whose parent is missing is a root', () => {
   const spans = finishedSpans().filter((span) => span.name !== 'run')
   expect(spanOutline(spans)).toBe('chat\ntool ERROR broken')
 })

@@ -13,12 +13,12 @@ test.each<[string, string, () => unknown]>([
   ['paces', 'serveModels; did you mean pace?', () => serveModels({ paces: {} } as object)],
   ['paces', 'spawnModelServer; did you mean pace?', () => spawnModelServer({ paces: {} } as object)],
   ['faults', 'otlpReceiver; did you mean fault?', () => otlpReceiver({ faults: 'hang' } as object)],
-])('an option %s that there is not is a ConfigError: %s (P23)', async (option, hint, make) => {
+])('an unknown option %s is a ConfigError: %s (P23)', async (option, hint, make) => {
   const message = `${option}: is no option of ${hint}`
   await expect(Promise.resolve().then(make)).rejects.toMatchObject({ name: 'ConfigError', option, message })
 })
 
-test('what a server is to load beside its script is checked, too (P23)', async () => {
+test('the options of a script that a server loads later are checked, too (P23)', async () => {
   const server = await serveModels()
   try {
     await expect(server.load({ script: [], coalese: 0 } as object)).rejects.toThrow('did you mean coalesce?')

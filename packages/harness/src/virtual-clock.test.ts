@@ -10,7 +10,7 @@ const options = {
   pace: { firstToken: 30, betweenTokens: 10 },
 } satisfies MockModelsOptions
 
-/** Reads one response after the other, and notes each piece with its time. */
+/** Reads one response after the other, and records each piece with its time. */
 async function told(reach: Reach, now: () => number): Promise<{ readonly event: string; readonly at: number }[]> {
   const start = now()
   const events: { event: string; at: number }[] = []
@@ -28,7 +28,7 @@ async function told(reach: Reach, now: () => number): Promise<{ readonly event: 
 
 const events = (told: readonly { readonly event: string }[]) => told.map(({ event }) => event)
 
-test('the same script gives the same events in the same order as in real time, when each is due', async () => {
+test('the same script gives the same events in the same order as in real time, each when it is due', async () => {
   const real = mockModels(options)
   const clock = virtualClock()
   const virtual = mockModels({ ...options, clock })
@@ -58,7 +58,7 @@ test('under setupServer it is the same', async () => {
   expect(await reading).toEqual(await other)
 })
 
-test('time stands still until it is advanced, and then goes just so far', async () => {
+test('time stands still until it is advanced, and then advances exactly that far', async () => {
   const clock = virtualClock()
   const mock = mockModels({ script: [respond(say('a b c'))], pace: { firstToken: 1_000, betweenTokens: 500 }, clock })
   const heard: string[] = []
@@ -94,7 +94,7 @@ test('tools of a test sleep on the same clock, in order with the stream', async 
   expect(order).toEqual(['a at 100', 'b at 200', 'tool at 250', 'c at 300'])
 })
 
-test('time waits for what follows from it without a timer, however many turns that takes', async () => {
+test('time waits for consequences that need no timer, however many turns they take', async () => {
   const clock = virtualClock()
   const turns = clock.sleep(10).then(async () => {
     for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
@@ -106,7 +106,7 @@ test('time waits for what follows from it without a timer, however many turns th
   expect(await turns).toBe(10)
 })
 
-test('sleepers that are due at the same time wake in the order in which they came', async () => {
+test('sleepers that are due at the same time wake in the order in which they were added', async () => {
   const clock = virtualClock()
   const order: number[] = []
   for (const n of [1, 2, 3]) void clock.sleep(n === 2 ? 5 : 10).then(() => order.push(n))
@@ -125,7 +125,7 @@ test('an abort wakes a sleeper at once', async () => {
   expect(clock.now()).toBe(0)
 })
 
-test('a stall costs a client its whole time limit, and the test nothing', async () => {
+test('with a stall, a client waits its whole timeout, and the test no time', async () => {
   const clock = virtualClock()
   const script = [rawResponse([{ bytes: 'data: {}\n\n' }, { end: 'stall' }])]
   const mock = mockModels({ script, clock })

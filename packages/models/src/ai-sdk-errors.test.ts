@@ -86,19 +86,19 @@ test.each<[string, unknown, object]>([
   ],
   ['a socket that broke', new TypeError('terminated'), { code: 'connection', message: 'terminated', retryable: true }],
 ])(
-  'an error part is a ModelError of its own class, and what came stays (A19, qT8, qT9, qT10): %s',
+  'an error part becomes a ModelError of its own kind, and the partial message is kept (A19, qT8, qT9, qT10): %s',
   async (_, error, expected) => {
     const failure = await failureOf(readParts([...spoken, { type: 'error', error }]))
     expect(failure).toMatchObject({ name: 'ModelError', ...expected, partial: { content: [{ text: 'Hello' }] } })
   },
 )
 
-test('the cause is the error itself, so that nothing of it is lost', async () => {
+test('the cause is the original error, so that nothing is lost', async () => {
   const error = new APICallError({ ...request, message: 'busy', statusCode: 503 })
   expect(await failureOf(readParts([{ type: 'error', error }]))).toHaveProperty('cause', error)
 })
 
-test('what a model throws before it asks is a ModelError that is not retried', async () => {
+test('an error that a model throws before its request is a ModelError that is not retried', async () => {
   const { model } = handMade('v4', [])
   const broken = { ...model, doStream: () => Promise.reject(new Error('no key today')) }
   expect(await failureOf(ask(aiSdk(broken)))).toMatchObject({

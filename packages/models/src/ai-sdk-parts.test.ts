@@ -20,7 +20,10 @@ const said: readonly Part[] = [
 ]
 const finish: Part = { type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 2 } }
 
-/** A model that says a part every `every` ms and then nothing; and whether it was left, and told so. */
+/**
+ * A model that emits a part every `every` ms and then nothing; records whether its stream was cancelled and its signal
+ * aborted.
+ */
 function stalling(every: number, parts: readonly Part[], asked = () => {}) {
   const state: { left: boolean; signal?: AbortSignal | undefined } = { left: false }
   const rest = [...parts]
@@ -50,7 +53,7 @@ function stalling(every: number, parts: readonly Part[], asked = () => {}) {
   return { model: answering, state }
 }
 
-test('a stream that falls silent is ended when its time is over, not before (qT7)', async () => {
+test('a stream that becomes silent is ended when its time is over, not before (qT7)', async () => {
   const { model, state } = stalling(900, said)
   const failure = failureOf(ask(aiSdk(model, { idleTimeout: 1_000 })))
   await vi.advanceTimersByTimeAsync(3 * 900 + 950)
@@ -71,7 +74,7 @@ test.each<[string, Part]>([
   ['empty pieces of text', { type: 'text-delta', id: '0', delta: '' }],
   ['empty thoughts', { type: 'reasoning-delta', id: '1', delta: '' }],
   ['empty pieces of input', { type: 'tool-input-delta', id: 'c1', delta: '' }],
-])('%s are nothing said (qT4)', async (_, part) => {
+])('%s count as silence (qT4)', async (_, part) => {
   const { model } = stalling(100, [...said, ...Array.from({ length: 50 }, () => part)])
   const failure = failureOf(ask(aiSdk(model, { idleTimeout: 1_000 })))
   await vi.advanceTimersByTimeAsync(1_400)
@@ -87,7 +90,7 @@ test('the limit is five minutes unless another is given (qT7)', async () => {
   expect(await failure).toMatchObject({ code: 'idle_timeout' })
 })
 
-test('without a limit a stream may be silent for as long as it likes', async () => {
+test('without a limit a stream may be silent for any time', async () => {
   const { model } = stalling(86_400_000, [...said, finish])
   const flow = aiSdk(model, { idleTimeout: Number.POSITIVE_INFINITY })
   const events = flow.stream(requestTo(flow))
@@ -99,7 +102,7 @@ test('without a limit a stream may be silent for as long as it likes', async () 
   await closing
 })
 
-test('the time a reader takes for itself does not count, and no timer is left', async () => {
+test('the reader’s own time does not count, and no timer remains', async () => {
   const model = aiSdk(handMade('v4', [...said, finish]).model, { idleTimeout: 1_000 })
   const flow = model.stream(requestTo(model))
   await flow.next()
@@ -109,7 +112,7 @@ test('the time a reader takes for itself does not count, and no timer is left', 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('what follows the finish part is not read, and is left after half a second (P1, qT13)', async () => {
+test('parts after the finish part are not read, and the stream is cancelled after half a second (P1, qT13)', async () => {
   const following: Part[] = [
     { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{}' },
     { type: 'error', error: new Error('too late') },
@@ -128,7 +131,7 @@ test('what follows the finish part is not read, and is left after half a second 
   expect(state.left).toBe(true)
 })
 
-test('a stream that comes when the request is already aborted is left, and the reason thrown', async () => {
+test('a stream that is returned after the request was aborted is cancelled, and the reason is thrown', async () => {
   const reason = new Error('enough')
   const aborter = new AbortController()
   const { model, state } = stalling(900, said, () => aborter.abort(reason))
@@ -136,7 +139,7 @@ test('a stream that comes when the request is already aborted is left, and the r
   expect(state.left).toBe(true)
 })
 
-test('a stream that goes on after its end and never waits is left all the same (P9)', async () => {
+test('a stream that continues after its end and never waits is cancelled, too (P9)', async () => {
   vi.useRealTimers()
   const begin = performance.now()
   const rest: Part[] = [...said, finish]

@@ -11,14 +11,14 @@ import { aiSdk } from './ai-sdk.ts'
 const everyUrl = { '*': [/^https:/] }
 const stop = [{ type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }] as const
 
-/** What a model of this version is asked. */
+/** The call options that a model of this version receives. */
 async function sent(version: (typeof VERSIONS)[number], request: Partial<ModelRequest>, provider = 'openai.responses') {
   const { model, asked } = handMade(version, stop, { provider, supportedUrls: Promise.resolve(everyUrl) })
   await ask(aiSdk(model), request)
   return asked[0]
 }
 
-test.each(VERSIONS)('%s: a whole request becomes call options (A6, M13, M16, J16)', async (version) => {
+test.each(VERSIONS)('%s: a complete request becomes call options (A6, M13, M16, J16)', async (version) => {
   const options = await sent(version, {
     instructions: 'Be {brief}.',
     messages: history({ openai: { itemId: 'rs_1', reasoningEncryptedContent: 'gAAA' } }),
@@ -110,18 +110,18 @@ test.each(VERSIONS)('%s: a whole request becomes call options (A6, M13, M16, J16
   })
 })
 
-test('what is not given is not sent: no instructions, no tools, no settings', async () => {
+test('missing values are not sent: no instructions, no tools, no settings', async () => {
   expect(await sent('v4', {})).toEqual({
     prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
     abortSignal: expect.any(AbortSignal),
   })
 })
 
-test.each(['auto', 'none', 'required'] as const)('the tool choice %s goes by its name', async (toolChoice) => {
+test.each(['auto', 'none', 'required'] as const)('the tool choice %s is sent by its name', async (toolChoice) => {
   expect(await sent('v4', { tools, toolChoice })).toMatchObject({ toolChoice: { type: toolChoice } })
 })
 
-test('whether calls may be parallel is said in the words of the providers that are known', async () => {
+test('the setting for parallel calls uses the option names of known providers', async () => {
   const request = { settings: { parallelToolCalls: false } }
   expect(await sent('v4', request, 'anthropic.messages')).toMatchObject({
     providerOptions: { anthropic: { disableParallelToolUse: true } },
@@ -129,7 +129,7 @@ test('whether calls may be parallel is said in the words of the providers that a
   expect(await sent('v4', request, 'mistral.chat')).not.toHaveProperty('providerOptions')
 })
 
-test('parts keep what hangs on them, empty text with nothing on it is left out, and so is a message with nothing in it', async () => {
+test('parts keep their metadata; empty text without metadata is omitted, and so is an empty message', async () => {
   const cached = { anthropic: { cacheControl: { type: 'ephemeral' } } }
   const options = await sent('v4', {
     messages: [
@@ -198,7 +198,7 @@ test.each([
   expect(options?.prompt[1]?.content).toMatchObject([{ output: { type: 'content', value: [expected] } }])
 })
 
-test('a file that the version has no place for is refused, never dropped', async () => {
+test('a file that the version does not support is refused, never dropped', async () => {
   const failure = await failureOf(sent('v2', resultOf(pdf)))
   expect(failure).toBeInstanceOf(ConfigError)
   expect(failure).toMatchObject({
@@ -214,18 +214,18 @@ test.each([
   [{ 'image/*': [/^gs:/] }, false],
   [{ 'application/pdf': [/^https:/] }, false],
   [{}, false],
-])('a URL goes to a provider that reads it itself, else it is refused: %o', async (supportedUrls, taken) => {
+])('a URL is sent to a provider that reads it itself, otherwise it is refused: %o', async (supportedUrls, taken) => {
   const part: FilePart = { type: 'file', mediaType: 'image/png', data: { url: 'https://example.com/a.png' } }
   const { model, asked } = handMade('v4', stop, { supportedUrls })
   const messages: readonly Message[] = [{ role: 'user', content: [part] }]
-  // Twice: a pattern with the flag `g` has a memory.
+  // Twice, because a pattern with the flag `g` keeps its position.
   const failures = [await failureOf(ask(aiSdk(model), { messages })), await failureOf(ask(aiSdk(model), { messages }))]
   expect(failures.every((failure) => (taken ? failure === undefined : failure instanceof ConfigError))).toBe(true)
   expect(asked).toHaveLength(taken ? 2 : 0)
 })
 
 test.each(realModels)(
-  '$title: what the provider cannot carry is a ConfigError, and nothing is sent',
+  '$title: content that the provider does not support is a ConfigError, and nothing is sent',
   async ({ model }) => {
     const mock = mockModels({ script: [respond(say('Hello'))] })
     const part: FilePart = { type: 'file', mediaType: 'video/mp4', data: 'AAAA' }
@@ -239,7 +239,7 @@ test.each(realModels)(
 const anthropic = realModels.filter(({ wire }) => wire === 'anthropic')
 
 test.each(anthropic)(
-  '$title: what the provider leaves out of a result is a ConfigError, never dropped',
+  '$title: content that the provider omits from a result is a ConfigError, never dropped',
   async (real) => {
     const part: FilePart = { type: 'file', mediaType: 'audio/wav', data: 'AAAA' }
     const { fetch } = mockModels({ script: [respond(say('Hello'))] })

@@ -9,37 +9,34 @@ const calls = { type: 'finish', finishReason: 'tool-calls', usage } as const
 const stop = { type: 'finish', finishReason: 'stop', usage } as const
 const sealed = { type: 'tool-call', id: 'c1', name: 'f', input: { x: 1 } }
 
-test.each(VERSIONS)(
-  '%s: the input closes in its deltas, and is sealed by its call part alone (G3, G4)',
-  async (version) => {
-    const { events, message } = await readParts(
-      [
-        { type: 'stream-start', warnings: [{ type: 'other', message: 'unsupported setting' }] },
-        { type: 'tool-input-start', id: 'c1', toolName: 'f' },
-        { type: 'tool-input-delta', id: 'c1', delta: '{"x"' },
-        { type: 'tool-input-delta', id: 'c1', delta: ':1}' },
-        { type: 'tool-input-end', id: 'c1' },
-        { type: 'tool-input-start', id: 'c2', toolName: 'g' },
-        { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
-        { type: 'tool-call', toolCallId: 'c2', toolName: 'g', input: '{}' },
-        calls,
-      ],
-      version,
-    )
-    expect(events).toEqual([
-      { type: 'tool-input-start', id: 'c1', name: 'f' },
+test.each(VERSIONS)('%s: the input closes in its deltas, and only its call part seals it (G3, G4)', async (version) => {
+  const { events, message } = await readParts(
+    [
+      { type: 'stream-start', warnings: [{ type: 'other', message: 'unsupported setting' }] },
+      { type: 'tool-input-start', id: 'c1', toolName: 'f' },
       { type: 'tool-input-delta', id: 'c1', delta: '{"x"' },
       { type: 'tool-input-delta', id: 'c1', delta: ':1}' },
-      { type: 'tool-input-closed', call: sealed },
-      { type: 'tool-input-start', id: 'c2', name: 'g' },
-      { type: 'tool-call', call: sealed },
-      { type: 'tool-call', call: { type: 'tool-call', id: 'c2', name: 'g', input: {} } },
-    ])
-    expect(message).toMatchObject({ content: [sealed, { id: 'c2' }], finishReason: 'tool-calls' })
-  },
-)
+      { type: 'tool-input-end', id: 'c1' },
+      { type: 'tool-input-start', id: 'c2', toolName: 'g' },
+      { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
+      { type: 'tool-call', toolCallId: 'c2', toolName: 'g', input: '{}' },
+      calls,
+    ],
+    version,
+  )
+  expect(events).toEqual([
+    { type: 'tool-input-start', id: 'c1', name: 'f' },
+    { type: 'tool-input-delta', id: 'c1', delta: '{"x"' },
+    { type: 'tool-input-delta', id: 'c1', delta: ':1}' },
+    { type: 'tool-input-closed', call: sealed },
+    { type: 'tool-input-start', id: 'c2', name: 'g' },
+    { type: 'tool-call', call: sealed },
+    { type: 'tool-call', call: { type: 'tool-call', id: 'c2', name: 'g', input: {} } },
+  ])
+  expect(message).toMatchObject({ content: [sealed, { id: 'c2' }], finishReason: 'tool-calls' })
+})
 
-test('an empty input that came in no pieces is sealed by the end alone (G4, qA10)', async () => {
+test('an empty input that did not arrive in pieces is sealed only by the end (G4, qA10)', async () => {
   const parts = [
     { type: 'tool-input-start', id: 'c1', toolName: 'f' },
     { type: 'tool-input-end', id: 'c1' },
@@ -55,7 +52,7 @@ test('an empty input that came in no pieces is sealed by the end alone (G4, qA10
   expect(early.events.at(-1)).toEqual({ type: 'tool-call', call: { ...sealed, input: {} } })
 })
 
-test('a call that comes whole, with its input as text or as an object, is there once (qG1)', async () => {
+test('a call that arrives whole, with its input as text or as an object, is reported once (qG1)', async () => {
   const { message } = await readParts([
     { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
     { type: 'tool-call', toolCallId: 'c2', toolName: 'f', input: { x: 2 } },
@@ -92,13 +89,13 @@ test.each([
   expect(events.filter((event) => event.type === 'tool-call')).toHaveLength(2)
 })
 
-test('partial arguments are complete at the finish even if no part says so (qG2)', async () => {
+test('partial arguments are complete at the finish even if no part marks it (qG2)', async () => {
   const { events, message } = await readParts([...partial, rest, calls])
   expect(message).toMatchObject({ content: [sealed], finishReason: 'tool-calls' })
   expect(events.at(-1)).toEqual({ type: 'tool-call', call: sealed })
 })
 
-test('a call whose arguments are only ever empty has none (qG5)', async () => {
+test('a call whose arguments stay empty has none (qG5)', async () => {
   const { message } = await readParts([
     { type: 'tool-input-start', id: 'c1', toolName: 'f' },
     { type: 'tool-input-delta', id: 'c1', delta: '' },
@@ -121,7 +118,7 @@ test('a stream whose last frame was cut is an error, and the open call was never
   expect(events.map((event) => event.type)).toEqual(['tool-input-start', 'tool-input-delta', 'tool-input-delta'])
 })
 
-test('the whole input decides over the pieces it came in (G6)', async () => {
+test('the whole input overrides the pieces it came in (G6)', async () => {
   const { message } = await readParts([
     { type: 'tool-input-start', id: 'c1', toolName: 'f' },
     { type: 'tool-input-delta', id: 'c1', delta: '{"x":0}' },
@@ -131,12 +128,12 @@ test('the whole input decides over the pieces it came in (G6)', async () => {
   expect(message.content).toEqual([sealed])
 })
 
-test('what came in pieces stands against an empty input (qR11)', async () => {
+test('an empty input does not override the pieces (qR11)', async () => {
   const { message } = await readParts([...partial, rest, { ...whole, input: '{}' }, calls])
   expect(message.content).toEqual([sealed])
 })
 
-test('pieces that are no JSON are not read as such', async () => {
+test('pieces that are not JSON are not read as JSON', async () => {
   const { events, message } = await readParts([
     { type: 'tool-input-start', id: 'c1', toolName: 'f', inputEncoding: 'text' },
     { type: 'tool-input-delta', id: 'c1', delta: '{"not":"this"}' },
@@ -156,7 +153,7 @@ const onChat = [
   { type: 'text-delta', id: '0', delta: 'More.' },
 ] as const
 
-test('on the Chat wire a call part that came because the input parses seals nothing, the end does (G4)', async () => {
+test('on the Chat wire a call part that is sent when the input parses seals nothing, the end does (G4)', async () => {
   const { model } = handMade('v2', [...onChat, calls], { provider: 'deepseek.chat' })
   const { events, message } = await ask(aiSdk(model))
   const other = { ...sealed, id: 'c2', input: { x: 2 } }
@@ -184,12 +181,12 @@ test('on the Chat wire an end that does not allow calls seals none (G4, qC22)', 
 const piece = (delta: string) => ({ type: 'tool-input-delta', id: 'c1', delta }) as const
 const said = (input: string) => ({ type: 'tool-call', toolCallId: 'c1', toolName: 'f', input }) as const
 
-// OpenRouter's provider sends a call as soon as its input parses, each time it does, and says `{}` of one that never did.
+// OpenRouter's provider sends a call each time its input parses, and sends `{}` if it never did.
 test.each([
   ['a placeholder came first', [piece('{}'), said('{}'), piece('{"x":1}')], { input: { x: 1 } }],
   ['the input parses twice', [piece('{"x":1}'), said('{"x":1}'), piece(' '), said('{"x":1} ')], { input: { x: 1 } }],
   ['the input is cut off', [piece('{"x":'), said('{}')], { input: '{"x":', inputError: expect.any(String) }],
-])('a provider that is not known to state it seals nothing: %s (G4, G7, qC13)', async (_, parts, expected) => {
+])('a provider that is not known to guarantee it seals nothing: %s (G4, G7, qC13)', async (_, parts, expected) => {
   const begun = { type: 'tool-input-start', id: 'c1', toolName: 'f' } as const
   const { model } = handMade('v3', [begun, ...parts, calls], { provider: 'openrouter' })
   const { events, message } = await ask(aiSdk(model))
@@ -197,7 +194,7 @@ test.each([
   expect(events.filter(({ type }) => type === 'tool-call')).toEqual([{ type: 'tool-call', call: message.content[0] }])
 })
 
-test('a call part with the id of a whole call and another name is another call (P3, G9)', async () => {
+test('a call part with the id of a complete call and another name is another call (P3, G9)', async () => {
   const parts = [
     { type: 'tool-input-start', id: 'c1', toolName: 'f' },
     piece('{"x":1}'),
@@ -213,7 +210,7 @@ test('a call part with the id of a whole call and another name is another call (
   }
 })
 
-test('two calls with one id stay two, at once and one after the other (G9, G10)', async () => {
+test('two calls with one id stay two, at the same time and one after the other (G9, G10)', async () => {
   const { message } = await readParts([
     { type: 'tool-input-start', id: 'c1', toolName: 'f' },
     { type: 'tool-input-delta', id: 'c1', delta: '{"x":1}' },
@@ -231,7 +228,7 @@ test('two calls with one id stay two, at once and one after the other (G9, G10)'
   ])
 })
 
-test('input that is not JSON stays the text it was (G7)', async () => {
+test('input that is not JSON stays text (G7)', async () => {
   const { message } = await readParts([
     { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"path":"/etc/pass' },
     calls,
@@ -239,7 +236,7 @@ test('input that is not JSON stays the text it was (G7)', async () => {
   expect(message.content).toMatchObject([{ input: '{"path":"/etc/pass', inputError: expect.any(String) }])
 })
 
-test('text and reasoning stand in the order in which they began, an id that comes again begins a new part (G12)', async () => {
+test('text and reasoning are in the order in which they began; a repeated id begins a new part (G12)', async () => {
   const { message } = await readParts([
     { type: 'reasoning-start', id: '0' },
     { type: 'reasoning-delta', id: '0', delta: 'Hm' },
@@ -294,7 +291,7 @@ test.each([
     undefined,
   ],
 ] as const)(
-  '%s: usage has one vocabulary, and a figure nobody reported is absent: %#',
+  '%s: usage has the same members, and a count that was not reported is absent: %#',
   async (version, usage, expected) => {
     const { message } = await readParts([{ ...stop, usage }], version)
     expect(message.usage).toEqual(expected)
@@ -308,7 +305,7 @@ test.each([
   ['content-filter', 'content-filter'],
   ['other', 'other'],
   ['a word of tomorrow', 'other'],
-])('the finish reason %s is %s, in the words of all versions', async (word, expected) => {
+])('the finish reason %s is %s, in all versions', async (word, expected) => {
   const { message } = await readParts([{ ...stop, finishReason: word }], 'v2')
   expect(message).toMatchObject({ finishReason: expected, response: { finishReason: word } })
   const { message: later } = await readParts([{ ...stop, finishReason: { unified: word, raw: 'end' } }], 'v4')
@@ -321,7 +318,7 @@ test.each([
   ['v4', [{ ...stop, finishReason: { unified: 'interrupted', raw: undefined } }]],
   ['v4', []],
 ] as const)(
-  '%s: an end without a reason is a truncated response, and no call of it was sealed by it (G11): %#',
+  '%s: an end without a reason is a truncated response, and seals no call (G11): %#',
   async (version, end) => {
     const failure = await failureOf(readParts([{ type: 'tool-input-start', id: 'c1', toolName: 'f' }, ...end], version))
     expect(failure).toMatchObject({ code: 'stream_truncated', retryable: true, partial: { content: [{ name: 'f' }] } })
@@ -333,7 +330,7 @@ test('a finish reason `error` is an error', async () => {
   expect(failure).toMatchObject({ name: 'ModelError', code: 'finish_reason_error' })
 })
 
-test('the response says its id and its model', async () => {
+test('the response contains its id and its model', async () => {
   const { message } = await readParts([
     { type: 'response-metadata', id: 'r1', modelId: 'm-2026' },
     { type: 'response-metadata' },
@@ -346,7 +343,7 @@ const first = { type: 'response-metadata', id: 'resp_1', modelId: 'm' } as const
 const second = { ...first, id: 'resp_2' } as const
 
 test.each(['openai.responses', 'azure.responses', 'anthropic.messages', 'vertex.anthropic.messages'])(
-  '%s: a second response in the stream of the first is an error that may be retried (P1)',
+  '%s: a second response in the stream of the first is a retryable error (P1)',
   async (provider) => {
     const asked = ask(aiSdk(handMade('v4', [first, whole, second, whole, calls], { provider }).model))
     expect(await failureOf(asked)).toMatchObject({
@@ -363,7 +360,7 @@ test('a response that begins again with the same id is the same one (P1)', async
   expect(message).toMatchObject({ content: [sealed], response: { id: 'resp_1', model: 'm' } })
 })
 
-test('where a response has no event for its beginning, ids that change say nothing (P1, qC40)', async () => {
+test('if a response has no event for its beginning, changing ids are ignored (P1, qC40)', async () => {
   for (const provider of ['mistral.chat', 'openrouter.chat', 'gateway']) {
     const { message } = await ask(aiSdk(handMade('v4', [first, whole, second, calls], { provider }).model))
     expect(message).toMatchObject({ content: [sealed], finishReason: 'tool-calls' })
@@ -376,7 +373,7 @@ test('nothing is read after the finish part (P1)', async () => {
   expect(events.filter((event) => event.type === 'tool-call')).toEqual([{ type: 'tool-call', call: sealed }])
 })
 
-test('parts that say nothing to us are passed over', async () => {
+test('unknown parts are ignored', async () => {
   const { events, message } = await readParts([
     { type: 'ping' },
     { type: 'raw' },
@@ -405,7 +402,7 @@ const searched = [
   stop,
 ] as const
 
-test('a call the provider runs is never shown as ours, not even while it streams (G16)', async () => {
+test('a call that the provider runs is never reported as ours, not even while it streams (G16)', async () => {
   const { events, message } = await readParts(searched)
   const shown = events.flatMap((event) => ('call' in event ? [event.call] : []))
   expect(shown.map((call) => call.providerResult)).toEqual([null, null])
@@ -415,7 +412,7 @@ test('a call the provider runs is never shown as ours, not even while it streams
   ])
 })
 
-test('a call the provider runs goes back with its result to that provider alone (G12, G16)', async () => {
+test('a call that the provider runs is sent back with its result only to that provider (G12, G16)', async () => {
   const { message } = await readParts(searched)
   const messages = [{ role: 'user', content: 'Search.' }, message] as const
   const same = handMade('v4', [stop])
@@ -439,7 +436,7 @@ test('a call the provider runs goes back with its result to that provider alone 
   expect(other.asked[0]?.prompt[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Found.' }] })
 })
 
-test('a result that comes in a later response belongs to the call of the earlier one (G16)', async () => {
+test('a result in a later response belongs to the call of the earlier one (G16)', async () => {
   const { message: first } = await readParts([
     { type: 'tool-call', toolCallId: 's1', toolName: 'code', input: '{}', providerExecuted: true },
     { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
@@ -483,7 +480,7 @@ test.each([
     { type: 'url', url: new URL('https://example.com/a.png') },
     { type: 'url', url: new URL('https://example.com/a.png') },
   ],
-] as const)('%s: a file the model made is kept as JSON and goes back: %#', async (version, data, expected) => {
+] as const)('%s: a file created by the model is kept as JSON and sent back: %#', async (version, data, expected) => {
   const metadata = { google: { thoughtSignature: 't' } }
   const { message } = await readParts(
     [{ type: 'file', mediaType: 'image/png', data, providerMetadata: metadata }, stop],
@@ -496,7 +493,7 @@ test.each([
   ])
 })
 
-test('what the model of one provider made does not go to that of another', async () => {
+test('content created by one provider’s model is not sent to another provider', async () => {
   const { message } = await readParts([
     { type: 'file', mediaType: 'image/png', data: 'AQID', providerMetadata: { google: { thoughtSignature: 't' } } },
     stop,
@@ -506,7 +503,7 @@ test('what the model of one provider made does not go to that of another', async
   expect(asked[0]?.prompt).toEqual([{ role: 'user', content: [{ type: 'text', text: 'Again.' }] }])
 })
 
-test('a part that only its provider understands goes back as it came (G12)', async () => {
+test('a part that only its provider understands is sent back unchanged (G12)', async () => {
   const metadata = { openai: { type: 'compaction', encryptedContent: 'gAAA' } }
   const { message } = await readParts([{ type: 'custom', kind: 'openai.compaction', providerMetadata: metadata }, stop])
   const { model, asked } = handMade('v4', [stop])
@@ -516,7 +513,7 @@ test('a part that only its provider understands goes back as it came (G12)', asy
   ])
 })
 
-test('a call that starts again under another name before its input came is an error (P2, qA15)', async () => {
+test('a call that starts again with another name before its input arrived is an error (P2, qA15)', async () => {
   const failure = await failureOf(
     readParts([
       { type: 'tool-input-start', id: 'c1', toolName: 'read' },
@@ -529,8 +526,8 @@ test('a call that starts again under another name before its input came is an er
   expect(failure).toMatchObject({ code: 'invalid_chunk', retryable: true })
 })
 
-// Each part looked through all those before it.
-test('thousands of calls of one id are read as fast as they come (G9)', { timeout: 8_000 }, async () => {
+// Each part used to search all parts before it.
+test('thousands of calls with one id are read as fast as they arrive (G9)', { timeout: 8_000 }, async () => {
   const numbers = Array.from({ length: 60_000 }, (_, x) => x)
   const { message } = await readParts([
     ...numbers.map(() => ({ type: 'tool-input-start', id: 'c1', toolName: 'f' }) as const),

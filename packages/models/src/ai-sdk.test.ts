@@ -22,12 +22,12 @@ const script: readonly ScriptResponse[] = [
   respond(say('No.'), end({ finishReason: 'content-filter', usage })),
 ]
 
-/** What two adapters must agree on: opaque metadata and the provider's own words are each one's own. */
+/** The part of a message on which both adapters must agree: without opaque metadata and the provider's own words. */
 function essence({ content, finishReason, usage }: AssistantMessage): object {
   return { content: content.map(bare), finishReason, usage: { ...NO_CACHE, ...usage } }
 }
 
-/** The AI SDK reports a nought where the wire says nothing. */
+/** The AI SDK reports 0 where the wire reports nothing. */
 const NO_CACHE = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
 
 function bare({ providerMetadata: _, ...part }: AssistantPart): object {
@@ -43,7 +43,7 @@ test.each(realModels)('$title: the messages are those of our own adapter (G1)', 
 })
 
 test.each(realModels)(
-  '$title: of every call the input is ready, closes, then is sealed, as the message has it (G1, G3, G4, B5)',
+  '$title: for every call the input is ready, then closes, then is sealed, and equals the message (G1, G3, G4, B5)',
   async (real) => {
     const { fetch } = mockModels({ script: [respond(call('weather', { city: 'Zürich' }), end({ usage }))] })
     const { events, message } = await ask(aiSdk(real.model(fetch)), { tools })
@@ -56,7 +56,7 @@ test.each(realModels)(
 )
 
 test.each(realModels)(
-  '$title: the input of a call closes before what follows it, though Chat seals late (G3, G4)',
+  '$title: the input of a call closes before the next part, even though Chat seals late (G3, G4)',
   async (real) => {
     const { fetch } = mockModels({ script: [respond(call('weather', { city: 'Bern' }), say('More.'), end({ usage }))] })
     const { events } = await ask(aiSdk(real.model(fetch)), { tools })
@@ -68,7 +68,7 @@ test.each(realModels)(
 )
 
 test.each(realModels)(
-  '$title: a stream that is cut is truncated, and keeps what came (G11, qT6, qA7)',
+  '$title: a stream that is cut is truncated, and its partial message is kept (G11, qT6, qA7)',
   async (real) => {
     const { fetch } = mockModels({ script: [respond(say('Hello'), cut())] })
     const failure = await failureOf(ask(aiSdk(real.model(fetch))))
@@ -82,7 +82,7 @@ test.each(realModels)(
 )
 
 test.each(realModels)(
-  '$title: an HTTP error has its status, its code and when to come back (A19, J5)',
+  '$title: an HTTP error has its status, its code and the wait before a retry (A19, J5)',
   async (real) => {
     const step = fail({ status: 429, code: 'rate_limit_exceeded', message: 'slow down', retryAfter: 1500 })
     const { fetch } = mockModels({ script: [respond(step)] })
@@ -104,7 +104,7 @@ function formsOf(row: string, real: RealModel) {
 }
 
 test.each(beginning)(
-  '$title: a second response in the stream of the first is an error that may be retried (P1, qT14)',
+  '$title: a second response in the stream of the first is a retryable error (P1, qT14)',
   async (real) => {
     for (const { model } of formsOf('T14', real)) {
       expect(await failureOf(ask(model))).toMatchObject({ name: 'ModelError', retryable: true })
@@ -112,10 +112,10 @@ test.each(beginning)(
   },
 )
 
-// Version 2 of OpenAI's takes no end without figures.
+// Version 2 of OpenAI's provider accepts no end without token counts.
 const ending = beginning.filter(({ title }) => !title.endsWith('(v2)'))
 
-test.each(ending)('$title: calls that share an id are calls of their own (P3, qR15, qA14)', async (real) => {
+test.each(ending)('$title: calls that share an id are separate calls (P3, qR15, qA14)', async (real) => {
   const [first, second] = formsOf(real.wire === 'anthropic' ? 'A14' : 'R15', real)
   for (const form of [first, second]) {
     if (!form) throw new Error('no such row')
@@ -126,7 +126,7 @@ test.each(ending)('$title: calls that share an id are calls of their own (P3, qR
 })
 
 test.each(beginning.filter(({ wire }) => wire === 'anthropic'))(
-  '$title: a call that starts under two names is an error (P2, qA15)',
+  '$title: a call that starts with two names is an error (P2, qA15)',
   async (real) => {
     const [twice] = formsOf('A15', real)
     if (!twice) throw new Error('no such row')
@@ -142,7 +142,7 @@ test.each(ending)('$title: a response that begins twice is one (P1, qT15)', asyn
 
 const onChat = realModels.filter(({ wire }) => wire === 'openai-chat')
 
-/** Those whose chunks it takes: none without an index. */
+/** The quirks whose chunks its package accepts: none without an index. */
 function chatForms(...rows: readonly string[]) {
   const forms = quirks.filter(
     ({ id, wire, title }) => rows.includes(id) && wire === 'openai-chat' && !/without an index/.test(title),
@@ -151,7 +151,7 @@ function chatForms(...rows: readonly string[]) {
 }
 
 test.each(chatForms('C9', 'C17', 'C18', 'C47', 'C48'))(
-  '$title: of calls the chunks are read, and exactly those that are meant are made: $form (P2, P3, P21, q$row)',
+  '$title: the calls are read from the chunks, exactly as they were meant: $form (P2, P3, P21, q$row)',
   async ({ quirk, model }) => {
     const { tools: declared, expected } = quirk.declared ?? {
       tools: [{ name: 'f' }, { name: 'read_file' }],
@@ -182,12 +182,12 @@ test.each(chatForms('T14'))(
 
 const afterEnd = chatForms('T16').filter(({ form }) => form.startsWith('a second response'))
 
-test.each(afterEnd)('$title: no call is made of what follows its end: $form (P1, q$row)', async ({ quirk, model }) => {
+test.each(afterEnd)('$title: nothing after its end becomes a call: $form (P1, q$row)', async ({ quirk, model }) => {
   const { message } = await ask(aiSdk(model(mockModels({ script: [quirkResponse(quirk)] }).fetch)))
   expect(callsOf(message)).toMatchObject(quirk.expected.calls ?? [])
 })
 
-test.each(onChat)('$title: text stands before a call that comes with it (G12)', async (real) => {
+test.each(onChat)('$title: text precedes a call that comes with it (G12)', async (real) => {
   const piece = (id: string, name: string) => ({
     index: 0,
     id,
@@ -210,7 +210,7 @@ test.each(onChat)('$title: text stands before a call that comes with it (G12)', 
   expect(content.map(bare)).toEqual(own.content.map(bare))
 })
 
-test('what its provider has kept of a call stays with it, and a call that it has made itself is none of the chunks (G12, G16)', async () => {
+test('metadata that its provider attaches to a call stays with it, and a call that the provider made itself is not among the chunks (G12, G16)', async () => {
   const chunk = (piece: object) => ({ type: 'raw', rawValue: chatChunk({ tool_calls: [piece] }) }) as const
   const signed = { google: { thoughtSignature: 's' } }
   class Chunked {
@@ -244,7 +244,7 @@ test('what its provider has kept of a call stays with it, and a call that it has
   expect(content).toHaveLength(3)
 })
 
-test('a model of the AI SDK that something wraps is asked for no chunks, and says its calls itself', async () => {
+test('for a wrapped model of the AI SDK no chunks are requested, and its calls come from its parts', async () => {
   for (const real of onChat) {
     const inner = real.model(mockModels({ script: [respond(call('f', { x: 1 }))] }).fetch)
     const asked: unknown[] = []
@@ -271,13 +271,13 @@ test('a model of the AI SDK that something wraps is asked for no chunks, and say
 
 const openai = realModels.filter(({ wire }) => wire !== 'anthropic')
 
-test.each(openai)('$title: an account without credit is not asked again', async (real) => {
+test.each(openai)('$title: an account without credit is not retried', async (real) => {
   const { fetch } = mockModels({ script: [respond(fail({ status: 429, code: 'insufficient_quota' }))] })
   expect(await failureOf(ask(aiSdk(real.model(fetch))))).toMatchObject({ status: 429, retryable: false })
 })
 
 test.each(realModels)(
-  '$title: an error inside a 200 stream is classed by its own code (A19, qT8, qT9)',
+  '$title: an error inside a 200 stream is classified by its own code (A19, qT8, qT9)',
   async (real) => {
     const step = fail({ status: 529, code: 'overloaded_error', message: 'try later' })
     const { fetch } = mockModels({ script: [respond(say('Hello'), step)] })
@@ -294,7 +294,7 @@ test.each(realModels)('$title: a broken connection is retryable (J2)', async (re
   expect(failure).toMatchObject({ name: 'ModelError', code: 'connection', retryable: true })
 })
 
-/** A response that says hello and then stays open. */
+/** A response that contains hello and then stays open. */
 function openEnded() {
   const state = { requests: 0, closed: false }
   const fetch: typeof globalThis.fetch = async (_, init) => {
@@ -319,7 +319,7 @@ function openEnded() {
 }
 
 test.each(onChat)(
-  '$title: nothing is asked before the flow is pulled, and closing it closes the request',
+  '$title: nothing is requested before the flow is read, and closing it closes the request',
   async (real) => {
     const { state, fetch } = openEnded()
     const model = aiSdk(real.model(fetch))
@@ -328,24 +328,27 @@ test.each(onChat)(
     await flow.next()
     expect(state).toEqual({ requests: 1, closed: false })
     await flow.return({ role: 'assistant', content: [], finishReason: 'other' })
-    // The AI SDK's pipes pass it on in their own time.
+    // The AI SDK's pipes pass it on later.
     await vi.waitFor(() => expect(state).toEqual({ requests: 1, closed: true }))
   },
 )
 
-test.each(onChat)('$title: an abort in mid-stream closes the request and throws the reason itself', async (real) => {
-  const { state, fetch } = openEnded()
-  const model = aiSdk(real.model(fetch))
-  const aborter = new AbortController()
-  const flow = model.stream(requestTo(model, { signal: aborter.signal }))
-  await flow.next()
-  await flow.next()
-  const reason = new Error('enough')
-  const next = failureOf(flow.next())
-  aborter.abort(reason)
-  expect(await next).toBe(reason)
-  expect(state.closed).toBe(true)
-})
+test.each(onChat)(
+  '$title: an abort during the stream closes the request and throws the reason itself',
+  async (real) => {
+    const { state, fetch } = openEnded()
+    const model = aiSdk(real.model(fetch))
+    const aborter = new AbortController()
+    const flow = model.stream(requestTo(model, { signal: aborter.signal }))
+    await flow.next()
+    await flow.next()
+    const reason = new Error('enough')
+    const next = failureOf(flow.next())
+    aborter.abort(reason)
+    expect(await next).toBe(reason)
+    expect(state.closed).toBe(true)
+  },
+)
 
 test.each([
   ['openai.responses', 'openai'],
@@ -357,6 +360,6 @@ test.each([
   ['mistral.chat', 'mistral_ai'],
   ['xai.chat', 'x_ai'],
   ['gateway', 'gateway'],
-])('%s is %s to telemetry', (provider, expected) => {
+])('%s is %s in telemetry', (provider, expected) => {
   expect(aiSdk(handMade('v4', [], { provider }).model)).toMatchObject({ provider: expected, id: 'm' })
 })

@@ -22,7 +22,7 @@ const NAMES: readonly (readonly [came: string, sent: string])[] = [
   [`${'😀'.repeat(63)}é${'z'.repeat(9)}`, '_'.repeat(64)],
 ]
 
-/** A history in which a tool of this name was called. */
+/** A history in which a tool with this name was called. */
 function called(name: string): readonly Message[] {
   return [
     { role: 'user', content: 'Go' },
@@ -35,7 +35,7 @@ function called(name: string): readonly Message[] {
   ]
 }
 
-/** All names of a body; none of these requests declares a tool. */
+/** All names in a body; none of these requests declares a tool. */
 function namesIn(body: unknown): string[] {
   if (typeof body !== 'object' || body === null) return []
   return Object.entries(body).flatMap(([key, value]) =>
@@ -43,11 +43,11 @@ function namesIn(body: unknown): string[] {
   )
 }
 
-test.each(wires)('$name: a name no provider takes goes back as one that they take (P12, M16)', async (wire) => {
+test.each(wires)('$name: a name that providers reject is sent back in a valid form (P12, M16)', async (wire) => {
   for (const [came, sent] of NAMES) expect(namesIn(await bodyOf(wire, { messages: called(came) }))).toEqual([sent])
 })
 
-test.each(realModels)('$title: a name no provider takes goes back as one that they take (P12, M16)', async (real) => {
+test.each(realModels)('$title: a name that providers reject is sent back in a valid form (P12, M16)', async (real) => {
   for (const [came, sent] of NAMES) {
     const mock = mockModels({ script: [respond(say('Done.'), end({ usage }))] })
     await ask(aiSdk(real.model(mock.fetch)), { messages: called(came) })
@@ -55,7 +55,7 @@ test.each(realModels)('$title: a name no provider takes goes back as one that th
   }
 })
 
-test.each(VERSIONS)('%s: a call and its result have the same name, whatever came (P12)', async (version) => {
+test.each(VERSIONS)('%s: a call and its result have the same name, whatever the model wrote (P12)', async (version) => {
   const stop = [{ type: 'finish', finishReason: 'stop', usage }] as const
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.string(), fc.string({ unit: 'binary', maxLength: 100 })), async (name) => {
@@ -69,7 +69,7 @@ test.each(VERSIONS)('%s: a call and its result have the same name, whatever came
   )
 })
 
-test.each(wires)('$name: a run whose model calls what no tool can be named goes on (P12)', async (wire) => {
+test.each(wires)('$name: a run whose model calls a tool by an impossible name continues (P12)', async (wire) => {
   const name = `no tool: ${'n'.repeat(5_000)}`
   const mock = mockModels({ script: [respond(call(name, {})), respond(say('Done.'))] })
   const { text } = await createAgent({ model: wire.model(mock.fetch) }).run('Go')
@@ -77,7 +77,7 @@ test.each(wires)('$name: a run whose model calls what no tool can be named goes 
   expect(namesIn(mock.requests[1]?.body)).toEqual([`no_tool__${'n'.repeat(55)}`])
 })
 
-test('a call that the provider ran itself goes back to it under the name it came with (G16)', async () => {
+test('a call that the provider ran itself is sent back with its original name (G16)', async () => {
   const name = 'mcp.read file'
   const parts = [
     { type: 'tool-call', toolCallId: 'c1', toolName: name, input: '{}', providerExecuted: true },

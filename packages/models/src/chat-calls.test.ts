@@ -15,7 +15,7 @@ function pieces(...list: Piece[]): object[] {
   )
 }
 
-/** Each piece in a chunk of its own, for a request with these tools. */
+/** Each piece in its own chunk, for a request with these tools. */
 async function streamed(tools: readonly string[], ...list: Piece[]) {
   return read(chat, [...pieces(...list), chatChunk({}, 'tool_calls')], { tools: toolsOf(tools) })
 }
@@ -56,16 +56,16 @@ test.for(ways)(
       expect(await callsOf(tools, ...named, { ...later, a: '{"x":' }, { ...later, a: '1}' })).toEqual([
         ['read_file', { x: 1 }],
       ])
-      // Two calls of one tool, if nothing tells them apart (qG1).
+      // Two calls of one tool, if nothing distinguishes them (qG1).
       if (a === '{}' && Object.keys(later).length === 0) continue
-      // The last piece of the name has the first of the arguments.
+      // The last piece of the name has the first piece of the arguments.
       const joined = [...named.slice(0, -1), { ...named.at(-1), a: '{"x":' }, { ...later, a: '1}' }]
       expect(await callsOf(tools, ...joined)).toEqual([['read_file', { x: 1 }]])
     }
   },
 )
 
-test('a name that comes again is not a longer one (P2, qC9)', async () => {
+test('a repeated name is not a longer one (P2, qC9)', async () => {
   for (const tools of [[], ['read'], ['read', 'readread']]) {
     const again = [
       { index: 0, n: 'read' },
@@ -76,37 +76,37 @@ test('a name that comes again is not a longer one (P2, qC9)', async () => {
   }
 })
 
-test('the name of a tool stays what it is if it becomes none with what follows (P2)', async () => {
+test('the name of a tool is kept if appending the next piece gives no tool’s name (P2)', async () => {
   expect(await callsOf(['read', 'write'], { index: 0, n: 'read' }, { index: 0, n: '_file', a: x })).toEqual([
     ['read', { x: 1 }],
   ])
-  // Of no tool, neither runs.
+  // It is not a tool's name, so neither runs.
   expect(await callsOf(['write'], { index: 0, n: 'read' }, { index: 0, n: '_file', a: x })).toEqual([
     ['read_file', { x: 1 }],
   ])
 })
 
-// To join them all again for each would take some 20 s.
-test('a name that never ends is read as fast as its pieces come (P2)', { timeout: 5_000 }, async () => {
+// Joining all pieces again for each one would take about 20 s.
+test('a name that never ends is read as fast as its pieces arrive (P2)', { timeout: 5_000 }, async () => {
   const pieces = Array.from({ length: 20_000 }, (_, part): Piece => ({ index: 0, id: 'a', n: `read${part}` }))
   const calls = await callsOf(['read', 'write'], { index: 0, id: 'a', n: 'x' }, ...pieces, { index: 0, a: x })
   expect(calls).toEqual([[`x${pieces.map(({ n }) => n).join('')}`, { x: 1 }]])
 })
 
-test('a name is whole when its arguments have begun (P2)', async () => {
+test('a name is complete when its arguments have begun (P2)', async () => {
   const tools = ['read', 'read_file']
   const late = await callsOf(tools, { index: 0, id: 'a', n: 'read', a: '{"x"' }, { index: 0, n: '_file', a: ':1}' })
   expect(late).toEqual([['read', { x: 1 }]])
 })
 
-test('a name that comes after the arguments may come in pieces as well (P2, G8)', async () => {
+test('a name that comes after the arguments may also come in pieces (P2, G8)', async () => {
   const tools = ['read', 'read_file']
   expect(
     await callsOf(tools, { index: 0, id: 'a', n: '', a: x }, { index: 0, n: 'read' }, { index: 0, n: '_file' }),
   ).toEqual([['read_file', { x: 1 }]])
 })
 
-test('nothing of a call is shown as long as its name may be the beginning of another tool’s (P2)', async () => {
+test('a call is not reported while its name may be the beginning of another tool’s name (P2)', async () => {
   const named = { index: 0, id: 'a', n: 'read', a: '' }
   const rest = [
     { index: 0, a: '{"x":' },
@@ -116,7 +116,7 @@ test('nothing of a call is shown as long as its name may be the beginning of ano
     const seen: string[][] = []
     const chunks = pieces(...list)
     for (let count = 1; count <= chunks.length; count++) {
-      // As far as it goes: what is not told of a stream that is cut off is not known yet.
+      // Only the reported part: a truncated stream may contain more that was not reported yet.
       const { events } = await read(chat, [...chunks.slice(0, count), chatChunk({}, 'length')], {
         tools: toolsOf(tools),
       })
@@ -136,12 +136,12 @@ test('nothing of a call is shown as long as its name may be the beginning of ano
   expect((await shown(['write'], named, ...rest))[0]).toEqual([])
 })
 
-test('a call without arguments whose name might have grown is shown at the end of its response (P2)', async () => {
+test('a call without arguments whose name might have become longer is reported at the end of its response (P2)', async () => {
   const { events } = await streamed(['read', 'read_file'], { index: 0, id: 'a', n: 'read', a: '{}' })
   expect(typesOf(events)).toEqual(['tool-input-start', 'tool-input-delta', 'tool-call'])
 })
 
-test('names that this request does not tell of count as well: of tools that are hidden, and aliases (P2, M9)', async () => {
+test('names that this request does not declare count as well: hidden tools, and aliases (P2, M9)', async () => {
   const events = [
     ...pieces({ index: 0, id: 'a', n: 'read' }, { index: 0, n: '_file' }, { index: 0, a: x }),
     chatChunk({}, 'tool_calls'),
@@ -184,7 +184,7 @@ test('another name after empty arguments, or after a JSON string, is another cal
   expect(await callsOf(['f', 'g'], encoded, second)).toEqual([['f', x], both[1]])
 })
 
-test('another name in the middle of the arguments is no call of its own (P3, G9)', async () => {
+test('another name in the middle of the arguments does not begin another call (P3, G9)', async () => {
   const calls = await callsOf(
     ['f', 'g'],
     { index: 0, id: 'a', n: 'f', a: '{"x":' },
@@ -193,7 +193,7 @@ test('another name in the middle of the arguments is no call of its own (P3, G9)
   expect(calls).toEqual([['f', { x: 1 }]])
 })
 
-test('without index and id a name begins a call if it is another, or if the latest call is whole (P3, qG1)', async () => {
+test('without index and id, a name begins a call if it differs, or if the latest call is complete (P3, qG1)', async () => {
   expect(await callsOf(['f', 'g'], { n: 'f', a: x }, { n: 'g', a: '{"y":2}' })).toEqual(both)
   expect(await callsOf(['f', 'g'], { n: 'f', a: x }, { n: 'f', a: x })).toEqual([both[0], both[0]])
   expect(await callsOf(['f', 'g'], { n: 'f', a: '{"x":' }, { n: 'f', a: '1}' })).toEqual([both[0]])
@@ -214,11 +214,11 @@ const someCall = fc.record({
   input: someInput,
   cuts: fc.array(fc.nat(), { maxLength: 4 }),
   nameCuts: fc.array(fc.nat(), { maxLength: 3 }),
-  /** What the first piece of the name has for arguments. */
+  /** The arguments in the first piece of the name. */
   before: fc.constantFrom(undefined, '', ' '),
-  /** The name comes with the arguments as well. */
+  /** The name is repeated with the arguments. */
   named: fc.boolean(),
-  /** The arguments come again. */
+  /** The arguments are repeated. */
   again: fc.constantFrom<(text: string) => readonly string[]>(
     () => [],
     (text) => [text],
@@ -233,13 +233,13 @@ function cutAt(text: string, cuts: readonly number[]): string[] {
   return [0, ...places].map((from, i) => text.slice(from, places[i]))
 }
 
-/** What tells the calls apart: what the first piece of a call has, and its others. */
+/** How the calls are distinguished: the members of the first piece of a call, and of its other pieces. */
 const manners: readonly ((index: number) => readonly [Place, Place])[] = [
   (index) => [{ index, id: `c${index}` }, { index }],
   (index) => [{ index }, { index }],
   (index) => [{ id: `c${index}` }, { id: `c${index}` }],
   (index) => [{ id: `c${index}` }, {}],
-  // Only their names and ends tell them apart.
+  // Only their names and ends distinguish them.
   () => [{}, {}],
   () => [{ index: 0 }, { index: 0 }],
   () => [
@@ -249,7 +249,10 @@ const manners: readonly ((index: number) => readonly [Place, Place])[] = [
   () => [{ id: 'c' }, { id: 'c' }],
 ]
 
-/** Without calls of which nothing tells that they are others than those before them: not a name that is another one from its first piece on. */
+/**
+ * Excludes calls that nothing distinguishes from those before them, unless they have another name from their first
+ * piece on.
+ */
 function toldApart<Call extends { readonly name: string }>(calls: readonly Call[]): Call[] {
   let last = 'none'
   return calls.filter(({ name }) => {
@@ -259,7 +262,7 @@ function toldApart<Call extends { readonly name: string }>(calls: readonly Call[
   })
 }
 
-test('however names and arguments are cut and sent again, the calls are those that were meant (P2, P3, P21, G9)', async () => {
+test('however names and arguments are cut and repeated, the calls are those that were meant (P2, P3, P21, G9)', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(someCall, { minLength: 1, maxLength: 4 }),
@@ -274,7 +277,7 @@ test('however names and arguments are cut and sent again, the calls are those th
             { ...first, n: start ?? '', a: before },
             ...rest.map((n) => ({ ...later, n })),
             ...cutAt(text, cuts).map((a) => ({ ...later, ...(named && { n: name }), a })),
-            // Without index and ids that would be another call of the tool (qG1).
+            // Without index and ids this would be another call of the tool (qG1).
             ...again(text).map((a) => ({ ...later, ...(named && how !== 4 && { n: name }), a })),
           ]
         })
@@ -285,7 +288,7 @@ test('however names and arguments are cut and sent again, the calls are those th
   )
 })
 
-test('with an id of its own a piece goes on with a name only if it is no tool’s name (P2, qC49)', async () => {
+test('with its own id a piece continues a name only if it is not a tool’s name (P2, qC49)', async () => {
   const tools = ['read', 'read_file']
   const first = { index: 0, id: 'a', n: 'read', a: '' }
   const rest = { index: 0, id: 'c', a: x }
@@ -293,7 +296,7 @@ test('with an id of its own a piece goes on with a name only if it is no tool’
   expect(
     await callsOf(tools, first, { index: 0, id: 'b', n: 'read_fi' }, { index: 0, id: 'c', n: 'le', a: x }),
   ).toEqual([['read_file', { x: 1 }]])
-  // Calls of their own, as on hosts where every call has index 0 (qC5).
+  // Separate calls, as on hosts where every call has index 0 (qC5).
   expect(await callsOf(tools, first, { index: 0, id: 'b', n: 'read_file', a: x })).toEqual([
     ['read', {}],
     ['read_file', { x: 1 }],

@@ -5,7 +5,7 @@ import { history, settings, tools } from '../test/history.ts'
 import { chat } from '../test/wires.ts'
 import { openai } from './openai.ts'
 
-test('a whole request becomes a Chat Completions body (A6, M13, M16, J16)', async () => {
+test('a complete request becomes a Chat Completions body (A6, M13, M16, J16)', async () => {
   const request = {
     instructions: 'Be {brief}.',
     messages: history({ openai: { field: 'reasoning_content' } }),
@@ -77,7 +77,7 @@ test('a whole request becomes a Chat Completions body (A6, M13, M16, J16)', asyn
   })
 })
 
-test('what is not given is not sent: no system message, no tools, no settings', async () => {
+test('missing values are not sent: no system message, no tools, no settings', async () => {
   expect(await bodyOf(chat, {})).toEqual({
     model: 'm',
     messages: [{ role: 'user', content: 'Hello' }],
@@ -86,7 +86,7 @@ test('what is not given is not sent: no system message, no tools, no settings', 
   })
 })
 
-test('tool choice is sent with tools only, and `auto` not at all', async () => {
+test('tool choice is sent with tools only, and `auto` is not sent', async () => {
   expect(await bodyOf(chat, { toolChoice: 'required' })).not.toHaveProperty('tool_choice')
   expect(await bodyOf(chat, { tools })).not.toHaveProperty('tool_choice')
   expect(await bodyOf(chat, { tools, toolChoice: 'required' })).toHaveProperty('tool_choice', 'required')
@@ -107,7 +107,7 @@ test('other providers than OpenAI get `max_tokens` and their own options', async
   })
 })
 
-test('metadata of a part goes back into it, and a message that only calls has no text', async () => {
+test('metadata of a part is sent back in it, and a message with only calls has no text', async () => {
   const signature = { extra_content: { google: { thought_signature: 'abc' } } }
   const body = await bodyOf(chat, {
     messages: [

@@ -7,7 +7,7 @@ const role = { role: 'assistant', content: '' }
 const f = { tool_calls: [{ index: 0, id: 'call_a', function: { name: 'f', arguments: '{"x":1}' } }] }
 const again = { tool_calls: [{ index: 0, id: 'call_b', function: { name: 'f', arguments: '{"x":1}' } }] }
 
-/** Chunks of the response of this id; the last word is a finish reason. */
+/** Chunks of the response with this id; the last one has a finish reason. */
 function under(id: string | undefined, ...deltas: (object | string)[]): object[] {
   return deltas.map((delta) => {
     const said = typeof delta === 'string' ? { delta: {}, finish_reason: delta } : { delta, finish_reason: null }
@@ -27,7 +27,7 @@ test.each([
     'after a call of the old form',
     [...under('1', role, { function_call: { name: 'f', arguments: '{}' } }), ...under('2', role, f, 'stop')],
   ],
-])('a second response %s is an error that may be retried (P1, qT14)', async (_, chunks) => {
+])('a second response %s is a retryable error (P1, qT14)', async (_, chunks) => {
   expect(await failureOf(read(chat, chunks))).toMatchObject({ code: 'stream_restarted', retryable: true })
 })
 
@@ -42,17 +42,17 @@ test.each([
     'the last chunk has another id and the role, and says nothing',
     [...under('1', role, f, again), ...under('2', role)],
   ],
-])('no second response: %s (P1, qC40)', async (_, chunks) => {
+])('not a second response: %s (P1, qC40)', async (_, chunks) => {
   const { message } = await read(chat, [...chunks, ...under('9', 'tool_calls')])
   expect(callsOf(message).map(({ name, input }) => [name, input])).toContainEqual(['f', { x: 1 }])
 })
 
-test('a gateway that keeps the connection open under an id of its own has begun no response (P1)', async () => {
+test('a gateway that keeps the connection open with its own id has begun no response (P1)', async () => {
   const { message } = await read(chat, [...under('gateway', role, role), ...under('1', role, f, 'tool_calls')])
   expect(callsOf(message)).toMatchObject([{ id: 'call_a' }])
 })
 
-test('a text that another host goes on with is one text (P1)', async () => {
+test('a text that another host continues is one text (P1)', async () => {
   const { message } = await read(chat, [
     ...under('1', role, { content: 'Hel' }),
     ...under('2', role, { content: 'lo' }, 'stop'),

@@ -6,7 +6,7 @@ import { chat, chatChunk } from '../test/wires.ts'
 
 type Piece = { index?: number | null; id?: string | null; n?: string | null; a?: unknown }
 
-/** Each piece in a chunk of its own. */
+/** Each piece in its own chunk. */
 function pieces(...list: Piece[]): object[] {
   return list.map(({ index, id, n, a }) =>
     chatChunk({ tool_calls: [{ index, id, function: { name: n, arguments: a } }] }),
@@ -24,7 +24,7 @@ async function callsOf(...list: Piece[]): Promise<[string, string, unknown][]> {
     .map((call) => [call.id, call.name, call.input])
 }
 
-test('calls are told apart by their index, interleaved as they may be (G9, qC1)', async () => {
+test('calls are distinguished by their index, in any interleaving (G9, qC1)', async () => {
   const calls = await callsOf(
     { index: 0, id: 'a', n: 'f', a: '' },
     { index: 0, a: '{"x":' },
@@ -38,7 +38,7 @@ test('calls are told apart by their index, interleaved as they may be (G9, qC1)'
   ])
 })
 
-test('an index goes on with its call though the id beside it changes, until a name begins another (G9, qC6)', async () => {
+test('an index continues its call even if its id changes, until a name begins another (G9, qC6)', async () => {
   const calls = await callsOf(
     { index: 0, id: 'a', n: 'f', a: '{"x":' },
     { index: 0, id: 'b', a: '1}' },
@@ -50,7 +50,7 @@ test('an index goes on with its call though the id beside it changes, until a na
   ])
 })
 
-test('calls without an index are told apart by their id (G9, qC2)', async () => {
+test('calls without an index are distinguished by their id (G9, qC2)', async () => {
   const calls = await callsOf({ id: 'a', n: 'f', a: '{"x":1}' }, { id: 'b', n: 'g', a: '{"y":' }, { id: 'b', a: '2}' })
   expect(calls).toEqual([
     ['a', 'f', { x: 1 }],
@@ -90,7 +90,7 @@ test.each<[string, number[]]>([
   ])
 })
 
-test('without ids another name begins a call where arguments have come, and only there (G9, qC9, qC44)', async () => {
+test('without ids another name begins a call only after arguments have arrived (G9, qC9, qC44)', async () => {
   const calls = await callsOf(
     { index: 0, n: 'f', a: '' },
     { index: 0, n: 'f', a: '{"x":1}' },
@@ -106,7 +106,7 @@ test('without ids another name begins a call where arguments have come, and only
   ])
 })
 
-test('an id and a name in every piece are said once (qC6, qC9)', async () => {
+test('an id and a name in every piece are reported once (qC6, qC9)', async () => {
   const calls = await callsOf(
     { index: 0, id: 'a', n: 'read_file', a: '{"x":' },
     { index: 0, id: 'a', n: 'read_file', a: '1}' },
@@ -114,7 +114,7 @@ test('an id and a name in every piece are said once (qC6, qC9)', async () => {
   expect(calls).toEqual([['a', 'read_file', { x: 1 }]])
 })
 
-test('empty and null fields say nothing (qC8, qC12)', async () => {
+test('empty and null fields are ignored (qC8, qC12)', async () => {
   const calls = await callsOf(
     { index: 0, id: 'a', n: 'f', a: null },
     { index: 0, id: '', n: '', a: '{"x":' },
@@ -128,7 +128,7 @@ test('a name may come late (qC11)', async () => {
   expect(calls).toEqual([['a', 'f', {}]])
 })
 
-test('arguments that come as an object are its text (qC16)', async () => {
+test('arguments that come as an object become its text (qC16)', async () => {
   expect(await callsOf({ index: 0, id: 'a', n: 'f', a: { x: [1] } })).toEqual([['a', 'f', { x: [1] }]])
 })
 
@@ -187,7 +187,7 @@ test('empty lists of calls do not split text (qC24)', async () => {
   expect(content).toEqual([{ type: 'text', text: 'Hello' }])
 })
 
-test('chunks without choices, choices without delta and a late usage chunk are in order (qC25)', async () => {
+test('chunks without choices, choices without delta and a late usage chunk are accepted (qC25)', async () => {
   const message = await messageOf(
     { id: '', model: '', choices: [], prompt_filter_results: [] },
     { id: 'chatcmpl_1', model: 'm', choices: [{ index: 0, finish_reason: null }] },
@@ -204,7 +204,7 @@ test('chunks without choices, choices without delta and a late usage chunk are i
   })
 })
 
-test('a list of content parts is thinking and text, and goes back as one (G12, qC26)', async () => {
+test('a list of content parts is reasoning and text, and is sent back as one (G12, qC26)', async () => {
   const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
   const message = await messageOf(
     chatChunk({ content: [thinking('H')] }),
@@ -238,7 +238,7 @@ test('text, a call and text keep their order (G12, qC27)', async () => {
   ])
 })
 
-test('a thought that comes in two fields is one, a refusal is text, further choices are left out (qC29)', async () => {
+test('reasoning in two fields is reported once, a refusal is text, further choices are ignored (qC29)', async () => {
   const { content } = await messageOf(
     chatChunk({ reasoning: 'Hm.', reasoning_content: 'Hm.' }),
     chatChunk({ refusal: 'No.' }),
@@ -251,7 +251,7 @@ test('a thought that comes in two fields is one, a refusal is text, further choi
   ])
 })
 
-test('a malformed call of Gemini is a retryable error with its word, and keeps what came (qG4)', async () => {
+test('a malformed call of Gemini is a retryable error with its word, and the partial message is kept (qG4)', async () => {
   const failure = await failureOf(
     read(chat, [chatChunk({ content: 'Hm' }), chatChunk({}, 'function_call_filter: MALFORMED_FUNCTION_CALL')]),
   )
@@ -264,7 +264,7 @@ test('a malformed call of Gemini is a retryable error with its word, and keeps w
   })
 })
 
-test('a signature that no call carries goes back with the message (qC38, G12)', async () => {
+test('a signature without a call is sent back with the message (qC38, G12)', async () => {
   const signed = { extra_content: { google: { thought_signature: 'c2ln' } } }
   const message = await messageOf(chatChunk({ content: 'Hi' }), chatChunk(signed), chatChunk({}, 'stop'))
   expect(message.content).toEqual([{ type: 'text', text: 'Hi', providerMetadata: { openai: signed } }])
@@ -273,7 +273,7 @@ test('a signature that no call carries goes back with the message (qC38, G12)', 
   })
 })
 
-test('details of the reasoning are put together and go back whole (G12, qC41)', async () => {
+test('details of the reasoning are joined and sent back completely (G12, qC41)', async () => {
   const text = { type: 'reasoning.text', index: 0, format: 'anthropic-claude-v1' }
   const summary = { type: 'reasoning.summary', index: 1 }
   const secret = { type: 'reasoning.encrypted', index: 2, data: 'c2ln' }
@@ -295,19 +295,19 @@ test('details of the reasoning are put together and go back whole (G12, qC41)', 
   })
 })
 
-test('what stopped the response before its end is not taken back by a later finish reason (G4, qC42)', async () => {
+test('a later finish reason does not override one that stopped the response early (G4, qC42)', async () => {
   const call = pieces({ index: 0, id: 'a', n: 'f', a: '{"x":1}' })
   const { events, message } = await read(chat, [...call, chatChunk({}, 'length'), chatChunk({}, 'tool_calls')])
   expect(events.map(({ type }) => type)).not.toContain('tool-call')
   expect([message.finishReason, message.response?.finishReason]).toEqual(['length', 'length'])
 })
 
-test('an error that is a sentence is told (qT11)', async () => {
+test('an error that is only a sentence is reported (qT11)', async () => {
   const failure = await failureOf(read(chat, [chatChunk({ content: 'Hm' }), { error: 'model crashed' }]))
   expect(failure).toMatchObject({ name: 'ModelError', code: 'unknown', message: 'model crashed', retryable: false })
 })
 
-test('a call `parallel` is a call like any other if it is declared, or if one of its calls is not (qC37)', async () => {
+test('a call `parallel` is an ordinary call if it is declared, or if one of its calls is not (qC37)', async () => {
   const uses = [{ recipient_name: 'functions.f', parameters: { x: 1 } }, { recipient_name: 'g' }]
   const namesOf = async (declared: readonly string[], tool_uses: unknown = uses) => {
     const events = [

@@ -6,7 +6,7 @@ import { readParts } from '../test/ai-sdk.ts'
 import { failureOf, read } from '../test/ask.ts'
 import { chat, chatChunk, responses } from '../test/wires.ts'
 
-// What the provider wants its client to run, in ways that core does not know.
+// Calls that the client must run, in ways that core does not support.
 
 const usage = { input_tokens: 7, output_tokens: 3 }
 const counted = { inputTokens: 7, outputTokens: 3 }
@@ -31,7 +31,7 @@ test.each([
   [{ type: 'mcp_approval_request', id: 'mcpr_1', name: 'f', server_label: 's', arguments: '{}' }],
   [{ type: 'tool_search_call', id: 'ts_1', call_id: 'call_2', execution: 'client', arguments: {} }],
 ])(
-  'Responses: $type is an error that names it, with what it cost, and is not retried (A19, B17, qR13)',
+  'Responses: $type is an error that contains its name and its usage, and is not retried (A19, B17, qR13)',
   async (item) => {
     const failure = await failureOf(read(responses, [done(f), done(item, 1), ended('completed', f, item)]))
     expect(failure).toBeInstanceOf(ModelError)
@@ -49,25 +49,25 @@ test.each([
   ['its end', [done(custom), ended('completed')]],
   ['the end of the response', [ended('completed', custom)]],
   ['a response that was cut off', [ended('incomplete', custom)]],
-])('Responses: it is found if it comes with %s alone (qR13)', async (_, events) => {
+])('Responses: it is detected if it comes only with %s (qR13)', async (_, events) => {
   expect(await failureOf(read(responses, events))).toMatchObject({
     code: 'unsupported_call',
     partial: { usage: counted },
   })
 })
 
-test('Responses: it is found without an id, too, and beside an item without a type', async () => {
+test('Responses: it is also detected without an id, and next to an item without a type', async () => {
   const { id: _, call_id: __, ...bare } = custom
   const failure = await failureOf(read(responses, [done({}), done(bare, 1), ended('completed')]))
   expect(failure).toMatchObject({ code: 'unsupported_call' })
 })
 
-test('Responses: an error of the provider goes before it', async () => {
+test('Responses: an error of the provider takes precedence', async () => {
   const failed = { type: 'response.failed', response: { error: { code: 'server_error', message: 'try later' } } }
   expect(await failureOf(read(responses, [done(custom), failed]))).toMatchObject({ code: 'server_error' })
 })
 
-test('Responses: the result of one call says nothing of another (qR14)', async () => {
+test('Responses: the result of one call does not count for another (qR14)', async () => {
   const result = { type: 'custom_tool_call_output', id: 'cto_1', call_id: 'call_2', output: 'a' }
   const { message } = await read(responses, [done(custom), done(result, 1), ended('completed')])
   expect(message).toMatchObject({ content: [], finishReason: 'stop' })
@@ -77,7 +77,7 @@ test('Responses: the result of one call says nothing of another (qR14)', async (
   expect(failure).toMatchObject({ code: 'unsupported_call' })
 })
 
-test('Chat: a custom call is an error as soon as it comes (A19, qC45)', async () => {
+test('Chat: a custom call is an error as soon as it arrives (A19, qC45)', async () => {
   const call = { index: 0, id: 'call_1', type: 'custom', custom: { name: 'sh', input: '' } }
   const failure = await failureOf(read(chat, [chatChunk({ content: 'So' }), chatChunk({ tool_calls: [call] })]))
   expect(failure).toMatchObject({
@@ -89,7 +89,7 @@ test('Chat: a custom call is an error as soon as it comes (A19, qC45)', async ()
   })
 })
 
-test('AI SDK: so is a request for an approval, when its usage is known (A19, B17)', async () => {
+test('AI SDK: so is a request for an approval, once its usage is known (A19, B17)', async () => {
   const failure = await failureOf(
     readParts([
       { type: 'tool-call', toolCallId: 'a', toolName: 'f', input: '{"x":1}', providerExecuted: true },
@@ -123,7 +123,7 @@ const early: Middleware = {
     }),
 }
 
-test('a call that started beside it is discarded, and the run ends with the error (H21, qR13)', async () => {
+test('a call that started in the same response is discarded, and the run ends with the error (H21, qR13)', async () => {
   const lines = [done(f), done(custom, 1), ended('completed')].map((event) => JSON.stringify(event))
   const mock = mockModels({ script: [recordedResponse('openai-responses', lines)] })
   const ran: unknown[] = []

@@ -22,58 +22,64 @@ function stalling(wire: TestWire, every: number, events: readonly object[]) {
   return mockModels({ script: [rawResponse(raw, { wire: wire.name })] })
 }
 
-test.each(wires)('$name: a stream that falls silent is ended when its time is over, not before (qT7)', async (wire) => {
-  const { fetch } = stalling(wire, 900, wire.hello.slice(0, wire.cut))
-  const failure = failureOf(ask(wire.model(fetch, { idleTimeout: 1_000 })))
-  let failed = false
-  void failure.then(() => {
-    failed = true
-  })
-  await vi.advanceTimersByTimeAsync(wire.cut * 900 + 50)
-  expect(failed).toBe(false)
-  await vi.advanceTimersByTimeAsync(1_000)
-  expect(await failure).toMatchObject({
-    name: 'ModelError',
-    code: 'idle_timeout',
-    retryable: true,
-    partial: { content: [{ type: 'text', text: 'Hello' }] },
-  })
-})
+test.each(wires)(
+  '$name: a stream that becomes silent is ended when its time is over, not before (qT7)',
+  async (wire) => {
+    const { fetch } = stalling(wire, 900, wire.hello.slice(0, wire.cut))
+    const failure = failureOf(ask(wire.model(fetch, { idleTimeout: 1_000 })))
+    let failed = false
+    void failure.then(() => {
+      failed = true
+    })
+    await vi.advanceTimersByTimeAsync(wire.cut * 900 + 50)
+    expect(failed).toBe(false)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await failure).toMatchObject({
+      name: 'ModelError',
+      code: 'idle_timeout',
+      retryable: true,
+      partial: { content: [{ type: 'text', text: 'Hello' }] },
+    })
+  },
+)
 
-/** The events of an answer, and what its protocol ends with. */
+/** The events of a response, and the end of its protocol. */
 function whole(wire: TestWire) {
   const events = wire.hello.map((event) => ({ event }))
   return wire === chat ? [...events, { bytes: 'data: [DONE]\n\n' }] : events
 }
 
-test.each(wires)('$name: a body that outlasts its protocol is left after half a second (qT13)', async (wire) => {
-  const raw = [...whole(wire), { end: 'stall' as const }]
-  const { fetch } = mockModels({ script: [rawResponse(raw, { wire: wire.name })] })
-  let message: unknown
-  const asked = ask(wire.model(fetch, { idleTimeout: 10_000 })).then((answer) => {
-    message = answer.message
-  })
-  await vi.advanceTimersByTimeAsync(490)
-  expect(message).toBeUndefined()
-  await vi.advanceTimersByTimeAsync(20)
-  await asked
-  expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
-})
+test.each(wires)(
+  '$name: a body that continues after its protocol is cancelled after half a second (qT13)',
+  async (wire) => {
+    const raw = [...whole(wire), { end: 'stall' as const }]
+    const { fetch } = mockModels({ script: [rawResponse(raw, { wire: wire.name })] })
+    let message: unknown
+    const asked = ask(wire.model(fetch, { idleTimeout: 10_000 })).then((answer) => {
+      message = answer.message
+    })
+    await vi.advanceTimersByTimeAsync(490)
+    expect(message).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(20)
+    await asked
+    expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
+  },
+)
 
-test.each(wires)('$name: what breaks after the protocol has ended breaks nothing (qT13)', async (wire) => {
+test.each(wires)('$name: an error after the protocol has ended has no effect (qT13)', async (wire) => {
   const raw = [...whole(wire), { end: 'reset' as const }]
   const { fetch } = mockModels({ script: [rawResponse(raw, { wire: wire.name })] })
   expect((await ask(wire.model(fetch))).message).toMatchObject({ finishReason: 'stop' })
 })
 
-/** A call, a further end, an error and what is no event at all. */
+/** A call, a second end, an error, and data that is not an event. */
 function following(wire: TestWire) {
   const events = [...wire.call('{}'), ...wire.hello, wire.overloaded, '{"cut":']
   return events.map((event) => ({ event }))
 }
 
 test.each(wires)(
-  '$name: what follows the end of the protocol is not read, however soon it comes (P1)',
+  '$name: events after the end of the protocol are not read, however soon they arrive (P1)',
   async (wire) => {
     for (const after of [0, 1, 40, 700]) {
       const raw = [...whole(wire), { bytes: '\n', after }, ...following(wire)]
@@ -90,7 +96,7 @@ test.each(wires)(
 )
 
 test.each(wires)(
-  '$name: a body that goes on and on after its protocol is left after half a second (P1)',
+  '$name: a body that continues endlessly after its protocol is cancelled after half a second (P1)',
   async (wire) => {
     const encoder = new TextEncoder()
     const { fetch: played } = mockModels({ script: [rawResponse(whole(wire), { wire: wire.name })] })
@@ -123,14 +129,14 @@ test.each([
   ['empty pieces of text', claude, { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } }],
   ['keepalive events', responses, { type: 'keepalive', sequence_number: 3 }],
   ['usage', chat, { choices: [], usage: { prompt_tokens: 1 } }],
-])('%s are nothing said (qT4)', async (_, wire, event) => {
+])('%s count as silence (qT4)', async (_, wire, event) => {
   const { fetch } = stalling(wire, 100, [...wire.hello.slice(0, 1), ...Array.from({ length: 50 }, () => event)])
   const failure = failureOf(ask(wire.model(fetch, { idleTimeout: 1_000 })))
   await vi.advanceTimersByTimeAsync(1_300)
   expect(await failure).toMatchObject({ code: 'idle_timeout' })
 })
 
-test('the time a reader takes for itself does not count', async () => {
+test('the reader’s own time does not count', async () => {
   const { fetch } = mockModels({ script: [rawResponse(chat.hello.map((event) => ({ event })))] })
   const model = chat.model(fetch, { idleTimeout: 1_000 })
   const flow = model.stream(requestTo(model))
@@ -141,7 +147,7 @@ test('the time a reader takes for itself does not count', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('without a limit a stream may be silent for as long as it likes', async () => {
+test('without a limit a stream may be silent for any time', async () => {
   const events = chat.hello.map((event) => ({ after: 86_400_000, event }))
   const { fetch } = mockModels({ script: [rawResponse([{ bytes: '' }, ...events])] })
   const asked = ask(chat.model(fetch, { idleTimeout: Number.POSITIVE_INFINITY }))
@@ -149,7 +155,7 @@ test('without a limit a stream may be silent for as long as it likes', async () 
   expect((await asked).message.content).toEqual([{ type: 'text', text: 'Hello' }])
 })
 
-test('an event without an end is given up, and does not fill the memory', async () => {
+test('an event without an end is given up before it fills the memory', async () => {
   const line = new TextEncoder().encode('x'.repeat(1024 * 1024))
   let sent = 0
   const body = new ReadableStream({
@@ -163,7 +169,7 @@ test('an event without an end is given up, and does not fill the memory', async 
   expect(sent).toBeLessThan(70)
 })
 
-test('a body that does not heed its signal is left all the same', async () => {
+test('a body that ignores its signal is cancelled, too', async () => {
   let left = false
   const body = new ReadableStream({
     cancel() {
@@ -204,7 +210,7 @@ test('the client makes the request: with its key, its base URL, its headers and 
   ])
 })
 
-/** A client that gives its stream and not its response. */
+/** A client that exposes its stream but not its response. */
 function wrapped(fetch: typeof globalThis.fetch) {
   const client = new OpenAI({ apiKey: 'none', fetch, logLevel: 'off' })
   return {
@@ -222,13 +228,13 @@ function wrapped(fetch: typeof globalThis.fetch) {
   }
 }
 
-test('a wrapped client that does not give its response is read through its own stream', async () => {
+test('a wrapped client that does not expose its response is read through its own stream', async () => {
   const { fetch } = mockModels({ script: [rawResponse(chat.hello.map((event) => ({ event })))] })
   const { message } = await ask(openai({ client: wrapped(fetch), model: 'm', api: 'chat' }))
   expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
 })
 
-test('of such a stream, too, nothing is read after the end, and it is left after half a second (P1)', async () => {
+test('such a stream, too, is not read after the end, and is cancelled after half a second (P1)', async () => {
   const { fetch } = mockModels({
     script: [rawResponse([...whole(responses), ...following(responses), { end: 'stall' }], { wire: responses.name })],
   })
@@ -239,12 +245,12 @@ test('of such a stream, too, nothing is read after the end, and it is left after
   expect(events.map((event) => event.type)).toEqual(['text-delta', 'text-delta'])
 })
 
-test('a response that is no event stream is read by the client that understands it', async () => {
+test('a response that is not an event stream is read by its client', async () => {
   const headers = { 'content-type': 'application/vnd.amazon.eventstream' }
   const sse = (event: object) =>
     `event: ${'type' in event ? String(event.type) : ''}\ndata: ${JSON.stringify(event)}\n\n`
   const parsed = claude.hello.map((event) => ({ ...event, parsed: true }))
-  // Anthropic's own stream, which reads every type as Server-Sent Events, in the place of Bedrock's.
+  // Anthropic's own stream, which reads every type as Server-Sent Events, replaces Bedrock's.
   const { message } = await ask(claude.model(async () => new Response(parsed.map(sse).join(''), { headers })))
   expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
   const cut = parsed.map(sse).join('').trimEnd()
@@ -253,7 +259,7 @@ test('a response that is no event stream is read by the client that understands 
   })
 })
 
-test('a stream that ends inside an event is truncated, one with an event nobody can read is not (qT5)', async () => {
+test('a stream that ends inside an event is truncated, one with an unreadable event is not (qT5)', async () => {
   const of = (text: string) => failureOf(ask(chat.model(async () => new Response(text))))
   expect(await of('data: {"choices":[{"del')).toMatchObject({ code: 'stream_truncated', retryable: true })
   expect(await of('data: {"choices":[{"del\n\ndata: [DONE]\n\n')).toMatchObject({
@@ -264,7 +270,7 @@ test('a stream that ends inside an event is truncated, one with an event nobody 
   expect(await of('data: {"choices":7}\n\n')).toMatchObject({ code: 'invalid_chunk', retryable: true })
 })
 
-test('of a body that is there at once the first is said before all is read: it does not keep the event loop (P9)', async () => {
+test('the first event of a body in memory is reported before all is read: the event loop is not blocked (P9)', async () => {
   const event = `data: ${JSON.stringify(chatChunk({ content: 'on ' }))}\n\n`
   const body = new TextEncoder().encode(event.repeat(10_000))
   const fetch = async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
@@ -277,7 +283,7 @@ test('of a body that is there at once the first is said before all is read: it d
   parse.mockRestore()
 })
 
-test('a body that goes on after its end and never waits is left after half a second (P9)', async () => {
+test('a body that continues after its end and never waits is cancelled after half a second (P9)', async () => {
   vi.useRealTimers()
   const bytes = new TextEncoder().encode('data: [DONE]\n\n')
   const begin = performance.now()
@@ -293,7 +299,7 @@ test('a body that goes on after its end and never waits is left after half a sec
   expect(performance.now() - begin).toBeLessThan(2_000)
 })
 
-test('so is a client’s own stream that heeds no signal (P1, P9)', async () => {
+test('so is a client’s own stream that ignores its signal (P1, P9)', async () => {
   vi.useRealTimers()
   const begin = performance.now()
   async function* endless() {

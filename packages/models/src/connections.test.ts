@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { ask } from '../test/ask.ts'
 import { chat, type TestWire, wires } from '../test/wires.ts'
 
-/** A server that says something more 5 ms after the end of the protocol, and ends the body then. */
+/** A server that sends more data 5 ms after the end of the protocol, and then ends the body. */
 async function lateServer(wire: TestWire) {
   const state = { connections: 0 }
   const frames = (events: readonly object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
@@ -34,7 +34,7 @@ async function lateServer(wire: TestWire) {
 }
 
 test.each(wires)(
-  '$name: one connection serves one request after the other, though a body goes on after its protocol (P1, qT13)',
+  '$name: one connection serves one request after the other, even if a body continues after its protocol (P1, qT13)',
   async (wire) => {
     const { state, fetch, close } = await lateServer(wire)
     try {

@@ -5,10 +5,10 @@ import { handMade } from '../test/ai-sdk.ts'
 import { chat, chatChunk, claude, type TestWire } from '../test/wires.ts'
 import { aiSdk } from './ai-sdk.ts'
 
-/** The text of an object of so many levels. */
+/** The text of an object with this many levels. */
 const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
 
-/** Answers first with these events, in which the word DEEP stands for this text, then with "Hello". */
+/** First responds with these events, with DEEP replaced by this text, then with "Hello". */
 function answering(wire: TestWire, events: readonly object[], deep: string): Model {
   let requests = 0
   const body = (events: readonly object[]) =>
@@ -23,7 +23,7 @@ function answering(wire: TestWire, events: readonly object[], deep: string): Mod
 const called = { index: 0, id: 'call_1', function: { name: 'f', arguments: 'DEEP' } }
 const begun = { type: 'tool_use', id: 'call_1', name: 'f', input: 'DEEP' }
 
-/** Wires on which arguments may be an object in the place of their text. */
+/** Wires on which arguments may be an object instead of text. */
 const models: Readonly<Record<string, (levels: number) => Model>> = {
   Chat: (levels) => answering(chat, [chatChunk({ tool_calls: [called] }), chatChunk({}, 'tool_calls')], nested(levels)),
   Messages: (levels) =>

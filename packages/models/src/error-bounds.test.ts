@@ -18,7 +18,7 @@ async function errorOf(asked: Promise<unknown>): Promise<ModelError> {
   return error
 }
 
-/** An endpoint that answers with this status and body. */
+/** An endpoint that responds with this status and body. */
 function answering(status: number, body: string): typeof globalThis.fetch {
   const headers = { 'content-type': body.startsWith('{') ? 'application/json' : 'text/html' }
   return async () => new Response(body, { status, headers })
@@ -43,18 +43,21 @@ const models = [
   })),
 ]
 
-/** The body of an answer with this error. */
+/** The body of a response with this error. */
 function bodyOf(wire: WireName, error: object): object {
   return wire === 'anthropic' ? { type: 'error', error } : { error }
 }
 
-test.each(models)('$name: of an HTTP error the message is short and the body whole (P12)', async ({ wire, model }) => {
-  const body = bodyOf(wire, long)
-  const error = await errorOf(ask(model(answering(400, JSON.stringify(body)))))
-  expectBounded(error, 'No: ééé')
-  // OpenAI's client gives what the body has as its error.
-  expect([body, long]).toContainEqual(error.data)
-})
+test.each(models)(
+  '$name: for an HTTP error the message is short and the body complete (P12)',
+  async ({ wire, model }) => {
+    const body = bodyOf(wire, long)
+    const error = await errorOf(ask(model(answering(400, JSON.stringify(body)))))
+    expectBounded(error, 'No: ééé')
+    // OpenAI's client exposes the `error` member of the body.
+    expect([body, long]).toContainEqual(error.data)
+  },
+)
 
 test.each(models)('$name: of a body of more than 64 KiB the beginning is kept (P12)', async ({ wire, model }) => {
   const error = await errorOf(ask(model(answering(400, JSON.stringify(bodyOf(wire, huge))))))
@@ -63,14 +66,14 @@ test.each(models)('$name: of a body of more than 64 KiB the beginning is kept (P
   expect(bytesOf(error.data)).toBeGreaterThan(64 * KIB - 4)
 })
 
-test.each(models)('$name: a page for people is data, too, and not the message (P12)', async ({ model }) => {
+test.each(models)('$name: an HTML page is also data, and not the message (P12)', async ({ model }) => {
   const page = `<html>${'<p>Bad gateway'.repeat(1_000)}`
   const error = await errorOf(ask(model(answering(502, page))))
   expectBounded(error, '')
   expect(error).toMatchObject({ status: 502, data: page })
 })
 
-/** The event of such an error: of Responses in its older form as well. */
+/** The event of such an error; for Responses also in its older form. */
 function eventOf(wire: WireName, error: object): object {
   const coded = { ...error, code: 'c', param: null }
   return wire === 'openai-responses'
@@ -78,26 +81,26 @@ function eventOf(wire: WireName, error: object): object {
     : bodyOf(wire, error)
 }
 
-test.each(models)('$name: of an error inside the stream the message is short and its text whole (P12)', async (of) => {
-  for (const error of [long, huge]) {
-    const raw = rawResponse([{ event: eventOf(of.wire, error) }], { wire: of.wire })
-    const failure = await errorOf(ask(of.model(mockModels({ script: [raw] }).fetch)))
-    expectBounded(failure, 'No: ééé')
-    expect(JSON.stringify(failure.data)).toContain(`No: ${'é'.repeat(2_000)}`)
-  }
-})
-
 test.each(models)(
-  '$name: of a code that is longer than a word the beginning is kept (P12)',
-  async ({ wire, model }) => {
-    const error = { type: 't'.repeat(101), code: 'c'.repeat(5_600), message: 'No.' }
-    const body = JSON.stringify(bodyOf(wire, error))
-    const { code, message, data } = await errorOf(ask(model(answering(418, body))))
-    expect(code).toMatch(/^(c{100}|t{100})$/)
-    expect(message).toBe('No.')
-    expect(JSON.stringify(data)).toContain('c'.repeat(5_600))
+  '$name: for an error inside the stream the message is short and its text complete (P12)',
+  async (of) => {
+    for (const error of [long, huge]) {
+      const raw = rawResponse([{ event: eventOf(of.wire, error) }], { wire: of.wire })
+      const failure = await errorOf(ask(of.model(mockModels({ script: [raw] }).fetch)))
+      expectBounded(failure, 'No: ééé')
+      expect(JSON.stringify(failure.data)).toContain(`No: ${'é'.repeat(2_000)}`)
+    }
   },
 )
+
+test.each(models)('$name: of a very long code the beginning is kept (P12)', async ({ wire, model }) => {
+  const error = { type: 't'.repeat(101), code: 'c'.repeat(5_600), message: 'No.' }
+  const body = JSON.stringify(bodyOf(wire, error))
+  const { code, message, data } = await errorOf(ask(model(answering(418, body))))
+  expect(code).toMatch(/^(c{100}|t{100})$/)
+  expect(message).toBe('No.')
+  expect(JSON.stringify(data)).toContain('c'.repeat(5_600))
+})
 
 test('an error without a body has no data (P12)', async () => {
   const fetch = async () => new Response(null, { status: 503 })
@@ -106,7 +109,7 @@ test('an error without a body has no data (P12)', async () => {
   expect((await errorOf(ask(chat.model(refused)))).data).toBeUndefined()
 })
 
-test('what is no stream, and an event nobody can read, are data (P12, qT12)', async () => {
+test('a body that is not a stream, and an unreadable event, are data (P12, qT12)', async () => {
   const page = `<html>${'x'.repeat(1_000)}`
   expect(await errorOf(ask(chat.model(answering(200, page))))).toMatchObject({ code: 'invalid_chunk', data: page })
   const event = 'data: what?\n\n'
@@ -116,13 +119,13 @@ test('what is no stream, and an event nobody can read, are data (P12, qT12)', as
   })
 })
 
-test('the data of an error is in no event and no log: it may repeat what was asked (P12, B2)', async () => {
+test('no event and no log contains the data of an error, which may repeat the request (P12, B2)', async () => {
   const error = await errorOf(ask(chat.model(answering(400, JSON.stringify({ error: long })))))
   expect(Object.keys(error)).not.toContain('data')
   expect(JSON.parse(JSON.stringify(error))).toMatchObject({ code: 'invalid_request_error', message: error.message })
 })
 
-test('an error part of any form is bounded, whatever JSON makes of it (P12)', async () => {
+test('an error part of any form is limited, whatever its JSON is (P12)', async () => {
   const round: { self?: unknown } = {}
   round.self = round
   const forms: [unknown, unknown][] = [

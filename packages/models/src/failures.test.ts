@@ -15,7 +15,7 @@ function failing(status: number, code: string, retryAfter?: number): ScriptRespo
   return { steps: [step], finishReason: 'error', usage: {} }
 }
 
-/** A response that says these events and then stays open, until the client goes. */
+/** A response with these events that then stays open until the client disconnects. */
 function openEnded(wire: TestWire, events: readonly object[]) {
   const state = { requests: 0, closed: false }
   const fetch: typeof globalThis.fetch = async (_, init) => {
@@ -47,7 +47,7 @@ function frame(wire: TestWire, event: object): string {
 }
 
 test.each(wires)(
-  '$name: an endpoint that answers 500 is a retryable ModelError with its code and message (A19)',
+  '$name: an endpoint that responds 500 is a retryable ModelError with its code and message (A19)',
   async (wire) => {
     const { fetch } = mockModels({ script: [failing(500, 'server_error')] })
     const failure = await failureOf(ask(wire.model(fetch)))
@@ -56,12 +56,12 @@ test.each(wires)(
   },
 )
 
-test.each(wires)('$name: a 429 says when to come back (J5)', async (wire) => {
+test.each(wires)('$name: a 429 contains the wait before a retry (J5)', async (wire) => {
   const { fetch } = mockModels({ script: [failing(429, 'rate_limited', 1500)] })
   expect(await failureOf(ask(wire.model(fetch)))).toMatchObject({ status: 429, retryable: true, retryAfter: 1500 })
 })
 
-test.each(wires)('$name: an error inside a 200 stream is classed by its own code (A19, qT8, qT9)', async (wire) => {
+test.each(wires)('$name: an error inside a 200 stream is classified by its own code (A19, qT8, qT9)', async (wire) => {
   const failure = await failureOf(read(wire, [...wire.hello.slice(0, wire.cut), wire.overloaded]))
   expect(failure).toBeInstanceOf(ModelError)
   expect(failure).toMatchObject({ message: 'try later', retryable: true, partial: { content: hello } })
@@ -71,13 +71,16 @@ test.each(wires)('$name: an error inside a 200 stream is classed by its own code
   )
 })
 
-test.each(wires)('$name: a stream that is cut is truncated, and keeps what came (G11, qT6, qA7)', async (wire) => {
-  const failure = await failureOf(read(wire, wire.hello.slice(0, wire.cut)))
-  expect(failure).toBeInstanceOf(ModelError)
-  expect(failure).toMatchObject({ code: 'stream_truncated', retryable: true, partial: { content: hello } })
-})
+test.each(wires)(
+  '$name: a stream that is cut is truncated, and its partial message is kept (G11, qT6, qA7)',
+  async (wire) => {
+    const failure = await failureOf(read(wire, wire.hello.slice(0, wire.cut)))
+    expect(failure).toBeInstanceOf(ModelError)
+    expect(failure).toMatchObject({ code: 'stream_truncated', retryable: true, partial: { content: hello } })
+  },
+)
 
-test.each(wires)('$name: arguments that are not JSON stay the text they were (G7)', async (wire) => {
+test.each(wires)('$name: arguments that are not JSON stay text (G7)', async (wire) => {
   const { message } = await read(wire, wire.call('{"path":"/etc","force":tr'))
   expect(message.content).toEqual([
     {
@@ -90,7 +93,7 @@ test.each(wires)('$name: arguments that are not JSON stay the text they were (G7
   ])
 })
 
-test.each(wires)('$name: an abort in mid-stream closes the request and throws the reason itself', async (wire) => {
+test.each(wires)('$name: an abort during the stream closes the request and throws the reason itself', async (wire) => {
   const { state, fetch } = openEnded(wire, wire.hello.slice(0, wire.cut))
   const model = wire.model(fetch)
   const aborter = new AbortController()
@@ -116,7 +119,7 @@ test.each(wires)('$name: closing the flow closes the request', async (wire) => {
   expect(state).toEqual({ requests: 1, closed: true })
 })
 
-test.each(wires)('$name: a signal that has aborted already lets no request out', async (wire) => {
+test.each(wires)('$name: with an aborted signal no request is sent', async (wire) => {
   const { state, fetch } = openEnded(wire, [])
   const reason = new Error('never mind')
   expect(await failureOf(ask(wire.model(fetch), { signal: AbortSignal.abort(reason) }))).toBe(reason)
@@ -188,12 +191,12 @@ test.each<[string, ResponseInit, object]>([
   expect({ retryable, ...(retryAfter !== undefined && { retryAfter }) }).toEqual(expected)
 })
 
-test('an HTTP error without a body says its status', async () => {
+test('an HTTP error without a body has its status as message', async () => {
   const failure = await failureOf(ask(claude.model(async () => new Response(null, { status: 502 }))))
   expect(failure).toMatchObject({ name: 'ModelError', status: 502, code: '502', retryable: true })
 })
 
-test('an error code that is a word nobody knows is passed on, and not retried (qT10)', async () => {
+test('an unknown error code is passed on, and not retried (qT10)', async () => {
   const groq = { error: { code: 'tool_use_failed', type: 'invalid_request_error', failed_generation: '<f>' } }
   expect(await failureOf(read(chat, [chatChunk({ content: 'x' }), groq]))).toMatchObject({
     name: 'ModelError',
@@ -203,7 +206,7 @@ test('an error code that is a word nobody knows is passed on, and not retried (q
   })
 })
 
-test('an account without credit is not asked again', async () => {
+test('an account without credit is not retried', async () => {
   const { fetch } = mockModels({ script: [failing(429, 'insufficient_quota')] })
   expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({ status: 429, retryable: false })
 })
@@ -214,7 +217,7 @@ test.each([
     'an answer that does not stream',
     JSON.stringify({ choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }),
   ],
-])('%s under status 200 is no answer (qT12)', async (_, body) => {
+])('%s with status 200 is not a response (qT12)', async (_, body) => {
   const { fetch } = mockModels({ script: [rawResponse([{ bytes: body }], { wire: chat.name })] })
   expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({
     name: 'ModelError',
@@ -224,7 +227,7 @@ test.each([
   })
 })
 
-test('what hangs on the end of the protocol, and what a heartbeat says, is nothing (qT4)', async () => {
+test('text after the end of the protocol, and the content of a heartbeat, are ignored (qT4)', async () => {
   const [first, ...others] = [...chat.hello].map((event) => ({ event }))
   const beats = ['event: ping\ndata: alive\n\n', 'data:  \n\n'].map((bytes) => ({ bytes }))
   const raw = [first, ...beats, ...others, { bytes: 'data: [DONE] \n\n' }].filter((step) => step !== undefined)
@@ -239,7 +242,7 @@ test('an error event without a name is an error as well', async () => {
   expect(failure).toMatchObject({ code: 'rate_limit_exceeded', status: 429, message: 'slow down', retryable: true })
 })
 
-test('what a client throws before it asks passes as a ModelError that is not retried', async () => {
+test('an error that a client throws before its request is a ModelError that is not retried', async () => {
   const client = new OpenAI({ apiKey: () => Promise.reject(new Error('no key today')) })
   const failure = await failureOf(ask(openai({ client, model: 'm' })))
   expect(failure).toMatchObject({ name: 'ModelError', code: 'unknown', retryable: false })
@@ -247,7 +250,7 @@ test('what a client throws before it asks passes as a ModelError that is not ret
 })
 
 test.each(wires)(
-  '$name: a request that cannot be written is no broken connection, and is not to be made again',
+  '$name: a request that cannot be serialized is not a connection error, and is not retried',
   async ({ model }) => {
     const fetch = async () => new Response('', { status: 200 })
     const settings = { providerOptions: { openai: { n: 1n }, anthropic: { n: 1n } } }
@@ -258,7 +261,7 @@ test.each(wires)(
 )
 
 test.each(wires)(
-  '$name: a connection that fails says what failed, by its code if need be, and once (J2)',
+  '$name: the error of a failed connection states the reason, by its code if necessary, and once (J2)',
   async (wire) => {
     const message = async (cause: unknown) => {
       const failed = await failureOf(ask(wire.model(() => Promise.reject(new TypeError('fetch failed', { cause })))))
@@ -273,7 +276,7 @@ test.each(wires)(
   },
 )
 
-test.each(wires)('$name: so is an error of another kind that a connection was the cause of (J2)', async (wire) => {
+test.each(wires)('$name: so does an error of another kind that was caused by a connection (J2)', async (wire) => {
   const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
   const body = new ReadableStream({ pull: (controller) => controller.error(new Error('the body broke', { cause })) })
   const headers = { 'content-type': 'text/event-stream' }

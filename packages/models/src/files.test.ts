@@ -20,26 +20,29 @@ const refused: readonly [TestWire, Pick<FilePart, 'mediaType' | 'data'>, string]
   [claude, { mediaType: 'audio/wav', data: 'AAAA' }, 'Anthropic Messages does not support files of type audio/wav'],
 ]
 
-test.each(refused)('a file the wire cannot carry is refused, never dropped: %#', async (wire, file, message) => {
-  const part: FilePart = { type: 'file', ...file }
-  const inMessage = await failureOf(bodyOf(wire, { messages: [{ role: 'user', content: [part] }] }))
-  const inResult = await failureOf(
-    bodyOf(wire, {
-      messages: [
-        {
-          role: 'assistant',
-          content: [{ type: 'tool-call', id: 'c', name: 'f', input: {} }],
-          finishReason: 'tool-calls',
-        },
-        { role: 'tool', callId: 'c', name: 'f', content: [part] },
-      ],
-    }),
-  )
-  for (const failure of [inMessage, inResult]) {
-    expect(failure).toBeInstanceOf(ConfigError)
-    expect(failure).toMatchObject({ option: 'messages', message: `messages: ${message}` })
-  }
-})
+test.each(refused)(
+  'a file that the wire does not support is refused, never dropped: %#',
+  async (wire, file, message) => {
+    const part: FilePart = { type: 'file', ...file }
+    const inMessage = await failureOf(bodyOf(wire, { messages: [{ role: 'user', content: [part] }] }))
+    const inResult = await failureOf(
+      bodyOf(wire, {
+        messages: [
+          {
+            role: 'assistant',
+            content: [{ type: 'tool-call', id: 'c', name: 'f', input: {} }],
+            finishReason: 'tool-calls',
+          },
+          { role: 'tool', callId: 'c', name: 'f', content: [part] },
+        ],
+      }),
+    )
+    for (const failure of [inMessage, inResult]) {
+      expect(failure).toBeInstanceOf(ConfigError)
+      expect(failure).toMatchObject({ option: 'messages', message: `messages: ${message}` })
+    }
+  },
+)
 
 const map: FilePart = { type: 'file', mediaType: 'image/png', data: 'iVBOR', filename: 'map.png' }
 const guide: FilePart = { type: 'file', mediaType: 'application/pdf', data: 'JVBER' }
@@ -55,7 +58,7 @@ const draw = tool({
   ],
 })
 
-/** The body of the request that has the results of two calls, the first with files. */
+/** The body of the request with the results of two calls, the first with files. */
 async function withResults(model: (fetch: typeof globalThis.fetch) => Model) {
   const usage = end({ usage: { inputTokens: 1, outputTokens: 1 } })
   const calls = [true, false].map((files, n) => call('draw', { files }, { id: `call_${n}` }))
@@ -68,7 +71,7 @@ const url = { image: 'data:image/png;base64,iVBOR', pdf: 'data:application/pdf;b
 const note = (name: string) => `(${name} is in the user message after these results)`
 const label = (name: string) => ({ type: 'text', text: `${name}, from the result of call call_0:` })
 
-/** On Chat Completions: notes, then the results of the step that are left, then the files. */
+/** On Chat Completions: notes, then the remaining results of the step, then the files. */
 const onChat = {
   messages: [
     { role: 'user' },
@@ -91,7 +94,7 @@ const onChat = {
   ],
 }
 
-test('what toContent gives reaches each wire in order, beside the result where it takes no files (M13)', async () => {
+test('the content from toContent reaches each wire in order, after the results if these cannot contain files (M13)', async () => {
   expect(await withResults(chat.model)).toMatchObject(onChat)
   expect(await withResults(responses.model)).toMatchObject({
     input: expect.arrayContaining([

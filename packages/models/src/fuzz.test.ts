@@ -7,7 +7,7 @@ import { requestTo } from '../test/ask.ts'
 import { beginningOf, endingStreams, mutate, mutations, type Stream, streams, withCutNames } from '../test/mutations.ts'
 import { wires } from '../test/wires.ts'
 
-/** How many, and from which seed: FUZZ_RUNS=100000 FUZZ_SEED=7 npx vitest run packages/models/src/fuzz.test.ts */
+/** The number of runs and the seed: FUZZ_RUNS=100000 FUZZ_SEED=7 npx vitest run packages/models/src/fuzz.test.ts */
 const numRuns = Number(process.env.FUZZ_RUNS ?? 500)
 const seed = Number(process.env.FUZZ_SEED ?? 1)
 
@@ -40,7 +40,7 @@ async function read(response: RawResponse, tools = toolsOf(['f', 'g', 'weather']
   }
 }
 
-/** What must not depend on the cuts. */
+/** The result that must not depend on the cuts. */
 function essence({ message, error, events }: Read): unknown {
   const calls = events.filter((event) => 'call' in event)
   if (!(error instanceof ModelError)) return { message, calls }
@@ -48,7 +48,7 @@ function essence({ message, error, events }: Read): unknown {
   return { error: { code, status, retryable, partial }, calls }
 }
 
-test('whatever happens to a stream gives a message or a ModelError, and the same however it is cut (G1, G2, A19)', {
+test('any mutation of a stream gives a message or a ModelError, and the same one with any cuts (G1, G2, A19)', {
   timeout: Math.max(20_000, numRuns * 40),
 }, async () => {
   const cases = fc.record({
@@ -76,10 +76,10 @@ test('whatever happens to a stream gives a message or a ModelError, and the same
 
 const slices = fc.record({ random: fc.nat(), most: fc.constantFrom(16, 200, 4_000) })
 
-/** Each of them reads several whole streams. */
+/** Each run reads several whole streams. */
 const fewer = Math.ceil(numRuns / 4)
 
-test('nothing that follows the end of the protocol says anything, however it is cut (P1)', {
+test('everything after the end of the protocol is ignored, with any cuts (P1)', {
   timeout: Math.max(20_000, numRuns * 40),
 }, async () => {
   const cases = fc.record({
@@ -98,7 +98,7 @@ test('nothing that follows the end of the protocol says anything, however it is 
   )
 })
 
-test('a second response that begins in a stream fails it, with what had come of the first; a beginning that comes again does nothing (P1)', {
+test('a second response in a stream fails it, with the partial message of the first; a repeated beginning has no effect (P1)', {
   timeout: Math.max(20_000, numRuns * 40),
 }, async () => {
   const begun = endingStreams.filter(({ beginning, frames }) => beginning >= 0 && frames.length > beginning + 1)
@@ -128,7 +128,7 @@ test('a second response that begins in a stream fails it, with what had come of 
 
 const called = streams.filter((stream) => withCutNames(stream, 0).names.length > 0)
 
-test('names of calls that come in pieces change nothing, whatever other tools there are (P2, G2)', async () => {
+test('names of calls that come in pieces change nothing, whatever other tools exist (P2, G2)', async () => {
   const cases = fc.record({
     stream: fc.constantFrom(...called),
     at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { IdleLimit } from './idle-limit.ts'
 
-test('no timer is set below 0, though what came was late and said nothing', () => {
+test('no timer is set below 0, even if a late event had no content', () => {
   vi.useFakeTimers()
   const timers = vi.spyOn(globalThis, 'setTimeout')
   const now = vi.spyOn(performance, 'now')

@@ -8,7 +8,8 @@ import { ask } from '../test/ask.ts'
 import { claude } from '../test/wires.ts'
 import { aiSdk } from './ai-sdk.ts'
 
-// Anthropic's fallback of the server's side: a model declines in the middle of its answer, and another one goes on in the same stream.
+// Anthropic's server-side fallback: a model declines in the middle of its response, and another one continues in the
+// same stream.
 
 function start(index: number, block: object): object {
   return { type: 'content_block_start', index, content_block: block }
@@ -78,29 +79,32 @@ function mocked(): MockModels {
   return mockModels({ script: [recordedResponse('anthropic', lines), respond(say('Done.'))] })
 }
 
-test.each(ways)('%s: of a model that declined its text and what was run for it go back (qA11)', async (_, model) => {
-  const mock = mocked()
-  const asked = model(mock.fetch)
-  const { message } = await ask(asked)
-  await ask(asked, { messages: [{ role: 'user', content: 'Go' }, message] })
-  expect(mock.requests[1]?.body).toMatchObject({
-    messages: [
-      {},
-      {
-        content: [
-          { type: 'text', text: 'Look: ' },
-          { ...search, id: 'srv_1' },
-          found,
-          { type: 'fallback', from: { model: 'm' }, to: { model: 'n' } },
-          { type: 'thinking', thinking: 'Well.', signature: 's2' },
-          { type: 'tool_use', id: 'b', name: 'f', input: { x: 2 } },
-        ],
-      },
-    ],
-  })
-})
+test.each(ways)(
+  '%s: of a model that declined, its text and the calls that were run for it are sent back (qA11)',
+  async (_, model) => {
+    const mock = mocked()
+    const asked = model(mock.fetch)
+    const { message } = await ask(asked)
+    await ask(asked, { messages: [{ role: 'user', content: 'Go' }, message] })
+    expect(mock.requests[1]?.body).toMatchObject({
+      messages: [
+        {},
+        {
+          content: [
+            { type: 'text', text: 'Look: ' },
+            { ...search, id: 'srv_1' },
+            found,
+            { type: 'fallback', from: { model: 'm' }, to: { model: 'n' } },
+            { type: 'thinking', thinking: 'Well.', signature: 's2' },
+            { type: 'tool_use', id: 'b', name: 'f', input: { x: 2 } },
+          ],
+        },
+      ],
+    })
+  },
+)
 
-test('the response is of the model that ended it (qA11)', async () => {
+test('the response belongs to the model that ended it (qA11)', async () => {
   const { message } = await ask(claude.model(mocked().fetch))
   expect(message.response).toEqual({ id: 'msg_1', model: 'n', finishReason: 'tool_use' })
 })

@@ -6,7 +6,7 @@ import { history, settings, tools } from '../test/history.ts'
 import { claude } from '../test/wires.ts'
 import { anthropic } from './anthropic.ts'
 
-test('a whole request becomes a Messages body (A6, M13, M16, J16)', async () => {
+test('a complete request becomes a Messages body (A6, M13, M16, J16)', async () => {
   const request = {
     instructions: 'Be {brief}.',
     messages: history({ anthropic: { signature: 'EqQB' } }),
@@ -75,7 +75,7 @@ test('a whole request becomes a Messages body (A6, M13, M16, J16)', async () => 
   })
 })
 
-test('what is not given is not sent, save the limit of tokens, which the wire demands', async () => {
+test('missing values are not sent, except the token limit, which the wire requires', async () => {
   expect(await bodyOf(claude, {})).toEqual({
     model: 'm',
     max_tokens: 16_384,
@@ -87,7 +87,7 @@ test('what is not given is not sent, save the limit of tokens, which the wire de
   expect(await bodyOf(claude, {}, brief)).toHaveProperty('max_tokens', 10)
 })
 
-test('tool choice: what the wire does by itself is not said', async () => {
+test('tool choice: the wire’s default is not sent', async () => {
   expect(await bodyOf(claude, { toolChoice: 'required' })).not.toHaveProperty('tool_choice')
   expect(await bodyOf(claude, { tools })).not.toHaveProperty('tool_choice')
   expect(await bodyOf(claude, { tools, toolChoice: 'none' })).toHaveProperty('tool_choice', { type: 'none' })
@@ -98,7 +98,7 @@ test('tool choice: what the wire does by itself is not said', async () => {
   })
 })
 
-test('redacted thinking and cache hints go back as they were, empty text and unsigned thinking do not', async () => {
+test('redacted thinking and cache hints are sent back unchanged, empty text and unsigned thinking are not sent', async () => {
   const ephemeral = { cache_control: { type: 'ephemeral' } }
   const messages: Message[] = [
     { role: 'user', content: [{ type: 'text', text: 'Long', providerMetadata: { anthropic: ephemeral } }] },

@@ -39,7 +39,7 @@ test('a call is sealed when its block stops, before the response ends (G4)', asy
   ])
 })
 
-test('the input of a block start is a placeholder if deltas follow, and all there is if none do (qA2, qA3)', async () => {
+test('the input of a block start is a placeholder if deltas follow, and complete if none do (qA2, qA3)', async () => {
   const { content } = await messageOf(
     start(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
     delta(0, { type: 'input_json_delta', partial_json: '' }),
@@ -81,7 +81,7 @@ test('thinking keeps its signature, redacted thinking its data (G12)', async () 
   ])
 })
 
-test('pings and unknown events and blocks are left alone (qA1)', async () => {
+test('pings and unknown events and blocks are ignored (qA1)', async () => {
   const { content } = await messageOf(
     { type: 'ping' },
     { type: 'something_new', index: 0 },
@@ -130,7 +130,7 @@ test.each([
 test.each([
   ['max_tokens', 'length'],
   ['tool_use', 'tool-calls'],
-])('a stop seals no call of whose input nothing was said: %s may follow (G4, qA10)', async (word, reason) => {
+])('a stop seals no call without any input: %s may follow (G4, qA10)', async (word, reason) => {
   const { events, message } = await read(claude, [
     begin,
     start(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
@@ -144,7 +144,7 @@ test.each([
   expect(message).toMatchObject({ content: [call], finishReason: reason })
 })
 
-test('blocks that have one index are blocks of their own, a call that starts again is one (G9, qA9)', async () => {
+test('blocks with one index are separate blocks, a call that starts again is one (G9, qA9)', async () => {
   const call = start(0, { type: 'tool_use', id: 'a', name: 'f', input: {} })
   const piece = delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' })
   const { content } = await messageOf(
@@ -167,7 +167,7 @@ test('blocks that have one index are blocks of their own, a call that starts aga
   ])
 })
 
-test('citations, who called, and blocks without meaning go back as they came (G12)', async () => {
+test('citations, callers, and blocks that are not interpreted are sent back unchanged (G12)', async () => {
   const compaction = { type: 'compaction', content: 'So far.', encrypted_content: 'g', signature: 's' }
   const citation = { type: 'web_search_result_location', url: 'u', title: null, cited_text: 'c', encrypted_index: 'e' }
   const caller = { type: 'code_execution_20260120', tool_id: 'srv_1' }
@@ -203,7 +203,7 @@ test('citations, who called, and blocks without meaning go back as they came (G1
   expect(message.content.at(-1)).not.toHaveProperty('providerMetadata')
 })
 
-test('a call that starts again under another name before its input is whole is an error, and runs under neither (P2, qA15)', async () => {
+test('a call that starts again with another name before its input is complete is an error, and runs with neither name (P2, qA15)', async () => {
   const called = (index: number, block: object) =>
     start(index, { type: 'tool_use', id: 'a', name: 'read', input: {}, ...block })
   const input = (partial_json: string) => delta(0, { type: 'input_json_delta', partial_json })

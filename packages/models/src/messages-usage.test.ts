@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { read } from '../test/ask.ts'
 import { claude } from '../test/wires.ts'
 
-// The forms are those of Anthropic's documentation of compaction, the advisor tool and fallbacks; so are most of the figures.
+// The formats, and most numbers, are those of Anthropic's documentation of compaction, the advisor tool and fallbacks.
 
 interface Figures {
   readonly in: number
@@ -49,7 +49,7 @@ const compacted = {
   ],
 }
 
-test('a compaction counts beside the answer (B17)', async () => {
+test('a compaction counts in addition to the answer (B17)', async () => {
   expect(await usageOf(compacted)).toEqual({
     inputTokens: 203_000,
     outputTokens: 4_500,
@@ -58,12 +58,12 @@ test('a compaction counts beside the answer (B17)', async () => {
   })
 })
 
-test('figures that come again replace those before them, and do not count twice (B17)', async () => {
+test('repeated counts replace earlier ones, and are not added (B17)', async () => {
   const early = { output_tokens: 0, iterations: compacted.iterations.slice(0, 1) }
   expect(await usageOf(compacted, early, compacted)).toEqual(await usageOf(compacted))
 })
 
-test('an advisor counts; the iterations of the model itself are in its figures already (B17)', async () => {
+test('an advisor counts; the iterations of the model itself are already in its counts (B17)', async () => {
   const usage = {
     ...figures({ in: 1_760, read: 412, out: 531 }),
     output_tokens_details: { thinking_tokens: 40 },
@@ -82,7 +82,7 @@ test('an advisor counts; the iterations of the model itself are in its figures a
   })
 })
 
-test('models that declined count; the one that answered is in the figures already, with all its iterations (B17, qA11)', async () => {
+test('models that declined count; the one that answered is already in the counts, with all its iterations (B17, qA11)', async () => {
   const usage = {
     ...figures({ in: 1_000, out: 264 }),
     iterations: [
@@ -98,18 +98,15 @@ test('models that declined count; the one that answered is in the figures alread
 test.each([
   ['all of them of the model that was asked', ['m', 'm']],
   ['none of them with a name', [null, null]],
-])(
-  'iterations that say of no other model that it answered are no more than the figures: %s (B17)',
-  async (_, models) => {
-    const usage = {
-      ...figures({ in: 30, out: 7 }),
-      iterations: models.map((model) => iteration('message', model, { in: 15, out: 3 })),
-    }
-    expect(await usageOf(usage)).toMatchObject({ inputTokens: 30, outputTokens: 7 })
-  },
-)
+])('iterations without a model that answered do not change the counts: %s (B17)', async (_, models) => {
+  const usage = {
+    ...figures({ in: 30, out: 7 }),
+    iterations: models.map((model) => iteration('message', model, { in: 15, out: 3 })),
+  }
+  expect(await usageOf(usage)).toMatchObject({ inputTokens: 30, outputTokens: 7 })
+})
 
-test('an attempt whose model is not named is left out rather than counted twice (B17)', async () => {
+test('an attempt whose model is not named is omitted rather than counted twice (B17)', async () => {
   const usage = {
     ...figures({ in: 30, out: 7 }),
     iterations: [

@@ -5,7 +5,7 @@ import { aiSdk } from './ai-sdk.ts'
 import { anthropic } from './anthropic.ts'
 import { openai } from './openai.ts'
 
-test('a model says who answers, under which name, and where', () => {
+test('a model has its provider, id and server address', () => {
   const client = new OpenAI({ apiKey: 'none' })
   expect(openai({ client, model: 'gpt-5.1' })).toMatchObject({
     provider: 'openai',
@@ -27,7 +27,7 @@ test('a model says who answers, under which name, and where', () => {
   })
 })
 
-test('the sisters of the official clients fit as well', () => {
+test('the related official clients fit as well', () => {
   const client = new AzureOpenAI({ apiKey: 'none', endpoint: 'https://me.openai.azure.com', apiVersion: 'preview' })
   expect(openai({ client, model: 'gpt-5.1', provider: 'azure.ai.openai' })).toMatchObject({
     provider: 'azure.ai.openai',
@@ -53,6 +53,6 @@ test.for<readonly [what: string, option: string, make: () => unknown]>([
   ['no model of the AI SDK', 'model', () => aiSdk(undefined as never)],
   ['a name for its gateway', 'model', () => aiSdk('openai/gpt-5.1' as never)],
   ['no time for it', 'idleTimeout', () => aiSdk({ doStream() {}, provider: 'x' } as never, { idleTimeout: -1 })],
-])('%s is refused by a ConfigError that names %s (A2)', ([, option, make]) => {
+])('%s is refused with a ConfigError that names %s (A2)', ([, option, make]) => {
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })

@@ -5,7 +5,7 @@ import { type JsonSchema, jsonSchemaFormat, strictSchema } from './output-schema
 const jsonSchema = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as { readonly type: string }
 const strict = (schema: z.ZodType) => strictSchema(jsonSchema(schema))
 
-test('every object is closed, and what bounds values is said in descriptions (M14)', () => {
+test('every object is closed, and bounds of values are moved into descriptions (M14)', () => {
   const schema = z.object({
     days: z.int().min(1).max(9).describe('How long'),
     stops: z.array(z.object({ name: z.string().min(2), kind: z.enum(['a', 'b']), note: z.string().nullable() })).max(3),
@@ -50,14 +50,14 @@ test('every object is closed, and what bounds values is said in descriptions (M1
   })
 })
 
-test('a union that is told apart by a member is a union like any other (M14)', () => {
+test('a union with a discriminator is an ordinary union (M14)', () => {
   const one = z.object({ kind: z.literal('one') })
   const two = z.object({ kind: z.literal('two') })
   const of = strict(z.object({ it: z.discriminatedUnion('kind', [one, two]) }))
   expect(of?.schema).toMatchObject({ properties: { it: { anyOf: [{ additionalProperties: false }, {}] } } })
 })
 
-test('a schema that refers to its own parts keeps its references, and says so (M14)', () => {
+test('a schema with references to its own parts keeps them, and is marked (M14)', () => {
   const node = z.object({
     name: z.string(),
     get parts() {
@@ -85,13 +85,13 @@ const notSo: readonly (readonly [what: string, schema: z.ZodType])[] = [
   ['a tuple', z.object({ at: z.tuple([z.number(), z.string()]) })],
 ]
 
-test.for(notSo)('a schema of %s cannot be strict: it is sent as it is, without (M14)', ([, schema]) => {
+test.for(notSo)('a schema of %s cannot be strict: it is sent unchanged, without strict mode (M14)', ([, schema]) => {
   expect(strict(schema)).toBeUndefined()
   const own = jsonSchema(schema)
   expect(jsonSchemaFormat({ name: 'f', schema: own })).toEqual({ name: 'f', schema: own, strict: false })
 })
 
-test('OpenAI is strict where every property must be there (M14)', () => {
+test('OpenAI is strict if every property is required (M14)', () => {
   const optional = jsonSchema(z.object({ a: z.string(), b: z.string().optional() }))
   expect(strictSchema(optional)?.optional).toBe(1)
   expect(jsonSchemaFormat({ name: 'f', schema: optional })).toEqual({ name: 'f', schema: optional, strict: false })
@@ -100,14 +100,14 @@ test('OpenAI is strict where every property must be there (M14)', () => {
   })
 })
 
-test('an object that may be null is closed like any other, and two schemas at once are not known (M14)', () => {
+test('an object that may be null is closed like any other, and several schemas at once are not supported (M14)', () => {
   const inner = { type: ['object', 'null'], properties: { b: { type: 'string' } }, required: ['b'] }
   const of = (a: JsonSchema[string]) => strictSchema({ type: 'object', properties: { a }, required: ['a'] })
   expect(of(inner)?.schema.properties).toEqual({ a: { ...inner, additionalProperties: false } })
   expect(of({ allOf: [inner, inner] })).toBeUndefined()
 })
 
-test('what is no schema at all is not strict, and does no harm (M14)', () => {
+test('an invalid schema is not strict, and causes no error (M14)', () => {
   for (const wrong of [true, null, 7, [], 'object', { type: 'object', properties: null }, { properties: {} }]) {
     const schema = { type: 'object', properties: { a: wrong as null }, required: ['a'] }
     expect(strictSchema(schema)).toBeUndefined()

@@ -34,7 +34,7 @@ const weather = tool({
 /** AI SDK 5 reads no end of a response without usage. */
 const usage = end({ usage: { inputTokens: 1, outputTokens: 1 } })
 
-/** A tool step, an answer that does not fit, and one that does. */
+/** A tool step, an answer that does not match, and one that does. */
 const native = [
   respond(call('weather', { city: 'Bern' }), usage),
   respond(say('{"city":"Bern","days":0}'), usage),
@@ -53,7 +53,7 @@ async function outcome(model: Model) {
 
 const expected = { output: { city: 'Bern', days: 2 }, steps: 3 }
 
-test.each(wires)('$name: an agent asks for its output natively, and gets it (M14)', async (wire) => {
+test.each(wires)('$name: an agent requests its output natively, and gets it (M14)', async (wire) => {
   const { fetch, requests } = mockModels({ script: native })
   expect(await outcome(wire.model(fetch))).toEqual(expected)
   const bodies = requests.map(({ body }) => JSON.stringify(body))
@@ -90,7 +90,7 @@ test.each(realModels)('$title: through the AI SDK, too, an agent gets its output
   for (const { body } of requests) expect(JSON.stringify(body).includes('json_schema')).toBe(isOpenAI)
 })
 
-test('each wire has its own words for the format, and keeps what the user puts beside it (M14)', async () => {
+test('each wire has its own member for the format, and keeps the user’s other members there (M14)', async () => {
   const strict = { name: 'final_answer', schema, strict: true }
   expect(await bodyOf(chat, { output: format })).toMatchObject({
     response_format: { type: 'json_schema', json_schema: strict },
@@ -113,7 +113,7 @@ test('a request without output has none of these members', async () => {
   }
 })
 
-test.each(VERSIONS)('%s: the AI SDK is given the format as its response format (M14)', async (version) => {
+test.each(VERSIONS)('%s: the AI SDK receives the format as its response format (M14)', async (version) => {
   const { model, asked } = handMade(version, [
     { type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } },
   ])
@@ -134,7 +134,7 @@ const loose = {
   },
 }
 
-test('a model says which schemas it takes: Anthropic’s take no open, recursive or very optional ones (M14)', () => {
+test('a model declares which schemas it supports: Anthropic’s no open, recursive or very optional ones (M14)', () => {
   const client = new Anthropic({ apiKey: 'none' })
   const takes = (options: Omit<Parameters<typeof anthropic>[0], 'client'>, of = format) =>
     anthropic({ client, ...options }).structuredOutput?.(of)
@@ -149,7 +149,7 @@ test('a model says which schemas it takes: Anthropic’s take no open, recursive
   expect(takes({ model, structuredOutput: false })).toBe(false)
 })
 
-test('OpenAI’s models take any schema, hosts and old models none, unless the user says otherwise (M14)', () => {
+test('OpenAI’s models support any schema, hosts and old models none, unless the user overrides this (M14)', () => {
   const client = new OpenAI({ apiKey: 'none' })
   const takes = (options: Omit<Parameters<typeof openai>[0], 'client'>, of = format) =>
     openai({ client, ...options }).structuredOutput?.(of)
@@ -164,7 +164,7 @@ test('OpenAI’s models take any schema, hosts and old models none, unless the u
   expect(takes({ model: 'glm', provider: 'zai', structuredOutput: true })).toBe(true)
 })
 
-test('of the AI SDK’s models those of OpenAI are asked so, for what they can be held to (M14)', () => {
+test('of the AI SDK’s models OpenAI’s are asked for structured output, if the schema can be enforced (M14)', () => {
   const takes = (provider: string, of = format, structuredOutput?: boolean) =>
     aiSdk(
       handMade('v4', [], { provider }).model,

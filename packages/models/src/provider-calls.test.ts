@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { ask } from '../test/ask.ts'
 import { chat, chatChunk, claude, responses, type TestWire } from '../test/wires.ts'
 
-/** What an answer of these events comes to, what an agent makes of it, and what goes back of it. */
+/** The message of a response with these events, the result of an agent with it, and what is sent back. */
 async function goesBack(wire: TestWire, events: readonly object[]) {
   const lines = events.map((event) => JSON.stringify(event))
   const mock = mockModels({ script: [recordedResponse(wire.name, lines), respond(say('Later.'))] })
@@ -41,7 +41,7 @@ function messages(...blocks: readonly object[][]): object[] {
 
 const search = { type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: {}, caller: { type: 'direct' } }
 
-test('Anthropic: a call the provider runs has its result, is not run, and goes back as it came (G16)', async () => {
+test('Anthropic: a call that the provider runs has its result, is not run here, and is sent back unchanged (G16)', async () => {
   const { text, message, body } = await goesBack(
     claude,
     messages(
@@ -63,12 +63,12 @@ test('Anthropic: a call the provider runs has its result, is not run, and goes b
   })
 })
 
-test('Anthropic: a result whose call stands in an earlier message goes back as it came (G16)', async () => {
+test('Anthropic: a result whose call is in an earlier message is sent back unchanged (G16)', async () => {
   const { body } = await goesBack(claude, messages(block(0, found), block(1, { type: 'text', text: 'Found.' })))
   expect(body).toMatchObject({ messages: [{}, { content: [found, { text: 'Found.' }] }, {}] })
 })
 
-test('Anthropic: a call whose result has not come goes back without one (G16)', async () => {
+test('Anthropic: a call whose result has not arrived is sent back without one (G16)', async () => {
   const { message, body } = await goesBack(claude, messages(block(0, search), block(1, { type: 'text', text: 'Hm.' })))
   expect(message?.content[0]).toMatchObject({ id: 'srv_1', providerResult: null })
   expect(body).toMatchObject({ messages: [{}, { content: [search, { text: 'Hm.' }] }, {}] })
@@ -95,7 +95,7 @@ test.each([
     { type: 'mcp_call', id: 'mcp_1', name: 'look', arguments: '{"x":1}', output: 'y', server_label: 's' },
     { x: 1 },
   ],
-])('Responses: a call of %s is not run, and goes back as it came (G16)', async (name, item, input) => {
+])('Responses: a call of %s is not run, and is sent back unchanged (G16)', async (name, item, input) => {
   const done = { ...item, status: 'completed' }
   const { text, finishReason, message, body } = await goesBack(responses, [
     { type: 'response.created', response: { id: 'resp_1', model: 'm' } },
@@ -130,8 +130,11 @@ const refusals: readonly (readonly [TestWire, readonly object[]])[] = [
   ],
 ]
 
-test.each(refusals)('$name: a refusal is text, and ends like what a content filter stops', async (wire, events) => {
-  const lines = events.map((event) => JSON.stringify(event))
-  const { message } = await ask(wire.model(mockModels({ script: [recordedResponse(wire.name, lines)] }).fetch))
-  expect(message).toMatchObject({ content: [{ type: 'text', text: 'I cannot.' }], finishReason: 'content-filter' })
-})
+test.each(refusals)(
+  '$name: a refusal is text, and ends like a response stopped by a content filter',
+  async (wire, events) => {
+    const lines = events.map((event) => JSON.stringify(event))
+    const { message } = await ask(wire.model(mockModels({ script: [recordedResponse(wire.name, lines)] }).fetch))
+    expect(message).toMatchObject({ content: [{ type: 'text', text: 'I cannot.' }], finishReason: 'content-filter' })
+  },
+)

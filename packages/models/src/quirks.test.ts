@@ -28,7 +28,7 @@ function wireOf({ wire }: Pick<Quirk, 'wire'>): TestWire {
   return found
 }
 
-/** What the catalogue expects to be seen: what goes back is another test's matter. */
+/** The expectation of the catalogue without the members that are sent back, which another test checks. */
 function visible(expected: Outcome): Outcome {
   if (!expected.calls) return expected
   return { ...expected, calls: expected.calls.map(({ sentBack: _, ...call }) => call) }
@@ -69,7 +69,7 @@ test.for(declared)('on $wire: $title, for an agent with the tools (q$id)', async
 
 const signed = quirks.filter(({ expected }) => expected.calls?.some((call) => call.sentBack))
 
-test.for(signed)('on $wire: $title, and it goes back as it came (q$id, G12)', async (quirk) => {
+test.for(signed)('on $wire: $title, and it is sent back unchanged (q$id, G12)', async (quirk) => {
   const mock = mockModels({ script: [quirkResponse(quirk), respond(say('Done.'))] })
   const model = wireOf(quirk).model(mock.fetch)
   const { message } = await ask(model)
@@ -80,7 +80,7 @@ test.for(signed)('on $wire: $title, and it goes back as it came (q$id, G12)', as
   })
 })
 
-test('a placeholder is never seen as the arguments (qC13, G5)', async () => {
+test('a placeholder is never taken for the arguments (qC13, G5)', async () => {
   for (const quirk of quirks.filter(({ id }) => id === 'C13')) {
     const { events } = await ask(wireOf(quirk).model(mockModels({ script: [quirkResponse(quirk)] }).fetch))
     expect(events.flatMap((event) => ('call' in event ? [event.call.input] : []))).toEqual([{ x: 1 }, { x: 1 }])

@@ -167,7 +167,7 @@ test('Azure, Responses: a call', async () => {
   })
 })
 
-test('LM Studio, Responses: open reasoning, text and a call whose arguments come all at once (qR1)', async () => {
+test('LM Studio, Responses: open reasoning, text and a call whose arguments arrive at once (qR1)', async () => {
   const thought =
     'The user is asking for the weather in San Francisco. I have a weather function available that takes a location parameter. The user has provided "San Francisco" as the location, so I have all the required information to make the function call.'
   expect(await responses('lmstudio-tool-call.1')).toEqual({
@@ -269,7 +269,7 @@ test('OpenAI, Responses: encrypted reasoning with a summary, calls and an answer
 })
 
 // The first and the last line of this recording lack their closing brace.
-test('Responses, a call that wraps others: as it was recorded, an event that is not JSON is a ModelError', async () => {
+test('Responses, a call that wraps others: in the original recording, an event that is not JSON is a ModelError', async () => {
   const recorded = linesOf('openai-responses', 'parallel-tool-call-wrapper.1')
   const { fetch } = mockModels({ script: [recordedResponse('openai-responses', recorded)] })
   const client = new OpenAI({ apiKey: 'none', fetch, logLevel: 'off' })

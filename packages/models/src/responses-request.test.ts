@@ -7,7 +7,7 @@ import { openai } from './openai.ts'
 
 const reasoningItem = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
 
-test('a whole request becomes a Responses body (A6, M13, M16, J16)', async () => {
+test('a complete request becomes a Responses body (A6, M13, M16, J16)', async () => {
   const request = {
     instructions: 'Be {brief}.',
     messages: history({ openai: reasoningItem }),
@@ -66,7 +66,7 @@ test('a whole request becomes a Responses body (A6, M13, M16, J16)', async () =>
   })
 })
 
-test('what is not given is not sent: no instructions, no tools, no settings', async () => {
+test('missing values are not sent: no instructions, no tools, no settings', async () => {
   expect(await bodyOf(responses, {})).toEqual({
     model: 'm',
     input: [{ role: 'user', content: 'Hello' }],
@@ -77,7 +77,7 @@ test('what is not given is not sent: no instructions, no tools, no settings', as
 })
 
 test.each(['gpt-4o-mini', 'gpt-4.1', 'openai/gpt-4o', 'chatgpt-4o-latest', 'gpt-5-chat-latest', 'gpt-5.2-chat-latest'])(
-  '%s does not reason and is not asked for encrypted reasoning',
+  '%s does not reason, so no encrypted reasoning is requested',
   async (name) => {
     const model = (fetch: typeof globalThis.fetch) =>
       openai({ client: new OpenAI({ apiKey: 'none', fetch }), model: name })
@@ -85,7 +85,7 @@ test.each(['gpt-4o-mini', 'gpt-4.1', 'openai/gpt-4o', 'chatgpt-4o-latest', 'gpt-
   },
 )
 
-test('the phase of a text goes back with it, a document as a URL stays one, reasoning without content stays out', async () => {
+test('the phase of a text is sent back with it, a document as a URL stays one, reasoning without content is not sent', async () => {
   const body = await bodyOf(responses, {
     messages: [
       {

@@ -29,7 +29,7 @@ test('a call is sealed by its own `done`, once, before the response ends (G4, qR
   ])
 })
 
-test('a call that comes with its item alone is there once (qR1)', async () => {
+test('a call that comes only with its item is reported once (qR1)', async () => {
   const { content } = await messageOf(
     done(0, { ...call, arguments: '{"x":1}', status: 'completed' }),
     done(0, { ...call, arguments: '{"x":1}', status: 'completed' }),
@@ -57,7 +57,7 @@ test.each([
     { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":1}' },
     { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_1', arguments: '{"x":1}' },
     added(1, { ...second, arguments: '' }),
-    // Late, and of the first.
+    // Late, and of the first call.
     done(0, { ...call, ...x1 }),
     { type: 'response.function_call_arguments.delta', ...at, delta: '{"x":' },
     { type: 'response.function_call_arguments.delta', ...at, delta: '2}' },
@@ -77,7 +77,7 @@ test.each([
   expect(content).toEqual(both)
 })
 
-test('a call that is announced twice before its end, at whatever place, is one (P3, qR7)', async () => {
+test('a call that is announced twice before its end, at any place, is one (P3, qR7)', async () => {
   const { content } = await messageOf(
     added(0, { ...call, arguments: '' }),
     { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":' },
@@ -90,7 +90,7 @@ test('a call that is announced twice before its end, at whatever place, is one (
   expect(content).toEqual(both.slice(0, 1))
 })
 
-test('a call that is announced again at its place, and has another name, is another call once the first has ended (P3)', async () => {
+test('a call that is announced again at its place, with another name, is another call once the first has ended (P3)', async () => {
   const { content } = await messageOf(
     added(0, { ...call, arguments: '' }),
     done(0, { ...call, ...x1 }),
@@ -102,7 +102,7 @@ test('a call that is announced again at its place, and has another name, is anot
   expect(content).toEqual([both[0], { ...both[1], name: 'g' }])
 })
 
-test('a call that was never announced is named by its item', async () => {
+test('a call that was never announced gets its name from its item', async () => {
   const { content } = await messageOf(
     { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":' },
     { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '1}' },
@@ -112,7 +112,7 @@ test('a call that was never announced is named by its item', async () => {
   expect(content).toEqual([{ type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } }])
 })
 
-test('items may lack an id or change it: their place in the output tells them apart (qR3)', async () => {
+test('if items lack an id or change it, their place in the output distinguishes them (qR3)', async () => {
   const { content } = await messageOf(
     added(0, { type: 'function_call', call_id: 'call_1', name: 'f' }),
     added(1, { type: 'function_call', id: 'fc_x', call_id: 'call_2', name: 'g' }),
@@ -194,13 +194,13 @@ test('parts of a summary are paragraphs of one reasoning part, a phase stays wit
   ])
 })
 
-test('reasoning that is all encrypted is a part without text (G12)', async () => {
+test('reasoning that is completely encrypted is a part without text (G12)', async () => {
   const item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
   const { content } = await messageOf(added(0, { ...item, encrypted_content: 'draft' }), done(0, item), completed)
   expect(content).toEqual([{ type: 'reasoning', text: '', providerMetadata: { openai: item } }])
 })
 
-test('arguments of which nothing was said are not sealed: the response may be cut off (G4, qR8)', async () => {
+test('a call without any arguments is not sealed, because the response may be truncated (G4, qR8)', async () => {
   const { events } = await read(responses, [
     added(0, { ...call, arguments: '', status: 'in_progress' }),
     { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_1', arguments: '' },
@@ -215,7 +215,7 @@ test.each([
   ['null', null],
   ['in_progress', 'in_progress'],
 ])(
-  'a finished item whose status is %s says its arguments once, and the end of the response seals (G4, qR9)',
+  'a finished item whose status is %s reports its arguments once, and the end of the response seals (G4, qR9)',
   async (_, status) => {
     const item = { ...call, arguments: '{"x":1}', status }
     const { events } = await read(responses, [
@@ -234,7 +234,7 @@ test.each([
   },
 )
 
-test('arguments that only the end of the response repeats are taken from there (qR10)', async () => {
+test('arguments that only the end of the response contains are taken from there (qR10)', async () => {
   const output = [{ ...call, arguments: '{"x":1}', status: 'completed' }]
   const { content } = await messageOf(added(0, { ...call, arguments: '' }), {
     type: 'response.completed',
@@ -257,7 +257,7 @@ test('a refusal that comes when it is done, or with its item, is one (qR10)', as
   }
 })
 
-test('calls whose finished items have another place than their pieces are told apart by their ids (G9, qR7)', async () => {
+test('calls whose finished items are at another place than their pieces are distinguished by their ids (G9, qR7)', async () => {
   const other = { type: 'function_call', id: 'fc_2', call_id: 'call_2', name: 'g' }
   const { content } = await messageOf(
     added(0, { ...call, arguments: '' }),
@@ -274,7 +274,7 @@ test('calls whose finished items have another place than their pieces are told a
   ])
 })
 
-test('the namespace of a call, who made it, and items without meaning go back as they came (G12)', async () => {
+test('the namespace of a call, its caller, and items that are not interpreted are sent back unchanged (G12)', async () => {
   const own = { namespace: 'crm', caller: { type: 'program', caller_id: 'p_1' } }
   const kept = [
     { type: 'compaction', id: 'cmp_1', encrypted_content: 'g' },
@@ -291,7 +291,7 @@ test('the namespace of a call, who made it, and items without meaning go back as
   })
 })
 
-test('a response in which a call turns out to be of another tool, whose name begins with that of the first, fails (P2, qC47)', async () => {
+test('a response fails if one of its calls turns out to be of another tool whose name begins with that of the first (P2, qC47)', async () => {
   const tools = ['read', 'read_file'].map((name) => ({ name, description: name, inputSchema: {} }))
   const end = { ...call, name: 'read_file', arguments: '{"x":1}', status: 'completed' }
   const events = (begun: string, ...between: object[]) => [
@@ -314,12 +314,12 @@ test('a response in which a call turns out to be of another tool, whose name beg
     const { message } = await read(responses, events('read_file', ...between), { tools })
     expect(message.content).toMatchObject([{ name: 'read_file', input: { x: 1 } }])
   }
-  // Of no tool, it would not have run.
+  // It is not a tool's name, so it would not have run.
   const { message } = await read(responses, events('rea'), { tools })
   expect(message.content).toMatchObject([{ name: 'rea' }])
 })
 
-test('what the end of the response says of one call is not taken for another call with its id (P3, qR10, qR15)', async () => {
+test('the end of the response does not mix up one call with another call that has its id (P3, qR10, qR15)', async () => {
   const first = { ...call, arguments: '{"x":1}', status: 'completed' }
   const second = { ...first, id: 'fc_2', arguments: '{"x":2}' }
   const { content } = await messageOf(done(0, first), added(1, { ...second, arguments: '' }), {
@@ -342,7 +342,7 @@ const argumentsAt = (index: number, kind: 'delta' | 'done', text: string) => ({
 })
 const xOf = (message: AssistantMessage) => callsOf(message).map(({ id, name, input }) => [id, name, input])
 
-test('calls of one call_id that run at the same time are calls of their own if they ask for something else, whichever ends first (P3, qR16)', async () => {
+test('simultaneous calls with one call_id are separate calls if their arguments differ, whichever ends first (P3, qR16)', async () => {
   const texts = ['{"x":1}', '{"x":2}', '{"x":3}', '{ "x": 2 }']
   const items = texts.map((text, i) => ({ ...call, id: `fc_${i + 1}`, arguments: text, status: 'completed' }))
   const begin = items.map((item, i) => added(i, { ...item, arguments: '' }))
@@ -366,7 +366,7 @@ test('calls of one call_id that run at the same time are calls of their own if t
   }
 })
 
-test('a call is shown while it streams, one that may be the same again only when both have ended (P3, qR16)', async () => {
+test('a call is reported while it streams; one that may be a repetition only when both have ended (P3, qR16)', async () => {
   const { events } = await read(responses, [
     added(0, fc1),
     added(1, fc2),
@@ -388,7 +388,7 @@ test('a call is shown while it streams, one that may be the same again only when
   ])
 })
 
-test('a call that is announced at one place and comes whole at another is one, with its arguments (P3, qR7, qR16)', async () => {
+test('a call that is announced at one place and arrives whole at another is one, with its arguments (P3, qR7, qR16)', async () => {
   for (const between of [[], [argumentsAt(0, 'delta', '{"x"')], [argumentsAt(0, 'delta', '{"x":1}')]]) {
     const message = await messageOf(added(0, fc1), ...between, done(1, { ...fc2, ...x1 }), completed)
     expect(xOf(message)).toEqual([['call_1', 'f', { x: 1 }]])
@@ -431,12 +431,12 @@ test('a finished item of another tool: with the same arguments the response fail
     ['call_1', 'f', { x: 1 }],
     ['call_1_1', 'g', { y: 2 }],
   ])
-  // Gateways add to names: of no tool, it is another form of the first (G9).
+  // Gateways add to names: because it is not a tool's name, it is a variant of the first (G9).
   const form = await read(responses, events('functions.f', '{"x":1}'), { tools: fAndG })
   expect(xOf(form.message)).toEqual([['call_1', 'f', { x: 1 }]])
 })
 
-test('the end of the response has another tool for a call: the response fails, and says so (P3, qR17)', async () => {
+test('if the end of the response has another tool for a call, the response fails with this reason (P3, qR17)', async () => {
   const streamed = [added(0, fc1), argumentsAt(0, 'done', '{"x":1}')]
   const ending = (...output: object[]) => ({ type: 'response.completed', response: { status: 'completed', output } })
   const g = { ...call, name: 'g', ...x1 }
@@ -446,13 +446,13 @@ test('the end of the response has another tool for a call: the response fails, a
     retryable: true,
     message: 'the response ended with another call of g in the place of the call of f',
   })
-  // The same twice is no other call.
+  // The same call twice is not another call.
   const again = await messageOf(...streamed, ending({ ...call, ...x1 }, { ...fc2, ...x1 }))
   expect(xOf(again)).toEqual([['call_1', 'f', { x: 1 }]])
 })
 
-// Each `done` looked through all calls that had ended.
-test('calls to which nothing refers are read as fast as they come (qR7)', { timeout: 8_000 }, async () => {
+// Each `done` used to search all calls that had ended.
+test('calls without references are read as fast as they arrive (qR7)', { timeout: 8_000 }, async () => {
   const numbers = Array.from({ length: 40_000 }, (_, n) => n)
   const bare = (n: number) => ({ type: 'function_call', call_id: `c${n}`, name: 'f', arguments: '' })
   const message = await messageOf(
@@ -463,7 +463,7 @@ test('calls to which nothing refers are read as fast as they come (qR7)', { time
   expect(xOf(message)).toEqual(numbers.map((x) => [`c${x}`, 'f', { x }]))
 })
 
-test('thousands of calls of one call_id at the same time are read as fast as they come (P3, qR16)', {
+test('thousands of simultaneous calls with one call_id are read as fast as they arrive (P3, qR16)', {
   timeout: 5_000,
 }, async () => {
   const numbers = Array.from({ length: 20_000 }, (_, n) => n)

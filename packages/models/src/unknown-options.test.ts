@@ -18,7 +18,7 @@ test.each<[string, string, () => unknown]>([
   ['providers', 'chatWire; did you mean provider?', () => chatWire({ providers: 'x' } as object)],
   ['providers', 'responsesWire; did you mean provider?', () => responsesWire({ providers: 'x' } as object)],
   ['providers', 'messagesWire; did you mean provider?', () => messagesWire({ providers: 'x' } as object)],
-])('an option %s that there is not is a ConfigError: %s (P23)', (option, hint, make) => {
+])('an unknown option %s is a ConfigError: %s (P23)', (option, hint, make) => {
   const message = expect.stringContaining(`${option}: is no option of ${hint}`) as string
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option, message }))
 })

@@ -20,7 +20,7 @@ test('events in their order pass, whatever is between them', () => {
   assertInOrder(events, [])
 })
 
-test('an event that does not come after the one before it is named, with all there were', () => {
+test('an event that does not come after the previous one is named, with a list of all events', () => {
   expect(() => assertInOrder(events, ['tool-end', { type: 'text-delta', delta: /me/ }])).toThrow(
     expect.objectContaining({
       name: 'EventOrderError',
@@ -39,7 +39,7 @@ test('one event comes before another: the first of each counts', () => {
   expect(() => assertBefore(events, 'warning', 'tool-end')).toThrow('no warning')
 })
 
-test('every one of some events comes between two others, and there is one', () => {
+test('all events of a kind come between two others, and there is at least one', () => {
   assertBetween(events, 'tool-start', 'run-start', 'run-end')
   expect(() => assertBetween(events, 'tool-start', 'run-start', 'tool-end')).toThrow(
     'tool-start (event 4) did not come between run-start (event 0) and tool-end (event 3)',

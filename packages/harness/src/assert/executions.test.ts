@@ -18,7 +18,7 @@ const input = z.object({ n: z.number() })
 const define = (name: string, execute: ExecutedTool<{ n: number }>['execute']) =>
   tool({ name, description: name, input, execute }) as Tool
 
-test('what tools do is noted: plain ones, promises, generators and failures, and they do the same', async () => {
+test('executions of tools are recorded: plain ones, promises, generators and failures; the tools behave the same', async () => {
   const failure = new Error('no')
   let time = 0
   const watched = watchTools(
@@ -57,7 +57,7 @@ test('what tools do is noted: plain ones, promises, generators and failures, and
   assertRanOnce(watched.executions)
 })
 
-test('an abort while a tool runs is noted, one after it is not', async () => {
+test('an abort while a tool runs is recorded, one after it is not', async () => {
   const aborter = new AbortController()
   const watched = watchTools([
     define('quick', () => 0),
@@ -86,7 +86,7 @@ test('a call that ran twice is named, whatever ids it had', () => {
   )
 })
 
-test('executions are the same in any order; what is too many and what is missing is named', () => {
+test('executions are compared in any order; extra and missing ones are named', () => {
   const other = execution({ input: { city: 'Bern' }, key: 'l' })
   assertSameExecutions([execution({}), other], [other, execution({ start: 9 })])
   expect(() => assertSameExecutions([execution({}), execution({})], [execution({}), other])).toThrow(
@@ -94,7 +94,7 @@ test('executions are the same in any order; what is too many and what is missing
   )
 })
 
-test('an abort that comes when an execution is over is none of it', async () => {
+test('an abort that comes when an execution is over is not recorded', async () => {
   const controller = new AbortController()
   const { tools, executions } = watchTools([define('plain', ({ n }) => n), define('late', async ({ n }) => n)])
   const { signal } = controller

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { watchLeaks } from './leaks.ts'
 
-test('what was there before and what is gone again is no leak', async () => {
+test('something that existed before, or that has ended, is not a leak', async () => {
   const aborter = new AbortController()
   aborter.signal.addEventListener('abort', () => {})
   const leaks = watchLeaks({ signals: [aborter.signal] })
@@ -11,7 +11,7 @@ test('what was there before and what is gone again is no leak', async () => {
   await expect(leaks.assertNone()).resolves.toBeUndefined()
 })
 
-test('a timer and listeners that stay are named', async () => {
+test('a timer and listeners that remain are named', async () => {
   const aborter = new AbortController()
   const leaks = watchLeaks({ signals: [new AbortController().signal, aborter.signal] })
   const timer = setTimeout(() => {}, 60_000)
@@ -24,14 +24,14 @@ test('a timer and listeners that stay are named', async () => {
   })
 })
 
-test('what is ignored may stay', async () => {
+test('ignored resources may remain', async () => {
   const leaks = watchLeaks({ ignore: ['Timeout'] })
   const timer = setTimeout(() => {}, 60_000)
   onTestFinished(() => clearTimeout(timer))
   await expect(leaks.assertNone()).resolves.toBeUndefined()
 })
 
-test('a rejection nobody handled is named, and the watch ends', async () => {
+test('an unhandled rejection is named, and the watch ends', async () => {
   const others = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection')
   onTestFinished(() => {

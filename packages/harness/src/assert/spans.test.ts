@@ -24,7 +24,7 @@ function setup() {
   return { exporter, watch, span, finished }
 }
 
-test('a span is found by its name; where there is none, or more than one, the error says what there is', () => {
+test('a span is found by its name; if there is none, or more than one, the error lists all names', () => {
   const { exporter, span, finished } = setup()
   expect(() => finished('chat')).toThrow('there is no span named chat; the spans are: none')
   span('chat', 1).end()
@@ -91,7 +91,7 @@ test('spans that are never ended, or twice, are named', () => {
   )
 })
 
-test('an attribute for content is found', () => {
+test('a content attribute is found', () => {
   const { span, exporter } = setup()
   span('chat', 1, { attributes: { 'gen_ai.input.messages': '[]' } }).end()
   expect(() => assertNoContent(exporter.getFinishedSpans())).toThrow(
@@ -100,7 +100,7 @@ test('an attribute for content is found', () => {
 })
 
 test.for(['name', 'attribute', 'status', 'event', 'event name'] as const)(
-  'a text that must not be seen is found in the %s',
+  'a forbidden text is found in the %s',
   (place) => {
     const { span, exporter } = setup()
     const text = 'the "secret"'
@@ -115,7 +115,7 @@ test.for(['name', 'attribute', 'status', 'event', 'event name'] as const)(
   },
 )
 
-test('spans as they were received are searched, too', () => {
+test('received spans are searched, too', () => {
   const received = (more: object) => [
     { name: 'tool', attributes: {}, status: { code: 0 }, start: 1n, end: 2n, events: [], links: [], ...more },
   ]
@@ -134,7 +134,7 @@ test('the message of an exception is content, too', () => {
   expect(() => assertNoContent(exporter.getFinishedSpans())).toThrow('span chat has the attribute exception.message')
 })
 
-test('a text that must not leave is found wherever it stands in what was sent, with what stands round it', () => {
+test('a text that must not be sent is found anywhere in a request, and shown with the surrounding text', () => {
   const body = JSON.stringify({ resourceSpans: [{ resource: { attributes: [{ key: 'a', value: 'my "secret"' }] } }] })
   const requests = [
     { path: '/v1/metrics', body: '{}' },
@@ -169,7 +169,7 @@ test('two spans overlap, or one came after the other', () => {
   expect(() => assertOverlap(a, b)).toThrow('span b started 2.5 ms after a had ended')
 })
 
-test('a child is told from a root, from a grandchild, and from a span of another trace', () => {
+test('a child is distinguished from a root, a grandchild, and a span of another trace', () => {
   const { span, finished } = setup()
   const run = span('run', 1)
   const chat = span('chat', 2, {}, trace.setSpan(ROOT_CONTEXT, run))
@@ -187,7 +187,7 @@ test('a child is told from a root, from a grandchild, and from a span of another
   expect(() => assertChildOf(finished('chat'), same)).toThrow('span chat is not a child of run')
 })
 
-test('a link is found by the span it leads to, in memory and as received', () => {
+test('a link is found by its target span, in memory and in received spans', () => {
   const { span, finished } = setup()
   const chat = span('chat', 1)
   span('tool', 2, { links: [{ context: chat.spanContext() }] }).end()

@@ -11,12 +11,12 @@ const calls = (...ids: string[]): AssistantMessage => ({
 })
 const result = (callId: string): ToolMessage => ({ role: 'tool', callId, name: 'weather', content: [] })
 
-test('each call once, its results in call order: that holds together', () => {
+test('each call once, with results in call order, is valid', () => {
   assertTranscript([])
   assertTranscript([user, calls('a', 'b'), result('a'), result('b'), calls('c'), result('c'), said])
 })
 
-test('a call the provider ran needs no result', () => {
+test('a call that the provider ran needs no result', () => {
   const [part] = calls('a').content
   if (part?.type !== 'tool-call') throw new Error('no call')
   assertTranscript([{ ...said, content: [{ ...part, providerResult: { found: 1 } }] }, user])
@@ -32,11 +32,11 @@ test.for<[string, Message[]]>([
   ['message 2 is the result of call a, but no call is open', [calls('a'), result('a'), result('a')]],
   ['message 2 has a call a, which an earlier message has, too', [calls('a'), result('a'), calls('a'), result('a')]],
   ['message 0 is the result of call a, but no call is open', [result('a')]],
-])('it says: %s', ([message, messages]) => {
+])('the error message is: %s', ([message, messages]) => {
   expect(() => assertTranscript(messages)).toThrow(expect.objectContaining({ name: 'TranscriptError', message }))
 })
 
-test('two transcripts that differ are shown where they do', () => {
+test('two transcripts that differ are shown where they differ', () => {
   assertSameTranscript([user, said], [user, { ...said }])
   expect(() => assertSameTranscript([user, { ...said, usage: { outputTokens: 1 } }], [user, said])).toThrow(
     'the transcripts differ:\n  [1].usage: expected nothing, got {"outputTokens":1}',

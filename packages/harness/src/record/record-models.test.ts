@@ -12,7 +12,10 @@ import { parseRecording } from './recording.ts'
 
 const answer = respond(say('It is sunny — 東京.'), call('weather', { city: 'Zürich' }))
 
-/** Everything that must not be in a file, each only where its name says; the last letters tell them apart. */
+/**
+ * Everything that must not be in a file, each in only one place, which its name states; the last letters distinguish
+ * them.
+ */
 const canary = {
   bearer: 'sk-proj-CANARY0bearer',
   apiKey: 'CANARY1-"of/no+known=form',
@@ -56,7 +59,7 @@ const secretBody = {
   ],
 }
 
-/** Says back what it should not. */
+/** Repeats secrets in its response. */
 const indiscreet = rawResponse(
   [
     { bytes: `data: {"error":{"message":"no key ${canary.masked} in organization ${canary.orgId}` },
@@ -84,7 +87,7 @@ const ways: readonly {
   { way: 'the proxy', reach: async (recorder) => [fetch, await recorder.listen()] },
 ]
 
-test.for(ways)('through $way: no secret is in one byte of the file', async ({ reach }) => {
+test.for(ways)('through $way: no byte of the file contains a secret', async ({ reach }) => {
   const server = await upstream({ script: [indiscreet] })
   const folder = await mkdtemp(join(tmpdir(), 'recorder-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -126,7 +129,7 @@ test.for(ways)('through $way: no secret is in one byte of the file', async ({ re
   )
 })
 
-test('a secret that is cut over several pieces is taken out, and the cuts beside it stay', async () => {
+test('a secret that is cut over several pieces is removed, and the cuts next to it remain', async () => {
   const secret = 'sk-CANARY-cut-anywhere'
   const body = `data: {"text":"東 ${secret} 京"}\n\n`
   for (let bytes = 1; bytes < 40; bytes += 3) {
@@ -143,7 +146,7 @@ test('a secret that is cut over several pieces is taken out, and the cuts beside
   }
 })
 
-test.for(clients)('$wire: a client that is recorded notices nothing', async (client) => {
+test.for(clients)('$wire: recording changes nothing for a client', async (client) => {
   const server = await upstream({ script: [answer, answer, answer] })
   const plain = await client.read(server)
   await using recorder = recordModels({ upstream: server.url })
@@ -163,7 +166,7 @@ test.for(clients)('$wire: a client that is recorded notices nothing', async (cli
   expect(recorder.recording()).not.toContain('sk-secret')
 })
 
-test('each request says how long after the first one it came', async () => {
+test('each request has its time after the first one', async () => {
   const server = await upstream({ script: [answer, answer], pace: { firstToken: 5, betweenTokens: 0 } })
   const recorder = recordModels({ upstream: server.url })
   for (let request = 0; request < 2; request++) {
@@ -176,7 +179,7 @@ test('each request says how long after the first one it came', async () => {
   expect(second?.request.arrived).toBeGreaterThanOrEqual(first?.response.end[0] ?? Number.NaN)
 })
 
-test('the pieces are recorded as bytes, with their times, cut characters and all', async () => {
+test('the pieces are recorded as bytes, with their times, including cut characters', async () => {
   const pace = { firstToken: 20, betweenTokens: 20 }
   const bytes = Buffer.from('data: {"text":"東京"}\n\n')
   const script = [rawResponse([{ bytes: bytes.subarray(0, 16) }, { bytes: bytes.subarray(16) }])]
@@ -191,7 +194,7 @@ test('the pieces are recorded as bytes, with their times, cut characters and all
   expect((frames[1]?.at ?? 0) - (frames[0]?.at ?? 0)).toBeGreaterThan(10)
 })
 
-test('a connection that broke and a client that left are recorded as such', async () => {
+test('a connection that broke and a client that disconnected are recorded as such', async () => {
   const server = await upstream({
     script: [rawResponse([{ bytes: 'data: 1\n\n' }, { after: 20, end: 'reset' }]), respond(say('one two three'))],
     pace: { firstToken: 0, betweenTokens: 20 },
@@ -205,7 +208,7 @@ test('a connection that broke and a client that left are recorded as such', asyn
   expect(exchanges.map(({ response }) => response.end[1])).toEqual(['broken', 'left'])
 })
 
-test('why a request was refused is recorded whole, though a client that tries again does not read it', async () => {
+test('an error response is recorded completely, even though a client that retries does not read it', async () => {
   const script = [rawResponse([{ bytes: '{"error":{"message":"slow down"}}' }], { status: 429 })]
   const recorder = recordModels({ upstream: mockModels({ script }).fetch })
   const response = await recorder.fetch('http://any.test/v1/messages', { method: 'POST', body: '{"stream":true}' })
@@ -215,13 +218,13 @@ test('why a request was refused is recorded whole, though a client that tries ag
   expect(exchange?.response.frames.map(({ bytes }) => String(bytes))).toEqual(['{"error":{"message":"slow down"}}'])
 })
 
-test('requests to other places go through, and are not recorded', async () => {
+test('requests to other origins are passed on, and not recorded', async () => {
   const recorder = recordModels({ upstream: async () => new Response('models') })
   expect(await (await recorder.fetch('http://any.test/v1/models')).text()).toBe('models')
   expect(parseRecording(recorder.recording())).toEqual([])
 })
 
-test('a proxy whose upstream does not answer says so', async () => {
+test('a proxy whose upstream does not respond returns an error with the reason', async () => {
   const server = await serveModels()
   await server.close()
   await using recorder = recordModels({ upstream: server.url })

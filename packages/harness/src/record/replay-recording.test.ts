@@ -42,7 +42,7 @@ const everywhere = transports.flatMap((transport) =>
   clients.map((client) => ({ transport, client, over: transport.name, wire: client.wire })),
 )
 
-test.for(everywhere)('$wire over $over: a replay says what was recorded', async ({ transport, client }) => {
+test.for(everywhere)('$wire over $over: a replay sends what was recorded', async ({ transport, client }) => {
   const script: ScriptedReply[] = [
     respond(fail({ status: 429, code: 'rate_limit_error', message: 'slow down', retryAfter: 1 })),
     respond(say('It is sunny — 東京.'), call('weather', { city: 'Zürich' })),
@@ -57,7 +57,7 @@ test.for(everywhere)('$wire over $over: a replay says what was recorded', async 
   await stage.assertComplete()
 })
 
-test('a process of its own replays too', async () => {
+test('a child process replays, too', async () => {
   await using server = await spawnModelServer()
   const served = await server.load({
     script: replayRecording(formatRecording([exchange('Hi', [[0, 'data: 東\n\n']])])),
@@ -70,7 +70,7 @@ test.for([
   { speed: 1, due: [100, 250, 250] },
   { speed: 2.5, due: [40, 100, 100] },
   { speed: Number.POSITIVE_INFINITY, due: [0, 0, 0] },
-])('at speed $speed the pieces come when they are due', async ({ speed, due }) => {
+])('at speed $speed the pieces are sent when they are due', async ({ speed, due }) => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const recording = formatRecording([
@@ -89,7 +89,7 @@ test.for([
   expect(log?.writes.map((write) => write.sent - log.arrived)).toEqual(due)
 })
 
-test('another request is refused, with where it differs', async () => {
+test('another request is refused, with its differences', async () => {
   const recording = formatRecording([exchange('Hi', [[0, 'data: 1\n\n']])])
   const mock = mockModels({ script: replayRecording(recording) })
   const response = await ask(mock.fetch, 'Ho', { temperature: 1 })
@@ -115,14 +115,14 @@ test('requests in another order get their own responses, equal ones in the order
   mock.assertComplete()
 })
 
-test('what was never asked for is named', async () => {
+test('unused responses are named', async () => {
   const recording = formatRecording([exchange('a', []), exchange('b', [])])
   const mock = mockModels({ script: replayRecording(recording) })
   await ask(mock.fetch, 'b')
   expect(() => mock.assertComplete()).toThrow('1 of 2 responses was not used: response 1 (recorded from /v1/messages)')
 })
 
-test('where a secret was, anything may be; elsewhere only what is to be ignored may differ', async () => {
+test('a removed secret matches any text; otherwise only ignored members may differ', async () => {
   const recording = formatRecording([
     exchange('key [redacted], org [redacted]!', [], { metadata: { user_id: 'one', plan: 'a' } }),
   ])
@@ -133,7 +133,7 @@ test('where a secret was, anything may be; elsewhere only what is to be ignored 
   expect((await ask(replay(['body.metadata']), 'key k, org o?', { metadata })).status).toBe(500)
 })
 
-test('parameters are part of a request, its place is not', async () => {
+test('parameters are part of a request, its origin is not', async () => {
   const { request, response } = exchange('Hi', [])
   const recording = formatRecording([{ request: { ...request, path: '/proxy/v1/messages?beta=1' }, response }])
   const replay = () => mockModels({ script: replayRecording(recording) }).fetch
@@ -141,7 +141,7 @@ test('parameters are part of a request, its place is not', async () => {
   expect((await ask(replay(), 'Hi')).status).toBe(500)
 })
 
-test('what broke off in the recording breaks off in the replay', async () => {
+test('a response that broke off in the recording breaks off in the replay', async () => {
   const script = [
     rawResponse([{ bytes: 'data: 1\n\n' }, { end: 'reset' }]),
     rawResponse([{ bytes: '' }, { end: 'fin' }]),
@@ -154,7 +154,7 @@ test('what broke off in the recording breaks off in the replay', async () => {
   mock.assertComplete()
 })
 
-test('the file is the same for the same exchanges, and says the same when it is read', () => {
+test('the file is the same for the same exchanges, and has the same content when it is read', () => {
   const exchanges = [
     exchange('Hi 東', [
       [0, 'data: 1\n\n'],
@@ -176,7 +176,7 @@ test.for([
     '{"format":"meanwhile recording","version":1,"exchanges":[{"request":{"wire":"x"}}]}',
     'exchanges[0].request.wire is not one of',
   ],
-] as const)('a text that is no recording of this version is refused: %s', ([text, message]) => {
+] as const)('a text that is not a recording of this version is refused: %s', ([text, message]) => {
   expect(() => parseRecording(text)).toThrow(expect.objectContaining({ name: 'RecordingFormatError' }))
   expect(() => parseRecording(text)).toThrow(message)
 })
