@@ -7,9 +7,9 @@ export default defineProject({
     name: 'middleware',
     include: ['src/**/*.test.ts'],
     environment: 'node',
-    // A file leaves nothing behind, so the next one need not load everything anew.
+    // Test files leave no global state, so modules need not be loaded again for each.
     isolate: false,
-    // On a busy machine a test may take long, and is no worse for it.
+    // On a busy machine a test may take long, which is not a failure.
     testTimeout: 20_000,
   },
 })

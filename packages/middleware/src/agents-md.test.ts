@@ -11,7 +11,7 @@ import { summarize } from './summarize.ts'
 
 const START = 'The instructions of this project; later ones take precedence.\n\n'
 
-/** What the first request holds of these files, the warnings, and what was read. */
+/** The first request with these files, the warnings, and the files that were read. */
 async function told(
   files: Readonly<Record<string, string | Uint8Array>>,
   options: Partial<AgentsMdOptions> = {},
@@ -36,7 +36,7 @@ async function told(
   return { text: shown, messages, result, error, warnings, read, requests: model.requests }
 }
 
-test('they stand before the first user message, outermost folder first, and the history never holds them (N53)', async () => {
+test('they precede the first user message, outermost folder first, and the history never contains them (N53)', async () => {
   const files = {
     'AGENTS.md': 'Outer.\n',
     'a/AGENTS.md': 'Middle.',
@@ -59,7 +59,7 @@ test('they stand before the first user message, outermost folder first, and the 
   expect(result?.messages).toHaveLength(3)
 })
 
-test('all names count, in their order; what is nowhere is a warning, and without any there is no message (N53, N54)', async () => {
+test('all names are used, in their order; a missing name is a warning, and without any file there is no message (N53, N54)', async () => {
   const both = await told(
     { 'b/CLAUDE.md': 'Two.', 'b/AGENTS.md': 'One.' },
     { folder: 'b', files: ['AGENTS.md', 'CLAUDE.md'] },
@@ -71,7 +71,7 @@ test('all names count, in their order; what is nowhere is a warning, and without
   expect(none.warnings).toEqual(['instructions-missing: AGENTS.md was not found'])
 })
 
-test('a line with @path stands for that file, relative to its own; in code and within a line it is text (N55)', async () => {
+test('a line with @path includes that file, relative to its own; in code and within a line it is text (N55)', async () => {
   const { text, warnings } = await told({
     'AGENTS.md':
       'Start.\n@docs/a.md  \nSee @docs/b.md.\n```\n@docs/b.md\n```\n~~~~\n```\n@docs/b.md\n~~~\n~~~~\n@./docs/../docs/b.md\nEnd.',
@@ -118,7 +118,7 @@ test('a missing file, a cycle, too deep an include and a cut are warnings (N54)'
   })
 })
 
-test('a file comes once, however often it is included, and a list of includes has an end (N54)', async () => {
+test('a file is added once, however often it is included, and a list of includes ends (N54)', async () => {
   const bomb = Object.fromEntries(
     Array.from({ length: 6 }, (_, i) => [i === 0 ? 'AGENTS.md' : `${i}.md`, `@${i + 1}.md\n`.repeat(1_000)]),
   )
@@ -130,7 +130,7 @@ test('a file comes once, however often it is included, and a list of includes ha
   expect(many.warnings?.at(-1)).toBe('instructions-cut: the instructions were cut at 500 bytes')
 })
 
-test('a file that was included on the way comes once, and without its byte order mark (N53)', async () => {
+test('a file that was already included is added once, and without its byte order mark (N53)', async () => {
   const { text } = await told({ 'AGENTS.md': '@a/AGENTS.md', 'a/AGENTS.md': '\ufeffOnce.' }, { folder: 'a' })
   expect(text).toBe('<instructions file="AGENTS.md">\nOnce.\n</>')
 })
@@ -163,7 +163,7 @@ test('another read error ends the run before its first model call (N54)', async 
   await expect(agent.run('Go')).rejects.toMatchObject({ name: 'MiddlewareError', cause: { code: 'failed' } })
 })
 
-test('an include that leads out of the root ends the run, and nothing is read of it (N55)', async () => {
+test('an include outside of the root ends the run, and the file is not read (N55)', async () => {
   for (const target of ['../x.md', 'a/../../x.md', '/etc/passwd', '~/x.md', 'C:\\x.md', '\\x', '..', '..\\x.md']) {
     const { error, read } = await told({ 'AGENTS.md': `@${target}` })
     expect(error).toMatchObject({ name: 'MiddlewareError', cause: { code: 'refused' } })
@@ -192,7 +192,7 @@ test('they are read once per run, and again on resume (N55)', async () => {
   expect(texts).toEqual(['Before', 'After', 'After'])
 })
 
-test('a summary neither loses nor doubles them (N53)', async () => {
+test('a summary neither loses nor repeats them (N53)', async () => {
   const model = scriptedModel([respond(say('In short.')), respond(say('Done.'))])
   const backend = memoryBackend({ 'AGENTS.md': 'Rules.' })
   const said = (text: string) =>
@@ -214,7 +214,7 @@ test('a summary neither loses nor doubles them (N53)', async () => {
   expect(JSON.stringify(messages)).not.toContain('Rules.')
 })
 
-test('options of another kind are a ConfigError (A2, N40)', () => {
+test('invalid options are a ConfigError (A2, N40)', () => {
   const backend = memoryBackend()
   for (const [options, option] of [
     [undefined, 'backend'],

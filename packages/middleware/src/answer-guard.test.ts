@@ -26,13 +26,13 @@ const cutOff = (text: string) => respond(say(text), end({ finishReason: 'length'
 const good = respond(say('Good.'))
 const said = (messages: readonly Message[] = []) => messages.map((message) => `${message.role}: ${textOf(message)}`)
 
-test('an answer that is good stands at once (N19, E1)', async () => {
+test('a good answer is accepted at once (N19, E1)', async () => {
   const { result, requests } = await ran([good])
   expect(result).toMatchObject({ text: 'Good.', warnings: [] })
   expect(requests).toHaveLength(1)
 })
 
-test('white space alone is rejected with a request for an answer (N19)', async () => {
+test('white space only is rejected with a request for an answer (N19)', async () => {
   for (const nothing of [
     respond(say(' \n\t')),
     respond(think('Hm.')),
@@ -48,7 +48,7 @@ test('white space alone is rejected with a request for an answer (N19)', async (
   }
 })
 
-test('finish reason length is rejected with a request to go on; the accepted answer is the joined text (N19, E7)', async () => {
+test('finish reason length is rejected with a request to continue; the accepted answer is the joined text (N19, E7)', async () => {
   const { result, requests } = await ran([cutOff('One, two, '), cutOff('three, '), respond(say('four.'))])
   expect(result?.text).toBe('One, two, three, four.')
   expect(result?.message).toBe(result?.messages.at(-1))
@@ -63,7 +63,7 @@ test('finish reason length is rejected with a request to go on; the accepted ans
   expect(said(requests[2]?.messages).at(-2)).toBe('assistant: three, ')
 })
 
-test('a tool step between two pieces ends the joining, and so does another’s word (N19)', async () => {
+test('a tool step between two pieces ends the joining, and so does another middleware’s message (N19)', async () => {
   const look = tool({ name: 'look', description: 'Looks.', input: z.object({}), execute: () => 'Seen.' }) as Tool
   const { result } = await ran([cutOff('One, '), respond(call('look')), respond(say('All in all.'))], {}, [look])
   expect(result?.text).toBe('All in all.')
@@ -74,7 +74,7 @@ test('a tool step between two pieces ends the joining, and so does another’s w
   expect(apart.result?.text).toBe('Good.')
 })
 
-test('check sees the whole answer and gives feedback, or nothing (N20)', async () => {
+test('check receives the whole answer and returns feedback, or undefined (N20)', async () => {
   const seen: string[] = []
   const check = vi.fn(async (answer: AssistantMessage | ToolMessage) => {
     seen.push(textOf(answer))
@@ -87,7 +87,7 @@ test('check sees the whole answer and gives feedback, or nothing (N20)', async (
   expect(said(result?.messages)).toContain('user: No fish.')
 })
 
-test('what check throws ends the run (N20, C17)', async () => {
+test('an error of check ends the run (N20, C17)', async () => {
   const { error } = await ran([good], {
     check: () => {
       throw new Error('no dictionary')
@@ -136,12 +136,12 @@ test('each run has its own rejections (N21, N3)', async () => {
   expect((await agent.run('two')).text).toBe('Good.')
 })
 
-test('what is switched off is not refused (N19)', async () => {
+test('checks that are switched off reject nothing (N19)', async () => {
   expect((await ran([respond(say(' '))], { empty: false })).result?.text).toBe(' ')
   expect((await ran([cutOff('Half')], { length: false })).result?.text).toBe('Half')
 })
 
-test('a direct result is guarded, too; one that holds a file is not empty (N19)', async () => {
+test('a direct result is guarded, too; one that contains a file is not empty (N19)', async () => {
   const direct = (content: () => ToolMessage['content']): Tool =>
     tool({
       name: 'direct',
@@ -163,7 +163,7 @@ test('options out of their range are a ConfigError', () => {
   expect(() => answerGuard(odd)).toThrow(expect.objectContaining({ option: 'then' }))
 })
 
-test('what a check writes to the answer it is asked about reaches nothing (P15, N19)', async () => {
+test('changes that a check makes to its answer have no effect (P15, N19)', async () => {
   const check: AnswerGuardOptions['check'] = (answer) => {
     expect(() => Object.assign(answer, { content: [] })).toThrow(TypeError)
     expect(() => Object.assign(answer.content, { length: 0 })).toThrow(TypeError)

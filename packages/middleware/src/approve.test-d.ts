@@ -8,13 +8,13 @@ async function answered(agent: Agent, result: InterruptedResult): Promise<AgentR
     expectTypeOf(payload).toEqualTypeOf<ApprovalQuestion>()
     expectTypeOf(payload.input).toEqualTypeOf<Json>()
     answers[id] = payload.tool === 'send' ? { decision: 'deny', reason: 'too late' } : { decision: 'allow' }
-    // @ts-expect-error It is no approval.
+    // @ts-expect-error This is not an approval.
     answers[id] = true
   }
   return await agent.resume(result.checkpoint, answers).result
 }
 
-test('what approve asks is typed, and so is what it is answered (P17)', () => {
+test('the questions and answers of approve are typed (P17)', () => {
   expectTypeOf(answered).returns.resolves.toEqualTypeOf<AgentResult>()
   expectTypeOf<Record<string, Approval>>().toExtend<Answers>()
 })

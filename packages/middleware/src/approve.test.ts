@@ -36,7 +36,7 @@ interface Given extends Partial<ApproveOptions> {
   readonly after?: readonly Middleware[]
 }
 
-/** An agent with the tools `send`, under approval, and `look`, and what they were called with. */
+/** An agent with the tools `send`, which needs approval, and `look`, and the inputs they were called with. */
 function sender(steps: readonly (readonly ScriptStep[])[], given: Given = {}) {
   const {
     execute = () => 'Sent.',
@@ -79,7 +79,7 @@ const answered = (agent: Agent, { checkpoint, interrupts = [] }: AgentResult, ..
 const resultsOf = ({ messages }: AgentResult) =>
   messages.flatMap((message) => (message.role === 'tool' ? [(message.isError ? 'error: ' : '') + textOf(message)] : []))
 
-test('without ask all calls of a step that wait are asked about at once, and the others run (N22)', async () => {
+test('without ask all waiting calls of a step ask at once, and the others run (N22)', async () => {
   const { agent, ran } = sender([
     [call('send', { n: 1 }, { id: 'a' }), call('look', { n: 2 }, { id: 'b' }), call('send', { n: 3 }, { id: 'c' })],
   ])
@@ -97,7 +97,7 @@ test('without ask all calls of a step that wait are asked about at once, and the
   expect([last.text, ...resultsOf(last)]).toEqual(['Done.', 'Sent.', 'Sent.', 'Sent.'])
 })
 
-test('with one slot each call that waits is asked about once, too, and the order stays (N22, A22)', async () => {
+test('with one slot each waiting call also asks once, and the order is kept (N22, A22)', async () => {
   const calls = [call('look', { n: 0 }), call('send', { n: 1 }), call('look', { n: 2 }), call('send', { n: 3 })]
   const { agent, ran } = sender([calls], { toolConcurrency: 1 })
   const first = await agent.run('Go')
@@ -108,7 +108,7 @@ test('with one slot each call that waits is asked about once, too, and the order
   expect(ran).toEqual(['look 0', 'send 1', 'look 2', 'send 3'])
 })
 
-test('allow runs it, deny with a reason is an error result and not run, edit runs with the new input if the schema takes it (N23)', async () => {
+test('allow runs it, deny with a reason is an error result and not run, edit runs with the new input if the schema accepts it (N23)', async () => {
   const steps = [[1, 2, 3, 4, 5].map((n) => call('send', { n }))]
   const approvals = [
     { decision: 'allow' },
@@ -137,7 +137,7 @@ test('allow runs it, deny with a reason is an error result and not run, edit run
   expect(interrupting.ran).toEqual(['send 1', 'send 40'])
 })
 
-test('an answer counts whatever is asked about when it comes, and without approve the run is not resumed (N23, L18)', async () => {
+test('an answer applies whatever needs approval when it arrives, and without approve the run is not resumed (N23, L18)', async () => {
   const deny: Json = { decision: 'deny', reason: 'too late' }
   for (const tools of [['look'], () => false]) {
     const asked = await sender([[call('send', { n: 1 })]]).agent.run('Go')
@@ -167,7 +167,7 @@ const NO_APPROVALS = [
   { decision: 'edit' },
 ] as const
 
-test('a predicate or ask that throws, or an answer of unknown form, lets nothing through (N24)', async () => {
+test('a predicate or ask that throws, or an invalid answer, lets no call through (N24)', async () => {
   const steps = [[call('send', { n: 1 })]]
   const broken = () => {
     throw new Error('nobody there')
@@ -192,7 +192,7 @@ test('a predicate or ask that throws, or an answer of unknown form, lets nothing
   }
 })
 
-test('a resume with an answer of unknown form is refused before anything runs, and the question stays open (P17, N24)', async () => {
+test('a resume with an invalid answer is refused before anything runs, and the question stays open (P17, N24)', async () => {
   for (const answer of NO_APPROVALS) {
     const { agent, ran } = sender([[call('send', { n: 1 }), call('look', { n: 2 }), call('send', { n: 3 })]])
     const first = await agent.run('Go')
@@ -212,7 +212,7 @@ test('a resume with an answer of unknown form is refused before anything runs, a
   }
 })
 
-test('in an agent that a tool runs it is refused as well, before the calls of either go on (P17, L9)', async () => {
+test('inside an agent that a tool runs it is refused as well, before the calls of either continue (P17, L9)', async () => {
   const { agent: inner, ran } = sender([[call('send', { n: 1 })]])
   const model = scriptedModel([
     respond(call('sender', { request: 'Go' }), call('order', { n: 2 })),
@@ -241,7 +241,7 @@ test('in an agent that a tool runs it is refused as well, before the calls of ei
   expect([last.text, ran.toSorted()]).toEqual(['Done.', ['order', 'send 1']])
 })
 
-test('its questions are told from those of others, which have payloads of their own (P17)', async () => {
+test('its questions are distinguished from those of others, which have other payloads (P17)', async () => {
   const execute: Given['execute'] = (_, answers) => (answers.length === 0 ? interrupt({ tool: 'send' }) : 'Sent.')
   const { agent } = sender([[call('send', { n: 1 }, { id: 'a' }), call('look', { n: 2 })]], { execute })
   const { interrupts = [] } = await agent.run('Go')
@@ -249,7 +249,7 @@ test('its questions are told from those of others, which have payloads of their 
   expect(interrupts.map(isPendingApproval)).toEqual([true, false])
 })
 
-test('a throw of ask reaches a wrap outside as the cause of an ApprovalError, and one that ends a run ends it (N24)', async () => {
+test('an error of ask reaches an outer wrap as the cause of an ApprovalError, and one that ends a run ends it (N24)', async () => {
   const thrown: unknown[] = []
   const seeing: Middleware = {
     name: 'seeing',
@@ -276,7 +276,7 @@ test('a throw of ask reaches a wrap outside as the cause of an ApprovalError, an
   expect(ran).toEqual([])
 })
 
-test('that it could not be asked about a call is no warning if the call was early and is let go of (N24, O10)', async () => {
+test('a failed request for approval is not a warning if the call was early and is discarded (N24, O10)', async () => {
   const early: Middleware = {
     name: 'early',
     async *wrapModel(request, next, run) {
@@ -299,7 +299,7 @@ test('that it could not be asked about a call is no warning if the call was earl
   expect((await played(agent.run('Go'))).warnings).toEqual([])
 })
 
-test('only false lets a call run unasked: a predicate that forgets to answer does not (N24)', async () => {
+test('only false lets a call run without approval: a predicate without a return value does not (N24)', async () => {
   const ask = vi.fn(() => ({ decision: 'deny' }) as const)
   for (const [says, ran] of [
     [false, ['send 1']],
@@ -314,7 +314,7 @@ test('only false lets a call run unasked: a predicate that forgets to answer doe
   expect(ask).toHaveBeenCalledTimes(3)
 })
 
-test('a name that no tool of a run has is a warning, once, and one that a middleware inside adds is none (N22)', async () => {
+test('a name that no tool of a run has is a warning, once; a name that an inner middleware adds causes none (N22)', async () => {
   const adding: Middleware = {
     name: 'adding',
     beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, { ...(setup.tools[1] as Tool), name: 'late' }] }),
@@ -331,7 +331,7 @@ test('a name that no tool of a run has is a warning, once, and one that a middle
   expect((await named.agent.run('Go')).warnings).toEqual([])
 })
 
-test('an alias counts as its tool, whichever name the model calls it by (N22, M8)', async () => {
+test('an alias stands for its tool, whichever name the model uses (N22, M8)', async () => {
   const asked: string[] = []
   const ask: Given['ask'] = ({ tool, input }) => {
     asked.push(`${tool} ${JSON.stringify(input)}`)
@@ -345,7 +345,7 @@ test('an alias counts as its tool, whichever name the model calls it by (N22, M8
   expect([asked, ran]).toEqual([['send {"n":1}', 'send {"n":2}'], ['look 3']])
 })
 
-test('unknown tools and invalid input are not asked about (N24)', async () => {
+test('unknown tools and invalid input cause no question (N24)', async () => {
   const ask = vi.fn()
   const { agent, ran } = sender([[call('nobody', { n: 1 }), call('send', { n: 'one' }), call('send', '{"n":')]], {
     ask,
@@ -360,7 +360,7 @@ test('unknown tools and invalid input are not asked about (N24)', async () => {
   expect(ran).toEqual([])
 })
 
-test('an input that is no JSON cannot be asked about: the call gets an error result, and the run goes on (N24)', async () => {
+test('an input that is not JSON cannot be shown: the call gets an error result, and the run continues (N24)', async () => {
   const dated: Middleware = {
     name: 'dated',
     wrapToolCall: (call, next) => next({ ...call, input: { n: 1, when: new Date(0) } }),
@@ -394,7 +394,7 @@ test('remember: run covers the same tool with canonically equal input only, also
   }
 })
 
-test('a denial and an edit are not remembered, and neither is what another run allowed (N25)', async () => {
+test('denials and edits are not remembered, nor are calls that another run allowed (N25)', async () => {
   const ask = vi.fn<NonNullable<ApproveOptions['ask']>>()
   ask.mockReturnValueOnce({ decision: 'deny' })
   ask.mockReturnValueOnce({ decision: 'edit', input: { n: 2 } })
@@ -409,7 +409,7 @@ test('a denial and an edit are not remembered, and neither is what another run a
   expect(ask).toHaveBeenCalledTimes(4)
 })
 
-test('a tool that asks something itself is not approved a second time, whoever approved it (O10, L7)', async () => {
+test('a tool that interrupts by itself is not approved a second time, no matter who approved it (O10, L7)', async () => {
   const ask = vi.fn(() => ({ decision: 'allow' }) as const)
   const execute: Given['execute'] = (_, answers) => {
     if (answers.length === 0) throw interrupt('Which?')
@@ -427,7 +427,7 @@ test('a tool that asks something itself is not approved a second time, whoever a
   expect(resultsOf(await answered(interrupting.agent, second, 'This.'))).toEqual(['Sent ["This."].'])
 })
 
-test('what was allowed while a cancel was active is not asked about again after the resume (O10, K5)', async () => {
+test('a call that was allowed during a cancel needs no approval again after the resume (O10, K5)', async () => {
   const ask = vi.fn(async () => {
     await new Promise((resolve) => setTimeout(resolve, 500))
     return { decision: 'allow' } as const
@@ -441,7 +441,7 @@ test('what was allowed while a cancel was active is not asked about again after 
   expect([ran, ask.mock.calls.length]).toEqual([['send 1'], 1])
 })
 
-test('it asks once for all tries, and inside retryTool it is refused (O19, O20)', async () => {
+test('it asks once for all attempts, and inside retryTool it is refused (O19, O20)', async () => {
   const ask = vi.fn(() => ({ decision: 'allow' }) as const)
   let failures = 2
   const execute = () => {
@@ -456,7 +456,7 @@ test('it asks once for all tries, and inside retryTool it is refused (O19, O20)'
   expect(() => sender([], { ask, before: after })).toThrow(/approve.*retry-tool/)
 })
 
-test('what was allowed is what runs: a wrap outside has changed the input before the question (O19)', async () => {
+test('the allowed call is the one that runs: an outer wrap has changed the input before the question (O19)', async () => {
   const asked: unknown[] = []
   const doubling: Middleware = {
     name: 'doubling',
@@ -473,7 +473,7 @@ test('what was allowed is what runs: a wrap outside has changed the input before
   expect([asked, ran]).toEqual([[{ n: 8 }], ['send 8']])
 })
 
-test('the signal of a question ends with the run, and what is allowed then does not run (N22)', async () => {
+test('the signal of a question aborts with the run, and a call allowed after that does not run (N22)', async () => {
   const controller = new AbortController()
   const ask: Given['ask'] = (_, { signal }) =>
     new Promise((resolve) => signal.addEventListener('abort', () => resolve({ decision: 'allow' })))
@@ -483,7 +483,7 @@ test('the signal of a question ends with the run, and what is allowed then does 
   expect(ran).toEqual([])
 })
 
-test('the span of a call that was asked about says what it waited for (N22, H28)', async () => {
+test('the span of a call that needed approval shows what it waited for (N22, H28)', async () => {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
   const ask = () => ({ decision: 'allow' }) as const
@@ -496,7 +496,7 @@ test('the span of a call that was asked about says what it waited for (N22, H28)
   expect(reasons.toSorted()).toEqual(['execute_tool look: undefined', 'execute_tool send: approval'])
 })
 
-test('options of another kind are a ConfigError (A2)', () => {
+test('invalid options are a ConfigError (A2)', () => {
   for (const options of [undefined, { tools: 'send' }])
     expect(() => approve(options as never)).toThrow(expect.objectContaining({ option: 'tools' }))
   expect(() => approve({ tools: [], remember: 'always' as never })).toThrow(
@@ -504,7 +504,7 @@ test('options of another kind are a ConfigError (A2)', () => {
   )
 })
 
-test('a tool that it does not name may start with what it needs, and one that it names is asked about with its whole input (Q6)', async () => {
+test('a tool not in the list may start with the members it needs, and a listed one asks with its whole input (Q6)', async () => {
   const make = (name: string, aliases: readonly string[] = []) =>
     tool({
       name,
@@ -525,11 +525,11 @@ test('a tool that it does not name may start with what it needs, and one that it
   const asked = (tool: string, n: number) => ({ tool, input: { n }, callId: expect.any(String) })
   expect(await run({ tools: ['send', 'tweet'] })).toEqual([['look'], [asked('send', 1), asked('post', 2)]])
   expect(await run({ tools: ['look'] })).toEqual([['send', 'post'], [asked('look', 3)]])
-  // Nobody can tell beforehand what a function will be asked about.
+  // It is unknown in advance which calls a function selects.
   expect(await run({ tools: ({ name }) => name === 'look' })).toEqual([[], [asked('look', 3)]])
 })
 
-test('a question has the form of its answer as JSON Schema: it fits approvals, and nothing else (N24, CC4)', async () => {
+test('a question has the form of its answer as JSON Schema: approvals match it, and nothing else (N24, CC4)', async () => {
   const { agent } = sender([[call('send', { n: 1 })]])
   const { interrupts } = await agent.run('Go')
   const form = z.fromJSONSchema(interrupts?.[0]?.answerSchema ?? {})

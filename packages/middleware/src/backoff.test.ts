@@ -8,13 +8,13 @@ afterEach(() => void vi.useRealTimers())
 const first = (count: number, delay: (repeat: number) => number) =>
   Array.from({ length: count }, (_, index) => delay(index + 1))
 
-test('without chance the waits double from 100 ms up to 10 s (J4)', () => {
+test('without jitter the waits double from 100 ms up to 10 s (J4)', () => {
   expect(first(10, backoff({ random: () => 0 }))).toEqual([
     100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000, 10_000,
   ])
 })
 
-test('chance adds up to half of a wait, to the longest one, too (J4)', () => {
+test('jitter adds up to half of a wait, also to the longest one (J4)', () => {
   expect(first(3, backoff({ random: () => 0.5 }))).toEqual([125, 250, 500])
   expect(backoff({ random: () => 0.999 })(20)).toBeCloseTo(14_995)
 })
@@ -24,7 +24,7 @@ test('first wait, longest wait and jitter are the user’s (J4)', () => {
   expect(first(3, backoff({ jitter: 0, random: () => 0.9 }))).toEqual([100, 200, 400])
 })
 
-test('every wait lies between its plain length and half as much again (J4)', () => {
+test('every wait is between its plain length and one and a half times that (J4)', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2_000 }), (repeat) => {
       const plain = Math.min(100 * 2 ** (repeat - 1), 10_000)
@@ -49,7 +49,7 @@ test('a wait ends on time, and leaves neither timer nor listener (J6)', async ()
   expect(remove).toHaveBeenCalledTimes(1)
 })
 
-test('an abort ends a wait at once, with its reason and without a timer left (J6)', async () => {
+test('an abort ends a wait at once, with its reason and without a remaining timer (J6)', async () => {
   const controller = new AbortController()
   const waiting = wait(100, controller.signal)
   const reason = new Error('enough')
@@ -58,7 +58,7 @@ test('an abort ends a wait at once, with its reason and without a timer left (J6
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a wait does not begin when the abort came before it (J6)', async () => {
+test('a wait does not begin if the signal was already aborted (J6)', async () => {
   const reason = new Error('enough')
   await expect(wait(100, AbortSignal.abort(reason))).rejects.toBe(reason)
   expect(vi.getTimerCount()).toBe(0)

@@ -49,7 +49,7 @@ test('a model call over the limit ends the run with CallLimitError (N13)', async
   expect(made).toEqual(['look 1', 'look 2'])
 })
 
-test('a run within its limits is not touched (N13)', async () => {
+test('a run within its limits is unchanged (N13)', async () => {
   const limits = { modelCalls: 2, toolCalls: 1, perTool: { look: 1 }, tokens: 100 }
   for (const onLimit of ['error', 'answer'] as const) {
     const { result } = await ran([looks(1), done], { ...limits, onLimit })
@@ -70,14 +70,14 @@ test('a tool call over the limit ends the run with CallLimitError (N13)', async 
   }
 })
 
-test('tokens are what the model calls so far have used (N13)', async () => {
+test('tokens are those of the model calls so far (N13)', async () => {
   const used = (n: number) => respond(call('look', { n }), end({ usage: { inputTokens: 40, outputTokens: 10 } }))
   const { error, requests } = await ran([used(1), used(2), used(3), done], { tokens: 100 })
   expect(error).toMatchObject({ limit: 'tokens', max: 100, message: 'the limit of tokens is reached (100)' })
   expect(requests).toHaveLength(2)
 })
 
-test('with answer a call over the limit gets an error result and is not run, and the run goes on (N13)', async () => {
+test('with answer a call over the limit gets an error result and is not run, and the run continues (N13)', async () => {
   const { result, made, read } = await ran([looks(1, 2), looks(3), done], { toolCalls: 1, onLimit: 'answer' })
   const refused = 'Not run: the limit of tool calls is reached (1).'
   expect(made).toEqual(['look 1'])
@@ -86,7 +86,7 @@ test('with answer a call over the limit gets an error result and is not run, and
   expect(result?.messages[3]).toMatchObject({ role: 'tool', callId: 'c2', isError: true })
 })
 
-test('with answer one last model call is made at the limit, without tools, as earlyStop makes it, and it has stopped (N13, P18)', async () => {
+test('with answer one last model call is made at the limit, without tools, as in earlyStop, and its finish reason is stop (N13, P18)', async () => {
   const closing = respond(say('So far.'), call('look', { n: 9 }))
   for (const limits of [{ modelCalls: 2 }, { tokens: 30 }]) {
     const usage = end({ usage: { inputTokens: 10, outputTokens: 5 } })
@@ -111,7 +111,7 @@ test('a last answer without text, or one the gate rejects, ends the run with Cal
   expect(rejected.requests).toHaveLength(2)
 })
 
-test('a last call that fails is not tried again: the limit holds (N13)', async () => {
+test('a last call that fails is not retried: the limit applies (N13)', async () => {
   const limits = { modelCalls: 1, onLimit: 'answer' } as const
   const outer = [retryModel({ random: () => 0 })]
   const { error, requests } = await ran([looks(1), respond(fail()), done], limits, { outer })
@@ -119,7 +119,7 @@ test('a last call that fails is not tried again: the limit holds (N13)', async (
   expect(requests).toHaveLength(2)
 })
 
-test('of parallel calls over the limit the first in call order run, whatever is ready first (N14)', async () => {
+test('of parallel calls over the limit the first in call order run, whichever is ready first (N14)', async () => {
   const prepareInput = (input: unknown) => {
     const { ms } = input as { ms: number }
     return new Promise((resolve) => setTimeout(() => resolve(input), ms))
@@ -136,13 +136,13 @@ test('of parallel calls over the limit the first in call order run, whatever is 
   }
 })
 
-test('a limit of one tool leaves calls of others alone (N14)', async () => {
+test('a limit of one tool does not affect calls of others (N14)', async () => {
   const asked = respond(call('look', { n: 1 }), call('send', { n: 2 }), call('look', { n: 3 }), call('send', { n: 4 }))
   const { made } = await ran([asked, done], { perTool: { look: 1 }, onLimit: 'answer' })
   expect(made).toEqual(['look 1', 'send 2', 'send 4'])
 })
 
-test('a tool named like what every object has is counted like any other (N14)', async () => {
+test('a tool with the name of a member of Object.prototype is counted like any other (N14)', async () => {
   const asked = respond(call('constructor', { n: 1 }), call('constructor', { n: 2 }))
   expect((await ran([asked, done], { perTool: 1, onLimit: 'answer' })).made).toEqual(['constructor 1'])
   expect((await ran([asked, done], { perTool: { look: 1 } })).made).toEqual(['constructor 1', 'constructor 2'])
@@ -158,7 +158,7 @@ test('inside retryModel it counts attempts, outside model calls (N15)', async ()
   expect(inside.requests).toHaveLength(2)
 })
 
-/** Calls what a model asks for as soon as it is sealed. */
+/** Makes the model’s calls as soon as they are sealed. */
 const startsEarly = (isEarly: (call: ToolCall) => boolean): Middleware => ({
   name: 'early',
   async *wrapModel(request, next, run) {
@@ -201,7 +201,7 @@ test('an early call leaves room for those before it in call order (N14)', async 
   }
 })
 
-test('what a failed attempt had announced takes no room of an early call (N14)', async () => {
+test('calls announced by a failed attempt take no room of an early call (N14)', async () => {
   const limits = { toolCalls: 1, onLimit: 'answer' } as const
   const again = await ran(
     [respond(call('send', { n: 1 }, { id: 'a1' }), fail()), respond(call('look', { n: 2 }, { id: 'b1' })), done],
@@ -211,7 +211,7 @@ test('what a failed attempt had announced takes no room of an early call (N14)',
   expect(again.made).toEqual(['look 2'])
 })
 
-test('a call like one that was made still needs its room: of an earlier step, or of the same response (N14)', async () => {
+test('a call equal to one that was made still needs its room: of an earlier step, or of the same response (N14)', async () => {
   const send = (id: string) => call('send', { n: 1 }, { id })
   const later = respond(send('c2'), call('look', { n: 2 }, { id: 'c3' }))
   const limits = { toolCalls: 2, onLimit: 'answer' } as const
@@ -222,7 +222,7 @@ test('a call like one that was made still needs its room: of an earlier step, or
   expect((await ran([twice, done], limits, { inner })).made).toEqual(['send 1', 'send 1'])
 })
 
-test('what the provider has run itself needs no room (N14, G16)', async () => {
+test('calls that the provider ran itself need no room (N14, G16)', async () => {
   const own: Middleware = {
     name: 'own',
     async *wrapModel(request, next) {
@@ -244,7 +244,7 @@ test('what the provider has run itself needs no room (N14, G16)', async () => {
   expect(made).toEqual(['look 2'])
 })
 
-test('two runs at once share no count (N13)', async () => {
+test('two simultaneous runs share no count (N13)', async () => {
   const middleware = [callLimits({ modelCalls: 1 })]
   const model = scriptedModel([done, done])
   const agent = createAgent({ model, middleware })
@@ -252,7 +252,7 @@ test('two runs at once share no count (N13)', async () => {
   expect(results.map(({ text }) => text)).toEqual(['Done.', 'Done.'])
 })
 
-test('a limit that is no whole number is a ConfigError naming it, and so is an unknown onLimit', () => {
+test('a limit that is not a whole number is a ConfigError naming it, and so is an unknown onLimit', () => {
   for (const limits of [{ modelCalls: -1 }, { toolCalls: 0.5 }, { tokens: Number.NaN }, { perTool: -1 }]) {
     expect(() => callLimits(limits)).toThrow(
       expect.objectContaining({ name: 'ConfigError', option: Object.keys(limits)[0] }),

@@ -13,7 +13,7 @@ import {
   summarize,
 } from './index.ts'
 
-// What types would not let be. Ranges of numbers are in the tests of each.
+// Values that the types forbid. Ranges of numbers are in the tests of each middleware.
 
 const backend = memoryBackend()
 const models = [scriptedModel([])]
@@ -41,6 +41,6 @@ const refused: readonly (readonly [option: string, make: (options: never) => unk
   ['exclude', clearToolResults, { exclude: [/read/] }],
 ]
 
-test.for(refused)('a wrong %s of %o is refused by a ConfigError that names it (A2)', ([option, make, options]) => {
+test.for(refused)('an invalid %s of %o is refused with a ConfigError that names it (A2)', ([option, make, options]) => {
   expect(() => make(options as never)).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })

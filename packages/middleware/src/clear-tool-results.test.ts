@@ -17,7 +17,7 @@ const look = tool({
   },
 }) as Tool
 
-/** A run of one call a step, and what the model read in each step. */
+/** A run of one call per step, and what the model read in each step. */
 async function ran(numbers: readonly number[], options: ClearToolResultsOptions, usage?: readonly object[]) {
   const steps = numbers.map((n, place) =>
     respond(call('look', { n }, { id: `c${n}` }), end({ ...(usage?.[place] && { usage: usage[place] }) })),
@@ -56,7 +56,7 @@ test('call, id, name and isError stay, and so does the output (N30)', async () =
   ])
 })
 
-test('none is cleared twice, and with nothing left to clear nothing changes (N30)', async () => {
+test('no result is cleared twice, and if nothing is left to clear nothing changes (N30)', async () => {
   const counted: number[] = []
   const countTokens = (messages: readonly Message[]) => {
     counted.push(messages.length)
@@ -68,7 +68,7 @@ test('none is cleared twice, and with nothing left to clear nothing changes (N30
   expect(counted).toEqual([5, 1, 1, 7, 1, 1])
 })
 
-test('a limit that is just reached is not exceeded; usage that was reported counts (N30)', async () => {
+test('a limit that is reached but not exceeded has no effect; reported usage counts (N30)', async () => {
   const usage = [{}, { inputTokens: 800, outputTokens: 100 }]
   expect(results((await ran([1, 2], { at: { tokens: 1_000 } }, usage)).requests.at(-1))).toEqual(['1', '2'])
   expect(results((await ran([1, 2], { at: { tokens: 999 } }, usage)).requests.at(-1))).toEqual([CLEARED, '2'])
@@ -94,7 +94,7 @@ test('if less than atLeastTokens would be freed nothing changes (N31)', async ()
   ])
 })
 
-test('between two clearings each request begins with the bytes of the one before (N32)', async () => {
+test('between two clearings each request begins with the bytes of the previous one (N32)', async () => {
   const { requests } = await ran([1, 2, 3, 4, 5, 6], { at: { tokens: 0 }, atLeastTokens: 180 })
   const bytes = requests.map((messages) => JSON.stringify(messages).slice(0, -1))
   const grows = bytes.map((text, n) => n === 0 || text.startsWith(bytes[n - 1] ?? ''))
@@ -111,7 +111,7 @@ test('without options it acts above 160,000 tokens (N30)', async () => {
   }
 })
 
-test('the placeholder of a result that was put into a file keeps its path, and is not cleared again (O14)', async () => {
+test('the placeholder of a result that was stored in a file keeps its path, and is not cleared again (O14)', async () => {
   const backend = memoryBackend()
   const clearing = clearToolResults({ at: { tokens: 0 }, countTokens: (messages) => messages.length })
   const middleware = [clearing, offloadToolResults({ backend, maxBytes: 100, preview: 10 })]
@@ -130,7 +130,7 @@ test('the placeholder of a result that was put into a file keeps its path, and i
   expect(read[2]).toContain('The full result is in')
 })
 
-test('a result that merely looks like a placeholder is cleared like any other (N30)', async () => {
+test('a result that only looks like a placeholder is cleared like any other (N30)', async () => {
   for (const text of [`${CLEARED} Not really.`, `${CLEARED} [The full result is in a\nb; read it with read_file.]`]) {
     const sly = tool({ name: 'sly', description: 'Sly.', input: z.object({}), execute: () => text }) as Tool
     const model = scriptedModel([respond(call('sly')), respond(call('sly')), respond(say('Done.'))])
@@ -143,7 +143,7 @@ test('a result that merely looks like a placeholder is cleared like any other (N
   }
 })
 
-test('options that are no whole numbers are a ConfigError naming them', () => {
+test('options that are not whole numbers are a ConfigError naming them', () => {
   for (const [options, option] of [
     [{ at: { tokens: -1 } }, 'at.tokens'],
     [{ keepSteps: 0.5 }, 'keepSteps'],

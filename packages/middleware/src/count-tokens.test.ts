@@ -10,7 +10,7 @@ const answer = (text: string, usage?: object): Message => ({
   ...(usage && { usage }),
 })
 
-test('what was reported last counts, then a quarter of the characters (N30)', () => {
+test('the last reported usage counts, then a quarter of the characters (N30)', () => {
   expect(countTokens([user('x'.repeat(400))])).toBe(100)
   expect(countTokens([user('x'.repeat(400)), answer('y'.repeat(40))])).toBe(110)
   const reported = answer('y'.repeat(40), { inputTokens: 900, outputTokens: 50 })
@@ -20,7 +20,7 @@ test('what was reported last counts, then a quarter of the characters (N30)', ()
   expect(countTokens([])).toBe(0)
 })
 
-test('calls count with their arguments, files by the piece (N30)', () => {
+test('calls count with their arguments, files count a fixed number (N30)', () => {
   const parts: Message = {
     role: 'assistant',
     content: [

@@ -26,7 +26,7 @@ const openers: readonly (readonly [string, OpenFolder])[] = [
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-/** Each leads out, or would on some system; `X` stands for the folder outside. */
+/** Each leads outside, or would on some system; `X` stands for the folder outside. */
 const LEADING_OUT = [
   '..',
   '../',
@@ -91,7 +91,7 @@ const LEADING_OUT = [
   'a/'.repeat(3_000),
 ] as const
 
-/** Names like any other here, in a folder that is not there. */
+/** Ordinary names on this system, in a folder that does not exist. */
 const HARMLESS = [
   '%2e%2e/outside/secret.txt',
   '..%2foutside%2fsecret.txt',
@@ -109,7 +109,7 @@ const HARMLESS = [
 
 const pathOf = (path: string) => path.replace('X', tree.outside)
 
-test.each(openers)('nothing that leads out is read, listed, written or made, %s (N40)', async (_, open) => {
+test.each(openers)('nothing outside is read, listed, written or created, %s (N40)', async (_, open) => {
   const before = await tree.state()
   const backend = new Directory(tree.root, open)
   for (const path of LEADING_OUT.map(pathOf)) {
@@ -129,7 +129,7 @@ test.each(openers)('nothing that leads out is read, listed, written or made, %s 
   expect((await tree.contents()).join()).not.toContain('mine')
 })
 
-test('no tool leads a model out: each hostile path is an error result, and nothing outside is touched (N40, N38)', async () => {
+test('no tool leads a model outside: each hostile path is an error result, and nothing outside is touched (N40, N38)', async () => {
   const before = await tree.state()
   const middleware = [filesystem({ backend: directoryBackend(tree.root) })]
   const paths = LEADING_OUT.map(pathOf)
@@ -149,7 +149,7 @@ test('no tool leads a model out: each hostile path is an error result, and nothi
   expect(await tree.state()).toEqual(before)
 })
 
-test('patterns lead nowhere either: searching all of the root finds what is inside alone (N40)', async () => {
+test('patterns do not lead outside either: searching the whole root finds only what is inside (N40)', async () => {
   const before = await tree.state()
   await unlink(join(tree.root, 'hard.txt'))
   const middleware = [filesystem({ backend: directoryBackend(tree.root) })]
@@ -178,7 +178,7 @@ test('patterns lead nowhere either: searching all of the root finds what is insi
   )
 })
 
-test('a list names links and pipes for what they are, and nothing opens them (N40)', async () => {
+test('a list marks links and pipes as such, and nothing opens them (N40)', async () => {
   execFileSync('sh', ['-c', 'mkfifo "$0"', join(tree.root, 'pipe')])
   const backend = directoryBackend(tree.root)
   const entries = await backend.list('', { limit: 100 })
@@ -195,13 +195,13 @@ test('a list names links and pipes for what they are, and nothing opens them (N4
   await expect(backend.write('pipe', bytes(''))).rejects.toMatchObject({ code: 'not-a-file' })
 })
 
-test.each(openers)('writing over a hard link leaves the file outside as it was, %s (N40)', async (_, open) => {
+test.each(openers)('writing over a hard link leaves the file outside unchanged, %s (N40)', async (_, open) => {
   await new Directory(tree.root, open).write('hard.txt', bytes('mine'))
   expect(await readFile(join(tree.root, 'hard.txt'), 'utf8')).toBe('mine')
   expect(await readFile(join(tree.outside, 'vault/secret.txt'), 'utf8')).toBe(SECRET)
 })
 
-/** Opens as `open` does; before the n-th thing it is asked for, from 0, `act` is done, and before the next `undo`. */
+/** Opens like `open`; calls `act` before the n-th operation, counted from 0, and `undo` before the next. */
 function interrupted(open: OpenFolder, n: number, act: () => void, undo = () => {}): OpenFolder {
   let turn = 0
   const count = () => {
@@ -277,7 +277,7 @@ for (const [opening, open] of openers) {
           )
           expect(done, `point ${point}`).not.toContain(SECRET)
           expect(done, `point ${point}`).not.toContain('vault')
-          // What was moved out counts as outside now: it may have been written to when it was inside.
+          // A folder that was moved out counts as outside now: it may have been written to when it was inside.
           const after = (await tree.contents()).filter((line) => !/^(moved|was-work)/.test(line))
           expect(after, `point ${point}`).toEqual(before)
         }
@@ -287,7 +287,7 @@ for (const [opening, open] of openers) {
 }
 
 test.each(openers)(
-  'a folder that becomes a link and is itself again, at any point: nothing outside is read or changed, %s (N40)',
+  'a folder that becomes a link and a folder again, at any point: nothing outside is read or changed, %s (N40)',
   async (_, open) => {
     const at = (name: string) => join(tree.root, name)
     for (const method of ['read', 'write', 'list'] as const) {
@@ -307,14 +307,14 @@ test.each(openers)(
             symlinkSync(tree.outside, at('sub'))
           },
           () => {
-            // A write that saw the name free may have made the folder.
+            // A write that found the name free may have created the folder.
             rmSync(at('sub'), { recursive: true, force: true })
             renameSync(at('kept'), at('sub'))
           },
         )
         const done = await attempt(new Directory(tree.root, swapping), method).catch((error: unknown) => String(error))
         expect(done, `point ${point}`).not.toContain(SECRET)
-        // By path names may be seen, and an empty file left: nothing is written to it before it is known where it is.
+        // By path, names may be listed and an empty file created: nothing is written before its place is checked.
         if (open === openByDescriptor) expect(done).not.toContain('vault')
         const after = (await tree.contents()).filter((line) => open === openByDescriptor || !line.endsWith('.tmp: '))
         expect(after, `point ${point}`).toEqual(before)
@@ -324,7 +324,7 @@ test.each(openers)(
 )
 
 test.each(openers)(
-  'where a folder is a link before the write begins nothing at all is made outside, %s (N40)',
+  'if a folder is a link before the write begins, nothing at all is created outside, %s (N40)',
   async (_, open) => {
     const before = await tree.state()
     const swapping = interrupted(open, 1, () => {
@@ -341,7 +341,7 @@ test.each(openers)(
 test.each(openers)(
   'a folder moved out before the last check does not get the new content, %s (N40)',
   async (_, open) => {
-    // The seventh thing a write asks for is what stands at the name now.
+    // The seventh operation of a write is the lookup of the existing file.
     const moving = interrupted(open, 7, () => renameSync(join(tree.root, 'sub'), join(tree.root, '../moved')))
     await expect(new Directory(tree.root, moving).write('sub/inside.txt', bytes('mine'))).rejects.toThrow()
     expect(await readFile(join(tree.root, '../moved/inside.txt'), 'utf8')).toBe('inside')
@@ -404,13 +404,13 @@ async function attempt(backend: FileBackend, method: Method, folder = 'sub'): Pr
   return new TextDecoder().decode((await backend.read(path, { maxBytes: 1_000 })).bytes)
 }
 
-test('while somebody swaps a folder for a link as fast as can be, nothing outside is read or changed (N40)', async () => {
+test('while another process swaps a folder for a link as fast as possible, nothing outside is read or changed (N40)', async () => {
   await writeFile(join(tree.root, 'sub/secret.txt'), 'harmless')
   await symlink(tree.outside, join(tree.root, 'swap'))
   const before = await tree.state()
   const backend = directoryBackend(tree.root)
   const at = (name: string) => join(tree.root, name)
-  /** A write may have made the folder anew, and may be at it. */
+  /** A write may have created the folder again, and may still be running. */
   const put = async (from: string, to: string) => {
     for (;;) {
       try {
@@ -452,7 +452,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-test('no path of any characters leads out (N40)', async () => {
+test('no path of any characters leads outside (N40)', async () => {
   const before = await tree.state()
   const backend = directoryBackend(tree.root)
   const part = fc.constantFrom(
@@ -483,14 +483,14 @@ test('no path of any characters leads out (N40)', async () => {
   expect(await tree.state()).toEqual(before)
 })
 
-test('a name in other letters is another name, or none: never a way round a rule about names (N40)', async () => {
+test('a name in another case is another name, or does not exist: it never bypasses a rule about names (N40)', async () => {
   const backend = directoryBackend(tree.root)
   for (const path of ['INSIDE.TXT', 'Inside.txt', 'SUB/inside.txt', 'sub/INSIDE.TXT']) {
     await expect(backend.read(path, { maxBytes: 10 })).rejects.toMatchObject({ name: 'FileError' })
   }
 })
 
-test('the root may itself be reached by a link, and must be a directory, not a whole file system (N40)', async () => {
+test('the path to the root may contain a link, and must be a directory that is not a whole file system (N40)', async () => {
   const link = join(tree.root, '../link-to-work')
   await symlink(tree.root, link)
   expect(new TextDecoder().decode((await directoryBackend(link).read('inside.txt', { maxBytes: 10 })).bytes)).toBe(
@@ -501,7 +501,7 @@ test('the root may itself be reached by a link, and must be a directory, not a w
   }
 })
 
-test('a file grows while it is read: no more than allowed is kept (N36)', async () => {
+test('if a file grows while it is read, no more than allowed is kept (N36)', async () => {
   const path = join(tree.root, 'log.txt')
   await writeFile(path, '12345')
   const backend = new Directory(
@@ -511,7 +511,7 @@ test('a file grows while it is read: no more than allowed is kept (N36)', async 
   await expect(backend.read('log.txt', { maxBytes: 100 })).rejects.toMatchObject({ code: 'too-large' })
 })
 
-test('a write keeps the mode of what it replaces, and leaves nothing beside it, done or failed', async () => {
+test('a write keeps the mode of the replaced file, and leaves no temporary file, whether it succeeds or fails', async () => {
   const backend = directoryBackend(tree.root)
   await chmod(join(tree.root, 'inside.txt'), 0o750)
   await backend.write('inside.txt', bytes('new'))
@@ -522,7 +522,7 @@ test('a write keeps the mode of what it replaces, and leaves nothing beside it, 
   expect(names.filter((name) => name.includes('.tmp') || name === 'new.txt')).toEqual([])
 })
 
-test('no descriptor stays open, done or failed', async () => {
+test('no descriptor stays open, whether the operation succeeds or fails', async () => {
   const backend = directoryBackend(tree.root)
   const open = () =>
     readdir('/proc/self/fd').then(
@@ -539,7 +539,7 @@ test('no descriptor stays open, done or failed', async () => {
   expect(await open()).toBe(before)
 })
 
-test('what the browser can have is free of Node: only the subpath imports it', () => {
+test('everything for browsers is free of Node: only the subpath imports it', () => {
   const sources = execFileSync('grep', ['-rlE', "from 'node:", 'src', '--include=*.ts', '--exclude=*.test.ts'], {
     cwd: join(import.meta.dirname, '..'),
     encoding: 'utf8',

@@ -70,7 +70,7 @@ test('with it the calls of the last step are made, and one more model call answe
   ])
 })
 
-test('there are never more than maxSteps + 1 model calls, one step or many (N16)', async () => {
+test('there are never more than maxSteps + 1 model calls, with one step or many (N16)', async () => {
   for (const maxSteps of [1, 3, 7]) {
     const calls = Array.from({ length: maxSteps }, (_, n) => looking(n))
     const { result, requests } = await ran([...calls, answer, answer], [earlyStop()], { maxSteps })
@@ -79,7 +79,7 @@ test('there are never more than maxSteps + 1 model calls, one step or many (N16)
   }
 })
 
-test('the instruction is the last user message of the closing request alone, and the history keeps it with its origin (F3)', async () => {
+test('only the closing request ends with the instruction as a user message, and the history keeps it with its origin (F3)', async () => {
   const { requests, result } = await ran([looking(1), looking(2), answer], [earlyStop({ instruction: 'Say it now.' })])
   const instruction = { role: 'user', content: 'Say it now.', origin: 'early-stop' }
   expect(requests.map(({ messages }) => messages.filter(({ role }) => role === 'user'))).toEqual([
@@ -101,7 +101,7 @@ test('an empty instruction adds no message, anything but a string is a ConfigErr
   expect(() => earlyStop(wrong)).toThrow(expect.objectContaining({ option: 'instruction' }))
 })
 
-test('the closing request forbids calls, and names tools only if the history holds their messages (F4)', async () => {
+test('the closing request forbids calls, and contains tools only if the history has tool messages (F4)', async () => {
   const called = await ran([looking(1), looking(2), answer], [earlyStop()])
   expect(called.requests.map(({ toolChoice, tools }) => [toolChoice, tools.map(({ name }) => name)])).toEqual([
     ['auto', ['look']],
@@ -120,7 +120,7 @@ test('the closing request forbids calls, and names tools only if the history hol
   ])
 })
 
-test('calls in the closing answer are taken out: none runs, none is told of, no id dangles, and the text stays, and has stopped (F5, P18)', async () => {
+test('calls in the closing answer are removed: none runs, none is reported, no id dangles, the text stays, and the finish reason is stop (F5, P18)', async () => {
   const closing = respond(say('Well: '), call('look', { n: 9 }, { id: 'closing' }), say('nothing.'))
   const { result, events, made } = await ran([looking(1), looking(2), closing], [earlyStop()])
   expect(made).toEqual(['look 1', 'look 2'])
@@ -140,7 +140,7 @@ test('calls in the closing answer are taken out: none runs, none is told of, no 
   expect(again.text).toBe('Hello again.')
 })
 
-test('spans and events of a closing answer, accepted or not, say that it has stopped (P18, O12)', async () => {
+test('spans and events of a closing answer, accepted or not, have the finish reason stop (P18, O12)', async () => {
   const closing = respond(say('Nothing.'), call('look', { n: 9 }))
   const rejecting: Middleware = { name: 'rejecting', beforeFinalAnswer: () => ({ accept: false, feedback: 'No.' }) }
   for (const middleware of [[earlyStop()], [earlyStop(), rejecting]]) {
@@ -161,7 +161,7 @@ test('spans and events of a closing answer, accepted or not, say that it has sto
   }
 })
 
-test('a run that ends within maxSteps has the very requests and events it has without earlyStop (F6)', async () => {
+test('a run that ends within maxSteps has exactly the same requests and events as without earlyStop (F6)', async () => {
   const runs = [
     [answer],
     [looking(1), answer],
@@ -180,7 +180,7 @@ test('a run that ends within maxSteps has the very requests and events it has wi
   }
 })
 
-test('a returnDirect result of the last step ends the run as it would (F6)', async () => {
+test('a returnDirect result of the last step ends the run as usual (F6)', async () => {
   const direct = tool({
     name: 'direct',
     description: 'Answers.',
@@ -193,13 +193,13 @@ test('a returnDirect result of the last step ends the run as it would (F6)', asy
   expect(requests).toHaveLength(1)
 })
 
-test('an agent without a step limit is not touched (F6)', async () => {
+test('an agent without a step limit is unchanged (F6)', async () => {
   const calls = Array.from({ length: 30 }, (_, n) => looking(n))
   const { result } = await ran([...calls, answer], [earlyStop()], { maxSteps: Number.POSITIVE_INFINITY })
   expect(result).toMatchObject({ stopReason: 'answer', steps: 31 })
 })
 
-test('a user’s own middleware does the same with public means (F7)', async () => {
+test('a user’s own middleware does the same with the public API (F7)', async () => {
   const closes = (run: { readonly step: number; readonly setup: { readonly maxSteps: number } }) =>
     run.step === run.setup.maxSteps
   const own: Middleware = {
@@ -221,7 +221,7 @@ test('a user’s own middleware does the same with public means (F7)', async () 
   expect(mine.result?.messages).toEqual(theirs.result?.messages)
 })
 
-test('a closing answer without text ends the run with MaxStepsError, which names the user’s limit (N17, F5)', async () => {
+test('a closing answer without text ends the run with MaxStepsError, which contains the user’s limit (N17, F5)', async () => {
   for (const closing of [looking(9), respond(say('')), respond(say('  \n')), respond(call('nobody', {}))]) {
     const { error, requests, result } = await ran([looking(1), looking(2), closing], [earlyStop()])
     expect(result).toBeUndefined()
@@ -231,7 +231,7 @@ test('a closing answer without text ends the run with MaxStepsError, which names
   }
 })
 
-test('a closing answer that the gate rejects is the result all the same, with the feedback as a warning (O12)', async () => {
+test('a closing answer that the gate rejects is still the result, with the feedback as a warning (O12)', async () => {
   const seen: string[] = []
   const rejecting: Middleware = {
     name: 'rejecting',
@@ -256,7 +256,7 @@ test('a closing answer that the gate rejects is the result all the same, with th
   expect(seen).toEqual(['So much for that.', 'At last.', 'So much for that.', 'At last.'])
 })
 
-test('an error of the closing call is that error (F2)', async () => {
+test('an error of the closing call is thrown unchanged (F2)', async () => {
   const { error } = await ran(
     [looking(1), looking(2), respond(fail({ status: 400, code: 'bad_request' }))],
     [earlyStop()],
@@ -264,7 +264,7 @@ test('an error of the closing call is that error (F2)', async () => {
   expect(error).toMatchObject({ name: 'ModelError', code: 'bad_request' })
 })
 
-test('rejected answers use up the budget, and then one last answer is asked for (F2, N16, N18)', async () => {
+test('rejected answers use steps, and then one last answer is requested (F2, N16, N18)', async () => {
   const rejecting: Middleware = {
     name: 'rejecting',
     beforeFinalAnswer: (_, run) => (run.step <= 2 ? { accept: false, feedback: 'No.' } : { accept: true }),
@@ -274,7 +274,7 @@ test('rejected answers use up the budget, and then one last answer is asked for 
   expect(result).toMatchObject({ text: 'At last.', stopReason: 'early-stop' })
 })
 
-test('what the closing answer says is read as it streams (B4)', async () => {
+test('the text of the closing answer is readable as it streams (B4)', async () => {
   const { events } = await ran([looking(1), looking(2), respond(say('a b c'))], [earlyStop()])
   expect(events.flatMap((event) => ('delta' in event && event.step === 3 ? [event.delta] : []))).toEqual([
     'a',
@@ -294,7 +294,7 @@ async function closed(closing: ScriptResponse, model: { readonly structuredOutpu
   return { ...(await collect(agent.stream('Go'))), request: asked.requests[1] }
 }
 
-test('with an output tool the closing request allows that one alone, and its call is the answer (F4, O13)', async () => {
+test('with an output tool the closing request allows only that one, and its call is the answer (F4, O13)', async () => {
   const closing = respond(
     say('So: '),
     call('look', { n: 9 }, { id: 'closing' }),
@@ -311,7 +311,7 @@ test('with an output tool the closing request allows that one alone, and its cal
   )
 })
 
-test('a history without tool messages has the output tool alone in its closing request (F4, O13)', async () => {
+test('if the history has no tool messages, the closing request contains only the output tool (F4, O13)', async () => {
   const rejecting: Middleware = {
     name: 'rejecting',
     beforeFinalAnswer: (_, run) => (run.step < 2 ? { accept: false, feedback: 'No.' } : undefined),
@@ -351,14 +351,14 @@ test.for(unfit)('%s in the closing answer fails with OutputError (O13)', async (
   expect((await next.run([...(messages ?? []), { role: 'user', content: 'And?' }])).text).toBe('Hello again.')
 })
 
-test('a closing output that a hook rejects is MaxStepsError still: it did fit (O13, N17)', async () => {
+test('a closing output that a hook rejects is still MaxStepsError, because it did match (O13, N17)', async () => {
   const rejecting: Middleware = { name: 'rejecting', beforeFinalAnswer: () => ({ accept: false, feedback: 'No.' }) }
   const model = scriptedModel([given(1), given(2)])
   const agent = createAgent({ model, output, maxSteps: 1, middleware: [rejecting, earlyStop()] })
   await expect(agent.run('Go')).rejects.toMatchObject({ name: 'MaxStepsError', maxSteps: 1, feedback: 'No.' })
 })
 
-test('a user’s own middleware closes an agent with an output by the same means (F7, O13)', async () => {
+test('a user’s own middleware closes an agent with an output in the same way (F7, O13)', async () => {
   const own: Middleware = {
     name: 'own',
     beforeAgent: (setup) => ({ ...setup, maxSteps: setup.maxSteps + 1 }),

@@ -34,7 +34,7 @@ const model = (name: string, ...responses: readonly ScriptResponse[]) =>
 const hello = respond(say('Hello.'))
 const busy = respond(fail({ status: 503 }))
 
-/** A run of the first of these models, with the others to fall back on. */
+/** A run of the first of these models, with the others as fallbacks. */
 async function asked(
   [own, ...models]: readonly [ScriptedModel, ...ScriptedModel[]],
   {
@@ -56,7 +56,7 @@ const attempts = (events: readonly AgentEvent[]) =>
     return []
   })
 
-test('the models are asked in order until one answers, each attempt under the name of its model (J13, J7, N5)', async () => {
+test('the models are called in order until one succeeds, each attempt with the name of its model (J13, J7, N5)', async () => {
   const { result, events, requests } = await asked([
     model('a', busy),
     model('b', respond(say('No'), cut())),
@@ -67,13 +67,13 @@ test('the models are asked in order until one answers, each attempt under the na
   expect(attempts(events)).toEqual(['1 a a-1', '1 failed, fallback', '2 b b-1', '2 failed, fallback', '3 c c-1'])
 })
 
-test('an answer of the agent’s own model is all there is (J13)', async () => {
+test('if the agent’s own model succeeds, nothing else is called (J13)', async () => {
   const { result, requests } = await asked([model('a', hello), model('b')])
   expect(result?.text).toBe('Hello.')
   expect(requests).toEqual([1, 0])
 })
 
-test('when all fail there is one error per model, the last of them the cause (J13)', async () => {
+test('if all fail there is one error per model, the last of them the cause (J13)', async () => {
   const { error, events, requests } = await asked([
     model('a', busy),
     model('b', respond(fail({ status: 400, code: 'bad' }))),
@@ -90,7 +90,7 @@ test('when all fail there is one error per model, the last of them the cause (J1
   expect(JSON.parse(JSON.stringify(error))).toMatchObject({ errors: [{ status: 503 }, { status: 400 }] })
 })
 
-test('each model has a full cycle of the retryModel inside (J13, J8)', async () => {
+test('each model has a full cycle of the inner retryModel (J13, J8)', async () => {
   const retry = retryModel({ maxRetries: 1, random: () => 0 })
   const { events, result } = await asked([model('a', busy, busy), model('b', busy, hello)], { middleware: [retry] })
   expect(result?.text).toBe('Hello.')
@@ -125,7 +125,7 @@ const throwing = (error: unknown): Middleware => {
   }
 }
 
-test('by default what the model failed with moves on, whatever its code but 400 and 422 (J14)', async () => {
+test('by default every ModelError except 400 and 422 moves on to the next model (J14)', async () => {
   for (const status of [401, 403, 404, 408, 413, 429, 500, 529]) {
     expect((await asked([model('a', respond(fail({ status }))), model('b', hello)])).result?.text).toBe('Hello.')
   }
@@ -149,7 +149,7 @@ test('by default no other AgentError moves on (J14)', async () => {
   }
 })
 
-test('when replaces the rule, and is told the model and whether it is the last (J14)', async () => {
+test('when replaces the rule, and receives the model and whether it is the last (J14)', async () => {
   const told: unknown[] = []
   const when: FallbackModelOptions['when'] = (error, { model, isLast }) => {
     told.push([(error as ModelError).status, model.id, isLast])
@@ -166,7 +166,7 @@ test('when replaces the rule, and is told the model and whether it is the last (
   ])
 })
 
-test('an abort is not asked about, and no further model is asked (J14, N6)', async () => {
+test('when is not called for an abort, and no further model is called (J14, N6)', async () => {
   const controller = new AbortController()
   setTimeout(() => controller.abort(), 10)
   const when = vi.fn(() => true)
@@ -179,7 +179,7 @@ test('an abort is not asked about, and no further model is asked (J14, N6)', asy
   expect(when).not.toHaveBeenCalled()
 })
 
-test('after an abort between two models the next is not asked (N6)', async () => {
+test('after an abort between two models the next is not called (N6)', async () => {
   const controller = new AbortController()
   const own = model('a', busy)
   const other = model('b', hello)
@@ -208,13 +208,13 @@ test('after an abort between two models the next is not asked (N6)', async () =>
   expect(attempts(events)).not.toContain('2 b b-1')
 })
 
-/** Rejects the first so many answers, so that there are further steps. */
+/** Rejects the first answers, so that there are further steps. */
 const again = (times: number): Middleware => ({
   name: 'again',
   beforeFinalAnswer: (_, run) => (run.step <= times ? { accept: false, feedback: 'Again.' } : { accept: true }),
 })
 
-test('the model that stood is asked first in later steps, then the others in order; another run begins with the agent’s own (J15)', async () => {
+test('the model that succeeded is called first in later steps, then the others in order; another run begins with the agent’s own (J15)', async () => {
   const [a, b, c] = [model('a', busy, busy, busy), model('b', hello, hello, busy, hello), model('c', hello)]
   const agent = createAgent({ model: a, middleware: [again(2), fallbackModel({ models: [b, c] })] })
   const first = await collect(agent.stream('Hi'))
@@ -246,7 +246,7 @@ const reasoned = (name: string, metadata: Readonly<Record<string, unknown>>): Me
   { role: 'user', content: 'And?' },
 ]
 
-test('metadata of another provider is left out of a request, its own and what is nobody’s stays, and so does the history (J16)', async () => {
+test('metadata of another provider is removed from a request, its own and unknown metadata stays, and the history is unchanged (J16)', async () => {
   const input = reasoned('Well.', { a: { signature: 's' } })
   const [a, b] = [model('a', busy), model('b', hello)]
   const result = await createAgent({ model: a, middleware: [fallbackModel({ models: [b] })] }).run(input)
@@ -268,7 +268,7 @@ test('metadata of another provider is left out of a request, its own and what is
   expect(result.messages.slice(0, 3)).toEqual(input)
 })
 
-test('prepare may change the request for a model; the agent’s own and the history know nothing of it (J16)', async () => {
+test('prepare may change the request for a model; the agent’s own model and the history are not affected (J16)', async () => {
   const [a, b] = [model('a', busy), model('b', hello)]
   const prepare: FallbackModelOptions['prepare'] = (request, { id }) => ({ ...request, instructions: `You are ${id}.` })
   const middleware = [fallbackModel({ models: [b], prepare })]

@@ -22,7 +22,7 @@ const all = { maxBytes: 1_000 }
 const textIn = async (backend: FileBackend, path: string) =>
   new TextDecoder().decode((await backend.read(path, all)).bytes)
 
-test.each(backends)('%s gives back what was written, byte for byte, with the folders it needs', async (_, make) => {
+test.each(backends)('%s returns what was written, byte for byte, and creates missing folders', async (_, make) => {
   const backend = make()
   const content = new Uint8Array([0, 255, 10, 13, 128])
   const version = await backend.write('a/b/c.bin', content)
@@ -36,7 +36,7 @@ test.each(backends)('%s gives back what was written, byte for byte, with the fol
   expect((await backend.read('empty', { maxBytes: 0 })).bytes).toEqual(new Uint8Array())
 })
 
-test.each(backends)('%s lists what a folder holds, at most as many entries as asked for', async (_, make) => {
+test.each(backends)('%s lists the entries of a folder, at most as many as requested', async (_, make) => {
   const backend = make()
   for (const path of ['b.txt', 'a/x.txt', 'a/y.txt', 'a/deep/z.txt']) await backend.write(path, bytes(path))
   const names = async (path: string, limit = 10) =>
@@ -47,13 +47,13 @@ test.each(backends)('%s lists what a folder holds, at most as many entries as as
   expect(await names('a', 2)).toHaveLength(2)
 })
 
-test.each(backends)('%s names a file one way: dots, double and closing slashes change nothing', async (_, make) => {
+test.each(backends)('%s normalizes paths: dots, double and trailing slashes change nothing', async (_, make) => {
   const backend = make()
   await backend.write('./a//b.txt', bytes('one'))
   expect(await textIn(backend, 'a/./b.txt')).toBe('one')
 })
 
-test.each(backends)('%s replaces a file only in the version it is told to (N37)', async (_, make) => {
+test.each(backends)('%s replaces a file only in the given version (N37)', async (_, make) => {
   const backend = make()
   const first = await backend.write('a.txt', bytes('one'), { replaces: null })
   await expect(backend.write('a.txt', bytes('two'), { replaces: null })).rejects.toMatchObject({ code: 'changed' })
@@ -65,7 +65,7 @@ test.each(backends)('%s replaces a file only in the version it is told to (N37)'
   expect(await backend.stat('b.txt')).toBeUndefined()
 })
 
-test.each(backends)('%s lets one of many writers of one version through (N37)', async (_, make) => {
+test.each(backends)('%s lets one of many writers of one version succeed (N37)', async (_, make) => {
   const backend = make()
   const first = await backend.write('a.txt', bytes('start'))
   const writes = Array.from({ length: 10 }, (_, n) => backend.write('a.txt', bytes(`${n}`), { replaces: first }))
@@ -75,29 +75,32 @@ test.each(backends)('%s lets one of many writers of one version through (N37)', 
   expect(await textIn(backend, 'a.txt')).toBe(`${stood}`)
 })
 
-test.each(backends)('%s says what is wrong, by code and in words without a path of the host (N38)', async (_, make) => {
-  const backend = make()
-  await backend.write('a/b.txt', bytes('0123456789'))
-  const failures: readonly (readonly [() => Promise<unknown>, string])[] = [
-    [() => backend.read('nothing.txt', all), 'not-found'],
-    [() => backend.read('a', all), 'not-a-file'],
-    [() => backend.read('', all), 'not-a-file'],
-    [() => backend.write('a', bytes('')), 'not-a-file'],
-    [() => backend.list('nothing', { limit: 1 }), 'not-found'],
-    [() => backend.read('a/b.txt', { maxBytes: 9 }), 'too-large'],
-    [() => backend.read('../x', all), 'refused'],
-  ]
-  for (const [failing, code] of failures) {
-    const error: unknown = await failing().catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ name: 'FileError', code })
-    expect(String(error)).not.toContain(root)
-    expect(String(error)).not.toContain('/proc')
-  }
-  await expect(backend.list('a/b.txt', { limit: 1 })).rejects.toMatchObject({ name: 'FileError' })
-  await expect(backend.write('a/b.txt/c.txt', bytes(''))).rejects.toMatchObject({ name: 'FileError' })
-})
+test.each(backends)(
+  '%s reports failures with a code and a message without a path of the host (N38)',
+  async (_, make) => {
+    const backend = make()
+    await backend.write('a/b.txt', bytes('0123456789'))
+    const failures: readonly (readonly [() => Promise<unknown>, string])[] = [
+      [() => backend.read('nothing.txt', all), 'not-found'],
+      [() => backend.read('a', all), 'not-a-file'],
+      [() => backend.read('', all), 'not-a-file'],
+      [() => backend.write('a', bytes('')), 'not-a-file'],
+      [() => backend.list('nothing', { limit: 1 }), 'not-found'],
+      [() => backend.read('a/b.txt', { maxBytes: 9 }), 'too-large'],
+      [() => backend.read('../x', all), 'refused'],
+    ]
+    for (const [failing, code] of failures) {
+      const error: unknown = await failing().catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ name: 'FileError', code })
+      expect(String(error)).not.toContain(root)
+      expect(String(error)).not.toContain('/proc')
+    }
+    await expect(backend.list('a/b.txt', { limit: 1 })).rejects.toMatchObject({ name: 'FileError' })
+    await expect(backend.write('a/b.txt/c.txt', bytes(''))).rejects.toMatchObject({ name: 'FileError' })
+  },
+)
 
-test('a memory backend keeps copies: what a caller does to its bytes changes no file', async () => {
+test('a memory backend keeps copies: changes that a caller makes to its bytes change no file', async () => {
   const mine = bytes('one')
   const backend = memoryBackend({ 'a.txt': mine, 'b.txt': 'two' })
   mine[0] = 0

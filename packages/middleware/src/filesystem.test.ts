@@ -20,7 +20,7 @@ async function read(backend: FileBackend, ...steps: readonly (readonly ScriptSte
   return (await toolResults([filesystem({ backend })], steps)).texts
 }
 
-/** The tools the middleware adds. */
+/** The tools that the middleware adds. */
 async function toolsOf(middleware: Middleware): Promise<readonly Tool[]> {
   let tools: readonly Tool[] = []
   const look: Middleware = { name: 'look', beforeModel: (_, run) => void (tools = run.setup.tools) }
@@ -33,7 +33,7 @@ const toWrite = (path: string, content: string) => call('write_file', { path, co
 const toEdit = (path: string, oldText: string, newText: string, rest: object = {}) =>
   call('edit_file', { path, oldText, newText, ...rest })
 
-test('read_file numbers lines from 1, keeps tabs, and says where to go on (N36)', async () => {
+test('read_file numbers lines from 1, keeps tabs, and states where to continue (N36)', async () => {
   const lines = Array.from({ length: 2_500 }, (_, n) => `line ${n + 1}`).join('\n')
   const backend = memoryBackend({ 'a.txt': '\tone\n\n  two\ttabs\n', 'no-break': 'x', empty: '', long: lines })
   const texts = await read(backend, [
@@ -58,7 +58,7 @@ test('read_file numbers lines from 1, keeps tabs, and says where to go on (N36)'
   expect(texts[6]).toBe('  2499\tline 2499\n  2500\tline 2500')
 })
 
-test('read_file gives images and PDFs as files, by what they are and not by their names (N36, M13)', async () => {
+test('read_file returns images and PDFs as files, detected by their content and not by their names (N36, M13)', async () => {
   const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 255])
   const jpeg = new Uint8Array([0xff, 0xd8, 0xff, 0xe0])
   const webp = bytes('RIFF....WEBPVP8 ')
@@ -79,11 +79,11 @@ test('read_file gives images and PDFs as files, by what they are and not by thei
   expect(
     messages.map(({ content }) => content.at(-1)).map((part) => (part?.type === 'file' ? part.mediaType : part?.text)),
   ).toEqual(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf', '     1\tonly text'])
-  // The bytes stand in the message once.
+  // The message contains the bytes once.
   expect(JSON.stringify(messages[0]?.output)).not.toContain(Buffer.from(png).toString('base64'))
 })
 
-test('what is too large, no text, no file or not there is an error result, and the run goes on (N36, N38)', async () => {
+test('a file that is too large, not text or missing, or a folder, is an error result, and the run continues (N36, N38)', async () => {
   const backend = memoryBackend({
     'large.txt': 'x'.repeat(101),
     'fits.txt': 'x'.repeat(100),
@@ -115,14 +115,14 @@ test('what is too large, no text, no file or not there is an error result, and t
   expect(result?.text).toBe('Done.')
 })
 
-test('edit_file replaces a text that occurs once, to the letter (N37)', async () => {
+test('edit_file replaces a text that occurs once, exactly (N37)', async () => {
   const backend = memoryBackend({ 'a.txt': '\ufeffone $& two\r\nthree\r\n' })
   const texts = await read(backend, [toRead('a.txt')], [toEdit('a.txt', '$& two', "$' $1 2")])
   expect(texts[1]).toBe('Edited a.txt: 1 replacement.')
   expect((await backend.read('a.txt', { maxBytes: 100 })).bytes).toEqual(bytes("\ufeffone $' $1 2\r\nthree\r\n"))
 })
 
-test('edit_file needs a text that is not empty, is there, and is there once unless replaceAll (N37)', async () => {
+test('edit_file requires a text that is not empty and occurs, once unless replaceAll is set (N37)', async () => {
   const backend = memoryBackend({ 'a.txt': 'aaa b b', 'b.bin': new Uint8Array([0xff, 0xfe]) })
   const texts = await read(
     backend,
@@ -147,15 +147,15 @@ test('edit_file needs a text that is not empty, is there, and is there once unle
   expect(await textIn(backend, 'a.txt')).toBe('aaa x x')
 })
 
-test('a file that is there is changed only if it was read in this run, in an earlier step; a new one needs no reading (N37)', async () => {
+test('an existing file is changed only if it was read in this run, in an earlier step; a new one needs no reading (N37)', async () => {
   const backend = memoryBackend({ 'a.txt': 'one' })
   const texts = await read(
     backend,
     [toEdit('a.txt', 'one', 'two'), toWrite('a.txt', 'two'), toWrite('new/b.txt', 'new')],
-    // A result that comes with the call cannot have been read before it.
+    // A result in the same response cannot have been read before.
     [toRead('a.txt'), toEdit('a.txt', 'one', 'two')],
     [toEdit('a.txt', 'one', 'two')],
-    // What the model wrote itself it knows.
+    // The model knows what it wrote itself.
     [toEdit('./a.txt', 'two', 'three')],
     [toEdit('new/b.txt', 'new', 'newer')],
     [toWrite('new/b.txt', 'newest')],
@@ -196,7 +196,7 @@ test('a file that changed since it was read is not changed, until it is read aga
   )
   expect(texts.slice(2)).toEqual([
     'error: a.txt: has changed since it was read; read it, then try again',
-    // Written anew with the same content it is the same.
+    // A file written again with the same content is the same.
     'Replaced b.txt (3 bytes).',
     'error: a.txt: has changed since it was read; read it, then try again',
     'error: a.txt: has changed since it was read; read it, then try again',
@@ -205,7 +205,7 @@ test('a file that changed since it was read is not changed, until it is read aga
   ])
 })
 
-test('what one run has read another has not, and neither has a run that is given its history (N37)', async () => {
+test('files read in one run do not count in another, nor in a run with its history (N37)', async () => {
   const backend = memoryBackend({ 'a.txt': 'one' })
   const model = scriptedModel([
     respond(toRead('a.txt')),
@@ -224,7 +224,7 @@ test('what one run has read another has not, and neither has a run that is given
   expect(await textIn(backend, 'a.txt')).toBe('one')
 })
 
-test('of two edits of one version made at once no change is lost (N37)', async () => {
+test('two simultaneous edits of one version lose no change (N37)', async () => {
   const backend = memoryBackend({ 'a.txt': 'one two' })
   const texts = await read(backend, [toRead('a.txt')], [toEdit('a.txt', 'one', '1'), toEdit('a.txt', 'two', '2')])
   const done = texts.slice(1).filter((text) => text.startsWith('Edited')).length
@@ -233,7 +233,7 @@ test('of two edits of one version made at once no change is lost (N37)', async (
   expect(done).toBeGreaterThan(0)
 })
 
-test('what would become too large is not written (N36)', async () => {
+test('a file that would become too large is not written (N36)', async () => {
   const backend = memoryBackend({ 'a.txt': 'x' })
   const { texts } = await toolResults(
     [filesystem({ backend, maxBytes: 10 })],
@@ -246,7 +246,7 @@ test('what would become too large is not written (N36)', async () => {
   expect(await backend.stat('b.txt')).toBeUndefined()
 })
 
-test('ls lists a folder, sorted, folders with a slash; an empty folder and a missing one are told apart', async () => {
+test('ls lists a folder, sorted, folders with a slash; an empty folder and a missing one differ', async () => {
   const backend = memoryBackend({ 'b.txt': '', 'a/x.txt': '', 'a/c/y.txt': '' })
   expect(await read(backend, [call('ls', {}), call('ls', { path: 'a' }), call('ls', { path: 'z' })])).toEqual([
     'a/\nb.txt',
@@ -256,7 +256,7 @@ test('ls lists a folder, sorted, folders with a slash; an empty folder and a mis
   expect(await read(memoryBackend(), [call('ls', {})])).toEqual(['(the folder is empty)'])
 })
 
-test('glob gives the newest first, the same age by name, below a path if asked (N38)', async () => {
+test('glob returns the newest first, equal ages by name, below a path if given (N38)', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   vi.setSystemTime(1_000)
   const backend = memoryBackend({
@@ -288,7 +288,7 @@ test('glob gives the newest first, the same age by name, below a path if asked (
   ])
 })
 
-test('grep gives files, content or counts, files by default (N38)', async () => {
+test('grep returns files, content or counts, files by default (N38)', async () => {
   const backend = memoryBackend({
     'a.ts': 'const one = 1\nconst two = 2\n',
     'src/b.ts': 'let three = 3\nCONST four = 4\r\n',
@@ -324,7 +324,7 @@ test('grep gives files, content or counts, files by default (N38)', async () => 
   ])
 })
 
-test('a folder that cannot be listed is passed over, unless it alone was asked for; a backend that is broken is told of (N38)', async () => {
+test('a folder that cannot be listed is skipped, unless it is the start; an error of the backend is reported (N38)', async () => {
   const memory = memoryBackend({ 'open/a.txt': 'hit', 'shut/b.txt': 'hit' })
   const failing = (error: Error): FileBackend => ({
     ...memory,
@@ -343,7 +343,7 @@ test('a folder that cannot be listed is passed over, unless it alone was asked f
   expect(await read(failing(new TypeError('no list')), all)).toEqual(['error: no list', 'error: no list'])
 })
 
-test('a search is bounded: in the lines shown, in their length, in the size of a file, and in its time (N38)', async () => {
+test('a search is limited: in the lines shown, in their length, in the size of a file, and in its time (N38)', async () => {
   const backend = memoryBackend({
     'long.txt': `${'a'.repeat(2_000)}!`,
     'many.txt': 'hit\n'.repeat(1_500),
@@ -369,7 +369,7 @@ test('a search is bounded: in the lines shown, in their length, in the size of a
   expect(texts[3]).toBe('error: too-large.txt: has 40000 bytes, but at most 10000 are allowed')
 })
 
-test('a walk ends at its bound and says so (N38)', async () => {
+test('a walk ends at its limit and reports it (N38)', async () => {
   const endless: FileBackend = {
     ...memoryBackend(),
     list: async () => [
@@ -382,7 +382,7 @@ test('a walk ends at its bound and says so (N38)', async () => {
   expect(text).toBe('a.txt\n(only the first 20000 entries were searched; give a deeper path)')
 })
 
-test('whatever a backend throws is an error result, and the run goes on (N38)', async () => {
+test('every error of a backend is an error result, and the run continues (N38)', async () => {
   const failing = () => Promise.reject(new Error('the disk is on fire'))
   const backend: FileBackend = { stat: failing, list: failing, read: failing, write: failing }
   const texts = await read(backend, [
@@ -395,7 +395,7 @@ test('whatever a backend throws is an error result, and the run goes on (N38)', 
   expect(texts).toEqual(Array.from({ length: 5 }, () => 'error: the disk is on fire'))
 })
 
-test('tools that read are read, tools that write external, and each names the keys it reads or writes (N39)', async () => {
+test('tools that read are read, tools that write external, and each declares the keys it reads or writes (N39)', async () => {
   const tools = await toolsOf(filesystem({ backend: memoryBackend() }))
   const keys = (name: string, input: object) => {
     const tool = tools.find((tool) => tool.name === name)
@@ -411,7 +411,7 @@ test('tools that read are read, tools that write external, and each names the ke
   expect(keys('write_file', { path: '../a.ts' })).toEqual(['external', undefined, []])
 })
 
-test('a change meets every reading of its file and of the folders it is in, and no other (N39)', async () => {
+test('a change conflicts with every read of its file and of the folders that contain it, and no other (N39)', async () => {
   const tools = await toolsOf(filesystem({ backend: memoryBackend() }))
   const named = (name: string) => tools.find((tool) => tool.name === name)
   const changed = named('write_file')?.writes?.({ path: 'src/lib/a.ts' }) ?? []
@@ -433,7 +433,7 @@ test('a change meets every reading of its file and of the folders it is in, and 
   ]).toEqual([false, false, false, false])
 })
 
-test('readOnly leaves out what writes, tools chooses, and wrong options are a ConfigError that names them', async () => {
+test('readOnly omits writing tools, tools selects, and invalid options are a ConfigError that names them', async () => {
   const backend = memoryBackend()
   const names = async (options: object) => (await toolsOf(filesystem({ backend, ...options }))).map(({ name }) => name)
   expect(await names({})).toEqual(['ls', 'read_file', 'write_file', 'edit_file', 'glob', 'grep'])

@@ -10,7 +10,7 @@ const schema = inputSchema({
 })
 const { validate, jsonSchema } = schema['~standard']
 
-test('the model is told each member, what is required, and that there is no other', () => {
+test('the schema for the model contains each member, which are required, and that there are no others', () => {
   expect(jsonSchema.input({ target: 'draft-2020-12' })).toEqual({
     type: 'object',
     properties: {
@@ -25,7 +25,7 @@ test('the model is told each member, what is required, and that there is no othe
   })
 })
 
-test('an input that fits comes back typed, with its fallbacks; null stands for absent', async () => {
+test('a valid input is returned typed, with its fallbacks; null counts as absent', async () => {
   const result = await validate({ path: 'a', output: 'count', offset: null })
   expect(result).toEqual({ value: { path: 'a', note: undefined, offset: 1, all: false, output: 'count' } })
   if (!result.issues) {
@@ -35,7 +35,7 @@ test('an input that fits comes back typed, with its fallbacks; null stands for a
   }
 })
 
-test('each member that does not fit is named, and so is each that is not known', () => {
+test('each invalid member is named, and so is each unknown one', () => {
   expect(validate({ path: '', note: 1, offset: 0, all: 'yes', output: 'lines', more: 1 })).toEqual({
     issues: [
       { path: ['more'], message: 'is not a member of this input' },
@@ -55,11 +55,11 @@ test('each member that does not fit is named, and so is each that is not known',
   })
 })
 
-test.each([undefined, null, 'text', 7, []])('%j is no object', (input) => {
+test.each([undefined, null, 'text', 7, []])('%j is not an object', (input) => {
   expect(validate(input)).toEqual({ issues: [{ message: 'must be an object' }] })
 })
 
-test('a member of the prototype is none of the input', () => {
+test('a member of the prototype is not part of the input', () => {
   expect(validate(JSON.parse('{"path":"a","output":"count","__proto__":{"all":true}}'))).toMatchObject({
     issues: [{ path: ['__proto__'] }],
   })
@@ -68,7 +68,7 @@ test('a member of the prototype is none of the input', () => {
   })
 })
 
-test('a list holds members of one kind, and is described by theirs', async () => {
+test('a list contains members of one kind, and is described by theirs', async () => {
   const list = inputSchema({ ids: listOf(whole('An id.', { minimum: 1 }), 'Ids.') })['~standard']
   expect(list.jsonSchema.input({ target: 'draft-2020-12' })).toMatchObject({
     properties: {

@@ -9,7 +9,7 @@ import { filesystem } from './filesystem.ts'
 import { memoryBackend } from './memory-backend.ts'
 import { type OffloadToolResultsOptions, offloadToolResults } from './offload-tool-results.ts'
 
-/** A tool that gives back what it is asked for, or fails with it. */
+/** A tool that returns its input, or fails with it. */
 function saying(text: string, options: Partial<Tool<object, string>> = {}): Tool {
   return tool({
     name: 'talk',
@@ -42,7 +42,7 @@ async function ran(
 
 const long = `${'0123456789'.repeat(10_000)}the end`
 
-test('a large result: the model reads the start, the size and the path, the file holds all, the caller has the output (N33)', async () => {
+test('a large result: the model reads the beginning, the size and the path, the file contains all, the caller has the output (N33)', async () => {
   const { texts, messages, stored } = await ran([saying(long)], [call('talk', {})])
   const [file] = stored
   expect(stored).toHaveLength(1)
@@ -54,7 +54,7 @@ test('a large result: the model reads the start, the size and the path, the file
   expect(messages[0]?.isError).toBeUndefined()
 })
 
-test('of a result over the agent’s limit the file has all, and the caller has no output (N33, P10)', async () => {
+test('for a result over the agent’s limit the file contains all, and the caller has no output (N33, P10)', async () => {
   const text = 'x'.repeat(5_000_000)
   const { texts, messages, stored } = await ran([saying(text)], [call('talk', {})])
   expect(stored.map((file) => file.text.length)).toEqual([5_000_000])
@@ -63,14 +63,14 @@ test('of a result over the agent’s limit the file has all, and the caller has 
   expect(messages[0]?.isError).toBeUndefined()
 })
 
-test('an error result fares the same and stays one (N33)', async () => {
+test('an error result is handled in the same way and stays one (N33)', async () => {
   const { texts, messages, stored } = await ran([saying(long)], [call('talk', { fail: true })])
   expect(stored.map(({ text }) => text)).toEqual([long])
   expect(messages[0]?.isError).toBe(true)
   expect(texts[0]).toContain('This result has 100007 bytes')
 })
 
-test('what is not larger than maxBytes, counted in bytes, passes untouched (N33)', async () => {
+test('a result that is not larger than maxBytes, counted in bytes, is unchanged (N33)', async () => {
   const options = { maxBytes: 10, preview: 4 }
   expect((await ran([saying('0123456789')], [call('talk', {})], options)).texts).toEqual(['0123456789'])
   expect((await ran([saying('0123456789')], [call('talk', { fail: true })], options)).texts).toEqual([
@@ -81,7 +81,7 @@ test('what is not larger than maxBytes, counted in bytes, passes untouched (N33)
   expect(texts[0]?.split('\n')[0]).toBe('éé')
 })
 
-/** Any but a lone surrogate. That of fast-check takes seconds to be made. */
+/** Any but a lone surrogate. That of fast-check takes seconds to create. */
 const codePoint = fc
   .oneof(fc.integer({ max: 0xd7ff, min: 0 }), fc.integer({ max: 0x10ffff, min: 0xe000 }))
   .map((code) => String.fromCodePoint(code))
@@ -113,7 +113,7 @@ test('the cut is between characters as readers see them, and within the bytes al
   )
 })
 
-test('files in a result stay in it, behind the start of its text (N33)', async () => {
+test('files in a result stay in it, after the beginning of its text (N33)', async () => {
   const png = { type: 'file', mediaType: 'image/png', data: 'AAAA' } as const
   const toContent = () => [
     { type: 'text', text: 'one ' } as const,
@@ -125,7 +125,7 @@ test('files in a result stay in it, behind the start of its text (N33)', async (
   expect(messages[0]?.content).toEqual([{ type: 'text', text: expect.stringMatching(/^one tw\n\n\[/) }, png])
 })
 
-test('the file is named by what is in it: no call id, however hostile, gets into a path (N34, N40)', async () => {
+test('the file is named by its content: no call id, however hostile, appears in a path (N34, N40)', async () => {
   const ids = ['../../etc/passwd', '/abs', 'a\0b', 'x'.repeat(5_000)]
   const { stored } = await ran(
     [saying(long)],
@@ -136,7 +136,7 @@ test('the file is named by what is in it: no call id, however hostile, gets into
   expect(stored[0]?.name).toMatch(/^[0-9a-f]{32}\.txt$/)
 })
 
-test('read_file is added if there is none, and what it reads is not stored again (N34)', async () => {
+test('read_file is added if it is missing, and its results are not stored again (N34)', async () => {
   const backend = memoryBackend()
   const model = scriptedModel([
     respond(call('talk', {})),
@@ -155,7 +155,7 @@ test('read_file is added if there is none, and what it reads is not stored again
   expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['talk', 'read_file'])
 })
 
-test('beside filesystem the agent keeps the read_file it has (N34)', async () => {
+test('with filesystem the agent keeps its read_file (N34)', async () => {
   const backend = memoryBackend()
   const model = scriptedModel([respond(say('Done.'))])
   await createAgent({
@@ -165,7 +165,7 @@ test('beside filesystem the agent keeps the read_file it has (N34)', async () =>
   expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['read_file'])
 })
 
-test('if storing fails the model reads the start and a note, and the run goes on (N35)', async () => {
+test('if storing fails the model reads the beginning and a note, and the run continues (N35)', async () => {
   const backend: FileBackend = {
     ...memoryBackend(),
     write: () => Promise.reject(new Error('the disk is full')),
@@ -179,7 +179,7 @@ test('if storing fails the model reads the start and a note, and the run goes on
   expect(result?.warnings).toEqual([warning, warning])
 })
 
-test('a result that is the answer of the run is whole; one that the model reads is not (O14)', async () => {
+test('a result that is the answer of the run is complete; one that the model reads is not (O14)', async () => {
   for (const [returnDirect, isDirect] of [
     [true, true],
     [(output: string) => output.endsWith('the end'), true],
@@ -192,13 +192,13 @@ test('a result that is the answer of the run is whole; one that the model reads 
     expect(result?.text).toBe(isDirect ? long : 'Done.')
     expect(stored).toHaveLength(isDirect ? 0 : 1)
   }
-  // An error of such a tool goes to the model.
+  // An error of such a tool is sent to the model.
   const failed = await ran([saying(long, { returnDirect: true })], [call('talk', { fail: true })])
   expect(failed.stored).toHaveLength(1)
   expect(failed.result?.text).toBe('Done.')
 })
 
-test('excluded tools, and errors that end the run, are left as they are (N33)', async () => {
+test('results of excluded tools, and errors that end the run, are unchanged (N33)', async () => {
   const { texts } = await ran([saying(long)], [call('talk', {})], { exclude: ['talk'] })
   expect(texts).toEqual([long])
   const fatal = new ConfigError('x', long)
@@ -210,7 +210,7 @@ test('excluded tools, and errors that end the run, are left as they are (N33)', 
   await expect(ran([failing], [call('talk', {})])).rejects.toBe(fatal)
 })
 
-test('wrong options are a ConfigError that names them', () => {
+test('invalid options are a ConfigError that names them', () => {
   const backend = memoryBackend()
   expect(() => offloadToolResults(undefined as never)).toThrow(expect.objectContaining({ option: 'backend' }))
   for (const [option, options] of [

@@ -18,7 +18,7 @@ const result = (id: string, text = `result of ${id}`): ToolMessage => ({
 })
 const missing = (id: string, text = DEFAULT_TEXT): ToolMessage => ({ ...result(id, text), isError: true })
 
-/** What the model is asked, and what the run remembers, of this input. */
+/** The model requests and the remembered history for this input. */
 async function patched(input: readonly Message[], options?: PatchToolCallsOptions, inner: readonly Middleware[] = []) {
   const model = scriptedModel([respond(say('Done.'))])
   const agent = createAgent({ model, middleware: [patchToolCalls(options), ...inner] })
@@ -26,7 +26,7 @@ async function patched(input: readonly Message[], options?: PatchToolCallsOption
   return { asked: model.requests[0]?.messages, remembered: result?.messages.slice(0, -1), error }
 }
 
-test('a call without result gets one error result right behind its message, in call order (N50)', async () => {
+test('a call without a result gets one error result right after its message, in call order (N50)', async () => {
   for (const [input, repaired] of [
     [
       [user('Go'), calls('a'), user('And?')],
@@ -56,7 +56,7 @@ test('a call without result gets one error result right behind its message, in c
   }
 })
 
-test('results without call and second results go (N50)', async () => {
+test('results without a call and second results are removed (N50)', async () => {
   const input = [
     result('x'),
     user('Go'),
@@ -71,7 +71,7 @@ test('results without call and second results go (N50)', async () => {
   expect((await patched([user('Go'), result('a'), calls('a')])).asked).toEqual([user('Go'), calls('a'), missing('a')])
 })
 
-test('the text claims no cause, and may be another (N50)', async () => {
+test('the text states no cause, and can be replaced (N50)', async () => {
   expect(DEFAULT_TEXT).toBe('The result of this call is not available.')
   const { asked } = await patched([user('Go'), calls('a')], { text: 'Lost.' })
   expect(asked?.at(-1)).toEqual(missing('a', 'Lost.'))
@@ -81,7 +81,7 @@ test('the text claims no cause, and may be another (N50)', async () => {
   }
 })
 
-test('calls that their provider has run need no result (N50, G16)', async () => {
+test('calls that their provider ran need no result (N50, G16)', async () => {
   const ran: Message = {
     role: 'assistant',
     content: [{ type: 'tool-call', id: 'a', name: 'search', input: {}, providerResult: 'found' }],
@@ -90,7 +90,7 @@ test('calls that their provider has run need no result (N50, G16)', async () => 
   expect((await patched([user('Go'), ran, user('And?')])).asked).toEqual([user('Go'), ran, user('And?')])
 })
 
-test('a sound history passes as the same object (N51)', async () => {
+test('a valid history is passed on as the same object (N51)', async () => {
   const seen: (readonly Message[])[] = []
   const seer = (name: string): Middleware => ({ name, beforeModel: ({ messages }) => void seen.push(messages) })
   const model = scriptedModel([respond(say('Done.'))])
@@ -108,7 +108,7 @@ test('the repair is remembered and happens once (N52)', async () => {
   expect(messages.filter((message) => message.role === 'tool' && message.callId === 'a')).toHaveLength(1)
 })
 
-test('whatever of calls and results is mixed up comes out sound, and sound ones are not touched (N50, N51)', async () => {
+test('any mix of calls and results becomes valid, and valid ones are unchanged (N50, N51)', async () => {
   const part = fc.oneof(
     fc.constant(user('Hm')),
     fc.subarray(['a', 'b', 'c']).map((ids) => ids),

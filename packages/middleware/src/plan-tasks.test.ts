@@ -9,7 +9,7 @@ import { type PlanTasksOptions, planTasks, type Task } from './plan-tasks.ts'
 
 type Step = readonly [name: string, input?: object]
 
-/** Calls one after another, each in a step of its own, and the list at the end. */
+/** Calls one after another, each in its own step, and the list at the end. */
 async function planned(steps: readonly Step[], options?: PlanTasksOptions) {
   const calls = [...steps, ['list'] as const].map(([name, input]) => [call(`task_${name}`, input ?? {})])
   const { texts, messages } = await toolResults([planTasks(options)], calls)
@@ -19,7 +19,7 @@ async function planned(steps: readonly Step[], options?: PlanTasksOptions) {
 const create = (subject: string, more: object = {}): Step => ['create', { subject, ...more }]
 const update = (id: number, more: object): Step => ['update', { id, ...more }]
 
-test('a task goes from pending over in_progress to completed, or is deleted (N44)', async () => {
+test('a task goes from pending to in_progress to completed, or is deleted (N44)', async () => {
   const { list, outputs } = await planned([
     create('One', { description: 'All of one.' }),
     create('Two'),
@@ -37,7 +37,7 @@ test('a task goes from pending over in_progress to completed, or is deleted (N44
   expect((await planned([update(1, { status: 'done' })])).texts[0]).toMatch(/status: must be one of pending/)
 })
 
-test('ids are numbers, sorted so, and never reused (N44)', async () => {
+test('ids are numbers, sorted as numbers, and never reused (N44)', async () => {
   for (const options of [{}, { backend: memoryBackend() }]) {
     const { list } = await planned(
       [...Array.from({ length: 10 }, (_, n) => create(`T${n + 1}`)), update(10, { status: 'deleted' }), create('New')],
@@ -58,7 +58,7 @@ test('ids are numbers, sorted so, and never reused (N44)', async () => {
   }
 })
 
-test('parallel creates get different ids, also of two runs over one backend (N44)', async () => {
+test('parallel creates get different ids, also in two runs with one backend (N44)', async () => {
   const parallel = (name: string) => [
     Array.from({ length: 8 }, (_, n) => call('task_create', { subject: `${name}${n}` })),
   ]
@@ -77,7 +77,7 @@ test('parallel creates get different ids, also of two runs over one backend (N44
   expect(list?.split('\n')).toHaveLength(16)
 })
 
-test('blocks and blockedBy agree both ways, whichever was given (N45)', async () => {
+test('blocks and blockedBy always agree, whichever was given (N45)', async () => {
   const { outputs, list } = await planned([
     create('Dig'),
     create('Build', { addBlockedBy: [1] }),
@@ -125,7 +125,7 @@ test('a cycle, an unknown id or starting a blocked task is an error result and c
   expect(list).toBe('1 [in_progress] A')
 })
 
-test('what is completed or deleted blocks no longer (N45)', async () => {
+test('a completed or deleted task no longer blocks (N45)', async () => {
   const { list } = await planned([
     create('A'),
     create('B'),
@@ -137,7 +137,7 @@ test('what is completed or deleted blocks no longer (N45)', async () => {
   expect(list).toBe('1 [completed] A\n3 [in_progress] C')
 })
 
-test('whatever is done, no task waits for itself and every edge has two ends that agree (N45)', async () => {
+test('after any changes, no task waits for itself and both directions of every dependency agree (N45)', async () => {
   const id = fc.integer({ min: 1, max: 6 })
   const ids = fc.array(id, { maxLength: 3 })
   const anyStep: fc.Arbitrary<Step> = fc.oneof(
@@ -184,7 +184,7 @@ test('the plan survives interrupt and resume, and each run has its own (N46)', a
   expect(list).toBe('(there are no tasks)')
 })
 
-test('a file that does not contain a valid plan is an error result, and stays as it is (N45)', async () => {
+test('a file that does not contain a valid plan is an error result, and is not changed (N45)', async () => {
   for (const content of ['', '{', '[]', '{"next":0,"tasks":[]}', '{"next":2,"tasks":[{"id":1}]}']) {
     const backend = memoryBackend({ 'plan/tasks.json': content })
     const { texts, list } = await planned([create('A')], { backend, file: 'plan/tasks.json' })
@@ -194,7 +194,7 @@ test('a file that does not contain a valid plan is an error result, and stays as
   }
 })
 
-test('a plan that somebody else has tied into a circle can still be changed (N45)', async () => {
+test('a plan to which somebody else has added a cycle can still be changed (N45)', async () => {
   const task = (id: number, by: number) => ({ id, subject: 'T', description: '', status: 'pending', blockedBy: [by] })
   const plan = JSON.stringify({ next: 3, tasks: [task(1, 2), task(2, 1)] })
   const { list } = await planned([create('New', { addBlockedBy: [1] })], {
@@ -203,7 +203,7 @@ test('a plan that somebody else has tied into a circle can still be changed (N45
   expect(list?.split('\n').at(-1)).toBe('3 [pending] New (blocked by 1)')
 })
 
-test('a plan that would be too large for its file is an error result, and stays as it is (N45)', async () => {
+test('a plan that would be too large for its file is an error result, and the file is not changed (N45)', async () => {
   const plan = {
     next: 2,
     tasks: [{ id: 1, subject: 'x'.repeat(999_800), description: '', status: 'pending', blockedBy: [] }],
@@ -214,7 +214,7 @@ test('a plan that would be too large for its file is an error result, and stays 
   expect(outputs.at(-1)).toEqual([])
 })
 
-test('what lists and gives tasks may start early, what changes them may not (N44)', async () => {
+test('tools that list and return tasks may start early, tools that change them may not (N44)', async () => {
   const setup: AgentSetup = {
     model: scriptedModel([]),
     instructions: '',

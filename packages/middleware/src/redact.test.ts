@@ -95,11 +95,11 @@ test.each([
     '-----BEGIN PUBLIC KEY----- abc -----END PUBLIC KEY-----',
     '-----BEGIN PUBLIC KEY----- abc -----END PUBLIC KEY-----',
   ],
-])('what is a secret, and what only looks like one: %s', (text, expected) => {
+])('a secret, and a text that only looks like one: %s', (text, expected) => {
   expect(masker.mask(text)).toBe(expected)
 })
 
-test('each request carries the mask, the history what was said (N56)', async () => {
+test('each request contains the mask, the history the original (N56)', async () => {
   const history: Message[] = [
     {
       role: 'user',
@@ -137,12 +137,12 @@ test('each request carries the mask, the history what was said (N56)', async () 
   ])
   expect(result?.messages.slice(0, 3)).toEqual(history)
   expect(result?.messages[4]).toMatchObject({ output: { found: `${KEY} and ${CARD}` } })
-  // What needs no mask is the same object, so that a request begins with the bytes of the one before.
+  // Messages without secrets are the same objects, so that a request begins with the bytes of the previous one.
   for (const [place, message] of (requests[0]?.messages ?? []).entries())
     expect(requests[1]?.messages[place]).toBe(message)
 })
 
-test('with persist the history has the masks, and with it the checkpoint (N56)', async () => {
+test('with persist the history contains the masks, and so does the checkpoint (N56)', async () => {
   const store = memoryStore()
   const { events, result } = await ran(
     [respond(call('look', { key: KEY })), respond(say(`It is ${KEY}.`))],
@@ -162,7 +162,7 @@ test('with persist the history has the masks, and with it the checkpoint (N56)',
   expect(saved.messages).toEqual(result?.messages)
 })
 
-test('a model call on the side carries the mask, and so does a summary’s answer (N56, N29)', async () => {
+test('a side model call contains the mask, and so does the answer of a summary (N56, N29)', async () => {
   const writer = scriptedModel([respond(say(`The user has ${KEY}.`))])
   const history: Message[] = [
     { role: 'user', content: `I have ${KEY}` },
@@ -178,7 +178,7 @@ test('a model call on the side carries the mask, and so does a summary’s answe
   expect(JSON.stringify(requests[0]?.messages)).toContain('The user has [api-key].')
 })
 
-test('a secret that is split over deltas is masked in events and message; the rest flows on (N57)', async () => {
+test('a secret that is split over deltas is masked in events and message; the rest is streamed on (N57)', async () => {
   const pieces = ['Your key', ' is s', 'k-', KEY.slice(3, 12), KEY.slice(12), ' and', ' that is', ' it']
   const { deltas, result } = await ran([respond(say(pieces.join(''), { deltas: pieces }))])
   // "s" at the end of "is" ends a word; that of "s" may begin a key.
@@ -204,7 +204,7 @@ test('reasoning is masked like text, unless its provider has signed it (N57)', a
   expect(run.message?.content).toMatchObject([{ text: KEY }, { text: '[api-key]' }])
 })
 
-test('what is held back is let go at a call, at the end and at an error, before they are told (N57, H3)', async () => {
+test('held-back text is released at a call, at the end and at an error, before their events (N57, H3)', async () => {
   const { events } = await ran(
     [respond(say('Key sk-ab', { deltas: 1 }), call('look', { key: 'x' })), respond(say('the s', { deltas: 1 }))],
     {},
@@ -222,7 +222,7 @@ test('what is held back is let go at a call, at the end and at an error, before 
   expect(failed.error).toBeInstanceOf(ModelError)
 })
 
-test('a text that stays open for longer than the window is let go, and nothing of it is lost (N57)', async () => {
+test('a text that may be a secret for longer than the window is released, and nothing is lost (N57)', async () => {
   const text = `-----BEGIN PRIVATE KEY-----${'x'.repeat(300)}`
   const pieces = text.match(/.{1,10}/g) ?? []
   const { deltas, result } = await ran([respond(say(text, { deltas: pieces }))], { window: 50 })
@@ -245,7 +245,7 @@ const plain = fc.oneof(
   fc.constantFrom('sk-', 's', ' ', 'Bearer ', '-----BEGIN ', 'eyJ', '41', '4111 ', 'npm_', '😀', '\n'),
 )
 
-test('however a text is cut, the same comes out, and no more than the window is held back (N57)', () => {
+test('the output does not depend on how a text is cut, and no more than the window is held back (N57)', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(plain, secret), { maxLength: 12 }),
@@ -270,8 +270,8 @@ test('however a text is cut, the same comes out, and no more than the window is 
   )
 })
 
-test('what is held back is the end of what came, and no longer than the window (N57)', () => {
-  // A mask as long as its secret: what has come out is as long as what has been told.
+test('held-back text is the end of the received text, and no longer than the window (N57)', () => {
+  // The mask is as long as its secret, so the output is as long as the input.
   const lengths = new Masker(secretPatterns, ({ text }) => 'x'.repeat(text.length))
   fc.assert(
     fc.property(fc.array(fc.oneof(plain, secret), { maxLength: 30 }), fc.constantFrom(30, 100), (texts, window) => {
@@ -288,7 +288,7 @@ test('what is held back is the end of what came, and no longer than the window (
   )
 })
 
-test('by default a private key of 4,000 characters is masked however it comes, and one that never ends is let go (N57)', async () => {
+test('by default a private key of 4,000 characters is masked in any pieces, and one that never ends is released (N57)', async () => {
   const key = PEM.replace('MIIE', 'M'.repeat(3_000))
   const pieces = (text: string) => text.match(/.{1,40}/gs) ?? []
   const masked = await ran([respond(say(key, { deltas: pieces(key) }))])
@@ -299,7 +299,7 @@ test('by default a private key of 4,000 characters is masked however it comes, a
   expect(letGo.deltas.join('')).toBe(open)
 })
 
-test('of secrets that begin at one place the longest counts', () => {
+test('if several secrets begin at one place the longest counts', () => {
   const patterns = [
     { kind: 'short', pattern: /ab/ },
     { kind: 'long', pattern: /abc/ },
@@ -315,7 +315,7 @@ test('thousands of secrets in one delta take no longer than one each', async () 
   expect(result?.text).toBe(deltas.join(''))
 })
 
-test('a secret that goes on behind a piece of reasoning, or in the next part, is one (N56, N57)', async () => {
+test('a secret that continues after a piece of reasoning, or in the next part, is one (N56, N57)', async () => {
   const [first, second] = [KEY.slice(0, 12), KEY.slice(12)]
   const { deltas, reasoning, result } = await ran([respond(say(`Key ${first}`), think('Well.'), say(`${second} ok`))])
   expect([deltas.join(''), reasoning.join(''), result?.text]).toEqual(['Key [api-key] ok', 'Well.', 'Key [api-key] ok'])
@@ -325,7 +325,7 @@ test('a secret that goes on behind a piece of reasoning, or in the next part, is
   expect(requests[0]?.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: '[api-key]' }] }])
 })
 
-test('attempts at work at once have texts of their own, and what a middleware emits lets nothing go (N57)', async () => {
+test('simultaneous attempts have separate texts, and events of a middleware release nothing (N57)', async () => {
   const racing: Middleware = {
     name: 'racing',
     async *wrapModel(request, next) {
@@ -345,7 +345,7 @@ test('attempts at work at once have texts of their own, and what a middleware em
   expect(told.slice(0, 4)).toEqual(['1 one ', '2 two ', '2 sk', '1 [api-key].'])
 })
 
-test('with persist an error that a tool throws is masked, and stays what it is (N56)', async () => {
+test('with persist an error that a tool throws is masked, and keeps its class (N56)', async () => {
   class Refused extends Error {
     override readonly name = 'Refused'
     readonly code = 7
@@ -373,7 +373,7 @@ test('with persist an error that a tool throws is masked, and stays what it is (
   expect(JSON.stringify(result?.messages)).not.toContain('a1B2')
 })
 
-test('whatever a tool gives is masked: circles, what is shared, depth, keys with one mask (N58)', () => {
+test('all results of a tool are masked: cycles, shared values, depth, keys with one mask (N58)', () => {
   const shared = { key: KEY }
   const circle: Record<string, unknown> = { a: shared, b: shared }
   circle.self = circle
@@ -386,7 +386,7 @@ test('whatever a tool gives is masked: circles, what is shared, depth, keys with
   expect(maskedData(masker, untouched)).toBe(untouched)
 })
 
-test('nothing is held back that no secret can begin with (N57)', () => {
+test('text with which no secret can begin is not held back (N57)', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[bcdfhltuvwz .,;!?]{0,60}$/), (text) => {
       expect(new MaskedStream(masker, 4_096).push(text)).toBe(text)
@@ -394,7 +394,7 @@ test('nothing is held back that no secret can begin with (N57)', () => {
   )
 })
 
-/** The flag `v` is newer than the syntax that we compile. */
+/** The flag `v` is newer than the syntax that we compile to. */
 const withSets = (source: string) => new RegExp(source, 'v')
 
 test.each<[RegExp]>([
@@ -408,7 +408,7 @@ test.each<[RegExp]>([
   [/(?<=p)q{3}/],
   [/(?:a|(?:bc){2})d{0,2}e/i],
   [withSets('[\\p{L}--[a-c]]{2}!')],
-])('of a pattern any part is held back that could become a match: %s (N57)', (pattern) => {
+])('any part that could become a match of the pattern is held back: %s (N57)', (pattern) => {
   const own = new Masker([{ kind: 'own', pattern }], () => '#')
   const letters = [...new Set('abcdexyzfoonipqt cat12 !.')]
   fc.assert(
@@ -424,7 +424,7 @@ test.each<[RegExp]>([
   )
 })
 
-test('no span holds a secret though content is captured: texts, arguments, results, errors (N58)', async () => {
+test('no span contains a secret although content is captured: texts, arguments, results, errors (N58)', async () => {
   const failing = tool({
     name: 'failing',
     description: 'f',
@@ -481,7 +481,7 @@ test('where content is not captured it stays so (N58)', async () => {
   )
 })
 
-test('a function that drops or changes content is asked first, then it is masked (N58)', async () => {
+test('a function that drops or changes content is called first, then the result is masked (N58)', async () => {
   const captureContent = (attribute: string, value: unknown) =>
     attribute === 'gen_ai.output.messages' ? undefined : [value, KEY]
   await ran([respond(say('Hi.'))], {}, { telemetry: { tracerProvider, captureContent } })
@@ -493,7 +493,7 @@ test('a function that drops or changes content is asked first, then it is masked
   ])
 })
 
-test('a tool gets what the model wrote, in the events and in the message too (N59)', async () => {
+test('a tool gets what the model wrote, and so do the events and the message (N59)', async () => {
   const got: unknown[] = []
   const noting = tool({ ...look, execute: ({ key }) => void got.push(key) })
   for (const persist of [false, true]) {
@@ -508,7 +508,7 @@ test('a tool gets what the model wrote, in the events and in the message too (N5
   expect(got).toEqual([KEY, KEY])
 })
 
-test('on says where: what is not named is left as it is (N56, N57)', async () => {
+test('on selects the places: all others are unchanged (N56, N57)', async () => {
   const script = () => [respond(say(`Yes ${KEY}`))]
   const asked = await ran(script(), { on: ['request'] }, { input: KEY })
   expect([asked.requests[0]?.messages[0]?.content, asked.result?.text]).toEqual(['[api-key]', `Yes ${KEY}`])
@@ -516,7 +516,7 @@ test('on says where: what is not named is left as it is (N56, N57)', async () =>
   expect([answered.requests[0]?.messages[0]?.content, answered.result?.text]).toEqual([KEY, 'Yes [api-key]'])
 })
 
-test('patterns and masks may be one’s own', async () => {
+test('patterns and masks can be the user’s own', async () => {
   const options: RedactOptions = {
     patterns: [...secretPatterns, { kind: 'customer', pattern: /C-\d{6}/g, isSecret: (text) => text !== 'C-000000' }],
     replace: ({ kind, text }) => `<${kind} ${text.length}>`,
@@ -537,12 +537,12 @@ test.each<[RedactOptions, RegExp]>([
   ),
   [{ window: -1 }, /window/],
   [{ on: ['spans', 'logs' as never] }, /on: may contain request, answer, spans, not logs/],
-])('what cannot work is refused: %j (A2)', (options, problem) => {
+])('invalid options are refused: %j (A2)', (options, problem) => {
   expect(() => redact(options)).toThrow(problem)
   expect(() => redact(options)).toThrow(ConfigError)
 })
 
-test('it goes inside what adds to a request, and outside of a time limit, which would take held text for silence (O20)', async () => {
+test('it must be inside middleware that adds to a request, and outside of a timeout, which would mistake held text for silence (O20)', async () => {
   const model = scriptedModel([respond(say('Yes.'))])
   const shown = agentsMd({ backend: memoryBackend({ 'AGENTS.md': `Use ${KEY}.` }) })
   expect(() => createAgent({ model, middleware: [redact(), shown] })).toThrow(/"agents-md" goes outside "redact"/)
@@ -552,7 +552,7 @@ test('it goes inside what adds to a request, and outside of a time limit, which 
   expect(texts).toContain('Use [api-key].')
 })
 
-test('a message that has changed since it was sent is looked through again (N56)', async () => {
+test('a message that has changed since it was sent is searched again (N56)', async () => {
   const message = { role: 'user' as const, content: '' }
   const asking: Middleware = {
     name: 'asking',

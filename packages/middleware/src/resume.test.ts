@@ -1,4 +1,4 @@
-/** What the middlewares of a run know, they know after a resume, too. */
+/** The state of a run's middleware is kept over a resume. */
 
 import { type AgentResult, createAgent, interrupt, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait as silence } from '@meanwhile/core/testing'
@@ -19,7 +19,7 @@ import { timeout } from './timeout.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** `ask` interrupts the run, `look` takes as long as it is told. */
+/** `ask` interrupts the run, `look` takes as long as its input states. */
 function agentOf(responses: readonly ScriptResponse[], middleware: readonly Middleware[]) {
   const ran: string[] = []
   const ask = tool({
@@ -51,7 +51,7 @@ const done = respond(say('Done.'))
 const results = ({ messages }: AgentResult) =>
   messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []))
 
-test('the model that stood is asked first after a resume, too (J15)', async () => {
+test('the model that succeeded is called first also after a resume (J15)', async () => {
   const other = scriptedModel([asking, done], { provider: 'other' })
   const { agent, model } = agentOf([respond(fail()), respond(say('No.'))], [fallbackModel({ models: [other] })])
   const first = await played(agent.run('Go'))
@@ -59,7 +59,7 @@ test('the model that stood is asked first after a resume, too (J15)', async () =
   expect([model.requests.length, other.requests.length]).toEqual([1, 2])
 })
 
-test('what was made counts after a resume, and a call that asked counts once (N13, N15, L11)', async () => {
+test('calls that were made count after a resume, and a call that interrupted counts once (N13, N15, L11)', async () => {
   const looking = respond(call('look'))
   const limits = { toolCalls: 2, onLimit: 'answer' } as const
   const { agent, ran } = agentOf([looking, asking, looking, done], [callLimits(limits)])
@@ -92,7 +92,7 @@ test('rejected answers count after a resume (N21, L11)', async () => {
   expect(last).toMatchObject({ text: 'Two.', warnings: [{ code: 'answer-accepted', message: 'No.' }] })
 })
 
-test('the clock of the run stops while it is interrupted and goes on after a resume (N12)', async () => {
+test('the clock of the run stops while it is interrupted and continues after a resume (N12)', async () => {
   for (const [ms, error] of [
     [599, undefined],
     [601, { name: 'TimeoutError', limit: 'run' }],
@@ -110,7 +110,7 @@ test('the clock of the run stops while it is interrupted and goes on after a res
   }
 })
 
-test('the clock of a run that was cancelled goes on from its last step, too (N12)', async () => {
+test('the clock of a run that was cancelled also continues from its last step (N12)', async () => {
   const responses = [
     respond(call('look', { ms: 700 })),
     respond(call('look', { ms: 5_000 })),
@@ -152,7 +152,7 @@ test('open calls of a checkpoint are answered by their tools, not patched (O16)'
   )
 })
 
-test('a when of one’s own is never asked about what stops the run (L2)', async () => {
+test('a user’s when function is never called for errors that stop the run (L2)', async () => {
   const when = vi.fn(() => true)
   const stopping: Middleware = {
     name: 'stopping',

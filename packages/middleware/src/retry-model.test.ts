@@ -30,7 +30,7 @@ afterEach(() => void vi.useRealTimers())
 const hello = respond(say('Hello.'))
 const noChance = { random: () => 0 }
 
-/** A run of these responses inside retryModel, and at which time each request was made. */
+/** A run of these responses inside retryModel, and the time of each request. */
 async function asked(
   responses: readonly ScriptResponse[],
   options: RetryModelOptions = {},
@@ -57,7 +57,7 @@ const attempts = (events: readonly AgentEvent[]) =>
     return [{ type, attempt, next, ...(waitMs !== undefined && { waitMs }), code: (error as ModelError).code }]
   })
 
-/** A model that throws these one after another, then says Hello. */
+/** A model that throws these one after another, then answers Hello. */
 function throwing(...errors: readonly unknown[]): Model & { readonly requests: number } {
   let requests = 0
   return {
@@ -78,7 +78,7 @@ function throwing(...errors: readonly unknown[]): Model & { readonly requests: n
 const outcomeOf = (model: Model, options: RetryModelOptions = {}) =>
   played(collect(createAgent({ model, middleware: [retryModel({ ...noChance, ...options })] }).stream('Hi')))
 
-test('a repeat stays inside its step: hooks and outer wraps come once, wraps inside it once per attempt (J1)', async () => {
+test('a retry stays inside its step: hooks and outer wraps run once, inner wraps once per attempt (J1)', async () => {
   const seen: string[] = []
   const seer = (name: string): Middleware => ({
     name,
@@ -115,7 +115,7 @@ test('a repeat stays inside its step: hooks and outer wraps come once, wraps ins
   expect(result).toMatchObject({ text: 'Hello.', steps: 1 })
 })
 
-test('by default what may pass is repeated: 408, 409, 429, 5xx, an error inside a stream, a truncated stream (J2)', async () => {
+test('by default temporary errors are retried: 408, 409, 429, 5xx, an error inside a stream, a truncated stream (J2)', async () => {
   for (const status of [408, 409, 429, 500, 503, 529]) {
     expect((await asked([respond(fail({ status })), hello])).result?.text).toBe('Hello.')
     expect((await asked([respond(say('Well'), fail({ status })), hello])).result?.text).toBe('Hello.')
@@ -125,7 +125,7 @@ test('by default what may pass is repeated: 408, 409, 429, 5xx, an error inside 
   expect((await outcomeOf(throwing(connection))).result?.text).toBe('Hello.')
 })
 
-test('by default what will not pass is not: other 4xx, too long a context, whatever else was thrown (J2, J11)', async () => {
+test('by default other errors are not: other 4xx, too long a context, anything else that was thrown (J2, J11)', async () => {
   for (const status of [400, 401, 403, 404, 422]) {
     const { error, times } = await asked([respond(fail({ status })), hello])
     expect(error).toMatchObject({ name: 'ModelError', status })
@@ -143,7 +143,7 @@ test('by default what will not pass is not: other 4xx, too long a context, whate
   expect(model.requests).toBe(1)
 })
 
-test('when replaces the rule: it may repeat what would not be, and refuse what would (J3)', async () => {
+test('when replaces the rule: it may retry other errors, and refuse temporary ones (J3)', async () => {
   const { result } = await asked([respond(fail({ status: 400 })), hello], { when: () => true })
   expect(result?.text).toBe('Hello.')
   const { error, times } = await asked([respond(fail({ status: 503 })), hello], { when: () => false })
@@ -151,7 +151,7 @@ test('when replaces the rule: it may repeat what would not be, and refuse what w
   expect(times).toEqual([0])
 })
 
-test('when is told the error, how many tries have failed, whether it was the last, and what had come (J3)', async () => {
+test('when receives the error, how many attempts have failed, whether it was the last, and the partial message (J3)', async () => {
   const told: [unknown, RetryAttempt][] = []
   const when: RetryModelOptions['when'] = (error, attempt) => {
     told.push([error, attempt])
@@ -176,7 +176,7 @@ test('when is told the error, how many tries have failed, whether it was the las
   expect(told.at(-1)).toEqual([new AgentError('no response at all'), { attempt: 1, isLast: false }])
 })
 
-test('when is not asked about a message that stood, nor about an abort (J3, J2)', async () => {
+test('when is not called for an accepted message, nor for an abort (J3, J2)', async () => {
   const when = vi.fn<NonNullable<RetryModelOptions['when']>>(() => true)
   const { times } = await asked([respond(say('')), hello], { when })
   expect(times).toEqual([0])
@@ -240,7 +240,7 @@ test('an abort during the wait ends it at once, without a timer or a further req
   ])
 })
 
-test('each attempt opens with attempt-start, each failed one closes with one attempt-failed that says what follows (J7, J8)', async () => {
+test('each attempt opens with attempt-start, each failed one closes with one attempt-failed that states what follows (J7, J8)', async () => {
   const { events } = await asked([respond(fail()), respond(say('Well'), cut()), hello])
   expect(attempts(events)).toEqual([
     { type: 'attempt-start', step: 1, attempt: 1 },
@@ -266,7 +266,7 @@ test('each attempt opens with attempt-start, each failed one closes with one att
   expect(events.find(({ type }) => type === 'step-end')).toMatchObject({ attempt: 3 })
 })
 
-test('the last failure says none (J8)', async () => {
+test('the last failure has next none (J8)', async () => {
   const { events } = await asked([respond(fail()), respond(fail({ code: 'overloaded' }))], { maxRetries: 1 })
   expect(attempts(events)).toEqual([
     { type: 'attempt-start', step: 1, attempt: 1 },
@@ -276,7 +276,7 @@ test('the last failure says none (J8)', async () => {
   ])
 })
 
-test('deltas of a failed attempt are shown and stay shown, but enter neither history nor the next request (J9)', async () => {
+test('deltas of a failed attempt are shown and stay shown, but are neither in the history nor in the next request (J9)', async () => {
   const { events, result, requests } = await asked([respond(think('Hm'), say('Wrong'), fail()), respond(say('Right'))])
   const deltas = events.flatMap((event) => ('delta' in event ? [[event.attempt, event.type, event.delta]] : []))
   expect(deltas).toEqual([
@@ -315,7 +315,7 @@ test('attempts count from 1 in each step (J10)', async () => {
   ])
 })
 
-test('when all tries are used the run fails with all their errors, the last one its cause (J11)', async () => {
+test('after the last attempt the run fails with all errors, the last one its cause (J11)', async () => {
   const errors = ['one', 'two', 'three'].map((code) => new ModelError(code, { code, retryable: true }))
   const { error } = await outcomeOf(throwing(...errors))
   expect(error).toBeInstanceOf(RetriesExhaustedError)
@@ -324,14 +324,14 @@ test('when all tries are used the run fails with all their errors, the last one 
   expect((error as RetriesExhaustedError).cause).toBe(errors[2])
 })
 
-test('an error that is not retried surfaces as itself, after retries of others, too (J11)', async () => {
+test('an error that is not retried is thrown unchanged, also after retries of others (J11)', async () => {
   const final = new ModelError('no', { code: 'bad_request', retryable: false })
   const passing = new ModelError('busy', { code: 'busy', retryable: true })
   const { error } = await outcomeOf(throwing(passing, final))
   expect(error).toBe(final)
 })
 
-test('each step has all its tries again (J11)', async () => {
+test('each step has all its attempts again (J11)', async () => {
   let gate = 0
   const again: Middleware = {
     name: 'again',
@@ -342,7 +342,7 @@ test('each step has all its tries again (J11)', async () => {
   expect(result).toMatchObject({ text: 'Hello.', steps: 2 })
 })
 
-test('inside, the vendor client’s own retries are off: three attempts are three requests (J12)', async () => {
+test('inside it, the client’s own retries are off: three attempts are three requests (J12)', async () => {
   const { requests } = await asked([respond(fail()), respond(fail()), hello])
   expect(requests.map(({ clientRetries }) => clientRetries)).toEqual([0, 0, 0])
   const outside = scriptedModel([hello])
@@ -350,21 +350,21 @@ test('inside, the vendor client’s own retries are off: three attempts are thre
   expect(outside.requests[0]?.clientRetries).toBeUndefined()
 })
 
-test('maxRetries: 0 passes every error on as it is (N1)', async () => {
+test('maxRetries: 0 passes every error on unchanged (N1)', async () => {
   const error = new ModelError('busy', { code: 'busy', retryable: true })
   const model = throwing(error)
   expect((await outcomeOf(model, { maxRetries: 0 })).error).toBe(error)
   expect(model.requests).toBe(1)
 })
 
-test('a number of retries that is none is a ConfigError naming it (N1)', () => {
+test('an invalid number of retries is a ConfigError naming it (N1)', () => {
   for (const maxRetries of [-1, 0.5, Number.NaN]) {
     expect(() => retryModel({ maxRetries })).toThrow(ConfigError)
     expect(() => retryModel({ maxRetries })).toThrow(expect.objectContaining({ option: 'maxRetries' }))
   }
 })
 
-test('what the standing attempt says reaches the reader as it streams (N2)', async () => {
+test('the accepted attempt’s output reaches the reader as it streams (N2)', async () => {
   const model = scriptedModel([respond(fail()), respond(say('a'), wait(50), say('b'), wait(50))])
   const run = createAgent({ model, middleware: [retryModel(noChance)] }).stream('Hi')
   const begin = performance.now()
@@ -381,7 +381,7 @@ test('what the standing attempt says reaches the reader as it streams (N2)', asy
   ])
 })
 
-test('two runs at once share no counter and no wait (N3)', async () => {
+test('two simultaneous runs share no counter and no wait (N3)', async () => {
   const begin = performance.now()
   const times: [string, number][] = []
   let failures = 4
@@ -408,7 +408,7 @@ test('two runs at once share no counter and no wait (N3)', async () => {
   ])
 })
 
-test('what failed attempts had used counts, once each (B17)', async () => {
+test('the usage of failed attempts counts, once each (B17)', async () => {
   const failed = { usage: { inputTokens: 10, outputTokens: 1 } }
   const model = throwing(
     new ModelError('cut off', {
@@ -421,7 +421,7 @@ test('what failed attempts had used counts, once each (B17)', async () => {
   expect(result?.usage).toEqual(failed.usage)
 })
 
-/** A wrap's own time limit for each model call, tries and waits together. */
+/** A user's wrap with its own time limit for each model call, attempts and waits together. */
 const limit = (ms: number): Middleware => ({
   name: 'limit',
   async *wrapModel(request, next) {
@@ -435,7 +435,7 @@ const limit = (ms: number): Middleware => ({
   },
 })
 
-test('a time limit of an outer wrap ends a try, and it is not repeated, whatever when says (J6, C17)', async () => {
+test('a time limit of an outer wrap ends an attempt, which is not retried, whatever when returns (J6, C17)', async () => {
   const { error, times } = await asked(
     [respond(wait(1_000), say('Late.')), hello],
     { when: () => true },
@@ -445,14 +445,14 @@ test('a time limit of an outer wrap ends a try, and it is not repeated, whatever
   expect(times).toEqual([0])
 })
 
-test('a time limit of an outer wrap that ends a wait leaves the error of the last try (J6, J11, C17)', async () => {
+test('if a time limit of an outer wrap ends a wait, the error of the last attempt is kept (J6, J11, C17)', async () => {
   const { error, times } = await asked([respond(fail({ status: 503 })), hello], {}, { outer: [limit(50)] })
   expect(error).toMatchObject({ name: 'ModelError', status: 503 })
   expect(times).toEqual([0])
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a delay, jitter or limit that is no number from 0 up is a ConfigError', () => {
+test('a delay, jitter or limit that is not a number of at least 0 is a ConfigError', () => {
   for (const option of ['baseDelay', 'maxDelay', 'jitter', 'maxRetryAfter']) {
     for (const value of [-1, Number.NaN, Number.POSITIVE_INFINITY, '5']) {
       expect(() => retryModel({ [option]: value })).toThrow(ConfigError)

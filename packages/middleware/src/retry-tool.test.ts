@@ -28,7 +28,7 @@ interface WorkOptions {
   readonly work?: (context: ToolContext) => unknown
 }
 
-/** A run with one call of a tool that fails so often, and when and how its tries were made. */
+/** A run with one call of a tool that fails a number of times, and the times of its attempts. */
 async function worked({ failures = 2, effect = 'read', ...rest }: WorkOptions = {}) {
   const begin = performance.now()
   const tries: { readonly at: number; readonly attempt: number; readonly key: string; readonly callId: string }[] = []
@@ -57,7 +57,7 @@ async function worked({ failures = 2, effect = 'read', ...rest }: WorkOptions = 
 const resultOf = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => (event.type === 'tool-end' ? [textOf(event.message)] : []))
 
-test('each wait before a further try is told as retry-wait (N7, CC7)', async () => {
+test('each wait before a further attempt has an event retry-wait (N7, CC7)', async () => {
   const { events } = await worked({ options: { baseDelay: 100 } })
   const ofCall = { callId: 'c1', toolName: 'work' }
   const waits = events.filter(({ type }) => type === 'custom').map(({ runId: _, ...event }) => event)
@@ -81,7 +81,7 @@ test('a failing execution is repeated: the same id and key, the next attempt, on
   expect(result?.messages.filter(({ role }) => role === 'tool')).toHaveLength(1)
 })
 
-test('after the last try the model reads the last error and the number of tries (N9)', async () => {
+test('after the last attempt the model reads the last error and the number of attempts (N9)', async () => {
   const { tries, read, result } = await worked({ failures: 9 })
   expect(tries).toHaveLength(3)
   expect(read).toEqual(['failure 3 (tried 3 times)'])
@@ -89,7 +89,7 @@ test('after the last try the model reads the last error and the number of tries 
   expect((await worked({ failures: 9, options: { maxRetries: 0 } })).read).toEqual(['failure 1'])
 })
 
-test('by default read and idempotent calls are repeated, asked of the checked input where the effect is a function (N8)', async () => {
+test('by default read and idempotent calls are retried; an effect function receives the checked input (N8)', async () => {
   for (const [effect, count] of [
     ['read', 3],
     ['idempotent', 3],
@@ -107,12 +107,12 @@ test('by default read and idempotent calls are repeated, asked of the checked in
   }
 })
 
-test('an external tool is repeated if it is named, and then no other is (N8)', async () => {
+test('an external tool is retried if it is named, and then no other is (N8)', async () => {
   expect((await worked({ effect: 'external', options: { tools: ['work'] } })).tries).toHaveLength(3)
   expect((await worked({ options: { tools: ['other'] } })).tries).toHaveLength(1)
 })
 
-test('invalid input, an unknown tool and an AgentError are not repeated, whatever when says (N8)', async () => {
+test('invalid input, an unknown tool and an AgentError are not retried, whatever when returns (N8)', async () => {
   const when = vi.fn(() => true)
   const options = { when, tools: ['work'] }
   const invalid = await worked({ input: { n: 'one' }, options })
@@ -139,7 +139,7 @@ test('a tool that has done its work is not run again because its output cannot b
   expect(read[0]).toMatch(/^work has run, but its result cannot be written/)
 })
 
-test('a tool that has done its work is not run again because of how large or what its output is (N8, P10)', async () => {
+test('a tool that has done its work is not run again because its output is too large or invalid (N8, P10)', async () => {
   const large = await worked({ work: () => 'x'.repeat(5_000_000) })
   expect(large.tries).toHaveLength(1)
   expect(large.read[0]).toMatch(/^The tool ran and finished; its result of 5000000 characters is not shown/)
@@ -148,7 +148,7 @@ test('a tool that has done its work is not run again because of how large or wha
   expect(map.read[0]).toMatch(/^work has run, but returned a Map, /)
 })
 
-test('what may not be repeated goes up as it is, also from a later try (N8)', async () => {
+test('an error that must not be retried is passed on unchanged, also from a later attempt (N8)', async () => {
   class Special extends AgentError {}
   const special = new Special('enough')
   const ended = await worked({
@@ -160,7 +160,7 @@ test('what may not be repeated goes up as it is, also from a later try (N8)', as
   expect([ended.error, ended.tries.length]).toEqual([special, 2])
 })
 
-test('what came back as a result, a denial say, is not repeated (N8)', async () => {
+test('a returned error result, such as a denial, is not retried (N8)', async () => {
   const seen = vi.fn()
   const denying: Middleware = {
     name: 'denying',
@@ -174,7 +174,7 @@ test('what came back as a result, a denial say, is not repeated (N8)', async () 
   expect(seen).toHaveBeenCalledTimes(1)
 })
 
-test('an abort of the run ends a wait at once, and no try follows (N8)', async () => {
+test('an abort of the run ends a wait at once, and no attempt follows (N8)', async () => {
   const controller = new AbortController()
   setTimeout(() => controller.abort(), 1_050)
   const options = { baseDelay: 1_000 }
@@ -184,7 +184,7 @@ test('an abort of the run ends a wait at once, and no try follows (N8)', async (
   expect(timers).toBe(0)
 })
 
-test('a try that answers an abort with an error is not repeated (N8)', async () => {
+test('an attempt that reacts to an abort with an error is not retried (N8)', async () => {
   const controller = new AbortController()
   setTimeout(() => controller.abort(), 50)
   const when = vi.fn(() => true)
@@ -198,7 +198,7 @@ test('a try that answers an abort with an error is not repeated (N8)', async () 
   expect(when).not.toHaveBeenCalled()
 })
 
-test('when says whether to repeat, told the call, how many tries have failed and whether it was the last (N8)', async () => {
+test('when decides whether to retry, and receives the call, how many attempts have failed and whether it was the last (N8)', async () => {
   const told: ToolAttempt[] = []
   const when: RetryToolOptions['when'] = (_, at) => told.push(at) < 2
   expect((await worked({ failures: 9, options: { when } })).read).toEqual(['failure 2 (tried 2 times)'])
@@ -208,7 +208,7 @@ test('when says whether to repeat, told the call, how many tries have failed and
   ])
 })
 
-test('wraps inside are entered for every try, wraps outside once (N7, C13)', async () => {
+test('inner wraps are entered for every attempt, outer wraps once (N7, C13)', async () => {
   const seen: string[] = []
   const seer = (name: string): Middleware => ({
     name,
@@ -221,14 +221,14 @@ test('wraps inside are entered for every try, wraps outside once (N7, C13)', asy
   expect(seen).toEqual(['outer', 'inner', 'inner', 'inner'])
 })
 
-test('options that are no numbers of their kind are a ConfigError', () => {
+test('invalid numbers in options are a ConfigError', () => {
   for (const options of [{ maxRetries: -1 }, { maxRetries: 0.5 }, { baseDelay: -1 }, { jitter: Number.NaN }])
     expect(() => retryTool(options)).toThrow(
       expect.objectContaining({ name: 'ConfigError', option: Object.keys(options)[0] }),
     )
 })
 
-test('a tool of effect calls is repeated only if it is named; a try finds the calls of the one before it by their ids (Q3, N8)', async () => {
+test('a tool with the effect calls is retried only if it is named; an attempt finds the calls of the previous one by their ids (Q3, N8)', async () => {
   const made: string[] = []
   const part = tool({
     name: 'part',

@@ -14,7 +14,7 @@ const files = {
   'skills/a/SKILL.md': file('boil', '"Boils: eggs."'),
 }
 
-/** A run with these skills: what the model was told, what its calls came to, and the warnings. */
+/** A run with these skills: the model's instructions, the results of its calls, and the warnings. */
 async function used(
   given: Readonly<Record<string, string | Uint8Array>>,
   steps: readonly (readonly ScriptStep[])[] = [],
@@ -32,7 +32,7 @@ async function used(
   return { told: request?.instructions, tools: request?.tools, results, warnings: result?.warnings, events, model }
 }
 
-test('the instructions list names and descriptions, and the tool gives the body unaltered (N41)', async () => {
+test('the instructions list names and descriptions, and the tool returns the body unchanged (N41)', async () => {
   const { told, results, warnings } = await used(files, [[call('skill', { name: 'bake' })]])
   expect(told).toBe(
     'Cook.\n\nThese skills explain how to do certain tasks. Before you start such a task, read its skill with the tool skill.\n- boil: Boils: eggs.\n- bake: Bakes bread.',
@@ -41,7 +41,7 @@ test('the instructions list names and descriptions, and the tool gives the body 
   expect(warnings).toEqual([])
 })
 
-test('for an unknown name it gives an error result with the list (N41)', async () => {
+test('for an unknown name it returns an error result with the list (N41)', async () => {
   const { results, tools } = await used(
     files,
     [[call('learn', { name: 'fry' }), call('learn', { name: '__proto__' })]],
@@ -61,7 +61,7 @@ test('without a skill there are neither instructions nor a tool (N41)', async ()
   expect([told, tools, warnings]).toEqual(['Cook.', [], []])
 })
 
-test('bad front matter is skipped with a warning event, and the others are there (N42)', async () => {
+test('invalid front matter is skipped with a warning event, and the other skills are listed (N42)', async () => {
   const bad = {
     'skills/c/SKILL.md': 'No head.',
     'skills/d/SKILL.md': file('two words', 'x'),
@@ -87,14 +87,14 @@ test('bad front matter is skipped with a warning event, and the others are there
   expect(events.filter(({ type }) => type === 'warning')).toHaveLength(7)
 })
 
-test('a byte order mark is no part of a skill, and a description is one line (N41)', async () => {
+test('a byte order mark is not part of a skill, and a description is one line (N41)', async () => {
   const text = `\ufeff${file('bake', '>\n  Bakes\n\n  bread.')}`
   const { told, results } = await used({ 'skills/b/SKILL.md': text }, [[call('skill', { name: 'bake' })]])
   expect(told?.split('\n').at(-1)).toBe('- bake: Bakes bread.')
   expect(results).toEqual(['Do bake.\n'])
 })
 
-test('of two skills of one name the first folder wins, then the first by name, each with a warning (N42)', async () => {
+test('of two skills with one name the first folder wins, then the first by name, each with a warning (N42)', async () => {
   const { results, warnings } = await used(
     {
       'skills/z/SKILL.md': file('bake', 'Later.', 'Later.'),
@@ -114,7 +114,7 @@ test('of two skills of one name the first folder wins, then the first by name, e
 
 const forked = { 'skills/a/SKILL.md': file('taste', 'Tastes.', 'You taste.', 'context: fork\n') }
 
-test('context: fork runs the skill as a nested agent and gives its answer (N43)', async () => {
+test('context: fork runs the skill as a nested agent and returns its answer (N43)', async () => {
   const model = scriptedModel([
     respond(call('skill', { name: 'taste', request: 'The soup.' }, { id: 'c1' })),
     respond(say('Salty.')),
@@ -138,7 +138,7 @@ test('context: fork runs the skill as a nested agent and gives its answer (N43)'
   expect(paths[0]).toEqual([{ agent: 'taste', callId: 'c1' }])
 })
 
-test('an agent of one’s own runs a fork; what it asks surfaces, and the answer goes on there (N43, L9)', async () => {
+test('a user’s own agent runs a fork; its interrupts appear in the outer run, and the answers are passed back (N43, L9)', async () => {
   const ask = tool({
     name: 'ask',
     description: 'Asks.',
@@ -160,7 +160,7 @@ test('an agent of one’s own runs a fork; what it asks surfaces, and the answer
   expect(last.messages.at(-2)).toMatchObject({ role: 'tool', content: [{ text: 'Salty.' }] })
 })
 
-test('what a fork writes to its skill or to the set-up reaches no later call (P15, N43)', async () => {
+test('changes that a fork makes to its skill or to the set-up affect no later call (P15, N43)', async () => {
   const model = scriptedModel([
     respond(call('skill', { name: 'taste' })),
     respond(call('skill', { name: 'taste' })),
@@ -193,7 +193,7 @@ test('a plain skill only reads; one that forks may do anything (N43)', async () 
   expect([of('bake'), of('taste'), of('nobody')]).toEqual(['read', 'external', 'read'])
 })
 
-test('options of another kind are a ConfigError, and no folder leads out (A2, N40)', () => {
+test('invalid options are a ConfigError, and no folder leads outside (A2, N40)', () => {
   for (const options of [undefined, {}])
     expect(() => skills(options as never)).toThrow(expect.objectContaining({ option: 'backend' }))
   expect(() => skills({ backend: memoryBackend(), folders: [] })).toThrow(

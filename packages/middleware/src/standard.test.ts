@@ -50,7 +50,7 @@ test('the standard list passes the check of the order, with all its parts and wi
   expect((await createAgent({ model, middleware: standard() }).run('Hi')).text).toBe('Hello.')
 })
 
-test('without options it holds what needs none; false leaves one out (O20)', () => {
+test('without options it contains middleware that needs none; false omits one (O20)', () => {
   const bare = [
     'patch-tool-calls',
     'clear-tool-results',
@@ -67,7 +67,7 @@ test('without options it holds what needs none; false leaves one out (O20)', () 
   expect(() => standard({ retryModel: { maxRetries: -1 } })).toThrow(expect.objectContaining({ option: 'maxRetries' }))
 })
 
-test('calls may start with the members their tool needs inside wraps that leave inputs alone, and inside no other (H31, Q6)', async () => {
+test('calls may start with the members their tool needs inside wraps that ignore inputs, and inside no other (H31, Q6)', async () => {
   const read = tool({
     name: 'read',
     description: 'Reads.',

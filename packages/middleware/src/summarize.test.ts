@@ -52,7 +52,7 @@ const step = (id: string) => [calls(id), result(id)]
 const folded = (text: string) =>
   user(`Summary of the earlier part of this conversation, which is no longer shown:\n\n${text}`, 'summarize')
 
-/** What is left of a history before the model is asked, and what the summarizing model was asked. */
+/** The history before the model call, and the request to the summarizing model. */
 async function summed(
   input: readonly Message[],
   options: SummarizeOptions = {},
@@ -68,7 +68,7 @@ async function summed(
 const history = [user('First.'), ...step('a'), user('Second.'), ...step('b'), ...step('c'), ...step('d')]
 const always = { at: { messages: 1 }, keep: { userTokens: 0 } }
 
-test('it acts when a given limit is exceeded, and one that is not given never triggers (N26)', async () => {
+test('it acts when a given limit is exceeded, and a missing limit never triggers (N26)', async () => {
   const tokens = (n: number) => ({ countTokens: (messages: readonly Message[]) => messages.length * n })
   for (const [options, acts] of [
     [{ at: { messages: 9 }, ...tokens(1_000_000) }, true],
@@ -83,7 +83,7 @@ test('it acts when a given limit is exceeded, and one that is not given never tr
   }
 })
 
-test('the last steps stay word for word, the rest becomes one message, and the run remembers it (N27)', async () => {
+test('the last steps are kept unchanged, the rest becomes one message, and the run remembers it (N27)', async () => {
   const { messages, result, asked } = await summed(history, always)
   expect(messages).toEqual([folded('In short.'), ...step('c'), ...step('d')])
   expect(result?.messages).toEqual([...(messages ?? []), said('Done.')])
@@ -103,7 +103,7 @@ test('the last steps stay word for word, the rest becomes one message, and the r
   expect(asked[0]).toMatchObject({ tools: [], instructions: expect.stringContaining('summary') as string })
 })
 
-test('recent user messages stay word for word, up to so many tokens, and none behind one that is too long (N27)', async () => {
+test('recent user messages are kept unchanged up to the token limit, and none before one that exceeds it (N27)', async () => {
   const options = { ...always, countTokens: (messages: readonly Message[]) => messages.length }
   const words = async (userTokens: number) =>
     (await summed(history, { ...options, keep: { userTokens, steps: 1 } })).messages?.flatMap((message) =>
@@ -117,14 +117,14 @@ test('recent user messages stay word for word, up to so many tokens, and none be
   expect(messages).toEqual([user('Last.'), folded('In short.'), ...step('c')])
 })
 
-test('what core or a middleware said for the user is no user message: it is folded, too (N27)', async () => {
+test('a user message from core or a middleware does not count as the user’s: it is summarized, too (N27)', async () => {
   const { messages } = await summed([user('Go.'), ...step('a'), user('Better!', 'guard'), ...step('b'), ...step('c')], {
     at: { messages: 1 },
   })
   expect(messages).toEqual([user('Go.'), folded('In short.'), ...step('b'), ...step('c')])
 })
 
-test('an older summary is folded in; alone it is not summarized again (N27)', async () => {
+test('an older summary is included in the next; by itself it is not summarized again (N27)', async () => {
   const older = [folded('Once upon a time.'), ...history]
   const { asked, messages } = await summed(older, always)
   expect(asked[0]?.messages[0]?.content).toContain('Once upon a time.')
@@ -134,7 +134,7 @@ test('an older summary is folded in; alone it is not summarized again (N27)', as
   expect(again.messages).toEqual(messages)
 })
 
-test('a call without result stays, with all that follows it (N27)', async () => {
+test('a call without a result is kept, with everything after it (N27)', async () => {
   let seen: readonly Message[] = []
   const looking: Middleware = {
     name: 'looking',
@@ -150,7 +150,7 @@ test('a call without result stays, with all that follows it (N27)', async () => 
   expect(seen).toEqual([folded('In short.'), ...open.slice(3)])
 })
 
-test('no call is parted from its result, wherever results stand (N27)', async () => {
+test('no call is separated from its result, wherever the results are (N27)', async () => {
   const ids = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), { minLength: 1 })
   await fc.assert(
     fc.asyncProperty(ids, fc.integer({ min: 1, max: 3 }), fc.infiniteStream(fc.nat(9)), async (ids, steps, where) => {
@@ -175,7 +175,7 @@ test('no call is parted from its result, wherever results stand (N27)', async ()
   )
 })
 
-test('an empty, cut off or failed summary leaves the history untouched and gives a warning; the run goes on (N28)', async () => {
+test('an empty, cut off or failed summary leaves the history unchanged and causes a warning; the run continues (N28)', async () => {
   for (const [summary, message] of [
     [respond(say(' \n')), 'the summary was empty'],
     [respond(say('In sh'), end({ finishReason: 'length' })), 'the summary ended with length'],
@@ -192,7 +192,7 @@ test('an empty, cut off or failed summary leaves the history untouched and gives
   }
 })
 
-test('a summary that takes too long is one that failed (N28)', async () => {
+test('a summary that takes too long counts as failed (N28)', async () => {
   const limiting: Middleware = {
     name: 'limiting',
     aroundSideCalls: true,
@@ -207,7 +207,7 @@ test('a summary that takes too long is one that failed (N28)', async () => {
   expect(result).toMatchObject({ text: 'Done.', warnings: [{ code: 'summary-failed', source: 'summarize' }] })
 })
 
-test('an abort while it is written ends the run as ever, without a warning (N28)', async () => {
+test('an abort while it is written ends the run as usual, without a warning (N28)', async () => {
   vi.useFakeTimers()
   try {
     const controller = new AbortController()
@@ -222,7 +222,7 @@ test('an abort while it is written ends the run as ever, without a warning (N28)
   }
 })
 
-test('it tells when a summary is begun, and the history that comes of it (N29, CC2, CC7)', async () => {
+test('there is an event when a summary begins, and one with the new history (N29, CC2, CC7)', async () => {
   const { events, messages } = await summed(history, always)
   const told = events.filter(({ type }) => type === 'custom' || type === 'history-replaced')
   expect(told.map(({ runId: _, ...event }) => event)).toEqual([
@@ -233,7 +233,7 @@ test('it tells when a summary is begun, and the history that comes of it (N29, C
   expect(failed.events.filter(({ type }) => type === 'history-replaced')).toEqual([])
 })
 
-test('without a model of its own it asks the agent’s; it is no step and no answer text, and its usage counts (N29)', async () => {
+test('without its own model it uses the agent’s; the call is not a step and not part of the answer, and its usage counts (N29)', async () => {
   const usage = { inputTokens: 7, outputTokens: 2 }
   const model = scriptedModel([respond(say('In short.'), end({ usage })), respond(say('Done.'), end({ usage }))])
   const agent = createAgent({ model, instructions: 'Be kind.', middleware: [summarize(always)] })
@@ -284,7 +284,7 @@ test('after a summary and a resume no started call runs again (O15, N46)', async
   )
 })
 
-test('outside patchToolCalls, which must repair what it folds, it is refused (O20)', () => {
+test('outside patchToolCalls, which must repair the history first, it is refused (O20)', () => {
   const model = scriptedModel([])
   expect(() => createAgent({ model, middleware: [summarize(), patchToolCalls()] })).toThrow(
     '"patch-tool-calls" goes outside "summarize"',
@@ -292,7 +292,7 @@ test('outside patchToolCalls, which must repair what it folds, it is refused (O2
   expect(() => createAgent({ model, middleware: [patchToolCalls(), summarize()] })).not.toThrow()
 })
 
-test('options that are no counts are a ConfigError (A2)', () => {
+test('options that are not whole numbers are a ConfigError (A2)', () => {
   for (const [options, option] of [
     [{ at: { tokens: -1 } }, 'at.tokens'],
     [{ at: { messages: 0.5 } }, 'at.messages'],

@@ -20,7 +20,7 @@ import { played } from '../test/clock.ts'
 import { retryTool } from './retry-tool.ts'
 import { timeout } from './timeout.ts'
 
-// A call is told of in the same way whoever limits its time: its tool, or the middleware.
+// A timed-out call looks the same whether its tool or the middleware limits its time.
 
 afterEach(() => void vi.useRealTimers())
 
@@ -37,7 +37,7 @@ interface Work {
   readonly inside?: readonly Middleware[]
 }
 
-/** Lets go of no call, and answers for none. */
+/** Does not discard the call, and does not answer for it. */
 const passing: Middleware = {
   name: 'passing',
   async *wrapToolCall(call, next) {
@@ -113,7 +113,7 @@ const inner = tool({
 
 type Limit = 'its tool' | 'the middleware'
 
-/** All that is told of a call of this work: by result, status, events, spans and the texts that the model reads. */
+/** Everything reported about a call of this work: result, status, events, spans and the texts that the model reads. */
 async function told(limit: Limit, { execute, more, outside = [], inside = [] }: Work) {
   vi.useRealTimers()
   vi.useFakeTimers({ now: 1_000_000 })
@@ -143,7 +143,7 @@ async function told(limit: Limit, { execute, more, outside = [], inside = [] }: 
   const run = agent.stream('Go')
   const { result, events } = await played(collect(run))
   const statuses = statusesOf(run, ['c1', 'inner'])
-  // Whatever still comes.
+  // Whatever still arrives.
   await vi.runAllTimersAsync()
   expect(statusesOf(run, ['c1', 'inner'])).toEqual(statuses)
   const spans = exporter.getFinishedSpans()
@@ -168,7 +168,7 @@ const spanOf = ({ name, status, attributes, duration }: ReadableSpan) => ({ name
 
 const statusesOf = (run: AgentRun, ids: readonly string[]) => ids.map((id) => run.toolStatus(id))
 
-/** Without what is another's in each run. */
+/** Without the parts that belong to others in each run. */
 function plain({ runId: _, ...event }: AgentEvent): object {
   if (event.type !== 'run-end') return event
   const { messages, status, abandoned } = event.result
@@ -176,7 +176,7 @@ function plain({ runId: _, ...event }: AgentEvent): object {
 }
 
 test.for(Object.entries(works))(
-  'a call that %s is told of alike, whether its tool or the middleware limits its time (P14, I10, N11)',
+  'a call that %s is reported in the same way, whether its tool or the middleware limits its time (P14, I10, N11)',
   async ([, work]) => {
     const own = await told('its tool', work)
     expect(own.reasons[0]).toMatch('ToolTimeoutError')
@@ -185,7 +185,7 @@ test.for(Object.entries(works))(
 )
 
 test.for(['its tool', 'the middleware'] as const)(
-  'what %s cut off is not made again after a resume: the wrap outside gets the same error again (P14, L8)',
+  'a call that %s cut off is not made again after a resume: the outer wrap gets the same error again (P14, L8)',
   async (limit) => {
     vi.useFakeTimers({ now: 1_000_000 })
     const executed: number[] = []
@@ -228,14 +228,14 @@ test.for(['its tool', 'the middleware'] as const)(
     const { messages } = await played(agent.resume(checkpoint ?? '', answers).result)
     expect(executed).toEqual([1, 2, 3])
     expect(messages[2]).toMatchObject({ output: 'the second time' })
-    // Nobody inside hears of what the middleware outside does.
+    // Nothing inside is notified of what the middleware outside does.
     const heard = errors.filter((error) => !(error instanceof Interrupt))
     expect(heard).toEqual(Array(limit === 'its tool' ? 2 : 1).fill(new ToolTimeoutError('work', LIMIT)))
   },
 )
 
 test.for(['its tool', 'the middleware'] as const)(
-  'a call that %s cut off, and that goes on when it is discarded, is reported as not undone (P14, H23)',
+  'a call that %s cut off, and that continues when it is discarded, is reported as not undone (P14, H23)',
   async (limit) => {
     vi.useFakeTimers({ now: 1_000_000 })
     const undone: unknown[] = []
@@ -258,7 +258,7 @@ test.for(['its tool', 'the middleware'] as const)(
   },
 )
 
-test('a call that is over its limit before it had started has timed out, and nothing of it goes on (P14, N11)', async () => {
+test('a call that exceeds its limit before it has started has timed out, and nothing of it continues (P14, N11)', async () => {
   vi.useFakeTimers({ now: 1_000_000 })
   const slowly: Middleware = {
     name: 'slowly',
@@ -279,7 +279,7 @@ test('a call that is over its limit before it had started has timed out, and not
   expect(abandoned).toBeUndefined()
 })
 
-test('what any wrap leaves behind, and goes on beyond its grace time, is abandoned: it is listed, and its span has not settled (P14, C15)', async () => {
+test('work that any wrap leaves behind, and that continues beyond its grace time, is abandoned: it is listed, and its span has not settled (P14, C15)', async () => {
   vi.useFakeTimers({ now: 1_000_000 })
   const exporter = new InMemorySpanExporter()
   const hasty: Middleware = {

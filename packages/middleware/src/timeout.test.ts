@@ -55,7 +55,7 @@ async function ran(model: Model, limits: TimeoutOptions, { outer = [], inner = [
 
 const scripted = (...responses: readonly ScriptResponse[]) => scriptedModel(responses)
 
-/** Waits so long, or until it is told to stop. */
+/** Waits this long, or until it is stopped. */
 const sleep =
   (ms: number) =>
   ({ signal }: Pick<ToolContext, 'signal'>): Promise<string> =>
@@ -91,7 +91,7 @@ test('the limit of a model call is 300 s, that of its silence 60 s, and there ar
   expect(slow.result?.text).toBe('Hello.')
 })
 
-test('retryModel outside asks again after a time-out: each try has the whole limit (O17, N11, J2)', async () => {
+test('with retryModel outside, a timeout is retried: each attempt has the whole limit (O17, N11, J2)', async () => {
   const late = respond(wait(2_000), say('Late.'))
   const { result, took } = await ran(
     scripted(late, late, respond(wait(900), say('Hello.'))),
@@ -102,7 +102,7 @@ test('retryModel outside asks again after a time-out: each try has the whole lim
   expect(took).toBe(1_000 + 100 + 1_000 + 200 + 900)
 })
 
-test('retryModel inside shares the limit over all tries and their waits (O17)', async () => {
+test('with retryModel inside, all attempts and their waits share the limit (O17)', async () => {
   const failing = respond(wait(300), fail())
   const { error, took } = await ran(scripted(failing, failing, failing, hello), { model: 1_000 }, { inner: [retry(9)] })
   expect(error).toEqual(new TimeoutError('model', 1_000))
@@ -112,7 +112,7 @@ test('retryModel inside shares the limit over all tries and their waits (O17)', 
   expect([waiting.took, waiting.timers]).toEqual([350, 0])
 })
 
-/** A model that says these at these times. */
+/** A model that emits these at these times. */
 const timed = (...beats: readonly (readonly [at: number, event: ModelEvent])[]): Model => ({
   provider: 'timed',
   id: 'timed-1',
@@ -130,7 +130,7 @@ const timed = (...beats: readonly (readonly [at: number, event: ModelEvent])[]):
 
 const says = (delta: string) => ({ type: 'text-delta', delta }) as const
 
-test('any event that says something ends a silence, an empty delta does not (N10)', async () => {
+test('any event with content ends a silence, an empty delta does not (N10)', async () => {
   const limits = { idle: 100 }
   const steady = [
     says('a'),
@@ -145,11 +145,11 @@ test('any event that says something ends a silence, an empty delta does not (N10
   expect([empty.took, empty.timers]).toEqual([100, 0])
 })
 
-test('the silence before the first event is no idleness: the limit of the call holds for it (N10)', async () => {
+test('the silence before the first event does not count as idle: the limit of the call applies (N10)', async () => {
   expect((await ran(timed([5_000, says('a')]), { idle: 100 })).result?.text).toBe('a')
 })
 
-test('idleness stands still during tools and waits between attempts (N10)', async () => {
+test('the idle clock stops during tools and waits between attempts (N10)', async () => {
   const { result, took } = await ran(
     scripted(respond(say('a'), fail()), respond(wait(500), say('b'), call('work')), hello),
     { idle: 50 },
@@ -159,7 +159,7 @@ test('idleness stands still during tools and waits between attempts (N10)', asyn
   expect(took).toBe(100 + 500 + 1_000)
 })
 
-test('idleness stands still while a wrap outside is slow to ask for the next event (N10)', async () => {
+test('the idle clock stops while an outer wrap is slow to read the next event (N10)', async () => {
   const slow: Middleware = {
     name: 'slow',
     async *wrapModel(request, next) {
@@ -180,7 +180,7 @@ test('idleness stands still while a wrap outside is slow to ask for the next eve
   expect(result?.text).toBe('abc')
 })
 
-test('a tool call over its limit is aborted and gets an error result, and the run goes on (N11)', async () => {
+test('a tool call over its limit is aborted and gets an error result, and the run continues (N11)', async () => {
   const aborted = vi.fn()
   const { result, events, took } = await ran(
     scripted(calling, hello),
@@ -198,7 +198,7 @@ test('a tool call over its limit is aborted and gets an error result, and the ru
   expect(took).toBe(500)
 })
 
-test('over its limit before it had started, a call ends at once, and the model reads that it was not run (N11, C15)', async () => {
+test('a call that exceeds its limit before it had started ends at once, and the model reads that it was not run (N11, C15)', async () => {
   const asked = approve({
     tools: ['work'],
     ask: (_, { signal }) =>
@@ -210,7 +210,7 @@ test('over its limit before it had started, a call ends at once, and the model r
   expect([took, tries, timers]).toEqual([50, [], 0])
 })
 
-test('a try that had not started follows one that had: what that did may have happened (N11, O17)', async () => {
+test('if an attempt that had not started follows one that had, the effect of that one may have happened (N11, O17)', async () => {
   let tried = 0
   const slowly: Middleware = {
     name: 'slowly',
@@ -228,7 +228,7 @@ test('a try that had not started follows one that had: what that did may have ha
   expect(read(events)[0]).toMatch('its effect may have happened')
 })
 
-test('a call that a checkpoint had seen start may have happened, though it does not start again in time (N11, L20)', async () => {
+test('a call that had started according to a checkpoint may have happened, even if it does not start again in time (N11, L20)', async () => {
   const slowly: Middleware = {
     name: 'slowly',
     async *wrapToolCall(call, next, run) {
@@ -255,13 +255,13 @@ test('a call that a checkpoint had seen start may have happened, though it does 
   expect(read(events)).toEqual(['work was cut off after its limit of 500 ms; its effect may have happened'])
 })
 
-test('a tool call within its limit is not touched (N11)', async () => {
+test('a tool call within its limit is unchanged (N11)', async () => {
   const { events, timers } = await ran(scripted(calling, hello), { tool: 500 }, { work: sleep(499) })
   expect(read(events)).toEqual(['Slept.'])
   expect(timers).toBe(0)
 })
 
-test('retryTool outside repeats a call that took too long, each try with the whole limit (O17)', async () => {
+test('with retryTool outside, a call that took too long is retried, each attempt with the whole limit (O17)', async () => {
   let n = 0
   const { tries, events } = await ran(
     scripted(calling, hello),
@@ -272,7 +272,7 @@ test('retryTool outside repeats a call that took too long, each try with the who
   expect(read(events)).toEqual(['Slept.'])
 })
 
-test('retryTool inside shares the limit over all tries and their waits (O17)', async () => {
+test('with retryTool inside, all attempts and their waits share the limit (O17)', async () => {
   const { tries, events, took, timers } = await ran(
     scripted(calling, hello),
     { tool: 500 },
@@ -289,7 +289,7 @@ test('retryTool inside shares the limit over all tries and their waits (O17)', a
   expect([took, timers]).toEqual([500, 0])
 })
 
-test('with one slot a tool that ignores its abort holds up no further try (O17, I9)', async () => {
+test('with one slot a tool that ignores its abort does not delay a further attempt (O17, I9)', async () => {
   let n = 0
   const { tries, result, events } = await ran(
     scripted(calling, hello),
@@ -306,7 +306,7 @@ test('with one slot a tool that ignores its abort holds up no further try (O17, 
   expect(tries).toEqual([0, 1_600])
 })
 
-test('the run over its limit is aborted, its calls answered, and fails with TimeoutError (N11)', async () => {
+test('a run over its limit is aborted, its calls are answered, and it fails with TimeoutError (N11)', async () => {
   const { error, took, events, timers } = await ran(scripted(calling, hello), { run: 700 }, { work: sleep(5_000) })
   expect(error).toBeInstanceOf(TimeoutError)
   expect(error).toMatchObject({ limit: 'run', timeout: 700, retryable: false })
@@ -315,7 +315,7 @@ test('the run over its limit is aborted, its calls answered, and fails with Time
   expect(read(events)).toHaveLength(1)
 })
 
-test('the limit of the run holds over all its steps and ends what is at work (N11)', async () => {
+test('the limit of the run applies to all its steps together and aborts everything that is running (N11)', async () => {
   const model = scripted(respond(wait(400), call('work')), respond(say('On and'), wait(400), say('on')))
   const { error, took } = await ran(model, { run: 600 }, { outer: [retry()] })
   expect([error, took]).toEqual([new TimeoutError('run', 600), 600])
@@ -353,7 +353,7 @@ test('its limits end tools, models and runs that never wait (P9)', async () => {
   expect(await end(model, { model: 30 })).toEqual(new TimeoutError('model', 30))
 })
 
-test('what is not limited is not wrapped (N10)', () => {
+test('what has no limit is not wrapped (N10)', () => {
   const none = Number.POSITIVE_INFINITY
   const wraps = (options?: TimeoutOptions) => Object.keys(timeout(options)).filter((key) => key.startsWith('wrap'))
   expect(wraps({ model: none, idle: none })).toEqual([])
@@ -361,18 +361,18 @@ test('what is not limited is not wrapped (N10)', () => {
   expect(wraps({ run: 1, model: none, idle: none, tool: 1 })).toEqual(['wrapAgent', 'wrapToolCall'])
 })
 
-test('a limit that no timer can wait for is a ConfigError naming it', () => {
+test('a limit that is too long for a timer is a ConfigError naming it', () => {
   for (const option of ['run', 'model', 'idle', 'tool'])
     for (const value of [0, -1, Number.NaN, 2 ** 31, '5'])
       expect(() => timeout({ [option]: value })).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })
 
-/** Calls a tool again and again, and does not look at its signal. */
+/** Calls a tool again and again, and ignores its signal. */
 const endless = async (run: Run) => {
   for (let n = 0; ; n++) await run.callTool({ type: 'tool-call', id: `${run.step} ${n}`, name: 'work', input: {} })
 }
 
-test('a model call over its limit fails though a wrap inside calls tools for ever, and another try may follow (N11, O17, P9)', async () => {
+test('a model call over its limit fails even if an inner wrap calls tools forever, and another attempt may follow (N11, O17, P9)', async () => {
   const slow = () => new Promise((resolve) => setTimeout(resolve, 5))
   let times = 0
   const inner: Middleware = {
@@ -390,7 +390,7 @@ test('a model call over its limit fails though a wrap inside calls tools for eve
   expect(tried.tries.at(-1)).toBeLessThan(110)
 })
 
-test('a tool call over its limit fails though a wrap inside calls tools for ever (N11, P9)', async () => {
+test('a tool call over its limit fails even if an inner wrap calls tools forever (N11, P9)', async () => {
   const inner: Middleware = {
     name: 'inner',
     async *wrapToolCall(one, next, run) {

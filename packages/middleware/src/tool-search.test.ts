@@ -34,7 +34,7 @@ function agentOf(
   return { model, agent: createAgent({ model, tools: own, middleware }) }
 }
 
-/** What the calls came to, and which tools each request showed. */
+/** The results of the calls, and the tools in each request. */
 async function searched(steps: readonly (readonly ScriptStep[])[], given: Given = {}) {
   const { model, agent } = agentOf(steps, given)
   const { messages } = await agent.run('Go')
@@ -81,7 +81,7 @@ test('the model reads what was found, or that nothing was (N47)', async () => {
   expect(results).toEqual(['add: Adds two numbers.', '(no tool was found)'])
 })
 
-test('found tools stay for the run, added behind the others in the order of their finding (N48)', async () => {
+test('found tools stay for the run, listed after the others in the order in which they were found (N48)', async () => {
   const { shown, results } = await searched(
     [
       [call('tool_search', { query: 'weather' })],
@@ -105,14 +105,14 @@ test('found tools stay for the run, added behind the others in the order of thei
   expect([results[1], results[4]]).toEqual(['weather ran', 'send_mail ran'])
 })
 
-test('what the history of a new run tells of having been found is shown from its first step on (N48)', async () => {
+test('tools found according to the history of a new run are shown from its first step on (N48)', async () => {
   const { messages } = await searched([[call('tool_search', { query: 'add' })]])
   const { model, agent } = agentOf([])
   await agent.run([...messages, { role: 'user', content: 'And now?' }])
   expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['tool_search', 'add']])
 })
 
-test('found tools stay across a resume, and are forgotten with the run (N48)', async () => {
+test('found tools are kept over a resume, and are forgotten with the run (N48)', async () => {
   const steps = [[call('tool_search', { query: 'add' })], [call('ask')], [call('add')]]
   const { agent, model } = agentOf(steps, { own: [ask] })
   const resumed = await goneOn(agent, await agent.run('Go'))
@@ -127,7 +127,7 @@ test('found tools stay across a resume, and are forgotten with the run (N48)', a
   expect(next.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['tool_search'])
 })
 
-test('what an earlier run has found stays found in a run that goes on from it, and no tool is shown twice (N48)', async () => {
+test('tools found in an earlier run stay found in a run that continues from it, and no tool is listed twice (N48)', async () => {
   const { messages } = await searched([[call('tool_search', { query: 'mail' })]])
   const input = [...messages, { role: 'user', content: 'Go on.' } as const]
   const same = agentOf([])
@@ -149,7 +149,7 @@ test('what an earlier run has found stays found in a run that goes on from it, a
   ])
 })
 
-test('a reminder in front of the history lists the hidden names, once (N48)', async () => {
+test('a reminder at the beginning of the history lists the hidden names, once (N48)', async () => {
   const { messages } = await searched([[call('tool_search', { query: 'mail' })], [call('mail')]])
   const reminders = messages.filter((message) => message.role === 'user' && message.origin === 'tool-search')
   expect(reminders).toEqual([messages[0]])
@@ -159,7 +159,7 @@ test('a reminder in front of the history lists the hidden names, once (N48)', as
   expect((await searched([], { tools: [] })).messages).toHaveLength(2)
 })
 
-test('the reminder comes back after summarize, with what is still hidden, and found tools stay (N48)', async () => {
+test('the reminder comes back after summarize, with the names that are still hidden, and found tools stay (N48)', async () => {
   const writer = scriptedModel([respond(say('In short.'))])
   const { messages, shown } = await searched(
     [[call('tool_search', { query: 'mail' })], [call('mail')], [call('add')]],
@@ -173,7 +173,7 @@ test('the reminder comes back after summarize, with what is still hidden, and fo
   expect(() => agentOf([], { after: [summarize()] })).toThrow(/summarize.*tool-search|tool-search.*summarize/)
 })
 
-test('a hidden tool called unseen gets an error result naming the search tool, and is not run (N49)', async () => {
+test('a call of a hidden tool gets an error result that names the search tool, and is not run (N49)', async () => {
   const execute = vi.fn(() => 'ran')
   const ask = vi.fn()
   const { results } = await searched(
@@ -190,14 +190,14 @@ test('a hidden tool called unseen gets an error result naming the search tool, a
   expect([execute.mock.calls, ask.mock.calls]).toEqual([[], []])
 })
 
-test('what the search tool of somebody else says finds nothing, and neither do names there are not (N48)', async () => {
+test('results of another search tool find nothing, and neither do unknown names (N48)', async () => {
   const { shown } = await searched([[call('other')]], {
     own: [make('other', 'Other.', () => ({ found: ['add'] }))],
   })
   expect(shown.at(-1)).toEqual(['other', 'tool_search'])
 })
 
-test('options of another kind, and a name that is taken, are a ConfigError (A2, M11)', async () => {
+test('invalid options, and a name that is taken, are a ConfigError (A2, M11)', async () => {
   for (const options of [undefined, { tools: 'add' }])
     expect(() => toolSearch(options as never)).toThrow(expect.objectContaining({ option: 'tools' }))
   for (const maxResults of [0, 1.5, Number.NaN])

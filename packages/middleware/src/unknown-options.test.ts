@@ -5,7 +5,7 @@ import * as all from './index.ts'
 const backend = all.memoryBackend()
 const models = [scriptedModel([])]
 
-/** What each needs, an option that is misspelt, and what it was meant to be. */
+/** The required options of each factory, a misspelt option, and the correct name. */
 const factories: Readonly<Record<string, readonly [required: object, misspelt: string, meant: string]>> = {
   agentsMd: [{ backend }, 'file', 'files'],
   answerGuard: [{}, 'maxRejection', 'maxRejections'],
@@ -28,10 +28,10 @@ const factories: Readonly<Record<string, readonly [required: object, misspelt: s
   toolSearch: [{ tools: [] }, 'limit', ''],
 }
 
-/** What the package exports beside its factories. */
+/** Other exports of the package. */
 const OTHERS = /Error$|^[A-Z_]+$|^(countTokens|isPendingApproval|memoryBackend|pathSegments|secretPatterns)$/
 
-test('each factory there is is in the list (P23)', () => {
+test('each existing factory is in the list (P23)', () => {
   expect(Object.keys(factories).toSorted()).toEqual(
     Object.keys(all)
       .filter((name) => !OTHERS.test(name))

@@ -23,23 +23,23 @@ test('a pattern matches whole paths, and stars stay within a name (N38)', () => 
   expect(matches('[!a]', '/')).toEqual([])
 })
 
-test('what is no pattern is an error that says so', () => {
+test('an invalid pattern is an error that states it', () => {
   for (const pattern of ['{a,b', '[z-a]', 'x'.repeat(1_001)]) expect(() => globPattern(pattern)).toThrow(SyntaxError)
 })
 
-test('it agrees with the glob of Node, over patterns and paths', () => {
+test('it agrees with the glob of Node, for random patterns and paths', () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '-'), minLength: 1, maxLength: 3 })
   const part = fc.constantFrom('*', '?', 'a', 'b', '-', '[ab]', '[!a]', '{a,b}', '{a,bb,*-}')
   const one = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(''))
   const pattern = fc
     .array(fc.oneof({ weight: 3, arbitrary: one }, fc.constant('**')), { minLength: 1, maxLength: 3 })
-    // Whether `a/**` is also `a` itself is seen in two ways; of files it makes no difference.
+    // Implementations differ in whether `a/**` matches `a` itself; for files it makes no difference.
     .filter((names) => names.at(-1) !== '**' && !names.join('/').includes('**/**'))
     .map((names) => names.join('/'))
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'))
   fc.assert(
     fc.property(pattern, path, (pattern, path) => {
-      // A name is no name of two stars to Node, and one star to us.
+      // Node treats two stars that are not a whole name differently; here they are like one star.
       fc.pre(!/[^/]\*\*|\*\*[^/]/.test(pattern))
       expect(globPattern(pattern)(path), `${pattern} ${path}`).toBe(posix.matchesGlob(path, pattern))
     }),
@@ -47,7 +47,7 @@ test('it agrees with the glob of Node, over patterns and paths', () => {
   )
 })
 
-test('no pattern takes time beyond linear: many stars over a long name that almost matches (N38)', () => {
+test('no pattern takes more than linear time: many stars over a long name that almost matches (N38)', () => {
   const matches = globPattern(`${'*a'.repeat(50)}b`)
   expect(matches('a'.repeat(4_000))).toBe(false)
   expect(globPattern(`${'{a,aa}'.repeat(50)}{*,**}x`)('a'.repeat(4_000))).toBe(false)

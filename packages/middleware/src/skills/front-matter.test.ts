@@ -7,7 +7,7 @@ const read = async (text: string) => {
   return [Object.fromEntries(fields), body]
 }
 
-test('texts are all that YAML has for them; of what is nested none is left (N42)', async () => {
+test('texts are in any YAML form; nested values are ignored (N42)', async () => {
   const text = [
     '---',
     '# A head.',
@@ -62,7 +62,7 @@ test('texts are all that YAML has for them; of what is nested none is left (N42)
   expect(await read('---\n---')).toEqual([{}, ''])
 })
 
-test('a plain text may hold colons, though YAML would have it quoted (N42)', async () => {
+test('a plain value may contain colons, although YAML requires quotes (N42)', async () => {
   for (const newline of ['\n', '\r\n']) {
     const head = [
       'description: Use when: a file has "pages": many # or: few',
@@ -81,7 +81,7 @@ test('a plain text may hold colons, though YAML would have it quoted (N42)', asy
   }
 })
 
-test('what is no head is a SyntaxError that says why (N42)', async () => {
+test('invalid front matter is a SyntaxError that states the reason (N42)', async () => {
   for (const [text, problem] of [
     ['', 'does not begin'],
     ['name: one', 'does not begin'],
@@ -101,7 +101,7 @@ test('what is no head is a SyntaxError that says why (N42)', async () => {
     )
 })
 
-test('any text is a head or a SyntaxError, and a body comes back as it was (N41)', async () => {
+test('any text is front matter or a SyntaxError, and a body is unchanged (N41)', async () => {
   const lines = fc.array(fc.oneof(fc.constantFrom('---', 'a: 1', "b: '", '  c', '- d', ''), fc.string()), {
     maxLength: 8,
   })
