@@ -8,9 +8,9 @@ export default defineProject({
     include: ['src/**/*.test.ts'],
     exclude: [...configDefaults.exclude, 'src/**/*.durable.test.ts'],
     environment: 'node',
-    // A file leaves nothing behind, so the next one need not load everything anew.
+    // No test file changes shared modules, so the next file need not load everything again.
     isolate: false,
-    // On a busy machine a test may take long, and is no worse for it.
+    // On a busy machine a test may take long without being wrong.
     testTimeout: 20_000,
   },
 })

@@ -53,7 +53,7 @@ const waiting = made<string>(
   (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
 )
 
-/** What a promise comes to, and when. */
+/** The outcome of a promise, with its time. */
 async function settled(promise: PromiseLike<unknown>) {
   const begin = performance.now()
   return await promise.then(
@@ -68,7 +68,7 @@ async function read<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
   return all
 }
 
-test('it gives progress, result, cancel and status at once, and is itself to be awaited (I11)', async () => {
+test('it returns progress, result, cancel and status at once, and can itself be awaited (I11)', async () => {
   const run = runTool(counting, { n: 2 })
   expect(run.status()).toEqual({ state: 'queued', cancelable: true })
   const progress = read(run.progress)
@@ -101,7 +101,7 @@ test('the output is what the tool returned, JSON or not (I11)', async () => {
   ).toBe(output)
 })
 
-test('input that fails the schema rejects, not run; what the schema makes of it is what runs (I11)', async () => {
+test('input that fails the schema rejects, and the tool does not run; the tool receives what the schema returns (I11)', async () => {
   const execute = vi.fn(({ n }: { n: number }) => n)
   const { error } = (await settled(runTool(made(execute), { n: 'seven' }))) as { error: unknown }
   expect(error).toBeInstanceOf(ToolInputError)
@@ -111,7 +111,7 @@ test('input that fails the schema rejects, not run; what the schema makes of it 
   expect(await runTool(made(execute), '{"n":3}')).toBe(3)
 })
 
-test('the tool gets a call id, a key, its signal, and no run (I11)', async () => {
+test('the tool receives a call id, a key, its signal, and no run (I11)', async () => {
   const contexts: ToolContext[] = []
   const run = runTool(
     made((_, context) => void contexts.push(context)),
@@ -130,7 +130,7 @@ test('the tool gets a call id, a key, its signal, and no run (I11)', async () =>
   expect(runTool(waiting, {}).callId).not.toBe(run.callId)
 })
 
-test('what a tool throws is what the promise rejects with, the same object, an AgentError too (I11, L12)', async () => {
+test('the promise rejects with what the tool throws, the same object, also an AgentError (I11, L12)', async () => {
   const errors = [new Error('no luck'), new AgentError('ends a run'), 'no error at all', undefined]
   const thrown = errors.map((error) =>
     settled(
@@ -145,7 +145,7 @@ test('what a tool throws is what the promise rejects with, the same object, an A
   expect((await Promise.all(thrown)).map((outcome) => 'error' in outcome && outcome.error)).toEqual(errors)
 })
 
-test('nobody need read progress or result: nothing is left and nothing is unhandled (I12)', async () => {
+test('progress and result need not be read: nothing is left and nothing is unhandled (I12)', async () => {
   const failing = made(async function* () {
     for (let n = 0; n < 100; n++) yield { message: `${n}` }
     throw new Error('nobody cares')
@@ -168,7 +168,7 @@ test('leaving the progress loop does not stop the tool (I12)', async () => {
   expect(await run).toEqual({ parts: 5 })
 })
 
-test('a slow reader gets the newest progress alone, and a late one the last (I3, I12)', async () => {
+test('a slow reader receives only the newest progress, and a late one the last (I3, I12)', async () => {
   const run = runTool(counting, { n: 5 })
   const slow: unknown[] = []
   const reading = (async () => {
@@ -195,7 +195,7 @@ test('progress is clamped and never goes down here, too (I2)', async () => {
   expect((await reading).map(({ progress }) => progress)).toEqual([0, 0.5, 0.5, 0.5, 1])
 })
 
-test('cancel makes result reject with ToolCancelledError, whatever the tool still gives (I13)', async () => {
+test('cancel makes result reject with ToolCancelledError, whatever the tool still returns (I13)', async () => {
   const tidy = made(async () => {
     await sleep(50)
     return 'all is well'
@@ -218,7 +218,7 @@ test('cancel makes result reject with ToolCancelledError, whatever the tool stil
   }
 })
 
-test('a tool cancelled at once is not run (I13)', async () => {
+test('a tool cancelled at once does not run (I13)', async () => {
   const execute = vi.fn(() => 'done')
   const run = runTool(made(execute), {})
   run.cancel()
@@ -227,7 +227,7 @@ test('a tool cancelled at once is not run (I13)', async () => {
   expect(run.status()).toEqual({ state: 'cancelled', cancelable: true, endedAt: EPOCH })
 })
 
-test('a tool that is not cancelable is not cancelled; its signal reaches it all the same (I5, I13)', async () => {
+test('a tool that is not cancelable is not cancelled; its signal still reaches it (I5, I13)', async () => {
   const controller = new AbortController()
   const run = runTool({ ...waiting, cancelable: false }, {}, { signal: controller.signal })
   await vi.advanceTimersByTimeAsync(10)
@@ -260,7 +260,7 @@ test('signal and timeout reject with their reasons, and no listener is left on t
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('what heeds nothing is waited for the grace time, then abandoned; result settles once (I13, K12)', async () => {
+test('a tool that ignores its signal has the grace time, then is abandoned; result settles once (I13, K12)', async () => {
   const deaf = made(async function* () {
     try {
       await sleep(5_000)
@@ -323,7 +323,7 @@ test.for([
   [{}, { grace: -1 }, 'options.grace'],
   [{}, { signal: JSON.parse('"x"') as AbortSignal }, 'options.signal'],
   [{ execute: JSON.parse('"x"') as () => string }, {}, 'tool.execute'],
-] as const)('an option that cannot work is a ConfigError: %o, %o (I11)', async ([more, options, option]) => {
+] as const)('an invalid option is a ConfigError: %o, %o (I11)', async ([more, options, option]) => {
   const execute = vi.fn(() => 'done')
   const run = runTool({ ...made(execute), ...more }, {}, options)
   await expect(run).rejects.toBeInstanceOf(ConfigError)
@@ -331,7 +331,7 @@ test.for([
   expect(execute).not.toHaveBeenCalled()
 })
 
-test('what is no tool is refused at once (A2)', () => {
+test('a value that is not a tool is refused at once (A2)', () => {
   for (const none of [undefined, null, 'look']) {
     const start = () => runTool(none as never, {})
     expect(start).toThrow(expect.objectContaining({ name: 'ConfigError', option: 'tool' }))

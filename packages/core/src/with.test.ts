@@ -17,7 +17,7 @@ async function settled<Result>(work: Promise<Result>): Promise<Result> {
 const named = (name: string, more: Partial<Tool> = {}): Tool =>
   ({ ...tool({ name, description: name, input: z.object({}), execute: () => name }), ...more }) as Tool
 
-test('agent.with gives an agent that differs in these options, and leaves the agent as it was (A4)', async () => {
+test('agent.with returns an agent that differs in these options, and leaves the agent unchanged (A4)', async () => {
   const ran: string[] = []
   const hook = (name: string): Middleware => ({ name, beforeAgent: () => void ran.push(name) })
   const model = scriptedModel(Array.from({ length: 3 }, () => respond(say('Hi.'))))
@@ -53,7 +53,7 @@ test('agent.with replaces instructions that are a function, or keeps them (A6)',
   expect(model.requests.map(({ instructions }) => instructions)).toEqual(['Run 0', 'Plain.', 'Other.'])
 })
 
-test('an agent made by with has what the first was made with, whatever was written to that since (A4)', async () => {
+test('an agent made by with has the options of the first agent, whatever was written to them since (A4)', async () => {
   const model = scriptedModel([respond(say('Hi.'))])
   const tools = [named('a')]
   const middleware: Middleware[] = []
@@ -75,7 +75,7 @@ test('an agent made by with has what the first was made with, whatever was writt
   ])
 })
 
-test('a limit of a tool holds over the runs of both agents, and an interrupted run goes on in either (I7, L18)', async () => {
+test('a limit of a tool holds over the runs of both agents, and an interrupted run continues in either (I7, L18)', async () => {
   let atWork = 0
   let most = 0
   const slow = named('slow', {
@@ -108,7 +108,7 @@ test('a limit of a tool holds over the runs of both agents, and an interrupted r
   )
 })
 
-test('an option that cannot work is a ConfigError of with, as of createAgent (A2)', () => {
+test('an invalid option is a ConfigError of with, as of createAgent (A2)', () => {
   const agent = createAgent({ model: scriptedModel([]) })
   expect(() => agent.with({ maxSteps: 0 })).toThrow('maxSteps: must be a positive integer')
   expect(() => agent.with({ maxStep: 3 } as never)).toThrow('did you mean maxSteps?')

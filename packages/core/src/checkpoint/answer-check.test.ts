@@ -276,7 +276,7 @@ test('only a valid schema may define what an answer must be (P17, A2)', () => {
   }
 })
 
-test('answers are checked without a resume: by the schema of the asker, else by that of the question; others are not looked at (P17)', async () => {
+test('answers are checked without a resume: by the schema of the tool or middleware, otherwise by that of the question; others are ignored (P17)', async () => {
   const agent = agentOf({ tools: [ask, slowly] }, 0)
   const result = await agent.run('Go')
   const interrupts = result.status === 'interrupted' ? result.interrupts : []

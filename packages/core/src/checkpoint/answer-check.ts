@@ -10,16 +10,16 @@ import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { type JsonSchema, jsonSchemaIn } from '../vocabulary/tool-schema.ts'
 
-/** Those that ask, such as an agent. */
+/** The tools and middleware that ask, for example those of an agent. */
 export interface Askers {
   readonly middleware?: readonly Middleware[]
   readonly tools?: readonly Tool[]
 }
 
 /**
- * Checks answers without going on with the run: `await checkAnswers(checkpoint.interrupts, answers, agent)`. `agent.resume` checks them
- * in the same way. An answer is checked by the schema of its asker, or by the JSON Schema of its question if the asker is not among these.
- * Answers that belong to none of the questions are not looked at.
+ * Checks answers without resuming the run: `await checkAnswers(checkpoint.interrupts, answers, agent)`. `agent.resume` does the same
+ * checks. An answer is checked against the schema of the tool or middleware that asked, or against the JSON Schema of its question if that
+ * is not among `askers`. Answers that belong to none of the questions are ignored.
  *
  * @throws {AnswerError} An answer does not fit the JSON Schema of its question, or the schema of its tool or middleware.
  */

@@ -392,7 +392,7 @@ test.each([
   { ms: 1_001, isTakenOver: false, undoes: ['undoes 1', 'undid 1'], saves: 2 },
   { ms: 1_001, isTakenOver: true, undoes: [], saves: 1 },
 ])(
-  'an undo whose save is $ms ms old when it is to begin is saved $saves times, and is not made if the run was taken over meanwhile, which is $isTakenOver (DU3, P22)',
+  'an undo whose save is $ms ms old when it is about to begin is saved $saves times, and is not made if another process has taken over the run, which is $isTakenOver (DU3, P22)',
   async ({ ms, isTakenOver, undoes, saves }) => {
     const inner = memoryStore()
     let begun = 0
@@ -417,7 +417,7 @@ test.each([
   },
 )
 
-test('an undo that fails is not repeated by a resume of an aborted run, which tells of it (P22, H23)', async () => {
+test('an undo that fails is not repeated by a resume of an aborted run, which reports it (P22, H23)', async () => {
   undo = () => {
     throw new Error('no way back')
   }

@@ -12,7 +12,7 @@ test('an agent with an output schema has results of its type (M14)', () => {
   expectTypeOf(agent.stream('Hi').result).resolves.toHaveProperty('output').toEqualTypeOf<Output | undefined>()
 })
 
-test('without one the output is unknown, and nobody has to name a type (M14)', () => {
+test('without one the output is unknown, and no type need be named (M14)', () => {
   const agent = createAgent({ model })
   expectTypeOf(agent).toEqualTypeOf<Agent>()
   expectTypeOf<AgentResult['output']>().toEqualTypeOf<unknown>()

@@ -40,7 +40,7 @@ const look = (made: unknown[]) =>
     },
   })
 
-test('a model with structured output is asked for it, and its answer is the output as the schema gives it back (M14)', async () => {
+test('a model with structured output receives the format, and the output is its answer as the schema returns it (M14)', async () => {
   const { model, result } = await ran([respond(say(paris))], {}, native)
   expect(model.requests[0]).toMatchObject({
     output: { name: 'final_answer', schema: { type: 'object', required: ['city', 'days'] } },
@@ -50,7 +50,7 @@ test('a model with structured output is asked for it, and its answer is the outp
   expect(result).toMatchObject({ stopReason: 'answer', text: paris, output: { city: 'Paris', days: 3 } })
 })
 
-test('any other model gets a tool that gives the output: its input is the answer (M14)', async () => {
+test('any other model gets a tool for the output, whose input is the answer (M14)', async () => {
   const { model, result, events } = await ran([respond(call('final_answer', paris, { id: 'last' }))])
   const [request] = model.requests
   expect(request).not.toHaveProperty('output')
@@ -77,7 +77,7 @@ test('any other model gets a tool that gives the output: its input is the answer
   ])
 })
 
-test('the step’s other calls run before the answer, wherever it stands among them (M14)', async () => {
+test('the other calls of the step run before the answer, at any place among them (M14)', async () => {
   const made: unknown[] = []
   const order: string[] = []
   const responses = [respond(call('look', { n: 1 }), call('final_answer', paris), call('look', { n: 2 }))]
@@ -108,7 +108,7 @@ const misfits: readonly (readonly [what: string, answer: ScriptedResponse, probl
 ]
 
 test.for(misfits)(
-  '%s is rejected with what is wrong as feedback, and counts as a step (M14, E4)',
+  '%s is rejected with the problem as feedback, and counts as a step (M14, E4)',
   async ([, answer, problem, model]) => {
     const right = model ? respond(say(paris)) : respond(call('final_answer', paris))
     const { model: asked, result, events } = await ran([answer, right], {}, model)
@@ -126,7 +126,7 @@ test.for(misfits)(
   },
 )
 
-test('a limit that is reached by calls, after an answer that did not fit, has nothing to do with the output (M14, E4)', async () => {
+test('a limit that is reached by calls, after an answer that did not fit, does not mention the output (M14, E4)', async () => {
   const { error } = await ran([respond(say('Paris.')), respond(call('look', { n: 1 }))], {
     maxSteps: 2,
     tools: [look([])],
@@ -136,7 +136,7 @@ test('a limit that is reached by calls, after an answer that did not fit, has no
   expect(error).not.toHaveProperty('cause')
 })
 
-test('arguments of the answer that are no JSON are an error result, and rejected (M14, A13)', async () => {
+test('arguments of the answer that are not JSON are an error result, and rejected (M14, A13)', async () => {
   const { model, result } = await ran([respond(call('final_answer', '{"city')), respond(call('final_answer', paris))])
   expect(model.requests[1]?.messages.slice(-2)).toMatchObject([
     { role: 'tool', name: 'final_answer', isError: true },
@@ -145,7 +145,7 @@ test('arguments of the answer that are no JSON are an error result, and rejected
   expect(result?.output).toEqual({ city: 'Paris', days: 3 })
 })
 
-test('an answer whose members came as JSON text is taken out of its strings, and JSON in a part of its own counts (M14)', async () => {
+test('an answer whose members came as JSON text is taken out of its strings, and JSON in a separate part counts (M14)', async () => {
   const output = z.object({ at: z.object({ n: z.number() }) })
   const model = scriptedModel([respond(call('final_answer', { at: '{"n":1}' }))])
   expect((await createAgent({ model, output }).run('Go')).output).toEqual({ at: { n: 1 } })
@@ -162,7 +162,7 @@ test('an answer whose members came as JSON text is taken out of its strings, and
   expect((await createAgent({ model: talks, output }).run('Go')).output).toEqual({ at: { n: 2 } })
 })
 
-test('the hooks are asked about an answer that fits alone, and may reject it (M14, E6)', async () => {
+test('the hooks only see answers that fit, and may reject them (M14, E6)', async () => {
   const asked: unknown[] = []
   const gate: Middleware = {
     name: 'gate',
@@ -182,7 +182,7 @@ test('the hooks are asked about an answer that fits alone, and may reject it (M1
   expect(result?.output).toEqual({ city: 'Rome', days: 1 })
 })
 
-test('an answer that a hook put in its place is the output, or a MiddlewareError if it does not fit (M14, E7)', async () => {
+test('an answer with which a hook replaced it is the output, or a MiddlewareError if it does not fit (M14, E7)', async () => {
   const instead = (text: string): Middleware => ({
     name: 'instead',
     beforeFinalAnswer: () => ({
@@ -196,7 +196,7 @@ test('an answer that a hook put in its place is the output, or a MiddlewareError
   expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'instead', cause: { name: 'OutputError' } })
 })
 
-test('the result of a direct tool is the output if it fits, else the model answers (M14, M6)', async () => {
+test('the result of a direct tool is the output if it fits, otherwise the model answers (M14, M6)', async () => {
   const get = tool({
     name: 'get',
     description: 'Gets.',
@@ -209,7 +209,7 @@ test('the result of a direct tool is the output if it fits, else the model answe
   expect(result).toMatchObject({ stopReason: 'return-direct', steps: 2, output: { city: 'Oslo', days: 2 } })
 })
 
-test('a wrap that asks another model asks it in the way that one has (M14, J13)', async () => {
+test('a wrap that calls another model uses the way that this model supports (M14, J13)', async () => {
   const plain = scriptedModel([respond(call('final_answer', paris))])
   const other: Middleware = {
     name: 'other',
@@ -223,7 +223,7 @@ test('a wrap that asks another model asks it in the way that one has (M14, J13)'
   expect(result?.output).toEqual({ city: 'Paris', days: 3 })
 })
 
-test('a request that forbids calls allows that of the output alone (F4, F7)', async () => {
+test('a request that forbids calls allows only the call for the output (F4, F7)', async () => {
   const { model } = await ran([respond(call('final_answer', paris))], { toolChoice: 'none', tools: [look([])] })
   expect(model.requests[0]).toMatchObject({
     toolChoice: { tool: 'final_answer' },
@@ -231,7 +231,7 @@ test('a request that forbids calls allows that of the output alone (F4, F7)', as
   })
 })
 
-test('an answer in the last permitted step stands, with the calls beside it made (M14, A10)', async () => {
+test('an answer in the last permitted step is accepted, and its other calls are made (M14, A10)', async () => {
   const made: unknown[] = []
   const { result } = await ran([respond(call('look', { n: 1 }), call('final_answer', paris))], {
     tools: [look(made)],
@@ -258,7 +258,7 @@ test('a schema that throws is a misfit, not the end of the run (M14)', async () 
   expect(model.requests[1]?.messages.at(-1)).toMatchObject({ content: expect.stringContaining('not today') })
 })
 
-test('the tool that gives the output may be the one that must be called (M14, A2)', async () => {
+test('the tool for the output may be the one that must be called (M14, A2)', async () => {
   const { model, result } = await ran([respond(call('final_answer', paris))], { toolChoice: { tool: 'final_answer' } })
   expect(model.requests[0]?.toolChoice).toEqual({ tool: 'final_answer' })
   expect(result?.output).toEqual({ city: 'Paris', days: 3 })
@@ -272,7 +272,7 @@ test('without an output schema there is no output, and final_answer is a name li
   expect(result.steps).toBe(2)
 })
 
-test('an output that no wire takes, and a tool of its name, are a ConfigError (M14, M11)', () => {
+test('an output that no wire accepts, and a tool with its name, are a ConfigError (M14, M11)', () => {
   const model = scriptedModel([])
   const named = look([])
   const refused: readonly [string, AgentOptions][] = [
@@ -288,7 +288,7 @@ test('an output that no wire takes, and a tool of its name, are a ConfigError (M
   expect(() => createAgent(refused[3]?.[1] as AgentOptions)).toThrow(/look.*final_answer/)
 })
 
-test('an OutputError says what does not fit where, and is JSON in an event (M14, B2)', () => {
+test('an OutputError names the problem and its place, and is JSON in an event (M14, B2)', () => {
   const error = new OutputError([{ path: 'a.b', message: 'too long' }])
   expect(error.message).toBe('the answer does not fit the output schema: a.b: too long')
   expect(JSON.parse(JSON.stringify(error))).toMatchObject({ name: 'OutputError', issues: [{ path: 'a.b' }] })

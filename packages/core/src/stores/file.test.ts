@@ -54,7 +54,7 @@ test('file: without a folder no store is made (A2)', () => {
   )
 })
 
-test('file: no id leaves its folder, and what is in it is for its user alone (L17)', async () => {
+test('file: no id leaves its folder, and only its user can read the contents (L17)', async () => {
   const store = fileStore(root)
   const ids = ['../x', '../../x', '/etc/x', '..', '.', '', 'a/../../b', '..\\x', 'x\0', '\ud800', 'É'.repeat(5_000)]
   for (const id of ids) await store.save(id, checkpoint(1), 0)
@@ -67,7 +67,7 @@ test('file: no id leaves its folder, and what is in it is for its user alone (L1
   expect((await stat(root)).mode & 0o777).toBe(0o700)
 })
 
-test('file: one version of a checkpoint is there at a time, readable and named after its id (L17)', async () => {
+test('file: one version of a checkpoint exists at a time, readable and named after its id (L17)', async () => {
   vi.useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] })
   const store = fileStore(root)
   for (let revision = 1; revision <= 3; revision++) await store.save('Run-1', checkpoint(revision), revision - 1)
@@ -77,7 +77,7 @@ test('file: one version of a checkpoint is there at a time, readable and named a
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(checkpoint(3))
 })
 
-test('file: what killed writers left is cleaned, by the next save and by prune (L17)', async () => {
+test('file: the next save and prune remove what killed writers left (L17)', async () => {
   const store = fileStore(root)
   await store.save('run', checkpoint(1), 0)
   const folder = join(await onlyFile(), '..')
@@ -102,7 +102,7 @@ test('file: what killed writers left is cleaned, by the next save and by prune (
   expect(await store.load('run')).toEqual(checkpoint(2))
 })
 
-test('file: pruning all there is leaves what is being written (L17)', async () => {
+test('file: pruning everything keeps what is being written (L17)', async () => {
   vi.useFakeTimers({ now: 1_000_000, toFake: ['Date'] })
   const written = join(root, '.tmp-999999-0123456789abcdef')
   await mkdir(written, { recursive: true })
@@ -114,7 +114,7 @@ test('file: pruning all there is leaves what is being written (L17)', async () =
   expect(await readdir(root)).toEqual([])
 })
 
-test('file: a first save takes the place of a folder that a killed delete left (L17)', async () => {
+test('file: a first save replaces a folder that a killed delete left (L17)', async () => {
   const store = fileStore(root)
   await store.save('run', checkpoint(1), 0)
   const folder = join(await onlyFile(), '..', '..')
@@ -125,7 +125,7 @@ test('file: a first save takes the place of a folder that a killed delete left (
   expect(await store.load('run')).toEqual(checkpoint(1))
 })
 
-test('file: a lost file, a second version and bytes that are no UTF-8 are damage; delete takes them away (L18)', async () => {
+test('file: a lost file, a second version and bytes that are not UTF-8 are damage; delete removes them (L18)', async () => {
   const store = fileStore(root)
   await store.save('run', checkpoint(1), 0)
   const file = await onlyFile()
@@ -143,7 +143,7 @@ test('file: a lost file, a second version and bytes that are no UTF-8 are damage
   expect(await store.load('run')).toBeUndefined()
 })
 
-test('file: a save that cannot be written rejects with the reason, and leaves the old and nothing beside it (L17)', async () => {
+test('file: a save that cannot be written rejects with the reason, and leaves only the old checkpoint (L17)', async () => {
   const store = fileStore(root)
   await store.save('run', checkpoint(1), 0)
   const unwritable = { ...checkpoint(2), big: 1n }
@@ -156,7 +156,7 @@ test('file: a save that cannot be written rejects with the reason, and leaves th
   expect(await store.load('run')).toEqual(checkpoint(1))
 })
 
-test('file: saves, deletes and prunes of one id at once leave it whole (L17)', async () => {
+test('file: parallel saves, deletes and prunes of one id leave it valid (L17)', async () => {
   const stores = [fileStore(root), fileStore(root), fileStore(root)]
   const [a, b, c] = stores
   if (!a || !b || !c) throw new Error('three')

@@ -30,7 +30,7 @@ function poolOf(connectionString = url, options: PoolConfig = {}): Pool {
   return pool
 }
 
-/** An empty store in a schema of its own. */
+/** An empty store in a new schema. */
 async function storeIn(
   pool = poolOf(),
   options: { readonly retries?: number } = {},
@@ -90,7 +90,7 @@ test('postgres: a run that asks in one process is answered in another (L14)', as
   expect([result.status, result.text]).toEqual(['completed', 'Done'])
 })
 
-test('postgres: two schemas on one connection are apart, and no statement has a name (DU12)', async () => {
+test('postgres: two schemas on one connection are separate, and no statement has a name (DU12)', async () => {
   const pool = poolOf(url, { max: 1 })
   const { store: one } = await storeIn(pool)
   const { store: two } = await storeIn(pool)
@@ -104,7 +104,7 @@ test('postgres: two schemas on one connection are apart, and no statement has a 
   expect((await pool.query('SELECT name FROM pg_prepared_statements')).rows).toEqual([])
 })
 
-test('postgres: 8 processes may set up a schema at once, and again (DU11)', async () => {
+test('postgres: 8 processes may set up a schema at the same time, and again (DU11)', async () => {
   const program = fileURLToPath(new URL('../../test/set-up-process.ts', import.meta.url))
   const children = Array.from({ length: 8 }, () => fork(program, [url], { execArgv: ['--no-warnings'] }))
   const told = async (child: ChildProcess) => (await once(child, 'message'))[0]
@@ -117,7 +117,7 @@ test('postgres: 8 processes may set up a schema at once, and again (DU11)', asyn
       for (const child of children) child.send(schema)
       expect(await Promise.all(reports)).toEqual(children.map(() => 'done'))
       const store = postgresStore({ pool, schema })
-      // A second set-up leaves what is there.
+      // A second set-up keeps the existing data.
       await store.save('run', checkpoint(round + 1), round % 2 ? round : 0)
       expect(await store.load('run')).toEqual(checkpoint(round + 1))
     }
@@ -126,7 +126,7 @@ test('postgres: 8 processes may set up a schema at once, and again (DU11)', asyn
   }
 })
 
-test('postgres: what a migration has made is used as it is, also by a user who may make nothing (DU11)', async () => {
+test('postgres: what a migration has made is used unchanged, also by a user without the right to create anything (DU11)', async () => {
   const admin = poolOf()
   await admin.query(postgresSchema('migrated'))
   await admin.query(`CREATE ROLE app LOGIN; GRANT USAGE ON SCHEMA migrated TO app;
@@ -143,7 +143,7 @@ test('postgres: what a migration has made is used as it is, also by a user who m
   })
 })
 
-test('postgres: no database, no table and an old table are told apart, and an old table stays as it is (DU11)', async () => {
+test('postgres: no database, no table and an old table have different errors, and an old table stays unchanged (DU11)', async () => {
   const open = { name: 'CheckpointStoreError', operation: 'open' }
   const nowhere = poolOf(Object.assign(new URL(url), { pathname: '/nowhere' }).href)
   const noDatabase = { ...open, message: 'checkpoint: database "nowhere" does not exist' }
@@ -175,7 +175,7 @@ test('postgres: no database, no table and an old table are told apart, and an ol
   })
 })
 
-test('postgres: ids and texts that PostgreSQL cannot hold as they are come back as they were (DU16)', async () => {
+test('postgres: ids and texts that PostgreSQL cannot store directly are returned unchanged (DU16)', async () => {
   const pool = poolOf()
   const { store, schema } = await storeIn(pool)
   // No two letters are the same, so that no compression makes it short.
@@ -211,7 +211,7 @@ test.each([0, 1])(
 )
 
 test.each([0, 1])(
-  'postgres: a save over %i that is repeated does not take for its own what another has saved, though it is the same text (DU5)',
+  'postgres: a repeated save over %i does not mistake the save of another process for its own, even if the text is the same (DU5)',
   async (over) => {
     const proxy = await cuttingProxy(url)
     try {
@@ -230,7 +230,7 @@ test.each([0, 1])(
   },
 )
 
-test('postgres: a save that is repeated late does not undo what was saved over it (DU5)', async () => {
+test('postgres: a save that is repeated late does not undo a later save (DU5)', async () => {
   const proxy = await cuttingProxy(url)
   try {
     const { store, schema } = await storeIn(poolOf(proxy.url))
@@ -252,7 +252,7 @@ test.each([
   { set: 'local', used: 'local' },
   { set: 'remote_apply', used: 'remote_apply' },
 ])(
-  'postgres: where synchronous_commit is $set a save uses $used, and changes it for itself only (DU6)',
+  'postgres: where synchronous_commit is $set a save uses $used, and changes it only for itself (DU6)',
   async ({ set, used }) => {
     const pool = poolOf(url, { max: 1 })
     const { store, schema } = await storeIn(pool)
@@ -282,7 +282,7 @@ function crashing(): Promise<Cluster> {
   return (ownCluster ??= startCluster())
 }
 
-test('postgres: a save that has resolved outlives a crash of the server, where other commits do not (DU6)', async () => {
+test('postgres: a save that has resolved survives a crash of the server, where other commits do not (DU6)', async () => {
   const cluster = await crashing()
   const admin = poolOf(cluster.url, { max: 1 })
   await admin.query("ALTER SYSTEM SET wal_writer_delay = '10s'")
@@ -300,13 +300,13 @@ test('postgres: a save that has resolved outlives a crash of the server, where o
   await cluster.restart()
   const again = poolOf(database)
   expect(await postgresStore({ pool: again, schema }).load('run')).toEqual(checkpoint(3))
-  // The last commit that did not wait for the disk is lost: so the crash was one.
+  // The last commit that did not wait for the disk is lost, so the server really crashed.
   expect((await again.query('SELECT max(revision) AS last FROM others')).rows).toEqual([{ last: '2' }])
   await admin.end()
   pools.delete(admin)
 })
 
-test('postgres: 10 crashes of the server during saves cost no save, and make no conflict (DU5)', async () => {
+test('postgres: 10 crashes of the server during saves lose no save, and cause no conflict (DU5)', async () => {
   const cluster = await crashing()
   const database = await createDatabase(cluster.url)
   const { store, schema } = await storeIn(poolOf(database), { retries: 8 })

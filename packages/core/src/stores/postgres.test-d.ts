@@ -2,7 +2,7 @@ import type { Client, Pool, PoolClient } from 'pg'
 import { expectTypeOf, test } from 'vitest'
 import { type PostgresClient, postgresStore } from './postgres.ts'
 
-test('a pool and a client of pg are clients, and what returns no rows is none', () => {
+test('a pool and a client of pg are valid clients, and an object that returns no rows is not', () => {
   expectTypeOf<Pool>().toExtend<PostgresClient>()
   expectTypeOf<Client>().toExtend<PostgresClient>()
   expectTypeOf<PoolClient>().toExtend<PostgresClient>()

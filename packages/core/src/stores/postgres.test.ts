@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { CheckpointStoreError } from '../index.ts'
 import { type PostgresClient, postgresSchema, postgresStore, setUpPostgres } from './postgres.ts'
 
-// What needs no server; the rest is in postgres.durable.test.ts.
+// Tests without a server; the others are in postgres.durable.test.ts.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A client that fails with these one after the other, then returns no rows; and when it was asked. */
+/** A client that fails with these errors one after the other, then returns no rows; and the times of its queries. */
 function failing(...errors: readonly Error[]) {
   const times: number[] = []
   const pool: PostgresClient = {
@@ -78,14 +78,14 @@ test('postgres: after the last retry the error is thrown, and any other error at
   expect(other.times).toHaveLength(1)
 })
 
-test('postgres: a revision that is not greater than the one to be saved over is refused before anything is sent (L14)', async () => {
+test('postgres: a revision that is not greater than the one it replaces is refused before anything is sent (L14)', async () => {
   const { pool, times } = failing()
   const store = postgresStore({ pool })
   await expect(store.save('run', { runId: 'run', revision: 1 }, 1)).rejects.toThrow(RangeError)
   expect(times).toEqual([])
 })
 
-test('postgres: an error of the set-up says what to do, with the error of PostgreSQL as its cause (DU11)', async () => {
+test('postgres: an error of the set-up explains what to do, with the error of PostgreSQL as its cause (DU11)', async () => {
   const missing = coded('42P01', 'relation "agents.checkpoints" does not exist')
   const loading = postgresStore({ pool: failing(missing).pool, schema: 'agents' }).load('run')
   await expect(loading).rejects.toThrow(

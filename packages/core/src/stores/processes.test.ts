@@ -68,7 +68,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 test.each<Kind>(['file', 'sqlite'])(
-  '%s: of processes saving over one revision one wins (L17)',
+  '%s: if several processes save over one revision, one succeeds (L17)',
   async (kind) => {
     const rounds = 100
     const savers = [start(kind), start(kind), start(kind)]

@@ -47,7 +47,7 @@ for (const { name, run } of contract) {
   })
 }
 
-test('sqlite: what was stored is there when the database is opened again (L17)', async () => {
+test('sqlite: a stored checkpoint exists when the database is opened again (L17)', async () => {
   const first = sqliteStore(path)
   await first.save('run', checkpoint(1), 0)
   first.close()
@@ -57,7 +57,7 @@ test('sqlite: what was stored is there when the database is opened again (L17)',
   second.close()
 })
 
-test('sqlite: a database that somebody else keeps from switching its journal can be opened all the same (L17)', async () => {
+test('sqlite: a database can be opened even if another connection keeps it from switching its journal (L17)', async () => {
   sqliteStore(path).close()
   const other = new DatabaseSync(path)
   other.exec('PRAGMA journal_mode = DELETE; BEGIN; SELECT * FROM checkpoints')
@@ -69,14 +69,14 @@ test('sqlite: a database that somebody else keeps from switching its journal can
   for (const opened of [store, other]) opened.close()
 })
 
-test('sqlite: a damaged page is damage of what is loaded from it, a file that is no database cannot be opened (L18)', async () => {
+test('sqlite: a damaged page damages what is loaded from it, a file that is not a database cannot be opened (L18)', async () => {
   const store = sqliteStore(path)
   const long = { ...checkpoint(1), filler: 'x'.repeat(100_000) }
   await store.save('run', long, 0)
   store.close()
   const file = await open(path, 'r+')
   const { size } = await file.stat()
-  // All but the first page, which holds the schema.
+  // All but the first page, which contains the schema.
   await file.write(Buffer.alloc(size - 4096, 0xff), 0, size - 4096, 4096)
   await file.close()
   const damaged = sqliteStore(path)
@@ -91,7 +91,7 @@ test('sqlite: a damaged page is damage of what is loaded from it, a file that is
   expect(() => sqliteStore(join(scratch, 'not there', 'x'))).toThrow(CheckpointStoreError)
 })
 
-test('sqlite: a Node without node:sqlite says so when a store is made (L17)', () => {
+test('sqlite: in a Node without node:sqlite, making a store throws that (L17)', () => {
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
   expect(() => sqliteStore(path)).toThrow(ConfigError)
   expect(() => sqliteStore(path)).toThrow(`Node ${process.version} has no node:sqlite`)

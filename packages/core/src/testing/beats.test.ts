@@ -25,7 +25,7 @@ test('deltas, starts of calls and deltas of arguments are a token each, and ends
   ])
 })
 
-test('a wait makes all that follows due later', () => {
+test('a wait makes everything after it due later', () => {
   expect(beats(respond(wait(1), say('a'), wait(1_000), say('b'), wait(500)), PACE).map((beat) => beat.at)).toEqual([
     101, 1_111, 1_611,
   ])
@@ -42,7 +42,7 @@ test('a failure or a cut is the last beat', () => {
   ])
 })
 
-test('calls without an id get one with the prefix that is asked for', () => {
+test('calls without an id get one with the given prefix', () => {
   const response = respond(call('f'), call('g', {}, { id: 'mine' }), call('h'))
   const ids = (schedule: ReturnType<typeof beats>) => schedule.flatMap((beat) => ('id' in beat ? [beat.id] : []))
   expect(ids(beats(response))).toEqual(['call_1', 'mine', 'call_3'])

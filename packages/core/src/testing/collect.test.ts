@@ -13,7 +13,7 @@ test('a run is read to its end', async () => {
   expect(await collect(run)).toEqual({ events: ['a', 'b'], result: 3 })
 })
 
-test('a failure is what it gives, with the events before it', async () => {
+test('collect returns a failure with the events before it', async () => {
   const failed = Promise.reject(new Error('failed'))
   failed.catch(() => {})
   expect(await collect(Object.assign(events('a', 'fail'), { result: failed }))).toEqual({

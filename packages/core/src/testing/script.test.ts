@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { call, cut, end, fail, respond, ScriptError, say, think, wait } from '../testing.ts'
 
-test('text and reasoning come by words, with the white space before them', () => {
+test('text and reasoning are streamed by words, with the white space before them', () => {
   expect(say('Hello big  world\n')).toEqual({ type: 'say', deltas: ['Hello', ' big', '  world', '\n'] })
   expect(think(' Hm, so')).toEqual({ type: 'think', deltas: [' Hm,', ' so'] })
   expect(say('')).toEqual({ type: 'say', deltas: [] })
 })
 
-test('a call’s input is written as JSON and comes by about four characters', () => {
+test('the input of a call is written as JSON and streamed in pieces of about four characters', () => {
   expect(call('f', { x: 12, y: [] })).toEqual({ type: 'call', name: 'f', deltas: ['{"x"', ':12,', '"y"', ':[]}'] })
   expect(call('f')).toEqual({ type: 'call', name: 'f', deltas: ['{}'] })
   expect(call('f', {}, { id: 'a' })).toEqual({ type: 'call', name: 'f', deltas: ['{}'], id: 'a' })
 })
 
-test('a call’s input that is a string is its text as it is', () => {
+test('an input that is a string is used as the text', () => {
   expect(call('f', '{"x":')).toEqual({ type: 'call', name: 'f', deltas: ['{"x', '":'] })
   expect(call('f', '')).toEqual({ type: 'call', name: 'f', deltas: [] })
 })
@@ -31,7 +31,7 @@ test('deltas that lose some of the text are an error', () => {
   expect(() => say('abc', { deltas: 1.5 })).toThrow(ScriptError)
 })
 
-test('a response ends as usual for its steps, or as it says', () => {
+test('a response ends with the usual reason for its steps, or with the given one', () => {
   expect(respond(say('a'))).toEqual({ steps: [say('a')], finishReason: 'stop', usage: {} })
   expect(respond(say('a'), call('f'))).toEqual({ steps: [say('a'), call('f')], finishReason: 'tool-calls', usage: {} })
   expect(respond(call('f'), end({ finishReason: 'length', usage: { outputTokens: 3 } }))).toEqual({

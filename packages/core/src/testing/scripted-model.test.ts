@@ -28,7 +28,7 @@ function requestOf(model: Model, rest: Partial<ModelRequest> = {}): ModelRequest
   }
 }
 
-test('a model says its script, one response per request', async () => {
+test('a model streams its script, one response per request', async () => {
   const model = scriptedModel([
     respond(think('Hm'), call('f', { x: 1 }), call('g'), end({ usage: { outputTokens: 7 } })),
     respond(say('Done.')),
@@ -51,7 +51,7 @@ test('a model says its script, one response per request', async () => {
   })
 })
 
-test('what is scripted comes when it is due, and is an event at once', async () => {
+test('scripted chunks come when they are due, and are events at once', async () => {
   const response = respond(say('a'), wait(1_000), call('f', '{"x":1}', { deltas: 1 }), say('b'))
   const model = scriptedModel([response], { pace: { firstToken: 100, betweenTokens: 10 } })
   const start = performance.now()
@@ -72,7 +72,7 @@ test('what is scripted comes when it is due, and is an event at once', async () 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a reader that is late delays nothing that follows', async () => {
+test('a slow reader delays none of the later chunks', async () => {
   const model = scriptedModel([respond(say('a b c'))], { pace: { firstToken: 10, betweenTokens: 10 } })
   const start = performance.now()
   const log: number[] = []
@@ -98,7 +98,7 @@ test('a response is taken when its flow is first pulled, and the requests are ke
   expect(model.requests[0]).toBe(late)
 })
 
-test('the requests can be written as JSON, though each holds the model that holds them', async () => {
+test('the requests can be written as JSON, although each contains the model that contains them', async () => {
   const model = scriptedModel([respond(say('Hi.'))])
   await createAgent({ model }).run('Hello')
   const [request] = JSON.parse(JSON.stringify(model.requests))
@@ -108,12 +108,12 @@ test('the requests can be written as JSON, though each holds the model that hold
   })
 })
 
-test('a response may be made of the request', async () => {
+test('a response may be made from the request', async () => {
   const model = scriptedModel([(request) => respond(say(`${request.messages.length}`))])
   expect(await settle(model.stream(requestOf(model)))).toMatchObject({ content: [{ text: '1' }] })
 })
 
-test('a request beyond the script and a response that is left are named errors', async () => {
+test('a request beyond the script and an unused response are named errors', async () => {
   const model = scriptedModel([respond(say('only'))], { id: 'm' })
   expect(() => model.assertComplete()).toThrow(
     new ScriptError('the script of m has 1 response, but only 0 were asked for'),
@@ -172,7 +172,7 @@ test('an abort ends a wait with its reason and leaves no timer and no listener',
   expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
 })
 
-test('an abort ends a script that does not wait as well', async () => {
+test('an abort also ends a script that does not wait', async () => {
   const model = scriptedModel([respond(say('a b c'))])
   const controller = new AbortController()
   const seen: string[] = []
@@ -190,7 +190,7 @@ test.for<readonly [what: string, script: unknown, message: RegExp]>([
   ['a text', 'Hello', /^a script is a list of responses/],
   ['what mockModels takes', { script: [] }, /^a script is a list of responses/],
   ['a step for a response', [respond(say('a')), say('b')], /^response 2 of the script is none/],
-])('%s is no script, which a named error says at once', ([, script, message]) => {
+])('%s is not a script, which a named error reports at once', ([, script, message]) => {
   const make = () => scriptedModel(script as [])
   expect(make).toThrow(expect.objectContaining({ name: 'ScriptError', message: expect.stringMatching(message) }))
 })

@@ -38,7 +38,7 @@ function asked(name: string, input: unknown): ToolCall {
 
 const results = (messages: readonly Message[] = []) => messages.filter((message) => message.role === 'tool')
 
-test('the history keeps the model’s words; wraps, events, spans and the tool have the tool’s own (M9)', async () => {
+test('the history keeps the names from the model; wraps, events, spans and the tool see the names of the tool (M9)', async () => {
   const inputs: unknown[] = []
   const wrapped: unknown[] = []
   const wrap: Middleware = {
@@ -99,12 +99,12 @@ const mapped: readonly (readonly [what: string, input: unknown, own: unknown])[]
   ['null', null, null],
 ]
 
-test.for(mapped)('%s in the input becomes what the tool means by it (M9)', ([, input, own]) => {
+test.for(mapped)('%s in the input becomes the name or value of the tool (M9)', ([, input, own]) => {
   const resolved = resolveAliases(asked('open_file', input), [reader()])
   expect(resolved).toEqual(asked('read_file', own))
 })
 
-test('a call that needs no change is given back itself, and so is one of no tool (M9)', () => {
+test('a call that needs no change is returned as the same object, and so is one of an unknown tool (M9)', () => {
   for (const call of [asked('read_file', { path: 'a' }), asked('nothing', { file: 'a' }), asked('', {})]) {
     expect(resolveAliases(call, [reader()])).toBe(call)
   }
@@ -116,7 +116,7 @@ test('an own __proto__ of the input stays one, and changes no prototype (M9, G14
   expect(Object.getPrototypeOf(resolved.input)).toBe(Object.prototype)
 })
 
-test('whatever the input, resolving twice is resolving once, and no other key changes (M9)', () => {
+test('for any input, resolving twice equals resolving once, and no other key changes (M9)', () => {
   const key = fc.constantFrom('path', 'file', 'filename', 'n', 'm')
   fc.assert(
     fc.property(fc.dictionary(key, fc.jsonValue()), (input) => {
@@ -131,7 +131,7 @@ test('whatever the input, resolving twice is resolving once, and no other key ch
   )
 })
 
-test('aliases come first, then prepareInput and the wraps, whose own words are not mapped again (M10, M9)', async () => {
+test('aliases come first, then prepareInput and the wraps, whose own names are not mapped again (M10, M9)', async () => {
   const log: unknown[] = []
   const wrap: Middleware = {
     name: 'wrap',
@@ -153,7 +153,7 @@ test('aliases come first, then prepareInput and the wraps, whose own words are n
   expect(log).toEqual([['read_file', { path: 'a' }], { path: 'a', prepared: true }, { path: 'b', file: 'c' }])
 })
 
-test('a call by an alias that fails the schema, or is not made, is answered under the name the model wrote (M9, A14)', async () => {
+test('a call by an alias that fails the schema, or is not made, has a result with the name from the model (M9, A14)', async () => {
   const model = scriptedModel([respond(call('cat', { file: 7 })), respond(call('cat', { file: 'a' }))])
   const { error, events } = await collect(createAgent({ model, tools: [reader()], maxSteps: 2 }).stream('Go'))
   expect(results((error as { messages: Message[] }).messages)).toMatchObject([
@@ -164,7 +164,7 @@ test('a call by an alias that fails the schema, or is not made, is answered unde
   expect(ended).toEqual(['read_file', 'read_file'])
 })
 
-test('what run.callTool is called with may have aliases, too, and meets the call in the tool’s own words (M9, A23)', async () => {
+test('a call with which run.callTool is called may also have aliases, and the call has the names of the tool (M9, A23)', async () => {
   const inputs: unknown[] = []
   const got: ToolMessage[][] = []
   const early: Middleware = {
@@ -223,20 +223,20 @@ const wrongTools: readonly (readonly [what: string, tools: readonly Tool[], name
   ],
 ]
 
-test.for(wrongTools)('%s is a ConfigError naming both (M11)', ([, tools, names]) => {
+test.for(wrongTools)('%s is a ConfigError that names both (M11)', ([, tools, names]) => {
   const make = () => createAgent({ model: scriptedModel([]), tools })
   expect(make).toThrow(ConfigError)
   expect(make).toThrow(expect.objectContaining({ option: 'tools', message: expect.stringMatching(names) }))
 })
 
-test('two middlewares of one name are a ConfigError that names it (M11)', () => {
+test('two middleware with one name are a ConfigError that names it (M11)', () => {
   const make = () =>
     createAgent({ model: scriptedModel([]), middleware: [{ name: 'm' }, { name: 'n' }, { name: 'm' }] })
   expect(make).toThrow(expect.objectContaining({ option: 'middleware', message: expect.stringContaining('"m"') }))
 })
 
 test.for(wrongTools)(
-  '%s that beforeAgent brings in fails the run before its first model call, and is its fault (M11, A3, P16)',
+  '%s that beforeAgent adds fails the run before its first model call, as an error of that middleware (M11, A3, P16)',
   async ([, tools]) => {
     const model = scriptedModel([])
     const options: AgentOptions = {

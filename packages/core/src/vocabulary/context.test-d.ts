@@ -67,7 +67,7 @@ const generated = tool({
 })
 const client = tool({ name: 'c', description: '', input: z.object({ a: z.string() }), output: z.string() })
 
-test('a tool without a context has the types it had; with one it is typed by its own schema, and stands in the same list', () => {
+test('a tool without a context keeps its types; with one its context has the type of its schema, and both fit in one list', () => {
   expectTypeOf(plain).toEqualTypeOf<ExecutedTool<{ city: string }, number, unknown> & { readonly needs?: undefined }>()
   expectTypeOf(typed).toExtend<Tool<{ status: string }, string[]>>()
   const list = [plain, both, generated, client, typed] as readonly Tool[]
@@ -102,7 +102,7 @@ test('a member that the schema does not have, and a context without a schema, ar
   })
 })
 
-test('a reader is typed by its schema, and declares it; the agent has no type parameter for any of this', () => {
+test('a reader has the type of its schema, and declares it; the agent has no type parameter for any of this', () => {
   const tenant = contextOf(tenancy)
   expectTypeOf<typeof tenant>().toBeCallableWith({} as Run)
   expectTypeOf(tenant).returns.toEqualTypeOf<{ tenant: string }>()

@@ -49,7 +49,7 @@ const result = (callId: string, text = `noted ${callId}`): ToolMessage => ({
   content: [{ type: 'text', text }],
 })
 
-/** A model that gives these messages, one a request, each with the events of its calls. */
+/** A model that returns these messages, one per request, each with the events of its calls. */
 function modelOf(...messages: readonly AssistantMessage[]): Model & { readonly requests: readonly ModelRequest[] } {
   const requests: ModelRequest[] = []
   return {
@@ -105,7 +105,7 @@ test('results enter the history in call order, whatever finishes first (A14)', a
   expect(stepEnd?.type === 'step-end' && callIdsOf(stepEnd.messages)).toEqual(expected)
 })
 
-test('a result keeps its call’s id and name, whatever a wrap makes of it (A14)', async () => {
+test('a result keeps the id and the name of its call, whatever a wrap changes (A14)', async () => {
   const forger: Middleware = {
     name: 'forger',
     async *wrapToolCall(call, next) {
@@ -118,7 +118,7 @@ test('a result keeps its call’s id and name, whatever a wrap makes of it (A14)
   expect(messages[2]).toEqual({ ...result('x', 'noted a'), output: 'noted a' })
 })
 
-test('after an error in mid-step every call has its result, the settled ones their own, in call order (A14, A24)', async () => {
+test('after an error in mid-step every call has a result, the settled ones their own, in call order (A14, A24)', async () => {
   class Fatal extends AgentError {}
   const tools = [
     note,
@@ -178,7 +178,7 @@ test.for(unpaired)(
   },
 )
 
-test('a history that a hook has torn apart is refused, in whatever step (A15)', async () => {
+test('a history in which a hook has separated calls and results is refused, in any step (A15)', async () => {
   const model = scriptedModel([respond(call('note', { text: 'a' }, { id: 'x' })), respond(say('done'))])
   const forgetful: Middleware = {
     name: 'forgetful',
@@ -189,7 +189,7 @@ test('a history that a hook has torn apart is refused, in whatever step (A15)', 
   expect(model.requests).toHaveLength(1)
 })
 
-test('a history that was whole is refused when a hook has torn it apart since (A15)', async () => {
+test('a history that was valid before is refused after a hook has separated calls and results (A15)', async () => {
   const model = modelOf(asking('x'), asking('y'), answer('done'))
   const forgetful: Middleware = {
     name: 'forgetful',
@@ -201,7 +201,7 @@ test('a history that was whole is refused when a hook has torn it apart since (A
   expect(model.requests).toHaveLength(2)
 })
 
-test('a hook may repair a torn history (A15)', async () => {
+test('a hook may repair an invalid history (A15)', async () => {
   const model = scriptedModel([respond(say('done'))])
   const repair: Middleware = {
     name: 'repair',
@@ -216,14 +216,14 @@ test('a hook may repair a torn history (A15)', async () => {
   expect(messages).toEqual([user('Go'), asking('x'), result('x'), user('And?'), { ...answer('done') }])
 })
 
-/** What each step says it has brought into the history. */
+/** The messages that each step has added according to its events. */
 async function broughtBy(run: AsyncIterable<AgentEvent>) {
   const events: AgentEvent[] = []
   for await (const event of run) events.push(event)
   return events.flatMap((event) => (event.type === 'step-end' ? [event.messages] : []))
 }
 
-test('what a hook puts into the history its step has brought, what the hook leaves there it has not (B9)', async () => {
+test('messages that a hook adds to the history count as added by its step, messages that it leaves do not (B9)', async () => {
   const model = modelOf(asking('x'), answer('done'))
   const summarise: Middleware = {
     name: 'summarise',
@@ -237,7 +237,7 @@ test('what a hook puts into the history its step has brought, what the hook leav
   ])
 })
 
-test('a step that is resumed in its middle has brought what it had brought before, too (B9)', async () => {
+test('a step that is resumed in its middle also reports what it had added before (B9)', async () => {
   const model = modelOf(answer('done'))
   let asked = false
   const ask: Middleware = {
@@ -258,7 +258,7 @@ test('a step that is resumed in its middle has brought what it had brought befor
   expect(await broughtBy(resumed)).toEqual([[user('First of all'), answer('done')]])
 })
 
-test('a model that gives the very message of an earlier step brings it again (B9)', async () => {
+test('a model that returns the same message object as an earlier step adds it again (B9)', async () => {
   const same = answer('done')
   const model = modelOf(same, same)
   let rejected = false
@@ -354,7 +354,7 @@ test.for(attempts)(
   },
 )
 
-test('a tool that writes to its call’s input gets a TypeError, which is its error result (A16)', async () => {
+test('a tool that writes to the input of its call gets a TypeError, which is its error result (A16)', async () => {
   const greedy = tool({
     name: 'greedy',
     description: 'Writes to what it is given.',
@@ -367,7 +367,7 @@ test('a tool that writes to its call’s input gets a TypeError, which is its er
   expect(messages[2]).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('not extensible') }] })
 })
 
-test('an event’s message or call cannot be written to, whenever its reader tries (A16)', async () => {
+test('the message or call of an event cannot be written to, whenever its reader tries (A16)', async () => {
   const tried: string[] = []
   const model = scriptedModel([respond(say('Go.'), call('note', { text: 'a' }, { id: 'x' })), respond(say('done'))])
   const run = createAgent({ model, tools: [note] }).stream('Go')
@@ -393,7 +393,7 @@ test('an event’s message or call cannot be written to, whenever its reader tri
   expect(messages[2]).toMatchObject({ output: 'noted a' })
 })
 
-test('what a hook puts into the history is frozen to its leaves, under a frozen surface too (A16)', async () => {
+test('messages that a hook adds to the history are frozen to their leaves, also below a frozen surface (A16)', async () => {
   const parts = [{ type: 'text' as const, text: 'More.' }]
   const more: Middleware = {
     name: 'more',
@@ -406,7 +406,7 @@ test('what a hook puts into the history is frozen to its leaves, under a frozen 
   expect(() => Object.assign(parts[0] as object, { text: 'psst' })).toThrow(TypeError)
 })
 
-test('metadata that holds itself, frozen or not, is frozen to its leaves (A16)', async () => {
+test('metadata that contains itself, frozen or not, is frozen to its leaves (A16)', async () => {
   interface Ring {
     self?: Ring
     readonly list: number[]
@@ -426,7 +426,7 @@ test('metadata that holds itself, frozen or not, is frozen to its leaves (A16)',
   for (const ring of rings) expect(() => ring.list.push(3)).toThrow(TypeError)
 })
 
-test('the messages of a result with a further user message are the input of a next run (B18)', async () => {
+test('the messages of a result with a further user message are the input of the next run (B18)', async () => {
   const metadata = { own: { signature: 'abc', nested: { list: [1, null] } } }
   const first: AssistantMessage = {
     role: 'assistant',
@@ -451,7 +451,7 @@ test('the messages of a result with a further user message are the input of a ne
   expect(one.messages).toEqual(copy)
 })
 
-test('a history that went through JSON is as good an input (B18)', async () => {
+test('a history after a round trip through JSON is a valid input, too (B18)', async () => {
   const model = scriptedModel([
     respond(think('Hm.'), call('note', { text: 'a' })),
     respond(say('One.')),
@@ -495,7 +495,7 @@ test('ids are unique within a run, its input history included (G10)', async () =
   expect(model.requests[2]?.messages).toEqual(messages.slice(0, -1))
 })
 
-test('a call the provider ran itself is never run by us and needs no result of ours (G16)', async () => {
+test('a call that the provider has run is never run by us and needs no result from us (G16)', async () => {
   const executed: string[] = []
   const search = tool({
     name: 'search',
@@ -529,7 +529,7 @@ test('a call the provider ran itself is never run by us and needs no result of o
   expect(next.text).toBe('Nothing more.')
 })
 
-test('a provider’s own call takes no part in what forbids calls (G16)', async () => {
+test('calls that a provider runs itself do not count when calls are forbidden (G16)', async () => {
   const ran: ToolCall = { type: 'tool-call', id: 'p', name: 'search', input: {}, providerResult: 'none' }
   const model = modelOf({ role: 'assistant', content: [ran, { type: 'text', text: 'Non' }], finishReason: 'length' })
   const done = await createAgent({ model, maxSteps: 1 }).run('Go')

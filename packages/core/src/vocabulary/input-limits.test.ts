@@ -61,7 +61,7 @@ function asking(one: ToolCall): AssistantMessage {
   return { role: 'assistant', content: [one], finishReason: 'tool-calls' }
 }
 
-/** A model of somebody's own, which gives its arguments as they are: first this call, then an answer. */
+/** A model without the assembler, which passes its arguments on unchanged: first this call, then an answer. */
 function own(one: ToolCall, isTold = true): Model {
   let requests = 0
   return {
@@ -82,7 +82,7 @@ function own(one: ToolCall, isTold = true): Model {
 const scripted = (input: unknown = {}) =>
   scriptedModel([respond(call('take', input, { id: 't' })), respond(say('Done'))])
 
-/** Who may put arguments into a call. */
+/** The ways in which arguments can enter a call. */
 const ways: Readonly<Record<string, (input: object) => Partial<AgentOptions> & Pick<AgentOptions, 'model'>>> = {
   'a model': (input) => ({ model: own(calling(input)) }),
   'a model whose calls start early': (input) => ({ model: own(calling(input)), middleware: [early] }),
@@ -139,33 +139,30 @@ test.for(places)('$what in the arguments of $way are an error result (P11)', asy
     expect(results).toMatchObject([{ callId: 't', isError: true }])
     expect(results.map(textOf)).toEqual([expect.stringMatching(TOO_LARGE)])
     expect(events.length).toBeLessThan(20)
-    // All of it can be written, as whoever stores it does.
+    // All of it can be written, as a store does.
     expect(JSON.stringify(await store.load(events[0]?.runId ?? ''))).not.toContain('call stack')
   }
   expect(taken).toEqual([])
 })
 
-test.for(Object.keys(inputs))(
-  '%s in the arguments of a call that a tool makes are its error result (P11)',
-  async (what) => {
-    const taken: unknown[] = []
-    const makes = tool({
-      name: 'makes',
-      description: 'Makes a call',
-      input: z.object({}),
-      async execute(_, { run }) {
-        const message = await run?.callTool(calling(inputs[what]))
-        return textOf(message as ToolMessage)
-      },
-    }) as Tool
-    const model = scriptedModel([respond(call('makes')), respond(say('Done'))])
-    const { messages } = await createAgent({ model, tools: [taking(taken), makes] }).run('Go')
-    expect(messages.filter(({ role }) => role === 'tool').map(textOf)).toEqual([expect.stringMatching(TOO_LARGE)])
-    expect(taken).toEqual([])
-  },
-)
+test.for(Object.keys(inputs))('%s in the arguments of an inner call are its error result (P11)', async (what) => {
+  const taken: unknown[] = []
+  const makes = tool({
+    name: 'makes',
+    description: 'Makes a call',
+    input: z.object({}),
+    async execute(_, { run }) {
+      const message = await run?.callTool(calling(inputs[what]))
+      return textOf(message as ToolMessage)
+    },
+  }) as Tool
+  const model = scriptedModel([respond(call('makes')), respond(say('Done'))])
+  const { messages } = await createAgent({ model, tools: [taking(taken), makes] }).run('Go')
+  expect(messages.filter(({ role }) => role === 'tool').map(textOf)).toEqual([expect.stringMatching(TOO_LARGE)])
+  expect(taken).toEqual([])
+})
 
-test('the text of arguments that are too deep is kept, as of those that came as text (P11)', async () => {
+test('the text of arguments that are too deep is kept, as that of arguments that came as text (P11)', async () => {
   const text = JSON.stringify(nested(600))
   for (const model of [own(calling(JSON.parse(text))), scripted(text), scripted(JSON.parse(text))]) {
     const { messages } = await createAgent({ model, tools: [taking([])] }).run('Go')
@@ -174,7 +171,7 @@ test('the text of arguments that are too deep is kept, as of those that came as 
   }
 })
 
-test('arguments as deep as they may be are taken from whoever brings them, and the run is saved (P11, L13)', async () => {
+test('arguments of the greatest allowed depth are accepted from every source, and the run is saved (P11, L13)', async () => {
   const deepest = nested(512)
   for (const [way, optionsOf] of Object.entries(ways)) {
     const taken: unknown[] = []
@@ -183,7 +180,7 @@ test('arguments as deep as they may be are taken from whoever brings them, and t
     const result = await createAgent(options).run('Go')
     expect([way, taken]).toEqual([way, [deepest]])
     expect(result).not.toHaveProperty('checkpointError')
-    // What it came to is the input of another run, also from a store.
+    // Its result is the input of another run, also from a store.
     const again = createAgent({ model: scriptedModel([respond(say('Again'))]) })
     const messages = JSON.parse(JSON.stringify(result.messages)) as Message[]
     expect(await again.run([...messages, { role: 'user', content: 'And?' }])).toMatchObject({ text: 'Again' })
@@ -201,7 +198,7 @@ test('more levels than 512 count as 512, and more characters than 64 Mi as 64 Mi
   ])
 })
 
-test('arguments that a model gives as a value are bounded as their text is (G14, P11)', async () => {
+test('arguments that a model returns as a value have the same limits as their text (G14, P11)', async () => {
   const inputLimits = { depth: 2, characters: 20 }
   const text = async (input: unknown) => {
     const { messages } = await createAgent({ model: own(calling(input)), tools: [taking([])], inputLimits }).run('Go')
@@ -219,7 +216,7 @@ test.for([
   ['a call', { providerMetadata: { own: ring } }],
   ['a call that the provider made', { providerResult: nested(5_000) }],
   ['a call that the provider made', { providerResult: graph }],
-] as const)('what a provider says beside %s is bounded, too (P11)', async ([, more]) => {
+] as const)('other data that a provider sends with %s is bounded, too (P11)', async ([, more]) => {
   const agent = createAgent({ model: own(calling({}, more)), tools: [taking([])], checkpoints: memoryStore() })
   await expect(agent.run('Go')).rejects.toMatchObject({
     name: 'ModelError',
@@ -228,7 +225,7 @@ test.for([
 })
 
 test.for([nested(600), nested(100_000), ring])(
-  'a history that nobody can write is refused (P11, A5)',
+  'a history that cannot be written is refused (P11, A5)',
   async (input) => {
     const agent = createAgent({ model: scriptedModel([respond(say('Hi'))]) })
     const history: Message[] = [
@@ -244,7 +241,7 @@ test.for([nested(600), nested(100_000), ring])(
   },
 )
 
-test('a final answer of any depth is no answer that fits (P11, M14)', async () => {
+test('a final answer of any depth is not an answer that fits (P11, M14)', async () => {
   const answers = [JSON.stringify({ text: 'Hi' })].map((text) => respond(say(text)))
   const deep = `{"text":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
   const model = scriptedModel([respond(say(deep, { deltas: 5 })), ...answers], { structuredOutput: true })
@@ -257,7 +254,7 @@ test('a final answer of any depth is no answer that fits (P11, M14)', async () =
   )
 })
 
-test('what is asked, and what it is answered, is no deeper and no larger than can be saved (P11, L10)', async () => {
+test('questions and answers are no deeper and no larger than can be saved (P11, L10)', async () => {
   for (const payload of [nested(600), ring, graph]) {
     const model = scriptedModel([respond(call('ask'))])
     const ask = tool({ name: 'ask', description: 'Asks', input: z.object({}), execute: () => interrupt(payload) })
@@ -267,7 +264,7 @@ test('what is asked, and what it is answered, is no deeper and no larger than ca
 
 const LONG = 'n'.repeat(1_000_000)
 
-test('of the name of a call results, events and spans hold at most 200 characters (P12)', async () => {
+test('results, events and spans contain at most 200 characters of the name of a call (P12)', async () => {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
   const makes = tool({
@@ -295,7 +292,7 @@ test('of the name of a call results, events and spans hold at most 200 character
     expect(JSON.stringify(event)).not.toContain('n'.repeat(201))
 })
 
-test('an unknown tool may be answered by its name, as far as that is kept (P12, M8)', async () => {
+test('unknownTool receives the name of an unknown tool, as far as it is kept (P12, M8)', async () => {
   const model = scriptedModel([respond(call(LONG)), respond(say('Done'))])
   const unknownTool = ({ name }: ToolCall) => `${name.length}`
   const { messages } = await createAgent({ model, unknownTool }).run('Go')

@@ -35,7 +35,7 @@ beforeEach(() => {
 
 const anything = z.record(z.string(), z.unknown())
 
-/** Asks once, and says what it was answered. */
+/** Asks once, and returns the answer. */
 const book = tool({
   name: 'book',
   description: 'Books',
@@ -171,12 +171,12 @@ test.each(['beforeAgent', 'beforeModel', 'afterModel', 'beforeFinalAnswer', 'wra
         },
       ],
     })
-    // Not answered, it asks the same.
+    // Without an answer, it asks the same.
     const requests = model.requests.length
     const again = await played(agent.resume(checkpointOf(first.result)))
     expect(again.result.interrupts).toEqual(first.result.interrupts)
     expect(model.requests).toHaveLength(requests)
-    // Steps that follow ask anew, under an id of their own.
+    // Later steps ask again, with a new id.
     const seen = new Set(idsOf(first.result))
     let { result } = await played(agent.resume(checkpointOf(again.result), answersTo(again.result)))
     for (let n = 0; n < 5 && result.status === 'interrupted'; n++) {
@@ -192,7 +192,7 @@ test.each(['beforeAgent', 'beforeModel', 'afterModel', 'beforeFinalAnswer', 'wra
   },
 )
 
-test('siblings finish, several questions are listed in call order, and only what asked is made again (L3, L7)', async () => {
+test('other calls finish, several questions are listed in call order, and only what asked is made again (L3, L7)', async () => {
   const responses = [
     respond(call('book', { what: 'a' }), call('look', { ms: 50 }), call('book', { what: 'b' })),
     respond(say('Done')),
@@ -218,7 +218,7 @@ test('siblings finish, several questions are listed in call order, and only what
   ])
 })
 
-test('what is not answered stays pending under its id, not run; the model is called when all are (L6, L5)', async () => {
+test('a call without an answer stays pending with its id, and does not run; the model is called when all have answers (L6, L5)', async () => {
   const { agent, model } = agentOf([
     respond(call('book', { what: 'a' }), call('book', { what: 'b' })),
     respond(say('Done')),
@@ -240,7 +240,7 @@ test('what is not answered stays pending under its id, not run; the model is cal
   expect(textsOf(third.result)).toEqual(['Go', 'booked a: A', 'booked b: B', 'Done'])
 })
 
-test('a tool and a wrap round it ask one after the other, at addresses of their own (L4, L7, L8)', async () => {
+test('a tool and a wrap around it ask one after the other, at different addresses (L4, L7, L8)', async () => {
   const approve: Middleware = {
     name: 'approve',
     async *wrapToolCall(call, next, run) {
@@ -258,7 +258,7 @@ test('a tool and a wrap round it ask one after the other, at addresses of their 
   expect(textsOf(third.result)).toEqual(['Go', 'booked it: yes', 'Done'])
 })
 
-test('a wrap that asks behind its tool finds the result again: the tool is not executed twice (L7, L8, C14)', async () => {
+test('a wrap that asks after its tool finds the result again: the tool is not executed twice (L7, L8, C14)', async () => {
   const send = tool({
     name: 'send',
     description: 's',
@@ -381,7 +381,7 @@ test.each(['heeds its signal', 'heeds nothing', 'is at a yield'])(
   },
 )
 
-test('what is asked in the run of a tool is asked by nobody else: a wrapAgent of the calling run is passed (L4, L9)', async () => {
+test('a question in the run of a tool belongs only to that run: a wrapAgent of the calling run only passes it on (L4, L9)', async () => {
   const passing: Middleware = { name: 'passing', wrapAgent: (setup, next) => map(next(setup), (event) => event) }
   const agents = agentOf([respond(call('book'), call('look')), respond(say('Booked'))], { description: 'Books trips' })
   const { agent } = agentOf([respond(call('travel', { request: 'Book' })), respond(say('Done'))], {
@@ -397,7 +397,7 @@ test('what is asked in the run of a tool is asked by nobody else: a wrapAgent of
 })
 
 test.each(['background work', 'a wrap'])(
-  'a run that asks is not held up by %s of an early call that waits until its response stands (L1, O10)',
+  'a run that asks is not delayed by %s of an early call that waits for its response (L1, O10)',
   async (who) => {
     const later = tool({
       name: 'later',
@@ -430,7 +430,7 @@ test.each(['background work', 'a wrap'])(
   },
 )
 
-test('a wrapAgent that asks behind the answer finds it again, without a model call, hook or gate (L8, L11)', async () => {
+test('a wrapAgent that asks after the answer finds it again, without a model call, hook or gate (L8, L11)', async () => {
   const sign: Middleware = {
     name: 'sign',
     async *wrapAgent(setup, next, run) {
@@ -451,7 +451,7 @@ test('a wrapAgent that asks behind the answer finds it again, without a model ca
   expect(model.requests).toHaveLength(1)
 })
 
-test('a wrapModel that asks behind its model call makes another attempt of the same step (L8, J10)', async () => {
+test('a wrapModel that asks after its model call makes another attempt of the same step (L8, J10)', async () => {
   const review: Middleware = {
     name: 'review',
     async *wrapModel(request, next, run) {
@@ -469,7 +469,7 @@ test('a wrapModel that asks behind its model call makes another attempt of the s
   expect(result).toMatchObject({ text: 'Two', steps: 1 })
 })
 
-test('hooks that had finished are not repeated, beforeAgent runs on every resume, and leaves the history alone (L8, C6)', async () => {
+test('finished hooks are not repeated, beforeAgent runs on every resume, and does not change the history (L8, C6)', async () => {
   const noting = (name: string): Middleware => ({
     name,
     beforeAgent: (setup) => {
@@ -516,7 +516,7 @@ test('hooks that had finished are not repeated, beforeAgent runs on every resume
   expect(model.requests).toMatchObject([{ instructions: 'AB' }])
 })
 
-test('an interrupt is neither retried nor made an error result (L2, J14)', async () => {
+test('an interrupt is neither retried nor turned into an error result (L2, J14)', async () => {
   const stubborn: Middleware = {
     name: 'stubborn',
     async *wrapModel(request, next) {
@@ -555,7 +555,7 @@ test('an interrupt is neither retried nor made an error result (L2, J14)', async
   expect(textsOf(third.result)).toEqual(['Go', 'booked it: yes', 'Done'])
 })
 
-test('attempts go on counting after an interrupt between two of them (J10, L11)', async () => {
+test('the count of attempts continues after an interrupt between two of them (J10, L11)', async () => {
   const retry: Middleware = {
     name: 'retry',
     async *wrapModel(request, next, run) {
@@ -594,7 +594,7 @@ function raise(error: unknown): never {
   throw error
 }
 
-test('a question that a wrap has caught is nobody’s: no later interrupt lists it (L1)', async () => {
+test('a question that a wrap has caught is dropped: no later interrupt lists it (L1)', async () => {
   const calm: Middleware = {
     name: 'calm',
     async *wrapToolCall(call, next) {
@@ -630,7 +630,7 @@ test('a question that a wrap has caught is nobody’s: no later interrupt lists 
   expect(textsOf(resumed.result)).toEqual(['Go', 'never mind', 'Done'])
 })
 
-test('a call that a tool makes asks; its maker starts from its top and finds it answered (L4, L7)', async () => {
+test('an inner call asks; its maker starts again from the beginning and finds the answer (L4, L7)', async () => {
   const plan = tool({
     name: 'plan',
     description: 'p',
@@ -668,7 +668,7 @@ test('a call that a tool makes asks; its maker starts from its top and finds it 
   expect(textsOf(third.result)).toEqual(['Go', '["booked a: A","booked b: B"]', 'Done'])
 })
 
-test('a question that a tool has caught of a call it makes is nobody’s (L1)', async () => {
+test('a question of an inner call that its maker has caught is dropped (L1)', async () => {
   const calm = tool({
     name: 'calm',
     description: 'c',
@@ -687,7 +687,7 @@ test('a question that a tool has caught of a call it makes is nobody’s (L1)', 
   expect(textsOf(result)).toEqual(['Go', 'never mind', 'booked b: yes', 'Done'])
 })
 
-test('a call on the side that asks is asked for again by the hook that made it (L4, L8)', async () => {
+test('the hook that made a side call that asks makes it again (L4, L8)', async () => {
   const aside: Middleware = {
     name: 'aside',
     async beforeModel(_, run) {
@@ -705,7 +705,7 @@ test('a call on the side that asks is asked for again by the hook that made it (
   expect(result.text).toBe('Done')
 })
 
-test('with one slot a call that asks keeps those behind it from starting; they start after the resume (A22, L6)', async () => {
+test('with one slot a call that asks keeps later ones from starting; they start after the resume (A22, L6)', async () => {
   const responses = [
     respond(call('look'), call('book'), call('look', { n: 1 }), call('book', { what: 'b' })),
     respond(say('Done')),
@@ -723,7 +723,7 @@ test('with one slot a call that asks keeps those behind it from starting; they s
   expect(textsOf(third.result)).toEqual(['Go', 'seen', 'booked it: yes', 'seen', 'booked b: B', 'Done'])
 })
 
-test('an AgentError of a sibling wins over a question: the run fails, every call answered (A12, A24)', async () => {
+test('an AgentError of another call replaces a question: the run fails, and every call has a result (A12, A24)', async () => {
   const failure = new ModelError('no', { code: 'x', retryable: false })
   const broken: Tool = { ...book, name: 'broken', execute: () => raise(failure) }
   const { agent } = agentOf([respond(call('book'), call('broken'), call('look', { ms: 10 }))], {
@@ -736,7 +736,7 @@ test('an AgentError of a sibling wins over a question: the run fails, every call
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('after a stop no timer is left, and the signal has the listeners it had before (A25)', async () => {
+test('after a stop no timer is left, and the signal has only the listeners it had before (A25)', async () => {
   const signal = new AbortController().signal
   let listeners = 0
   const count =
@@ -756,7 +756,7 @@ test('after a stop no timer is left, and the signal has the listeners it had bef
   expect([listeners, vi.getTimerCount()]).toEqual([0, 0])
 })
 
-test('an abort while siblings of a question finish wins (K11, A25)', async () => {
+test('an abort replaces a question while other calls finish (K11, A25)', async () => {
   const { agent } = agentOf([respond(call('book'), call('look', { ms: 5_000 }))])
   const controller = new AbortController()
   const reading = collect(agent.stream('Go', { signal: controller.signal }))
@@ -808,7 +808,7 @@ test('512 levels are JSON, in a payload and in an answer; a key named __proto__ 
   }
 })
 
-test('a question that cannot be asked ends the run: the model is not told of it in the place of whoever is to answer (L10)', async () => {
+test('an invalid question ends the run, and does not become an error result for the model (L10)', async () => {
   const when = tool({ ...book, execute: () => interrupt({ when: new Date(0) }) })
   const { agent } = agentOf([respond(call('book'))], { tools: [when] })
   await expect(agent.run('Go')).rejects.toMatchObject({
@@ -836,7 +836,7 @@ test('interrupt asks by itself, with throw or without, awaited or not (L1)', asy
   }
 })
 
-test('what a caller does to an answer it has given changes nothing (L7)', async () => {
+test('changes of the caller to an answer after the resume have no effect (L7)', async () => {
   const { agent } = agentOf([respond(call('book')), respond(say('Done'))])
   const { result } = await played(agent.stream('Go'))
   const answer = ['yes']

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { canonical } from './canonical.ts'
 import { extentOf, jsonText } from './json-text.ts'
 
-/** The value inside of so many lists and objects. */
+/** The value inside this many lists and objects. */
 function inside(value: unknown, levels: number): unknown {
   let whole = value
   for (let n = 0; n < levels; n++) whole = n % 2 === 0 ? [whole] : { a: whole }
@@ -21,7 +21,7 @@ function textInside(text: string, levels: number): string {
   return before.join('') + text + after.reverse().join('')
 }
 
-/** What JSON leaves out, has other words for, or is told by the value itself. */
+/** Values that JSON leaves out, replaces, or takes from `toJSON`. */
 const odd = fc.constantFrom<unknown>(
   undefined,
   Number.NaN,
@@ -41,7 +41,7 @@ const values = fc.oneof(
   }),
 )
 
-test('the text of a value is that of JSON.stringify, however deep it lies (P11)', () => {
+test('the text of a value is that of JSON.stringify, however deep it is (P11)', () => {
   fc.assert(
     fc.property(values, (value) => {
       const text = JSON.stringify(value)
@@ -68,7 +68,7 @@ function levelsOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(levelsOf))
 }
 
-test('what is shared counts wherever it stands and takes no time; what holds itself is endless (P10, P11)', () => {
+test('shared values count at each place and take no time; a value that contains itself is endless (P10, P11)', () => {
   let graph: unknown = true
   for (let n = 0; n < 1_000; n++) graph = [graph, graph]
   expect(extentOf(graph)).toEqual({ characters: expect.any(Number), levels: 1_000 })
@@ -76,12 +76,12 @@ test('what is shared counts wherever it stands and takes no time; what holds its
   ring.self = [ring]
   expect(extentOf(ring)).toEqual({ characters: Number.POSITIVE_INFINITY, levels: Number.POSITIVE_INFINITY })
   expect(() => jsonText(ring)).toThrow(TypeError)
-  // It makes ever more of itself.
+  // Each `toJSON` returns a larger value.
   const growing = { toJSON: (): unknown => [{ toJSON: growing.toJSON }] }
   expect(extentOf(growing).levels).toBe(Number.POSITIVE_INFINITY)
 })
 
-test('two inputs of any depth are the same if they say the same, whatever their order (P11)', () => {
+test('two inputs of any depth are the same if their values are equal, in any order of their members (P11)', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const other: unknown = JSON.parse(JSON.stringify(value))
@@ -92,7 +92,7 @@ test('two inputs of any depth are the same if they say the same, whatever their 
   )
 })
 
-/** The same with the members of all objects the other way round. */
+/** The same value with the members of all objects in reverse order. */
 function turned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(turned)
   if (typeof value !== 'object' || value === null) return value

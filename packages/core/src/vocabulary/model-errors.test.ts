@@ -3,14 +3,14 @@ import { ModelError } from '../index.ts'
 
 const data = { code: 'c', retryable: false }
 
-test('the message of a ModelError has at most 500 characters, and ends with none in halves (P12)', () => {
+test('the message of a ModelError has at most 500 characters, and does not end with half a surrogate pair (P12)', () => {
   const messageOf = (message: string) => new ModelError(message, data).message
   expect(messageOf('m'.repeat(500))).toBe('m'.repeat(500))
   expect(messageOf('m'.repeat(501))).toBe(`${'m'.repeat(499)}…`)
   expect(messageOf('😀'.repeat(300))).toBe(`${'😀'.repeat(249)}…`)
 })
 
-test('its data is a copy of at most 64 KiB, as JSON, or else as the beginning of its text (P12)', () => {
+test('its data is a copy of at most 64 KiB, as JSON, or otherwise as the beginning of its text (P12)', () => {
   const dataOf = (said: unknown) => new ModelError('m', { ...data, data: said }).data
   const said = { error: { message: 'no', list: [1, null] } }
   expect(dataOf(said)).toEqual(said)
@@ -21,7 +21,7 @@ test('its data is a copy of at most 64 KiB, as JSON, or else as the beginning of
   expect(dataOf({ s: 'é'.repeat(65_536) })).toBe(`{"s":"${'é'.repeat(32_765)}`)
 })
 
-test('what JSON cannot hold is no data, and harms nothing (P12)', () => {
+test('a value that is not JSON becomes no data, and is harmless (P12)', () => {
   const deep = Array.from({ length: 100_000 }).reduce<unknown[]>((inner) => [inner], [])
   for (const said of [
     undefined,

@@ -43,7 +43,7 @@ test.each([
   expect(problemOf({ [option]: 1 }, 'agent.')).toEqual({ option: `agent.${option}`, message: `agent.${message}` })
 })
 
-test('what is not given is no option, what is like all objects have is none, and no name is told at length (P23)', () => {
+test('undefined options and inherited members are not options, and long names are cut in the error (P23)', () => {
   expect(problemOf({ sytem: undefined, tools: [] })).toBeUndefined()
   expect(problemOf({ toString: 1 })).toMatchObject({ option: 'toString' })
   expect(problemOf({ ['x'.repeat(1e6)]: 1 })?.message.length).toBeLessThan(200)
@@ -103,7 +103,7 @@ const refused: readonly (readonly [option: string, hint: string, make: (given: n
 ]
 
 test.each(refused)(
-  'an option %s that there is not is refused by a ConfigError that says what to write: %s (P23)',
+  'an option %s that does not exist is refused by a ConfigError with the correct spelling: %s (P23)',
   (option, hint, make, given) => {
     expect(() => make(given as never)).toThrow(
       expect.objectContaining({ name: 'ConfigError', option, message: expect.stringContaining(hint) as string }),
@@ -122,14 +122,14 @@ test.each<[string, string, (given: object) => Promise<unknown>]>([
   expect(model.requests).toEqual([])
 })
 
-test('only a resume takes rerun (P23)', async () => {
+test('only a resume accepts rerun (P23)', async () => {
   const message = 'rerun: is no option of a run; it is one of resume'
   const given: object = { rerun: ['read'] }
   await expect(agent.run('Go', given)).rejects.toMatchObject({ name: 'ConfigError', option: 'rerun', message })
   expect(model.requests).toEqual([])
 })
 
-test('of one option there is it is said that it is the only one (P23)', () => {
+test('if there is only one option, the error states that (P23)', () => {
   expect(() =>
     checkOptions<{ instruction: string }>('earlyStop', { max: 1 } as object as { instruction: string }, {
       instruction: '',
@@ -140,7 +140,7 @@ test('of one option there is it is said that it is the only one (P23)', () => {
 test.each<[string, object, string]>([
   ['func', { name: 'look', description: 'l', input, func: () => 1 }, 'did you mean execute?'],
   ['timeot', { ...plain, timeot: 5 }, 'did you mean timeout?'],
-])('a tool that is no more than an object, with %s, is refused (P23)', (member, given, hint) => {
+])('a tool that is a plain object with %s is refused (P23)', (member, given, hint) => {
   const option = `tools.look.${member}`
   const message = expect.stringContaining(hint) as string
   expect(() => createAgent({ model, tools: [given as Tool] })).toThrow(
@@ -148,7 +148,7 @@ test.each<[string, object, string]>([
   )
 })
 
-test('needs that are no members of the input are refused, where its schema tells the members (P23, H31)', () => {
+test('needs that are not members of the input are refused, if the schema shows its members (P23, H31)', () => {
   const needing = (input: Tool['input'], needs: string[]) => () =>
     createAgent({ model, tools: [{ ...plain, input, effect: 'read', needs }] })
   const message = 'tools.look.needs: "zz" is no member of its input; the members are: a, b'
@@ -168,14 +168,14 @@ test.each([
   expect(() => createAgent({ model, middleware })).toThrow(expect.objectContaining({ name: 'ConfigError', message }))
 })
 
-test('unknown options of a cancel and of a tool that runs alone are refused (P23)', async () => {
+test('unknown options of a cancel and of a tool without a run are refused (P23)', async () => {
   const run = createAgent({ model: scriptedModel([respond(say('Hi.'))]) }).stream('Go')
   await expect(run.cancel({ mode: 'after-tools' } as object)).rejects.toThrow('did you mean at?')
   await expect(run.result).resolves.toMatchObject({ status: 'completed' })
   await expect(runTool(plain, {}, { timout: 5 } as object).result).rejects.toThrow('did you mean timeout?')
 })
 
-test('what a common slip with an effect is to be says the error (P23, A2, Q1)', () => {
+test('the error for a common mistake with an effect contains the correct form (P23, A2, Q1)', () => {
   const make = (effect: string) => () => createAgent({ model, tools: [{ ...plain, effect: effect as Effect }] })
   expect(make('write')).toThrow(
     "look has an unknown effect: write. Write 'read' if it changes nothing, 'idempotent' if a second equal call changes nothing more, 'reversible' if compensate undoes it, 'calls' if it only calls other tools, or 'external', the default",
@@ -185,7 +185,7 @@ test('what a common slip with an effect is to be says the error (P23, A2, Q1)', 
   )
 })
 
-test('what has members of its own on purpose is taken: a tool of a class, a middleware with methods, a tool made of another (P23)', () => {
+test('additional members are accepted where they are intended: in a tool of a class, a middleware with methods, a tool made from another (P23)', () => {
   class Looking {
     readonly name = 'look'
     readonly description = 'l'

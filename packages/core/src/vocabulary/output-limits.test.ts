@@ -23,7 +23,7 @@ function giving(output: unknown, more: Omit<Partial<Tool>, 'needs'> = {}): Tool 
   }) as Tool
 }
 
-/** One call of this tool, and what became of it. */
+/** One call of this tool, and its result. */
 async function ran(give: Tool, more: Partial<AgentOptions> = {}) {
   const model = scriptedModel([respond(call('give', {}, { id: 'g' })), respond(say('Done'))])
   const { events, result, error } = await collect(createAgent({ model, tools: [give], ...more }).stream('Go'))
@@ -36,7 +36,7 @@ async function ran(give: Tool, more: Partial<AgentOptions> = {}) {
 const notShown = (characters: number, limit: number) =>
   `The tool ran and finished; its result of ${characters} characters is not shown (limit ${limit}).`
 
-test('by default a result may have 4 Mi characters: of more the model reads that the call ran, and how much it is (P10)', async () => {
+test('by default a result may have 4 Mi characters: beyond that the model reads that the call ran, and how large the result is (P10)', async () => {
   const most = 4 * 1024 * 1024
   expect((await ran(giving('x'.repeat(most)))).text).toHaveLength(most)
   let executed = 0
@@ -78,10 +78,10 @@ const shorter = (length: number): Middleware => ({
   },
 })
 
-test('the limit is for what stands after toContent and all wraps (P10)', async () => {
+test('the limit applies after toContent and all wraps (P10)', async () => {
   const limits = { outputLimits: { characters: 20 } }
   const { message } = await ran(giving('x'.repeat(100)), { ...limits, middleware: [shorter(20)] })
-  // What the model does not read is bounded as well.
+  // Data that the model does not read is bounded as well.
   expect(message).toEqual({
     role: 'tool',
     callId: 'g',
@@ -112,14 +112,14 @@ test('JSON that a wrap makes shorter may be larger than the limit (P10)', async 
   expect([text, message.output]).toEqual(['a list', undefined])
 })
 
-/** As many paths as 2 to the power of so many. */
+/** A graph with 2 to the power of `levels` paths. */
 function graph(levels: number): unknown {
   let node: unknown = 1
   for (let n = 0; n < levels; n++) node = [node, node]
   return node
 }
 
-test('JSON that nobody could write costs no time (P10)', async () => {
+test('JSON that is too large to be written costs no time (P10)', async () => {
   const begin = performance.now()
   const { text } = await ran(giving(graph(26)))
   expect(text).toBe(notShown(4 * 2 ** 26 - 3, 4 * 1024 * 1024))
@@ -164,7 +164,7 @@ test('a call whose result is too large is committed like any other, and is not u
   expect(undone).toEqual([])
 })
 
-test('it holds for work in the background, for calls that tools make, and for what unknownTool answers (P10)', async () => {
+test('it applies to work in the background, to inner calls, and to answers of unknownTool (P10)', async () => {
   const outputLimits = { characters: 99 }
   const large = 'x'.repeat(100)
   const model = scriptedModel([respond(call('give')), respond(say('So')), respond(say('Done'))])
@@ -188,7 +188,7 @@ test('it holds for work in the background, for calls that tools make, and for wh
   expect(answered.messages.map(textOf)).toContain(notShown(100, 99))
 })
 
-test('without a limit a result is as large as it is (P10)', async () => {
+test('without a limit a result may have any size (P10)', async () => {
   const characters = 5 * 1024 * 1024
   const outputLimits = { characters: Number.POSITIVE_INFINITY }
   expect((await ran(giving('x'.repeat(characters)), { outputLimits })).text).toHaveLength(characters)
@@ -260,25 +260,28 @@ const noData: readonly (readonly [string, () => unknown, string])[] = [
   ['a pattern', () => /a/, 'a RegExp, which is no JSON; return a plain object'],
 ]
 
-test.for(noData)('%s as output is an error result, which says what to return instead (P10)', async ([, make, what]) => {
-  let executed = 0
-  const execute = () => {
-    executed++
-    return make()
-  }
-  const { message, text, result } = await ran(giving(undefined, { execute }))
-  expect(text).toBe(`give has run, but returned ${what}, or give the tool a toContent`)
-  expect(message).toMatchObject({ isError: true })
-  expect([executed, result.text]).toEqual([1, 'Done'])
-  const toContent = () => [{ type: 'text' as const, text: 'as it likes' }]
-  const shown = await ran(giving(undefined, { execute, toContent }))
-  expect(shown.message).toEqual({
-    role: 'tool',
-    callId: 'g',
-    name: 'give',
-    content: [{ type: 'text', text: 'as it likes' }],
-  })
-})
+test.for(noData)(
+  '%s as output is an error result that explains what to return instead (P10)',
+  async ([, make, what]) => {
+    let executed = 0
+    const execute = () => {
+      executed++
+      return make()
+    }
+    const { message, text, result } = await ran(giving(undefined, { execute }))
+    expect(text).toBe(`give has run, but returned ${what}, or give the tool a toContent`)
+    expect(message).toMatchObject({ isError: true })
+    expect([executed, result.text]).toEqual([1, 'Done'])
+    const toContent = () => [{ type: 'text' as const, text: 'as it likes' }]
+    const shown = await ran(giving(undefined, { execute, toContent }))
+    expect(shown.message).toEqual({
+      role: 'tool',
+      callId: 'g',
+      name: 'give',
+      content: [{ type: 'text', text: 'as it likes' }],
+    })
+  },
+)
 
 class Money {
   readonly #cents = 150
@@ -301,7 +304,7 @@ test.for<readonly [string, unknown, string]>([
   ['an object of a class', new Point(), '{"x":1}'],
   ['an object without prototype', Object.create(null), '{}'],
   ['an empty object', {}, '{}'],
-])('%s as output stays as it is (P10)', async ([, output, text]) => {
+])('%s as output stays unchanged (P10)', async ([, output, text]) => {
   const { message } = await ran(giving(output))
   expect(message).toEqual({
     role: 'tool',
@@ -317,7 +320,7 @@ test.for<readonly [string, unknown]>([
   ['outputLimits.chars', { chars: 1 }],
   ['outputLimits.characters', { characters: -1 }],
   ['outputLimits.characters', { characters: '1' }],
-])('%s that cannot work is a ConfigError (A2, P10)', ([option, outputLimits]) => {
+])('%s that is invalid is a ConfigError (A2, P10)', ([option, outputLimits]) => {
   const options = { model: scriptedModel([]), ...JSON.parse(JSON.stringify({ outputLimits })) }
   expect(() => createAgent(options)).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })

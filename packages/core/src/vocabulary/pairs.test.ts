@@ -41,7 +41,7 @@ const forever = () => new Promise<never>(() => undefined)
 const untilAborted = ({ signal }: ToolContext) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
-/** All that can become of a tool, each as often as there are calls of it. */
+/** Everything that can happen to a tool; there are as many calls of each. */
 const fates: Readonly<Record<string, (ms: number, context: ToolContext) => unknown>> = {
   returns: (ms) => ms,
   returnsLate: (ms) => sleep(ms),

@@ -12,7 +12,7 @@ import type {
 
 type Of<Status> = Extract<AgentResult<number>, { readonly status: Status }>
 
-test('the status says what else there is: an answer, questions, where it was cancelled, a checkpoint to go on from', () => {
+test('the status decides which members exist: an answer, questions, where it was cancelled, a checkpoint for a resume', () => {
   expectTypeOf<Of<'completed'>>().toEqualTypeOf<CompletedResult<number>>()
   expectTypeOf<Of<'completed'>['message']>().toEqualTypeOf<AssistantMessage | ToolMessage>()
   expectTypeOf<Of<'interrupted'>>().toEqualTypeOf<InterruptedResult>()
@@ -21,7 +21,7 @@ test('the status says what else there is: an answer, questions, where it was can
   expectTypeOf<Of<'interrupted' | 'cancelled'>['checkpoint']>().toEqualTypeOf<Checkpoint>()
 })
 
-test('who does not ask for the status may ask for each member', () => {
+test('code that does not check the status may read each member', () => {
   expectTypeOf<AgentResult<number>['output']>().toEqualTypeOf<number | undefined>()
   expectTypeOf<AgentResult['interrupts']>().toEqualTypeOf<readonly PendingInterrupt[] | undefined>()
   expectTypeOf<AgentResult['checkpoint']>().toEqualTypeOf<Checkpoint | undefined>()

@@ -4,7 +4,7 @@ import { type Tool, tool } from '../index.ts'
 
 const input = z.object({ city: z.string(), days: z.number().optional() })
 
-test('what is wrong with a tool is told where it is, common slips, too (P23)', () => {
+test('a type error of a tool is reported at its place, also for common mistakes (P23)', () => {
   tool({
     name: 'weather',
     description: 'd',
@@ -53,7 +53,7 @@ test('what is wrong with a tool is told where it is, common slips, too (P23)', (
   expectTypeOf(right).toExtend<Tool<{ city: string; days?: number | undefined }, number>>()
 })
 
-test('an effect is one of five, or a function of the input; what undoes a call is typed by what it gives (P23, Q1, Q4)', () => {
+test('an effect is one of five, or a function of the input; compensate has the type of the output (P23, Q1, Q4)', () => {
   const undoable = tool({
     name: 'weather',
     description: 'd',
@@ -85,7 +85,7 @@ test('an effect is one of five, or a function of the input; what undoes a call i
   expectTypeOf(maker).toExtend<Tool<{ city: string; days?: number | undefined }>>()
 })
 
-test('a tool that is made of another may do something else, with what that is given', () => {
+test('a tool that is made from another may do something else with the same input', () => {
   const first = tool({ name: 'weather', description: 'd', input, execute: ({ city }) => city })
   const second = tool({
     ...first,
@@ -98,7 +98,7 @@ test('a tool that is made of another may do something else, with what that is gi
   expectTypeOf(second.execute).returns.toEqualTypeOf<ReturnType<typeof first.execute>>()
 })
 
-test('execute of a tool with an empty list of needs gets no member of its input, and the rest (Q5)', () => {
+test('execute of a tool with an empty list of needs receives no member of its input, and the rest (Q5)', () => {
   const first = tool({
     name: 'weather',
     description: 'd',

@@ -16,7 +16,7 @@ test('an input that is a JSON string of an object is that object, if the schema 
   expect(await check(point, '{"x":1}')).toEqual({ x: 1 })
 })
 
-test('so are objects and lists inside of the input (qC34)', async () => {
+test('the same holds for objects and lists inside the input (qC34)', async () => {
   const schema = z.object({ tags: z.array(z.string()), at: z.array(z.object({ point })) })
   const given = { tags: '["a","b"]', at: [{ point: '{"x":1}' }, { point: { x: 2 } }] }
   expect(await check(schema, given)).toEqual({ tags: ['a', 'b'], at: [{ point: { x: 1 } }, { point: { x: 2 } }] })
@@ -31,7 +31,7 @@ test('a string stays one where the schema wants a string (qC34)', async () => {
   expect(await check(z.string(), '{"x":1}')).toBe('{"x":1}')
 })
 
-test('what the schema does not accept then either has the error of what was given (A13, qC34)', async () => {
+test('if the schema does not accept that either, the error is that of the original input (A13, qC34)', async () => {
   const failure = await check(point, '{"x":"one"}').catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ToolInputError)
   expect(failure).toHaveProperty('message', expect.stringContaining('expected object, received string'))
@@ -44,7 +44,7 @@ test('a number, a word or broken JSON in a string is not taken out of it (A13, q
   await expect(check(z.object({ x: z.unknown().refine((x) => x === 1) }), { x: '1' })).rejects.toThrow(ToolInputError)
 })
 
-test('what is nested deeper than arguments may be is not taken out of a string (G14, qC34)', async () => {
+test('a value nested deeper than arguments may be is not taken out of a string (G14, qC34)', async () => {
   const list = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
   const schema = z.object({ list: z.array(z.unknown()) })
   expect(await check(schema, { list: list(512) })).toEqual({ list: JSON.parse(list(512)) })
