@@ -289,7 +289,7 @@ test.each([
   ['with its keys in another order', '{"y":[2],"x":1}'],
   ['as a JSON string', JSON.stringify(object)],
   ['as a JSON string, with other white space', JSON.stringify('{ "x": 1,\n"y": [2]}')],
-  ['as it was', object],
+  ['unchanged', object],
   ['three times', `{ "x": 1, "y": [2] } ${JSON.stringify(object)}\n${object}`],
   ['as an empty JSON string', '""'],
 ])(

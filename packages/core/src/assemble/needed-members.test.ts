@@ -91,11 +91,11 @@ test('a call is ready once, with the last of its members, before it closes (B5, 
 test.each([
   ['a missing one', '{"q":1,"r":{"p":1}}'],
   ['one that came twice', '{"p":1,"p":1,"r":2}'],
-  ['one that came twice, written otherwise', '{"p":1,"\\u0070":1,"r":2}'],
+  ['one that came twice in different spellings', '{"p":1,"\\u0070":1,"r":2}'],
   ['another that came twice', '{"q":1,"p":1,"q":1,"r":2}'],
-  ['one that is no JSON', '{"p":01,"r":2}'],
-  ['a key that is no JSON', '{"p":1,"\\x":1,"r":2}'],
-  ['text that is no object', '["p",1,"r",2]'],
+  ['one that is not JSON', '{"p":01,"r":2}'],
+  ['a key that is not JSON', '{"p":1,"\\x":1,"r":2}'],
+  ['a text that is not an object', '["p",1,"r",2]'],
 ])('no needed members are reported with %s (H32)', async (_, text) => {
   expect(readyOf((await streamed(['p', 'r'], called(...text.split('')))).events)).toEqual([])
 })

@@ -524,12 +524,12 @@ const late: ToolCall = { type: 'tool-call', id: 'late', name: 'build', input: {}
 /** How work ends, and what its handle then contains. */
 const detached: Readonly<Record<string, readonly [end: (run: Run | undefined) => unknown, says: object | undefined]>> =
   {
-    'gives something': [() => 'built', { output: 'built' }],
+    'returns something': [() => 'built', { output: 'built' }],
     throws: [() => Promise.reject(new Error('no')), { isError: true }],
     asks: [() => interrupt('Why?'), { isError: true }],
-    'throws what ends a run': [() => Promise.reject(new OwnError('enough')), { isError: true }],
+    'throws an error that ends a run': [() => Promise.reject(new OwnError('enough')), { isError: true }],
     'never ends': [() => new Promise(() => undefined), undefined],
-    'tells, and makes a call': [
+    'reports, and makes a call': [
       (run) => {
         run?.emit({ name: 'late', data: 1 })
         run?.warn({ code: 'late', message: 'late' })

@@ -171,7 +171,7 @@ test.each(EFFECTS)(
   },
 )
 
-test('"the same holds for failures, for a time limit, and for the outcome of the call\'s own input (P24, I10)"', async () => {
+test('the same holds for failures, for a time limit, and for the outcome of the call’s own input (P24, I10)', async () => {
   const work = worker('external', async ({ what }, { signal }) => {
     if (what === 'fails') throw new Error('failed')
     if (what === 'lasts') await new Promise((_, reject) => signal.addEventListener('abort', reject))

@@ -362,7 +362,7 @@ test.each<[string, unknown]>([
   ['a function', () => 1],
   ['a bigint inside', { format: 1, runId: 'r', messages: [1n] }],
   [
-    'what refers to itself',
+    'a value that contains itself',
     (() => {
       const self: { self?: unknown } = {}
       self.self = self
@@ -385,7 +385,7 @@ test.each<[string, object]>([
   ['one of its calls has no tool', { calls: [{ call: {} }] }],
   ['its warnings are null', { warnings: null }],
   ['its usage is null', { usage: null }],
-  ['what was sent to it is null', { sent: null }],
+  ['its sent messages are null', { sent: null }],
   ['it has completed, and has no result', { status: 'completed' }],
 ])('a checkpoint with the correct checksum is refused as damaged if %s (L18)', async (_, change) => {
   const { checkpoint } = await interrupted()
@@ -688,7 +688,7 @@ test('a run lists calls that it abandoned before it was interrupted also after i
   expect(last.result).toMatchObject({ status: 'completed', abandoned: ['call_1_1'] })
 })
 
-test('"the gate of a resumed step receives how the model\'s answer had ended (L8, E1)"', async () => {
+test('the gate of a resumed step receives how the model’s answer had ended (L8, E1)', async () => {
   const reasons: unknown[] = []
   const asking: Middleware = {
     name: 'asking',

@@ -339,7 +339,7 @@ test('an abort writes no checkpoint, and leaves the earlier one (K1)', async () 
   expect([saves.length, await store.load(run.id)]).toEqual(before)
 })
 
-test.each(['heeds', 'ignores'])(
+test.each(['reacts to', 'ignores'])(
   'a call whose tool %s the abort, as its run fails, has no result: a resume reads that it may have happened (L21, A12)',
   async (what) => {
     const { store } = storeThat()
@@ -347,7 +347,7 @@ test.each(['heeds', 'ignores'])(
       ...worker('send', 'external'),
       execute: (_, { signal }) =>
         new Promise<string>((_, reject) => {
-          if (what === 'heeds') signal.addEventListener('abort', () => reject(new Error('stopped')))
+          if (what === 'reacts to') signal.addEventListener('abort', () => reject(new Error('stopped')))
         }),
     })
     const failing = tool({

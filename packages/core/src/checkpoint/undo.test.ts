@@ -135,12 +135,12 @@ interface Discard {
 }
 
 const discards: Readonly<Record<string, Discard>> = {
-  'a hook has taken it out': { responses: [respond(once, say('so'))], middleware: [withdrawing('hold'), early] },
-  'the next attempt does not ask for it': {
+  'a hook has removed it': { responses: [respond(once, say('so'))], middleware: [withdrawing('hold'), early] },
+  'the next attempt does not request it': {
     responses: [respond(once, fail()), done],
     middleware: [askAgain, early],
   },
-  'its arguments were others': {
+  'its arguments have changed': {
     responses: [respond(call('hold', { n: 2 }, { id: 'hold' }), wait(5), say('so')), done],
     middleware: [guessing],
   },
@@ -150,7 +150,7 @@ const discards: Readonly<Record<string, Discard>> = {
     middleware: [early],
     disturb: (_, abort) => void setTimeout(() => abort.abort(), 20),
   },
-  'an abort has won over a cancel': {
+  'an abort has replaced a cancel': {
     responses: [respond(once, wait(50), say('so'))],
     middleware: [early],
     disturb(run, abort) {
@@ -171,7 +171,7 @@ const discards: Readonly<Record<string, Discard>> = {
     disturb: (_, abort) => void setTimeout(() => abort.abort(), 20),
     id: 'reserve holds',
   },
-  'its agent takes it out': {
+  'its agent removes it': {
     responses: [respond(call('inner', { request: 'Go' }, { id: 'inner' })), done],
     middleware: [],
     tools: [
@@ -284,7 +284,7 @@ test('what a resume has reported about an undo is reported again if that resume 
   expect(did).toEqual([])
 })
 
-test.each(['the run is aborted', 'its response has failed', 'a hook has taken it out'])(
+test.each(['the run is aborted', 'its response has failed', 'a hook has removed it'])(
   'a call that was undone because %s is neither joined nor undone by a resume, which has nothing to report (P22, H23)',
   async (why) => {
     const { [why]: { responses, middleware, disturb } = { responses: [], middleware: [] } } = discards
@@ -339,10 +339,10 @@ async function killedAfterHolding(output: unknown, wrapped: boolean) {
 }
 
 test.each([
-  ['a text, and whose wrap was at work', 'held', true],
-  ['a text, and that had settled', 'held', false],
-  ['nothing, and whose wrap was at work', undefined, true],
-  ['nothing, and that had settled', undefined, false],
+  ['a text while its wrap was running', 'held', true],
+  ['a text and had settled', 'held', false],
+  ['nothing while its wrap was running', undefined, true],
+  ['nothing and had settled', undefined, false],
 ])(
   'a call that returned %s when its process was killed, is undone by a resume that discards it (H23, H27)',
   async (_, output, wrapped) => {

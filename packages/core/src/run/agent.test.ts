@@ -555,10 +555,10 @@ test('a tool removed by beforeAgent is not sent and is unknown, in that run only
 })
 
 test.each([
-  ['an effect there is not', { effect: 'reads' }, 'reads'],
-  ['background that is none', { background: 'yes' }, 'background'],
-  ['an end that background work does not know', { background: { atEnd: 'later' } }, 'background'],
-  ['background of a tool that its caller executes', { background: true, execute: undefined }, 'background'],
+  ['an unknown effect', { effect: 'reads' }, 'reads'],
+  ['an invalid background', { background: 'yes' }, 'background'],
+  ['an unknown atEnd', { background: { atEnd: 'later' } }, 'background'],
+  ['background on a tool that its caller executes', { background: true, execute: undefined }, 'background'],
 ])('%s is a ConfigError that names the tool (A2)', (_, wrong, text) => {
   const look = { name: 'look', description: 'l', input: z.object({}), execute: () => 'seen', ...wrong } as Tool
   expect(() => createAgent({ model: scriptedModel([]), tools: [look] })).toThrow(

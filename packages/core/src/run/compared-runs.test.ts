@@ -40,7 +40,7 @@ const at = (ms: number, ...events: readonly TracedEvent[]) => events.map((event)
 
 test.each<[string, readonly TracedEvent[]]>([
   ['events of two calls', [start('a'), start('b')]],
-  ['an event of a call and a piece of the response that asks for another', [start('a'), asked('b')]],
+  ['an event of a call and a piece of the response that requests another', [start('a'), asked('b')]],
   ['events of a call and of a run inside another one', [nested, start('b')]],
 ])('%s may change places in one turn, and in no other', (_, events) => {
   const back = events.toReversed()
@@ -53,13 +53,13 @@ test.each<[string, readonly TracedEvent[]]>([
 
 test.each<[string, readonly TracedEvent[]]>([
   ['two events of a call', [start('a'), committed('a')]],
-  ['a call and what asks for it', [asked('a'), start('a')]],
+  ['a call and the event that requests it', [asked('a'), start('a')]],
   ['a call and the end of an attempt', [failed, committed('a')]],
   ['a call and the beginning of its step', [stepStart, start('a')]],
   ['a call and the run inside it', [start('a'), nested]],
-  ['a call and what it makes', [start('a'), start('part of a')]],
+  ['a call and its inner call', [start('a'), start('part of a')]],
   [
-    'a call that goes on under another id, and its end',
+    'a call that continues with another id, and its end',
     [{ ...committed('b'), startedAs: 'a' } as TracedEvent, start('b')],
   ],
   ['pieces of a response', [asked('a'), asked('b')]],

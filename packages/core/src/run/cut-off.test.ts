@@ -185,7 +185,7 @@ test('of a cut-off response text and complete calls are kept, each call with its
 
 test.each([
   ['before the first word', respond(say('Late.', { deltas: 1 })), 5],
-  ['after white space alone', respond(say('  \n', { deltas: 1 }), wait(100)), 20],
+  ['after only white space', respond(say('  \n', { deltas: 1 }), wait(100)), 20],
   ['in its reasoning', respond(think('Hm hm hm', { deltas: 3 })), 25],
   ['in its first call', respond(call('look', { n: 1 }, { deltas: 6 })), 35],
 ] as const)('cancelled %s, a run ends with what it had before (P8)', async (_, response, ms) => {

@@ -283,7 +283,7 @@ test('an answer with text has no warning (A20)', async () => {
 
 test.each([
   ['was refused', respond(call('note', { text: 'a' }), end({ finishReason: 'length' }))],
-  ['gave the output', respond(call('final_answer', { text: 'a' }))],
+  ['returned the output', respond(call('final_answer', { text: 'a' }))],
 ])('a call that %s has one end, even if the run is aborted while a wrap holds it (A14, B6)', async (_, response) => {
   const controller = new AbortController()
   const stopping: Middleware = {

@@ -37,7 +37,7 @@ const twice = () => scriptedModel([respond(call('ask')), respond(call('ask')), r
 test.each([
   ['at once', (run: Run) => `You work for ${tenant(run).tenant}.`],
   [
-    'by a promise',
+    'with a promise',
     async (run: Run) =>
       await new Promise<string>((resolve) => setTimeout(resolve, 10, `You work for ${tenant(run).tenant}.`)),
   ],
@@ -79,7 +79,7 @@ test.each([
     'threw no luck',
   ],
   ['returns no text', () => 3 as never, 'MiddlewareError', 'must be a string'],
-  ['reads a context that is not there', (run: Run) => tenant(run).tenant, 'ContextError', 'instructions'],
+  ['reads a missing context', (run: Run) => tenant(run).tenant, 'ContextError', 'instructions'],
 ])(
   'instructions that fail end the run before its first model call: the function %s (A24)',
   async (_, instructions, name, message) => {

@@ -85,7 +85,7 @@ const aborted = (signal: AbortSignal) =>
 
 const waitings: Readonly<Record<string, Waiting>> = {
   'for its commit': { execute: (run, callId) => run.stood(callId) },
-  'for its commit, and catches what it hears': {
+  'for its commit, and catches the error': {
     execute: async (run, callId) => await run.stood(callId).catch(() => did.push('a pause is heard of')),
   },
   'for its commit, and fails': {
@@ -97,18 +97,18 @@ const waitings: Readonly<Record<string, Waiting>> = {
   'for its commit, and asks then': {
     execute: (run, callId) => run.stood(callId).catch(() => interrupt('Why?')),
   },
-  'for its commit, and never comes out of its catch': {
+  'for its commit, and never leaves its catch': {
     execute: (run, callId) => run.stood(callId).catch(() => new Promise(() => undefined)),
   },
   'for its commit, and then for its abort': {
     execute: (run, callId) => run.stood(callId).catch(() => aborted(run.signal)),
   },
-  'for a graver call, and never comes out of its catch': {
+  'for an inner call that must wait, and never leaves its catch': {
     ...sends,
     execute: (run, callId) => run.callTool(sending(`${callId} sends`)).catch(() => new Promise(() => undefined)),
   },
   'for the commit of another call': { execute: (run) => run.stood('other') },
-  'for a graver call': { ...sends, execute: (run, callId) => run.callTool(sending(`${callId} sends`)) },
+  'for an inner call that must wait': { ...sends, execute: (run, callId) => run.callTool(sending(`${callId} sends`)) },
   'for a graver call, as one that only makes calls': {
     ...sends,
     effect: 'calls',
@@ -399,7 +399,7 @@ test.each([
 )
 
 test.each([
-  ['for ever', undefined, ['look'], 113],
+  ['forever', undefined, ['look'], 113],
   ['until its signal aborts', aborted, undefined, 13],
 ] as const)(
   'an early call that a pause has stopped and that continues %s is aborted with the stop and abandoned after the grace time (P7, K12)',

@@ -61,7 +61,7 @@ test.each([
   ['that calls a tool', [respond(say('Well'), call('add', { a: 1, b: 2 })), respond(say('It is 3'))], []],
   ['whose tools start early', [respond(say('Well'), call('add', { a: 1, b: 2 })), respond(say('It is 3'))], [early]],
   ['that is retried', [respond(say('Well'), fail()), respond(say('It is 3'))], [askAgain]],
-  ['whose tool gives the answer', [respond(call('final', { text: 'It is 3' }))], []],
+  ['whose tool result is the answer', [respond(call('final', { text: 'It is 3' }))], []],
 ])('agent.run returns a run %s with the same result as agent.stream (B14)', async (_, script, middleware) => {
   const options = { tools: [add, final], middleware }
   const run = await createAgent({ ...options, model: scriptedModel(script) }).run('go')
@@ -295,7 +295,7 @@ const ENDS: Record<string, [options: Partial<AgentOptions>, error: string]> = {
     },
     'ModelError',
   ],
-  'a history that does not pair up': [
+  'a history with unmatched calls': [
     { middleware: [{ name: 'unpairing', beforeModel: () => ({ messages: unpaired }) }] },
     'HistoryError',
   ],

@@ -269,7 +269,7 @@ test.for<readonly [option: string, options: unknown]>([
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })
 
-test('"neither the value of a cell nor its initial one can be changed in place, so no run changes another\'s (D2, D3)"', async () => {
+test('neither the value of a cell nor its initial one can be changed in place, so no run changes another’s (D2, D3)', async () => {
   const initial = ['start']
   const cell = runLocal({ key: 'seen', schema: seen, initial })
   const thrown: unknown[] = []
@@ -301,7 +301,7 @@ test.each<[string, unknown]>([
   ['is undefined', undefined],
   ['is a function', () => 1],
   ['is a date', new Date(0)],
-  ['holds a bigint', [1n]],
+  ['contains a bigint', [1n]],
   ['has a toJSON', Object.assign(['a'], { toJSON: () => ['a'] })],
 ])('a value that %s throws where it is set, and the old value stays (D4, L10)', async (_, bad) => {
   const cell = runLocal<unknown>({

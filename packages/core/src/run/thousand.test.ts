@@ -85,7 +85,7 @@ test.each<[string, 'look' | 'send' | 'write', number, Omit<AgentOptions, 'model'
 )
 
 test.each<[string, Omit<AgentOptions, 'model'>]>([
-  ['alone', {}],
+  ['without early calls', {}],
   ['with early calls', { middleware: [early] }],
 ])(
   '1,000 steps with a call each, %s: each call is made once, in order, and has its result in its step (A7, A9, A14, H26, MA12)',

@@ -98,11 +98,11 @@ function nestedIn(checkpoint: Checkpoint | undefined): Checkpoint | undefined {
 }
 
 test.each<[string, readonly Mode[], number, object]>([
-  ['a run at work', ['after-tools'], 0, { at: 'after-tools', asked: 1, log: ['20 looks', '40 has looked'] }],
-  ['a run at work', ['after-tools', 'after-model'], 0, { at: 'after-model', asked: 1, log: [] }],
-  ['a run at work', ['after-model', 'after-tools'], 0, { at: 'after-model', asked: 1, log: [] }],
-  ['a run at work', ['after-tools', 'now'], 0, { at: 'now', asked: 1, log: [] }],
-  ['a run at work', ['now', 'after-tools'], 0, { at: 'now', asked: 1, log: [] }],
+  ['an active run', ['after-tools'], 0, { at: 'after-tools', asked: 1, log: ['20 looks', '40 has looked'] }],
+  ['an active run', ['after-tools', 'after-model'], 0, { at: 'after-model', asked: 1, log: [] }],
+  ['an active run', ['after-model', 'after-tools'], 0, { at: 'after-model', asked: 1, log: [] }],
+  ['an active run', ['after-tools', 'now'], 0, { at: 'now', asked: 1, log: [] }],
+  ['an active run', ['now', 'after-tools'], 0, { at: 'now', asked: 1, log: [] }],
   ['a run that begins later', ['after-tools'], 50, { at: 'after-tools', asked: 0, log: [] }],
   ['a run that begins later', ['after-tools', 'after-model'], 50, { at: 'after-model', asked: 0, log: [] }],
   ['a run that begins later', ['after-model', 'after-tools'], 50, { at: 'after-model', asked: 0, log: [] }],

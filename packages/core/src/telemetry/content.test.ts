@@ -419,11 +419,11 @@ test.each<[string, unknown]>([
   ['empty texts', Array(1_000_000).fill('')],
   ['escapes', Array(1_000).fill('\u0001'.repeat(50))],
   ['numbers', Array(100_000).fill(1e200)],
-  ['lone halves', Array(1_000).fill('\uD800'.repeat(50))],
+  ['half surrogate pairs', Array(1_000).fill('\uD800'.repeat(50))],
   ['keys', Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key ${i}`, null]))],
   ['lists', Array(100_000).fill([])],
   ['holes', Array(100_000).fill(undefined)],
-  ['what is too deep', deep(Array(100_000).fill({}))],
+  ['values that are too deep', deep(Array(100_000).fill({}))],
   ['bytes', Array(100_000).fill(new Uint8Array(1))],
 ])('the bound holds for %s', async (_, output) => {
   const giving = tool({

@@ -406,11 +406,11 @@ const span = {
 const providerOf = (startSpan: () => Span): Provider => ({ getTracer: () => ({ startSpan, startActiveSpan: no }) })
 
 test.each<[string, Provider]>([
-  ['that gives no tracer', { getTracer: no }],
+  ['that returns no tracer', { getTracer: no }],
   ['whose tracer throws', providerOf(no)],
-  ['whose tracer gives no span', providerOf(() => undefined as never)],
-  ['whose spans take nothing', providerOf(() => span)],
-  ['whose spans do not say whether they record', providerOf(() => ({ ...span, isRecording: no }))],
+  ['whose tracer returns no span', providerOf(() => undefined as never)],
+  ['whose spans accept nothing', providerOf(() => span)],
+  ['whose spans lack isRecording', providerOf(() => ({ ...span, isRecording: no }))],
   ['whose spans have no context', providerOf(() => ({ ...span, spanContext: no }))],
 ])('a provider %s affects neither run nor reader nor tool (MA15)', async (_, provider) => {
   const model = scriptedModel([respond(call('weather'), call('broken')), respond(say('Sunny.'))])

@@ -190,8 +190,8 @@ const inAgent: Readonly<Record<string, () => Inside>> = {
   'by a call of its tool': () => ({ tools: [relay, worker('send')] }),
   'by a call of a tool that starts early in it': () => ({ tools: [relay, worker('send')], isEager: true }),
   'in the background': () => ({ tools: [worker('send', 'external', { background: true })] }),
-  'by an agent of its own': () => ({ tools: [sendAgentOf(worker('send'))] }),
-  'by an agent of its own that starts early in it': () => ({ tools: [sendAgentOf(worker('send'))], isEager: true }),
+  'by its own agent': () => ({ tools: [sendAgentOf(worker('send'))] }),
+  'by its own agent that starts early in it': () => ({ tools: [sendAgentOf(worker('send'))], isEager: true }),
 }
 
 test.each(Object.keys(inAgent))(
@@ -428,11 +428,23 @@ test('after a crash a call with effect calls is made again, and finds the calls 
 
 test.each<[string, string, ResumeOptions | undefined, readonly string[], string]>([
   ['a read', 'look', undefined, ['plan 1', 'look 1'], 'look 1, put 1, send 1'],
-  ['a read, and reads are not named', 'look', { rerun: ['idempotent'] }, ['plan 1'], 'look failed, put 1, send 1'],
+  [
+    'a read, if rerun does not contain read',
+    'look',
+    { rerun: ['idempotent'] },
+    ['plan 1'],
+    'look failed, put 1, send 1',
+  ],
   ['an idempotent one', 'put', undefined, ['plan 1'], 'look 1, put failed, send 1'],
-  ['an idempotent one that is named', 'put', { rerun: ['idempotent'] }, ['plan 1', 'put 1'], 'look 1, put 1, send 1'],
+  ['an idempotent one in rerun', 'put', { rerun: ['idempotent'] }, ['plan 1', 'put 1'], 'look 1, put 1, send 1'],
   ['an external one', 'send', undefined, ['plan 1'], 'look 1, put 1, send failed'],
-  ['an external one, and only calls are named', 'send', { rerun: ['calls'] }, ['plan 1'], 'look 1, put 1, send failed'],
+  [
+    'an external one, if rerun contains only calls',
+    'send',
+    { rerun: ['calls'] },
+    ['plan 1'],
+    'look 1, put 1, send failed',
+  ],
 ])(
   'an inner call that a crash cuts off is handled according to its own effect: %s (Q3, L20, L21)',
   async (_, endsIn, resume, made, text) => {

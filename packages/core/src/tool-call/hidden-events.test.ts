@@ -148,7 +148,7 @@ function storyOf(events: readonly AgentEvent[]): readonly string[] {
 
 test.each([
   [
-    'a closed announcement with another input shows a call to nobody, and discards it not',
+    'a closed announcement with another input neither shows nor discards a call',
     'tool-input-closed',
     2,
     [
@@ -179,7 +179,7 @@ test.each([
     ['1 begins', '1 is aborted', '1 begins', '1 is done'],
   ],
   [
-    'a sealed one with the same input lets it be',
+    'a sealed one with the same input changes nothing',
     'tool-call',
     1,
     [

@@ -311,7 +311,7 @@ test('no event of a call comes before the one that announced it, even if a wrap 
 
 test.each([
   ['committed', 'stop', ['tool-start call_1_1 provisional', 'custom call_1_1 provisional', 'tool-committed call_1_1']],
-  ['discarded, as the call that was not run alone', 'other', ['tool-end call_1_1']],
+  ['discarded, with only its end', 'other', ['tool-end call_1_1']],
 ] as const)(
   'a call whose announcement a wrap dropped appears when it is %s (B7, B8)',
   async (_, finishReason, story) => {

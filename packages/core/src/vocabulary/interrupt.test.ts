@@ -341,7 +341,7 @@ test('a wrap that asks what to do about a time limit finds that again: the tool 
   expect(textsOf(result)).toEqual(['Go', new ToolTimeoutError('send', 100).message, 'Done'])
 })
 
-test.each(['heeds its signal', 'heeds nothing', 'is at a yield'])(
+test.each(['reacts to its signal', 'ignores its signal', 'is at a yield'])(
   'a wrap that leaves its tool and asks finds that it was cut off: one that %s is not executed twice (L7, L8, C15)',
   async (how) => {
     const send = tool({
@@ -351,7 +351,7 @@ test.each(['heeds its signal', 'heeds nothing', 'is at a yield'])(
       async *execute(_, { attempt, signal }) {
         did.push(`send ${attempt}`)
         if (how === 'is at a yield') yield { message: 'sending' }
-        const heed = how === 'heeds its signal' ? signal : undefined
+        const heed = how === 'reacts to its signal' ? signal : undefined
         await new Promise((_, reject) => heed?.addEventListener('abort', () => reject(heed.reason)))
       },
     })
