@@ -167,7 +167,7 @@ function layer<Request, Event extends Typed, Result>(
   }
 }
 
-/** Whether it asks for something else. Its signal and the retries of a client do not count. */
+/** Whether a wrap changed the request or call. Another signal or number of client retries does not count. */
 function isOther(handed: unknown, given: unknown): boolean {
   if (handed === given || !isRecord(handed) || !isRecord(given)) return handed !== given
   return Object.keys({ ...given, ...handed }).some((name) => !LIMITS.has(name) && handed[name] !== given[name])

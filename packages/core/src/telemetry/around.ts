@@ -54,7 +54,7 @@ function fixed(options: TelemetryOptions | undefined): () => CaptureContent {
 
 type Trace = Pick<SpanContext, 'traceId' | 'spanId' | 'traceFlags'>
 
-/** What is known of a run when it is made. */
+/** What is known of a run when its telemetry is created. */
 interface OfRun {
   /** The agent's name. */
   readonly agent?: string | undefined
@@ -155,7 +155,7 @@ export class Telemetry {
     return this.#scope.conversationId
   }
 
-  /** The run continues one that had this span, and belonged to this conversation. */
+  /** The run continues one with this span and this conversation. */
   resumes(trace: Trace | undefined, conversationId: string | undefined): void {
     this.#scope.conversationId ??= conversationId
     if (!this.#run) return
@@ -189,7 +189,7 @@ export class Telemetry {
     for (const open of this.#scope.lasting) open.end({})
   }
 
-  /** What a wrap does by itself, where only that decides whether it has a span. */
+  /** Tracks what a wrap does by itself, if that decides whether the wrap has a span. */
   ownPart(): OwnPart | undefined {
     const { tracing, middleware } = this.#scope
     return tracing && middleware === 'changed' ? new OwnPart() : undefined

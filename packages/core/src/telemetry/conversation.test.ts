@@ -13,7 +13,7 @@ import {
 } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
-// `gen_ai.conversation.id`: on which spans it is, and that a run which goes on belongs to the conversation that it began in.
+// `gen_ai.conversation.id`: which spans have it, and that a resumed run belongs to the conversation in which it began.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -29,7 +29,7 @@ const ask = tool({
   execute: (_, { answers }) => (answers.length > 0 ? 'told' : interrupt('Well?')),
 }) as Tool
 
-/** Calls an agent, whose tool asks. The part after the question has only the answers. */
+/** Calls an agent whose tool asks. The part after the question has only the answers. */
 function agentIn({ telemetry }: Observed, part: 'before' | 'after'): Agent {
   const says = (tool: string) => [
     ...(part === 'before' ? [respond(call(tool, tool === 'ask' ? {} : { request: 'What?' }))] : []),
@@ -75,7 +75,7 @@ const all = (id: string | undefined) => ({
   middleware: [undefined],
 })
 
-test('the conversation is on the spans of the run, its model calls and its tool calls, of agents inside it as well', async () => {
+test('the conversation is on the spans of the run, its model calls and its tool calls, also of inner agents', async () => {
   const here = observed()
   await played(agentIn(here, 'before').run('Go', { conversationId: 'talk' }))
   expect(conversations(here)).toEqual(all('talk'))
@@ -114,7 +114,7 @@ test.each(['checkpoint', 'id'] as const)(
   },
 )
 
-test('no token is counted twice where the usage of all spans is added up, agents inside a run included', async () => {
+test('no token is counted twice if the usage of all spans is added up, inner agents included', async () => {
   const here = observed()
   const usage = { inputTokens: 10, outputTokens: 5 }
   const model = scriptedModel([

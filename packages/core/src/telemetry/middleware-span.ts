@@ -21,7 +21,7 @@ interface MiddlewareCame {
   readonly error?: unknown
   /** What it threw. */
   readonly thrown?: unknown
-  /** For a hook: whether it returned something else than it received. */
+  /** For a hook: whether it returned something other than it received. */
   readonly changed?: boolean
   /** For a `beforeFinalAnswer` that has returned. */
   readonly verdict?: 'accept' | 'reject' | undefined
@@ -33,10 +33,10 @@ interface MiddlewareCame {
   readonly call?: CallFacts | undefined
 }
 
-/** A turn or two of the event loop take less. */
+/** One or two turns of the event loop take less. */
 const LONGEST_MS = 1
 
-/** From its first step to its last. If not all hooks and wraps have spans, it has none until it is over. */
+/** From its first step to its last. If not every hook and wrap has a span, the decision is made when it is over. */
 export function middlewareSpan(facts: MiddlewareFacts, scope: Scope): SpanTable<MiddlewareCame> {
   const { name, hook, step } = facts
   const start = () => ({ name: `${MIDDLEWARE} ${name} ${hook}`, attributes: {} })
@@ -79,7 +79,7 @@ export function middlewareSpan(facts: MiddlewareFacts, scope: Scope): SpanTable<
   }
 }
 
-/** Whether it has done something by itself. `lasted`: in milliseconds. */
+/** Whether it did something by itself. `lasted`: in milliseconds. */
 function hasDone({ part }: MiddlewareFacts, came: MiddlewareCame, lasted: number): boolean {
   const { changed = part?.changed, answered, nextCalls = 0, thrown } = came
   const hasThrown = thrown !== undefined && !part?.got(thrown)

@@ -21,7 +21,7 @@ import {
 } from '../index.ts'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-// Which hooks and wraps have spans, by `telemetry.middleware`.
+// Which hooks and wraps have spans, depending on `telemetry.middleware`.
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
@@ -46,7 +46,7 @@ const look = tool({
 
 const twoSteps = [respond(wait(100), call('look', {}), wait(300), say('One moment.')), respond(wait(100), say('Done.'))]
 
-/** A run to its end, or to its failure. `undefined`: as the default has it. */
+/** Plays a run to its end or its failure. `undefined`: the default. */
 async function played(
   here: Observed,
   middleware: readonly Middleware[],
@@ -64,7 +64,7 @@ async function played(
 
 const answerTo = (callId: string): ToolMessage => ({ role: 'tool', callId, name: 'look', content: [] })
 
-/** All that can pass on what it got, does. */
+/** Passes on everything unchanged. */
 const passing: Middleware = {
   name: 'pass',
   beforeAgent: (setup) => setup,
@@ -82,7 +82,7 @@ const passing: Middleware = {
 
 const BARE = ['invoke_agent', '  chat scripted-1', '  execute_tool look', '  chat scripted-1']
 
-test('with `changed`, what only passes on what it got has no span: model calls and tools stand under the run', async () => {
+test('with `changed`, middleware that only passes on what it received has no span: model calls and tools are children of the run', async () => {
   expect(await played(observed(), [passing, early, passing2], 'changed')).toEqual(BARE)
 })
 
@@ -96,7 +96,7 @@ test('with `none` no middleware has a span, whatever it does; with `all`, and by
   expect(await played(observed(), [active])).toEqual(all)
 })
 
-/** Lets the events of a type out of the first response. */
+/** Removes the events of a type from the first response. */
 function leavingOut(type: string): Middleware {
   return {
     name: 'm',
@@ -111,7 +111,7 @@ function leavingOut(type: string): Middleware {
   }
 }
 
-/** Each does one thing by itself, which is all that has a span. */
+/** Each does one thing by itself, and only that has a span. */
 const DOING: readonly (readonly [what: string, middleware: Middleware, spans: readonly string[]])[] = [
   [
     'a hook that gives another history',
@@ -236,7 +236,7 @@ const DOING: readonly (readonly [what: string, middleware: Middleware, spans: re
   ],
 ]
 
-test('another signal, and another limit of the client’s own retries, make the same request', async () => {
+test('a request with another signal, or another limit of the retries of the client, counts as the same', async () => {
   const limiting: Middleware = {
     name: 'limiting',
     wrapModel: (request, next) => next({ ...request, clientRetries: 0, signal: AbortSignal.any([request.signal]) }),
@@ -256,7 +256,7 @@ test.each(DOING)('with `changed`, %s has a span next to the others', async (_, m
   here.watch.assertEndedOnce()
 })
 
-test('its span has the times, the attributes and the parent that it has among all', async () => {
+test('its span has the same times, attributes and parent as with `all`', async () => {
   const slow: Middleware = {
     name: 'slow',
     async *wrapModel(request, next, { step }) {
@@ -290,7 +290,7 @@ test('its span has the times, the attributes and the parent that it has among al
   })
 })
 
-test('an error has a span where it began, with its exception, and none where it only passed', async () => {
+test('an error has a span where it began, with its exception, and none where it only passed through', async () => {
   const here = observed()
   const broken: Middleware = {
     name: 'broken',
@@ -328,7 +328,7 @@ test('an error has a span where it began, with its exception, and none where it 
   expect(silent.span('invoke_agent').events).toHaveLength(1)
 })
 
-test('a hook that asks has a span without an error, and an attempt that is made again stands under the run', async () => {
+test('a hook that asks has a span without an error, and a repeated attempt is a child of the run', async () => {
   const here = observed()
   const asking: Middleware = { name: 'asking', afterModel: () => interrupt('May I?') }
   const says = [respond(wait(5), fail()), ...twoSteps]
@@ -343,7 +343,7 @@ test('a hook that asks has a span without an error, and an attempt that is made 
   expect(here.span('middleware asking afterModel').status).toEqual({ code: 0 })
 })
 
-test('a hook that has not come out when the run is aborted has its span', async () => {
+test('a hook that is still running when the run is aborted has a span', async () => {
   const here = observed()
   const hanging: Middleware = { name: 'hanging', beforeModel: () => new Promise(() => {}) }
   const telemetry = { ...here.telemetry, middleware: 'changed' as const }
@@ -358,7 +358,7 @@ test('a hook that has not come out when the run is aborted has its span', async 
 })
 
 test.each(['changed', 'none'] as const)(
-  'with `%s` the run’s span is active in hooks and wraps, and a tool’s own in the tool',
+  'with `%s` the run’s span is active in hooks and wraps, and a tool’s own span in the tool',
   async (spans) => {
     const here = observed()
     const note = (name: string) => here.telemetry.tracerProvider.getTracer('app').startSpan(name).end()
@@ -422,7 +422,7 @@ test('a call that a wrap answers is counted once, whichever hooks and wraps have
   expect(await countIn('none')).toEqual(all)
 })
 
-test('what is measured is the same, and belongs to the same spans', async () => {
+test('the measurements are the same, and belong to the same spans', async () => {
   const measuredIn = async (spans: MiddlewareSpans) => {
     const here = observed()
     await played(here, [passing, early], spans)
@@ -431,7 +431,7 @@ test('what is measured is the same, and belongs to the same spans', async () => 
   expect(await measuredIn('changed')).toEqual(await measuredIn('all'))
 })
 
-test('an agent inside a run has the spans of the agent that calls it, unless it says otherwise', async () => {
+test('an agent inside a run uses the setting of the agent that calls it, unless it has its own', async () => {
   const linesOf = async (own?: MiddlewareSpans) => {
     const here = observed()
     const expert = createAgent({
@@ -488,7 +488,7 @@ test('without an SDK nothing is measured of a wrap, whichever have spans', async
   expect(await asked('changed')).toBe(await asked('all'))
 })
 
-test('any other word is a ConfigError (A2)', () => {
+test('any other value is a ConfigError (A2)', () => {
   const middleware = 'some' as MiddlewareSpans
   expect(() => createAgent({ model: scriptedModel([]), telemetry: { middleware } })).toThrow(
     "telemetry.middleware: must be 'all', 'changed' or 'none'",

@@ -1,4 +1,4 @@
-/** What a wrap does by itself, apart from what its `next` does. It is looked at where only that decides whether the wrap has a span. */
+/** Tracks what a wrap does by itself, apart from what its `next` does. Used only where that decides whether the wrap has a span. */
 
 import { byHand, type Flow } from '../flow/flow.ts'
 
@@ -6,31 +6,31 @@ export class OwnPart {
   #changed = false
   /** What `next` has returned or thrown. */
   readonly #came = new Set<unknown>()
-  /** The event that `next` gave last, until the wrap gives it on. */
+  /** The last event of `next`, until the wrap passes it on. */
   #event: unknown
   /** How many steps are running. */
   readonly #steps = { wrap: 0, next: 0 }
-  /** When that changed last, in `performance.now()`. */
+  /** When that last changed, in `performance.now()`. */
   #since = 0
   #longest = 0
 
-  /** It gave something else than it got. */
+  /** Whether it passed on something other than it received. */
   get changed(): boolean {
     return this.#changed
   }
 
-  /** For how many milliseconds it waited at once, at most, while its `next` was not running. */
+  /** The longest wait in milliseconds while its `next` was not running. */
   get waited(): number {
     this.#tick()
     return this.#longest
   }
 
-  /** It got this from its `next`. */
+  /** Whether it received this error from its `next`. */
   got(thrown: unknown): boolean {
     return this.#came.has(thrown)
   }
 
-  /** What `next` made. `changed`: of something else than the wrap was given. */
+  /** Wraps the flow of `next`. `changed`: the wrap passed on something other than it received. */
   ofNext<Event, Result>(flow: Flow<Event, Result>, changed: boolean): Flow<Event, Result> {
     this.#changed ||= changed
     return this.#watched('next', flow, ({ done, value }) => {
@@ -42,7 +42,7 @@ export class OwnPart {
     })
   }
 
-  /** What the wrap made. */
+  /** Wraps the flow of the wrap. */
   ofWrap<Event, Result>(flow: Flow<Event, Result>): Flow<Event, Result> {
     return this.#watched('wrap', flow, ({ done, value }) => {
       this.#changed ||= done ? this.#event !== undefined || !this.#came.has(value) : this.#event !== value
@@ -50,7 +50,7 @@ export class OwnPart {
     })
   }
 
-  /** `seen` is called with each step, until the flow is closed: before the one who asked for the step goes on, whom nothing delays. */
+  /** `seen` is called with each step, until the flow is closed, before the reader of the step continues. It does not delay the reader. */
   #watched<Event, Result>(
     side: 'wrap' | 'next',
     flow: Flow<Event, Result>,

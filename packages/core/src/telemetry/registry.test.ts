@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-// The names under `gen_ai.` are those of OpenTelemetry's registry, as `test-data` keeps it with its version.
+// The attributes with `gen_ai.` are those of OpenTelemetry's registry, which `test-data` contains with its version.
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
 
@@ -9,12 +9,12 @@ const registry: { readonly attributes: Readonly<Record<string, string>> } = JSON
   read('../../test-data/telemetry/gen-ai-registry.json'),
 )
 
-/** What core writes, with its types: `documented.test.ts` holds that there is nothing else. */
+/** What core writes, with its types: `documented.test.ts` checks that there is nothing else. */
 const ours = [...read('./semconv.ts').matchAll(/^ {2}'(gen_ai\..+)': (.+)$/gm)].map(
   ([, name = '', type = '']) => [name, type.toLowerCase()] as const,
 )
 
-test('every attribute under `gen_ai.` is in the registry of the conventions, with its type', () => {
+test('every attribute with `gen_ai.` is in the registry of the conventions, with its type', () => {
   expect(ours.map(([name]) => name)).toEqual([
     'gen_ai.operation.name',
     'gen_ai.agent.name',
@@ -50,7 +50,7 @@ test('every attribute under `gen_ai.` is in the registry of the conventions, wit
     'gen_ai.tool.call.result',
     'gen_ai.token.modality',
   ])
-  // On a span, what is of any type may be JSON in a text.
+  // On a span, a value of any type may be JSON in a text.
   const wrong = ours.filter(([name, type]) => {
     const theirs = registry.attributes[name]
     return theirs !== type && !(theirs === 'any' && type === 'string')

@@ -38,7 +38,7 @@ export interface Scope {
   readonly options: TelemetryOptions | undefined
   /** Which hooks and wraps have spans. */
   readonly middleware: MiddlewareSpans
-  /** A resumed run has that of its checkpoint, unless its caller named one. */
+  /** A resumed run has the conversation of its checkpoint, unless its caller named one. */
   conversationId: string | undefined
   /** The attributes that `telemetry.attributes`, as a function, returned for this run. */
   readonly own: Attributes
@@ -78,7 +78,9 @@ export function tracingOf(options: TelemetryOptions | undefined): Tracing | unde
 
 const SILENT = trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
 
-/** Starts a span. Without an SDK nothing is described. What has no span runs in its parent's context. `started`: in `performance.now()`. */
+/**
+ * Starts a span. Without an SDK nothing is described. Work without a span runs in its parent's context. `started`: in `performance.now()`.
+ */
 export function startSpan(
   { tracing, capture }: Scope,
   parent: Context,
@@ -109,7 +111,7 @@ export function link(span: Span, to: SpanContext): void {
   untroubled(() => span.addLink({ context: to }))
 }
 
-/** On the spans of a run, its model calls and its tool calls. */
+/** The conversation, for the spans of a run, its model calls and its tool calls. */
 export function conversationOf({ conversationId }: Scope): SemanticAttributes {
   return { 'gen_ai.conversation.id': conversationId }
 }

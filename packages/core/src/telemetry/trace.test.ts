@@ -186,7 +186,7 @@ test('a span of middleware lasts as long as the middleware, parts of a milliseco
   expect(ms(named(spans, 'middleware slow wrapAgent').duration)).toBeCloseTo(0.8, 3)
 })
 
-test('token counts are on the chat spans only, unless they are to be summed up on the run’s, too', async () => {
+test('token counts are only on the chat spans, unless an option also adds them up on the run’s', async () => {
   const usage = { inputTokens: 10, outputTokens: 5, cacheReadTokens: 4, cacheWriteTokens: 3, reasoningTokens: 2 }
   const usageOf = async (usageOnRun?: boolean) => {
     const model = scriptedModel([respond(call('weather'), end({ usage })), respond(say('Sunny.'), end({ usage }))])
