@@ -45,7 +45,7 @@ export interface ExecutionFacts {
   readonly early: boolean
   /** The number of this execution in its call, from 1. */
   readonly attempt: number
-  /** The same number across resumes. */
+  /** Identifies this execution across resumes. */
   readonly invocation: Invocation
   /** Aborts with its call, or separately when the wrap that asked for it has left. */
   readonly signal: AbortSignal

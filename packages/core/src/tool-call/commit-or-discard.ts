@@ -149,7 +149,7 @@ export function abortCalls(run: RunState, reason: unknown): void {
   calls.table.stop(entries, reason, config.grace)
 }
 
-/** The stop, if a resume continues the run. An inner run is aborted together with its call, and stops only if it is cancelled at once. */
+/** The stop, if a resume continues the run: also that of an outer run that is cancelled at once, which aborts this one with its call. */
 function stopFor(run: RunState, reason: unknown): RunStop | undefined {
   if (reason instanceof RunStop) return reason
   return run.isCancelledNow ? run.halt.error : undefined

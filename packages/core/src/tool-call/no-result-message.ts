@@ -30,7 +30,7 @@ export function mayHaveHappenedText(cancelled: boolean): string {
   return `This call was started, and ${what} before its result was known: it may have happened. It was not made again.`
 }
 
-/** What the model reads for a background call that asks a question. It is also in the history of the tool's agent. */
+/** What the model, and a reader of the history, see for a background call that asks a question. */
 export const NO_ANSWER =
   'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.'
 
