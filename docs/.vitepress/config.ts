@@ -82,6 +82,9 @@ export default defineConfig({
   lastUpdated: false,
   ignoreDeadLinks: 'localhostLinks',
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
+  transformPageData({ relativePath, frontmatter }) {
+    if (relativePath.startsWith('api/')) frontmatter.pageClass = 'api'
+  },
   markdown: {
     anchor: { slugify: slugOf },
     config(md) {
