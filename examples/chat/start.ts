@@ -5,12 +5,13 @@ import { parseArgs } from 'node:util'
 import { messageOf } from '@meanwhile/core'
 import { build } from 'vite'
 
-const HELP = `npm run chat -- [--port 8787] [--database chat.db]
+const HELP = `npm run chat -- [--port 8787] [--database chat.db | --postgres]
 
 Builds the page of the chat, serves it, and prints its address.
 
   --port      Default: a free one.
   --database  The file in which conversations are kept. Default: chat.db beside the example.
+  --postgres  Two servers and two workers over PostgreSQL: the database of DATABASE_URL, else its own server, which is removed at the end.
   --help      Prints this.
 
 OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment: asks the real model. Without a key the model is played from a script.`
@@ -18,8 +19,14 @@ OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment: asks the real model. Wit
 function options() {
   try {
     const { values } = parseArgs({
-      options: { port: { type: 'string' }, database: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        port: { type: 'string' },
+        database: { type: 'string' },
+        postgres: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
     })
+    if (values.postgres && values.database !== undefined) throw new Error('--database is a file: not with --postgres')
     const port = Number(values.port ?? 0)
     if (Number.isInteger(port) && port >= 0 && port < 65_536) return { ...values, port }
     throw new Error(`--port must be a number from 0 to 65535, not ${values.port}`)
@@ -29,7 +36,7 @@ function options() {
   }
 }
 
-const { port, database, help } = options()
+const { port, database, postgres, help } = options()
 if (help) {
   console.log(HELP)
   process.exit()
@@ -37,7 +44,23 @@ if (help) {
 
 const page = join(import.meta.dirname, 'dist')
 await build({ root: import.meta.dirname, logLevel: 'warn' })
-const { startServer } = await import('./server.ts')
-const server = await startServer({ page, file: database ?? join(import.meta.dirname, 'chat.db'), port })
-console.log(`The chat is at ${server.url} (Ctrl-C ends it)`)
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void server.close())
+
+async function start() {
+  if (!postgres) {
+    const { startServer } = await import('./server.ts')
+    return await startServer({ page, file: database ?? join(import.meta.dirname, 'chat.db'), port })
+  }
+  const { startChatCluster } = await import('./cluster/start.ts')
+  const { urls, close } = await startChatCluster({ page, port })
+  return { url: urls.join(' and at '), close }
+}
+
+try {
+  const { url, close } = await start()
+  console.log(`The chat is at ${url} (Ctrl-C ends it)`)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close())
+} catch (error) {
+  const hint = postgres ? ' A database can be named in DATABASE_URL.' : ''
+  console.error(messageOf(error) + hint)
+  process.exitCode = 1
+}

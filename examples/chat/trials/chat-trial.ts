@@ -15,6 +15,32 @@ import { serveTrialModel } from './model.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
+/** Builds the page into this folder. */
+export async function buildPage(folder: string): Promise<void> {
+  await build({ root: ROOT, logLevel: 'warn', build: { outDir: folder, emptyOutDir: true } })
+}
+
+/** The environment of a server that asks this model. */
+export function environmentOf(model: { readonly url: string }): NodeJS.ProcessEnv {
+  const { ANTHROPIC_API_KEY: _, ...rest } = process.env
+  return { ...rest, OPENAI_API_KEY: 'a', OPENAI_BASE_URL: `${model.url}/v1` }
+}
+
+/** A page of a thread, in a window of its own. */
+export async function openPage(browser: Browser, url: string, thread: string): Promise<Page> {
+  const page = await (await browser.newContext()).newPage()
+  page.setDefaultTimeout(15_000)
+  await page.goto(`${url}/#${thread}`)
+  await page.getByLabel('Message', { exact: true }).waitFor()
+  return page
+}
+
+/** The messages of a thread, from a server. */
+export async function historyAt(url: string, thread: string): Promise<readonly UIMessage[]> {
+  const response = await fetch(`${url}/api/chat/${thread}`)
+  return ((await response.json()) as { messages: UIMessage[] }).messages
+}
+
 export interface Trial extends AsyncDisposable {
   /** What the server has printed, over all its lives. */
   readonly printed: readonly string[]
@@ -34,7 +60,7 @@ export async function startTrial(): Promise<Trial> {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-chat-'))
   stack.defer(() => rm(folder, { recursive: true }))
   const page = join(folder, 'page')
-  await build({ root: ROOT, logLevel: 'warn', build: { outDir: page, emptyOutDir: true } })
+  await buildPage(page)
   const model = stack.use(await serveTrialModel())
   const printed: string[] = []
   let server: ChildProcess
@@ -42,9 +68,7 @@ export async function startTrial(): Promise<Trial> {
 
   async function restart(): Promise<void> {
     const args = ['--conditions=@meanwhile/source', join(ROOT, 'trials/serve.ts'), page, join(folder, 'chat.db'), port]
-    const { ANTHROPIC_API_KEY: _, ...rest } = process.env
-    const env = { ...rest, OPENAI_API_KEY: 'a', OPENAI_BASE_URL: `${model.url}/v1` }
-    server = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    server = spawn(process.execPath, args, { env: environmentOf(model), stdio: ['ignore', 'pipe', 'inherit'] })
     if (!server.stdout) throw new Error('the server has no output')
     const lines = createInterface({ input: server.stdout })
     await new Promise<void>((resolve, reject) => {
@@ -75,18 +99,8 @@ export async function startTrial(): Promise<Trial> {
     kill: () => send('SIGKILL'),
     end: () => send('SIGTERM'),
     restart,
-    async open(thread) {
-      const context = await browser.newContext()
-      const opened = await context.newPage()
-      opened.setDefaultTimeout(15_000)
-      await opened.goto(`${url()}/#${thread}`)
-      await opened.getByLabel('Message', { exact: true }).waitFor()
-      return opened
-    },
-    async history(thread) {
-      const response = await fetch(`${url()}/api/chat/${thread}`)
-      return ((await response.json()) as { messages: UIMessage[] }).messages
-    },
+    open: (thread) => openPage(browser, url(), thread),
+    history: (thread) => historyAt(url(), thread),
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   }
 }
@@ -119,10 +133,10 @@ export async function lastOf(page: Page): Promise<readonly string[]> {
 }
 
 /** What is at the end of each trial: the page has the messages that the thread has. */
-export async function expectEqual(trial: Trial, page: Page, thread: string): Promise<void> {
+export async function expectEqual({ history }: Pick<Trial, 'history'>, page: Page, thread: string): Promise<void> {
   await isQuiet(page)
   await vi.waitFor(async () =>
-    expect((await messagesOf(page)).map(withoutAnswers)).toEqual((await trial.history(thread)).map(withoutAnswers)),
+    expect((await messagesOf(page)).map(withoutAnswers)).toEqual((await history(thread)).map(withoutAnswers)),
   )
 }
 
