@@ -501,10 +501,10 @@ test('the predicted saving is the extra time of the same run without eagerTools,
 
 test.each<[string, Work, object]>([
   ['awaits it at once', {}, { durationMs: 300, waitedMs: 300 }],
-  ['works until then', { ms: 100 }, { durationMs: 300, waitedMs: 200 }],
-  ['works longer than that', { ms: 350 }, { durationMs: 350 }],
+  ['works for a part of that time', { ms: 100 }, { durationMs: 300, waitedMs: 200 }],
+  ['works longer than its input takes', { ms: 350 }, { durationMs: 350 }],
   ['never awaits it', { ms: 350, awaits: false }, { durationMs: 350 }],
-  ['works with it, too', { ms: 100, msAfter: 60 }, { durationMs: 360, waitedMs: 200 }],
+  ['also works after it', { ms: 100, msAfter: 60 }, { durationMs: 360, waitedMs: 200 }],
 ])('for a tool that %s, the savings count its time before awaiting the input as work (Q7)', async (...row) => {
   const [, work, times] = row
   const [step] = (await ran(work)).result?.savings?.steps ?? []

@@ -149,12 +149,12 @@ test.each<[string, Options, string[]]>([
   ['the stream fails', { responses: [browsing().slice(0, 1)] }, ['100 drops c1']],
   ['its input is invalid', { responses: [browsing('c1', '{"url":1}')] }, ['250 warm', '400 drops c1']],
   [
-    'it is withdrawn before it started',
+    'it is removed before it has started',
     { middleware: [withdrawing], policy: () => 'wait' },
     ['250 warm', '400 drops c1'],
   ],
   [
-    'its response must not be acted on',
+    'its response does not allow calls',
     { responses: [[...browsing().slice(0, 1), [400, (to) => to.finish('content-filter')]]] },
     ['250 warm', '400 drops c1'],
   ],

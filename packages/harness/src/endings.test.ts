@@ -24,7 +24,7 @@ const stalls = transports.flatMap((transport) => [
   {
     transport,
     over: transport.name,
-    what: 'comments alone',
+    what: 'only comments',
     comments: { comments: 5 },
     hears: 'data: 1\n\n: still here\n\n: still here\n\n',
   },

@@ -7,11 +7,11 @@ import { serveModels } from './serve-models.ts'
 const hello = respond(say('Hello'))
 
 const refused: readonly (readonly [what: string, options: unknown, message: RegExp])[] = [
-  ['the list alone', [hello], /^the options must be an object: \{ script: \[respond\(…\)\] \}$/],
+  ['a list without an object around it', [hello], /^the options must be an object: \{ script: \[respond\(…\)\] \}$/],
   ['no options', null, /^the options must be an object/],
   ['one response', { script: hello }, /^the script must be a list of responses/],
-  ['a step for a response', { script: [hello, say('Hello')] }, /^response 2 of the script is not a response/],
-  ['a text for a response', { script: ['Hello'] }, /^response 1 of the script is not a response/],
+  ['a step in place of a response', { script: [hello, say('Hello')] }, /^response 2 of the script is not a response/],
+  ['a text in place of a response', { script: ['Hello'] }, /^response 1 of the script is not a response/],
   [
     'a fault that is a text',
     { script: [{ ...hello, fault: 'reset' }] },
@@ -22,7 +22,7 @@ const refused: readonly (readonly [what: string, options: unknown, message: RegE
     { script: [{ ...hello, fault: { after: 'headers' } }] },
     /^response 1 of the script has a fault/,
   ],
-  ['an end there is not', { script: [{ ...hello, fault: { end: 'rest' } }] }, /^response 1 of the script has a fault/],
+  ['an unknown end', { script: [{ ...hello, fault: { end: 'rest' } }] }, /^response 1 of the script has a fault/],
 ]
 
 test.for(refused)(

@@ -8,7 +8,7 @@ import { spawnModelServer } from './spawn-model-server.ts'
 
 const places = [
   { place: 'this process', start: (options?: ServeModelsOptions) => serveModels(options) },
-  { place: 'a process of its own', start: () => spawnModelServer() },
+  { place: 'a child process', start: () => spawnModelServer() },
 ]
 
 async function setup(start: () => Promise<ModelServer>): Promise<ModelServer> {

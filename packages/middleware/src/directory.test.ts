@@ -358,7 +358,7 @@ const moves: readonly (readonly [string, () => void])[] = [
     },
   ],
   [
-    'is still there, and a folder above the root is a link',
+    'still exists, and a folder above the root is a link',
     () => {
       renameSync(join(tree.root, '..'), join(tree.root, '../../moved'))
       symlinkSync('moved', join(tree.root, '..'))

@@ -330,10 +330,10 @@ test('a model with structured output closes with it, and calls nothing (F4, O13)
 })
 
 const unfit: readonly (readonly [what: string, closing: ScriptResponse, model?: typeof native])[] = [
-  ['a call that does not fit', given('seven')],
+  ['a call that does not match', given('seven')],
   ['a call whose input is no JSON', respond(call('final_answer', '{"n"'))],
   ['a call that was cut off', respond(call('final_answer', { n: 7 }), end({ finishReason: 'length' }))],
-  ['plain text where a call was due', respond(say('Seven.'))],
+  ['plain text in place of a call', respond(say('Seven.'))],
   ['another call', looking(9)],
   ['nothing', respond(say(''))],
   ['JSON that does not fit', respond(say('{"n":"seven"}')), native],

@@ -13,17 +13,17 @@ const request = { url: 'https://example.com', requestBodyValues: {} }
 
 test.each<[string, unknown, object]>([
   [
-    'what a newer provider says of it',
+    'the error of a newer provider',
     { message: 'busy', code: 503, type: 'server_error', statusCode: 503, isRetryable: true, data: {} },
     { code: '503', status: 503, message: 'busy', retryable: true },
   ],
   [
-    'the error of the wire, as older providers hand it on',
+    'the error of the wire, as older providers pass it on',
     { type: 'overloaded_error', message: 'busy' },
     { code: 'overloaded_error', status: 529, message: 'busy', retryable: true },
   ],
   [
-    'one that a retry does not help',
+    'an error that a retry cannot fix',
     { code: 'tool_use_failed', type: 'invalid_request_error', message: 'no' },
     { code: 'tool_use_failed', status: 400, message: 'no', retryable: false },
   ],
@@ -38,7 +38,7 @@ test.each<[string, unknown, object]>([
     { code: 'server_error', status: 500, message: 'busy', retryable: true },
   ],
   [
-    'an error whose body nobody parsed',
+    'an error with an unparsed body',
     new APICallError({
       ...request,
       message: 'busy',
@@ -48,7 +48,7 @@ test.each<[string, unknown, object]>([
     { code: 'overloaded_error', status: 529, message: 'busy', retryable: true },
   ],
   [
-    'a page for people',
+    'an HTML page',
     new APICallError({ ...request, message: 'Bad Gateway', statusCode: 502, responseBody: '<html></html>' }),
     { code: '502', status: 502, message: 'Bad Gateway', retryable: true },
   ],
@@ -75,7 +75,7 @@ test.each<[string, unknown, object]>([
     { code: 'invalid_chunk', retryable: true },
   ],
   [
-    'a chunk of another form',
+    'a chunk of an unexpected type',
     new TypeValidationError({ value: {}, cause: new Error('no') }),
     { code: 'invalid_chunk', retryable: true },
   ],

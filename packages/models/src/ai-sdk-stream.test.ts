@@ -81,7 +81,7 @@ const next = [
 test.each([
   ['at the next name', [...partial, rest, whole, ...next, calls]],
   ['at the finish', [...partial, rest, ...next, whole, calls]],
-  ['at the next name, though the last piece never came', [...partial, whole, ...next, calls]],
+  ['at the next name, although the last piece is missing', [...partial, whole, ...next, calls]],
 ])('partial arguments whose input never ends are one whole call, complete %s (qG2)', async (_, parts) => {
   const { events, message } = await readParts(parts)
   const other = { type: 'tool-call', id: 'c2', name: 'g', input: {} }
@@ -304,7 +304,7 @@ test.each([
   ['length', 'length'],
   ['content-filter', 'content-filter'],
   ['other', 'other'],
-  ['a word of tomorrow', 'other'],
+  ['an unknown word', 'other'],
 ])('the finish reason %s is %s, in all versions', async (word, expected) => {
   const { message } = await readParts([{ ...stop, finishReason: word }], 'v2')
   expect(message).toMatchObject({ finishReason: expected, response: { finishReason: word } })

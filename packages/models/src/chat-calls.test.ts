@@ -32,10 +32,10 @@ const typesOf = (events: readonly ModelEvent[]) => events.map(({ type }) => type
 const x = '{"x":1}'
 const cut = [
   ['two pieces', ['read', '_file']],
-  ['pieces of which none is the name of a tool', ['re', 'ad_', 'fi', 'le']],
+  ['pieces that are not names of tools', ['re', 'ad_', 'fi', 'le']],
   ['pieces, the first of them twice', ['read', 'read', '_file']],
-  ['two pieces, and all of it again', ['read', '_file', 'read_file']],
-  ['pieces that are each all of it so far', ['re', 'read', 'read_fi', 'read_file']],
+  ['two pieces, and then the whole name again', ['read', '_file', 'read_file']],
+  ['pieces that each repeat the name so far', ['re', 'read', 'read_fi', 'read_file']],
 ] as const
 const labels: readonly (readonly [string, Place, Place])[] = [
   ['an index', { index: 0, id: 'a' }, { index: 0 }],

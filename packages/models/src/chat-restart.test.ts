@@ -22,9 +22,12 @@ test.each([
     'after a text that has ended',
     [...under('1', role, { content: 'Hi' }, 'stop'), ...under('2', role, { content: 'Hi' }, 'stop')],
   ],
-  ['with a text, and its role beside it', [...under('1', role, f), ...under('2', { ...role, content: 'Hi' }, 'stop')]],
   [
-    'after a call of the old form',
+    'with a text in the chunk with its role',
+    [...under('1', role, f), ...under('2', { ...role, content: 'Hi' }, 'stop')],
+  ],
+  [
+    'after a call in the legacy format',
     [...under('1', role, { function_call: { name: 'f', arguments: '{}' } }), ...under('2', role, f, 'stop')],
   ],
 ])('a second response %s is a retryable error (P1, qT14)', async (_, chunks) => {
@@ -33,15 +36,12 @@ test.each([
 
 test.each([
   [
-    'every chunk has an id of its own, and the role',
+    'every chunk has a new id, and the role',
     ['1', '2', '3', '4'].flatMap((id, i) => under(id, { ...role, ...[role, f, again, {}][i] })),
   ],
-  ['the id changes where the role does not come', [...under('1', role, f), ...under('2', again)]],
+  ['the id changes in a chunk without the role', [...under('1', role, f), ...under('2', again)]],
   ['chunks without an id come between', [...under('1', role, f), ...under(undefined, role), ...under('1', again)]],
-  [
-    'the last chunk has another id and the role, and says nothing',
-    [...under('1', role, f, again), ...under('2', role)],
-  ],
+  ['the last chunk has another id and the role, but no content', [...under('1', role, f, again), ...under('2', role)]],
 ])('not a second response: %s (P1, qC40)', async (_, chunks) => {
   const { message } = await read(chat, [...chunks, ...under('9', 'tool_calls')])
   expect(callsOf(message).map(({ name, input }) => [name, input])).toContainEqual(['f', { x: 1 }])

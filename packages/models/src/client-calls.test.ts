@@ -48,7 +48,7 @@ test.each([
   ['its beginning', [{ type: 'response.output_item.added', output_index: 0, item: custom }, ended('completed')]],
   ['its end', [done(custom), ended('completed')]],
   ['the end of the response', [ended('completed', custom)]],
-  ['a response that was cut off', [ended('incomplete', custom)]],
+  ['a truncated response', [ended('incomplete', custom)]],
 ])('Responses: it is detected if it comes only with %s (qR13)', async (_, events) => {
   expect(await failureOf(read(responses, events))).toMatchObject({
     code: 'unsupported_call',

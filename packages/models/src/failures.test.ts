@@ -181,8 +181,8 @@ test.each<[string, ResponseInit, object]>([
     { retryable: true, retryAfter: 0 },
   ],
   ['nonsense', { status: 429, headers: { 'retry-after': 'soon' } }, { retryable: true }],
-  ['an advice against it', { status: 429, headers: { 'x-should-retry': 'false' } }, { retryable: false }],
-  ['an advice to do so', { status: 400, headers: { 'x-should-retry': 'true' } }, { retryable: true }],
+  ['a header against a retry', { status: 429, headers: { 'x-should-retry': 'false' } }, { retryable: false }],
+  ['a header for a retry', { status: 400, headers: { 'x-should-retry': 'true' } }, { retryable: true }],
   ['an error of the request', { status: 400 }, { retryable: false }],
 ])('whether and when to retry: %s', async (_, init, expected) => {
   const { retryable, retryAfter } = (await failureOf(
@@ -214,7 +214,7 @@ test('an account without credit is not retried', async () => {
 test.each([
   ['a page', '<html>\n<body>Bad gateway: try later</body>\n</html>\n'],
   [
-    'an answer that does not stream',
+    'a response that is not streamed',
     JSON.stringify({ choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }),
   ],
 ])('%s with status 200 is not a response (qT12)', async (_, body) => {

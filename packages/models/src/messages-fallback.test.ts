@@ -120,7 +120,7 @@ const early: Middleware = {
 }
 
 const starts = [
-  ['when the model call stood', [], [2], []],
+  ['after the model call has succeeded', [], [2], []],
   ['early', [early], [1, 2], [{ callId: 'a', cause: 'call_withdrawn' }]],
 ] as const
 

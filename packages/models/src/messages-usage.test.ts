@@ -96,8 +96,8 @@ test('models that declined count; the one that answered is already in the counts
 })
 
 test.each([
-  ['all of them of the model that was asked', ['m', 'm']],
-  ['none of them with a name', [null, null]],
+  ['all of them by the requested model', ['m', 'm']],
+  ['none of them with a model name', [null, null]],
 ])('iterations without a model that answered do not change the counts: %s (B17)', async (_, models) => {
   const usage = {
     ...figures({ in: 30, out: 7 }),

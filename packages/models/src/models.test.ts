@@ -51,8 +51,12 @@ test.for<readonly [what: string, option: string, make: () => unknown]>([
   ['no model of Claude’s', 'model', () => anthropic({ client: claude } as never)],
   ['no tokens', 'maxTokens', () => anthropic({ client: claude, model: 'claude', maxTokens: 0 })],
   ['no model of the AI SDK', 'model', () => aiSdk(undefined as never)],
-  ['a name for its gateway', 'model', () => aiSdk('openai/gpt-5.1' as never)],
-  ['no time for it', 'idleTimeout', () => aiSdk({ doStream() {}, provider: 'x' } as never, { idleTimeout: -1 })],
+  ['a model name for the gateway', 'model', () => aiSdk('openai/gpt-5.1' as never)],
+  [
+    'an invalid idle timeout',
+    'idleTimeout',
+    () => aiSdk({ doStream() {}, provider: 'x' } as never, { idleTimeout: -1 }),
+  ],
 ])('%s is refused with a ConfigError that names %s (A2)', ([, option, make]) => {
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })

@@ -46,7 +46,7 @@ const both = [
 ]
 
 test.each([
-  ['an item id of its own', 'fc_2'],
+  ['a different item id', 'fc_2'],
   ['no item id', undefined],
   ['the same item id', 'fc_1'],
 ])('a call at a new place with a used call_id and %s is another call, once the first has ended (P3)', async (_, id) => {
