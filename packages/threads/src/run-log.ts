@@ -72,7 +72,8 @@ export class RunLog {
   read({ cursor, event }: ThreadRunEvent): readonly StoredEvent[] {
     this.#told = []
     const [batch = 0, index = 0] = cursor.split('.').map(Number)
-    this.#place = this.#turn.startSeq + batch * ROOM + index
+    // The end of the run has no number in its batch.
+    this.#place = this.#turn.startSeq + batch * ROOM + (index || 0)
     if (event.type === 'run-stopped') this.#isAtWork = false
     else if (event.type === 'run-start' && !event.path) this.#begin()
     // What comes before a run begins is late: the thread has what it has come to.
