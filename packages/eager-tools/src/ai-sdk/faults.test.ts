@@ -52,14 +52,14 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'an idempotent tool starts with the part that seals its call, where a provider has one (R2)': {
+  'an idempotent tool starts with the part that seals its call, if the provider sends one (R2)': {
     provider: 'openai.responses',
     effects: { look: 'idempotent' },
     responses: [[...whole('1'), wait(50), call('1'), wait(100), finish()], answer],
     plain: [`150 1 ${a}`],
     eager: [`50 1 ${a}`],
   },
-  'an idempotent tool of a provider that seals nothing is made by the loop (R5)': {
+  'with a provider that seals nothing, the loop executes an idempotent tool (R5)': {
     effects: { look: 'idempotent' },
     responses: [[...whole('1'), call('1'), wait(100), finish()], answer],
     plain: [`100 1 ${a}`],
@@ -70,7 +70,7 @@ const cases: Readonly<Record<string, Case>> = {
     responses: [[...whole('1'), call('1'), wait(100), finish()], answer],
     plain: [`100 1 ${a}`],
   },
-  'a read behind a tool that nobody has declared does not start early (R1)': {
+  'a read after a call of an undeclared tool does not start early (R1)': {
     responses: [
       [
         ...whole('1', '{"to":"x"}', 'send'),
@@ -84,45 +84,45 @@ const cases: Readonly<Record<string, Case>> = {
     ],
     plain: ['100 1 {"to":"x"}', `100 2 ${a}`],
   },
-  'a stream that breaks off after the call: what had started is aborted (R4)': {
+  'a stream that breaks off after the call: the early call is aborted (R4)': {
     ms: 200,
     responses: [[...whole('1'), wait(50), breaks()], answer],
     plain: [],
     eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
   },
-  'a stream that ends without a finish: what had started is aborted (R4)': {
+  'a stream that ends without a finish: the early call is aborted (R4)': {
     ms: 200,
     responses: [[...whole('1'), wait(50)], answer],
     plain: [],
     eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
   },
-  'a response that ends with `length` after the call: what had started is aborted (R4)': {
+  'a response that ends with `length` after the call: the early call is aborted (R4)': {
     ms: 200,
     responses: [[...whole('1'), wait(50), call('1'), finish('length')], answer],
     plain: [],
     eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
   },
-  'a response that ends with a content filter after the call: what had started is aborted (R4)': {
+  'a response that ends with a content filter after the call: the early call is aborted (R4)': {
     ms: 200,
     responses: [[...whole('1'), wait(50), call('1'), finish('content-filter')], answer],
     plain: [],
     eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
   },
-  'a response that is tried again and asks for the same under another id is joined (R4)': {
+  'a retried response with the same call and another id joins it (R4)': {
     ms: 150,
     options: () => ({ streamRetries: 1 }),
     responses: [[...whole('1'), wait(50), failing()], [...whole('9'), wait(50), call('9'), finish()], answer],
     plain: [`100 9 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'a response that is tried again and asks for something else lets go of the first (R4)': {
+  'a retried response with another call discards the first one (R4)': {
     ms: 150,
     options: () => ({ streamRetries: 1 }),
     responses: [[...whole('1'), wait(50), failing()], [...whole('1', B), wait(50), call('1', B), finish()], answer],
     plain: [`100 1 ${b}`],
     eager: [`0 1 ${a}`, `50 1 ${b}`, `100 1 ${a} aborted`],
   },
-  'a response that onError has tried again is joined (R4)': {
+  'a response that onError retries joins the call (R4)': {
     ms: 150,
     options: () => ({
       streamRetries: 0,
@@ -132,13 +132,13 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 9 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'arguments that change in the last part are executed as they are in the end (R3)': {
+  'if arguments change in the last part, the final ones are executed (R3)': {
     ms: 150,
     responses: [[...whole('1'), wait(50), call('1', B), finish()], answer],
     plain: [`50 1 ${b}`],
     eager: [`0 1 ${a}`, `50 1 ${b}`, `50 1 ${a} aborted`],
   },
-  'arguments that go on after they have closed are executed as they are in the end (R3)': {
+  'if arguments continue after they have closed, the final ones are executed (R3)': {
     ms: 150,
     responses: [
       [start('1'), delta('1', A), wait(50), delta('1', `,${B}`), end('1'), call('1', '{"q":"a","n":2}'), finish()],
@@ -147,7 +147,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: ['50 1 {"q":"a","n":2}'],
     eager: [`0 1 ${a}`, '50 1 {"q":"a","n":2}', `50 1 ${a} aborted`],
   },
-  'white space and the order of keys are no change (R2)': {
+  'white space and the order of keys are not a change (R2)': {
     ms: 100,
     responses: [
       [start('1'), delta('1', '{ "n": 2, "q":"a" }'), end('1'), wait(50), call('1', '{"q":"a","n":2}'), finish()],
@@ -171,12 +171,12 @@ const cases: Readonly<Record<string, Case>> = {
     responses: once,
     plain: [],
   },
-  'a tool that the options approve never starts early (R6)': {
+  'a tool that the options approve automatically never starts early (R6)': {
     options: () => ({ toolApproval: { look: () => 'approved' } }),
     responses: once,
     plain: [`50 1 ${a}`],
   },
-  'a tool whose approval is said not to apply starts early (R6)': {
+  'a tool whose approval is `not-applicable` starts early (R6)': {
     options: () => ({ toolApproval: { look: 'not-applicable' } }),
     responses: once,
     plain: [`50 1 ${a}`],
@@ -187,7 +187,7 @@ const cases: Readonly<Record<string, Case>> = {
     responses: once,
     plain: [],
   },
-  'a tool that `approval` names never starts early (R6)': {
+  'a tool listed in `approval` never starts early (R6)': {
     settings: { approval: ['look'] },
     responses: once,
     plain: [`50 1 ${a}`],
@@ -221,7 +221,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`50 1 ${a}`, `50 2 ${a}`],
     eager: [`0 1 ${a}`, `0 2 ${a}`],
   },
-  'one id twice in a response: each call has its own input (R2)': {
+  'if an id occurs twice in a response, each call has its own input (R2)': {
     responses: [[...whole('1'), ...whole('1', B), wait(50), call('1'), call('1', B), finish()], answer],
     plain: [`50 1 ${a}`, `50 1 ${b}`],
     eager: [`0 1 ${a}`, `0 1 ${b}`],
@@ -231,7 +231,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`50 1 ${a}`, `120 1 ${a}`],
     eager: [`0 1 ${a}`, `50 1 ${a}`],
   },
-  'input that the schema does not accept is never executed (R6)': {
+  'input that the schema rejects is never executed (R6)': {
     responses: [[...whole('1', '{"q":1}'), wait(50), call('1', '{"q":1}'), finish()], answer],
     plain: [],
   },
@@ -247,7 +247,7 @@ const cases: Readonly<Record<string, Case>> = {
     responses: once,
     plain: ['50 1 {"q":"refined","n":1}'],
   },
-  'what a schema makes of the input is the same call: defaults, dates (R2)': {
+  'an input that the schema transforms is the same call: defaults, dates (R2)': {
     look: ({ work }) =>
       tool({
         inputSchema: z.object({ q: z.string(), when: z.string().transform((text) => new Date(text)) }),
@@ -314,19 +314,19 @@ const cases: Readonly<Record<string, Case>> = {
     plain: ['50 secret 1'],
     eager: ['0 secret 1'],
   },
-  'a context that its schema does not accept is the loop’s to refuse (R6)': {
+  'the loop rejects a context that does not match its schema (R6)': {
     options: () => ({ toolsContext: { look: { key: 5 } } }),
     look: ({ work }) =>
       tool({ inputSchema: z.object({ q: z.string() }), contextSchema: z.object({ key: z.string() }), execute: work }),
     responses: once,
     plain: [],
   },
-  'empty arguments are `{}`, which is not certain before the end (R5)': {
+  'empty arguments mean `{}`, which is uncertain until the end (R5)': {
     look: ({ work }) => tool({ inputSchema: z.object({}), execute: work }),
     responses: [[start('1'), delta('1', ''), end('1'), wait(50), call('1', ''), finish()], answer],
     plain: ['50 1 {}'],
   },
-  'a call that the provider executes is none of ours (R6)': {
+  'a call that the provider executes is not started (R6)': {
     responses: [
       [
         { ...start('1'), providerExecuted: true } as Part,
@@ -341,14 +341,14 @@ const cases: Readonly<Record<string, Case>> = {
     ],
     plain: [],
   },
-  'as many early calls execute at once as the loop would execute (R2)': {
+  'early calls respect the loop’s limit of simultaneous executions (R2)': {
     ms: 60,
     options: () => ({ toolCallConcurrency: 1 }),
     responses: [[...whole('1'), ...whole('2', B), wait(100), call('1'), call('2', B), finish()], answer],
     plain: [`100 1 ${a}`, `160 2 ${b}`],
     eager: [`0 1 ${a}`, `60 2 ${b}`],
   },
-  'one agent in two runs at once keeps their calls apart (R2)': {
+  'two simultaneous runs of one agent do not share calls (R2)': {
     ms: 60,
     responses: [[...whole('1'), wait(50), call('1'), finish()], [...whole('1'), wait(90), call('1'), finish()], answer],
     async go(options: Given) {
@@ -359,7 +359,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`50 1 ${a}`, `90 1 ${a}`],
     eager: [`0 1 ${a}`, `0 1 ${a}`],
   },
-  'a reader that leaves does not end the loop: the call is executed once (R2)': {
+  'a reader that stops reading does not end the loop: the call is executed once (R2)': {
     ms: 300,
     responses: [[...whole('1'), wait(50), ...said('x'), wait(200), call('1'), finish()], answer],
     async go(options: Given) {
@@ -377,7 +377,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'generateText that ends with `length` lets go of what had started (R4)': {
+  'generateText that ends with `length` discards the early call (R4)': {
     settings: { alwaysStream: true },
     ms: 200,
     go: generated,
@@ -385,7 +385,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [],
     eager: [`0 1 ${a}`, `100 1 ${a} aborted`],
   },
-  'generateText that is tried again joins the same call under another id (R4)': {
+  'a retried generateText joins the same call with another id (R4)': {
     settings: { alwaysStream: true },
     ms: 150,
     options: () => ({ maxRetries: 1 }),
@@ -394,7 +394,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`101 9 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'generateText without alwaysStream is as it was (R1)': {
+  'generateText without alwaysStream is unchanged (R1)': {
     go: generated,
     responses: once,
     plain: [`50 1 ${a}`],

@@ -75,7 +75,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'a tool that throws: the model is told the same (R12)': {
+  'a tool that throws: the model reads the same error (R12)': {
     look: broken,
     responses: [looks(), answer],
     plain: [`100 1 ${a}`],
@@ -90,14 +90,14 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'a tool that is not declared is a barrier: what comes after it does not start early (R1)': {
+  'an undeclared tool is a barrier: later calls do not start early (R1)': {
     responses: [
       [begin(0, '1', 'send'), more(0, '{"q":"x"}'), begin(1, '2', 'look'), more(1, a), wait(100), text('x')],
       answer,
     ],
     plain: ['100 1 {"q":"x"}', `100 2 ${a}`],
   },
-  'unless it is said to be independent (R1)': {
+  'unless it is listed as independent (R1)': {
     settings: { independent: ['send'] },
     responses: [
       [begin(0, '1', 'send'), more(0, '{"q":"x"}'), begin(1, '2', 'look'), more(1, a), wait(100), text('x')],
@@ -106,12 +106,12 @@ const cases: Readonly<Record<string, Case>> = {
     plain: ['100 1 {"q":"x"}', `100 2 ${a}`],
     eager: [`0 2 ${a}`, '100 1 {"q":"x"}'],
   },
-  'an external tool is as if it were not declared (R1)': {
+  'declaring a tool as external is the same as not declaring it (R1)': {
     effects: { look: 'external' },
     responses: [looks(), answer],
     plain: [`100 1 ${a}`],
   },
-  'an idempotent tool waits for the end, as chunks never say that a call is whole (R1)': {
+  'an idempotent tool waits for the end, because chunks never mark a call as complete (R1)': {
     effects: { look: 'idempotent' },
     responses: [looks(), answer],
     plain: [`100 1 ${a}`],
@@ -122,21 +122,21 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [],
     eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
   },
-  'modelRetryMiddleware asks again: the same call under another id joins what has begun (R4)': {
+  'modelRetryMiddleware retries: the same call with another id joins the early one (R4)': {
     ms: 150,
     options: retrying,
     responses: [[...looks('1', 'a', 50), breaks()], looks('9'), answer],
     plain: [`151 9 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'modelRetryMiddleware asks again: another call is another execution, and the first one is aborted (R4)': {
+  'modelRetryMiddleware retries: another call is another execution, and the first one is aborted (R4)': {
     ms: 250,
     options: retrying,
     responses: [[...looks('1', 'a', 50), breaks()], looks('9', 'b'), answer],
     plain: [`151 9 ${b}`],
     eager: [`0 1 ${a}`, `51 9 ${b}`, `151 1 ${a} aborted`],
   },
-  'arguments that go on after they have closed: nothing is executed, and the read is aborted (R3)': {
+  'arguments that continue after they have closed: nothing is executed, and the read is aborted (R3)': {
     ms: 150,
     responses: [[begin(0, '1', 'look'), more(0, a), wait(50), more(0, ',"n":1}'), wait(20)], answer],
     plain: [],
@@ -147,7 +147,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`50 1 ${a}`, `50 2 ${a}`],
     eager: [`0 1 ${a}`, `0 2 ${a}`],
   },
-  'one id twice in a response: each call gets what came of its own input (R2)': {
+  'if an id occurs twice in a response, each call gets the result of its own input (R2)': {
     responses: [[begin(0, '1', 'look'), more(0, a), begin(1, '1', 'look'), more(1, b), wait(50), text('x')], answer],
     plain: [`50 1 ${a}`, `50 1 ${b}`],
     eager: [`0 1 ${a}`, `0 1 ${b}`],
@@ -157,7 +157,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`, `220 1 ${a}`],
     eager: [`0 1 ${a}`, `100 1 ${a}`],
   },
-  'input that the schema refuses: the model is told the same, and nothing is executed (R6)': {
+  'input that the schema rejects: the model reads the same error, and nothing is executed (R6)': {
     responses: [[begin(0, '1', 'look'), more(0, '{"q":1}'), wait(50), text('x')], answer],
     plain: [],
   },
@@ -184,7 +184,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`, `100 1 ${a}`],
   },
-  'a tool that finds out only after the response has stood is executed by the agent, too (R3)': {
+  'a tool that reads the state only after the response is accepted is executed by the agent, too (R3)': {
     ms: 150,
     look:
       () =>
@@ -194,7 +194,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`, `150 1 ${a}`],
   },
-  'a tool that catches what the trap throws is executed by the agent, too (R3)': {
+  'a tool that catches the error of reading the state is executed by the agent, too (R3)': {
     ms: 150,
     look:
       () =>
@@ -246,7 +246,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'a Command that was made for another id is not joined: nobody knows where the id is in it (R3)': {
+  'a Command that was made for another id is not joined, because the id in it cannot be replaced (R3)': {
     ms: 10,
     options: retrying,
     look:
@@ -286,7 +286,7 @@ const cases: Readonly<Record<string, Case>> = {
     responses: [looks(), answer],
     plain: [`100 1 ${b}`],
   },
-  'a read of a response for which another tool needs an approval is aborted, and made when it is given (R6)': {
+  'if another call of the response needs an approval, a read is aborted, and made after the approval (R6)': {
     ms: 150,
     options: guarding('send'),
     settings: { approval: ['send'] },
@@ -317,7 +317,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${b}`],
     eager: [`0 1 ${a}`, `100 1 ${a} aborted`, `100 1 ${b}`],
   },
-  'a middleware answers instead of the tool: the read is discarded with the next step (R7)': {
+  'a middleware returns a result in place of the tool: the read is discarded with the next step (R7)': {
     ms: 200,
     options: () => ({
       middleware: [
@@ -331,7 +331,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [],
     eager: [`0 1 ${a}`, `30 1 ${a} aborted`],
   },
-  'toolRetryMiddleware tries a tool again that has failed once (R12)': {
+  'toolRetryMiddleware repeats a tool that has failed once (R12)': {
     options: () => ({ middleware: [toolRetryMiddleware({ maxRetries: 2, initialDelayMs: 1, jitter: false })] }),
     look() {
       let count = 0
@@ -344,7 +344,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`, `121 1 ${a}`],
     eager: [`0 1 ${a}`, `101 1 ${a}`],
   },
-  'a middleware puts another message with the same calls in the place of the answer (R2)': {
+  'a middleware replaces the model’s message by another one with the same calls (R2)': {
     options: () => ({
       middleware: [
         createMiddleware({
@@ -360,7 +360,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'a middleware puts copies of the calls there: they are executed by the agent (R3)': {
+  'a middleware replaces the calls by copies: they are executed by the agent (R3)': {
     options: () => ({
       middleware: [
         createMiddleware({
@@ -384,14 +384,14 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`60 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'one agent in two runs at once keeps equal ids apart (R2)': {
+  'two simultaneous runs of one agent do not mix up equal ids (R2)': {
     ms: 60,
     go: (agent) => Promise.all(['a', 'b'].map(async (said) => shown(await agent.invoke(human(said))))),
     responses: [looks('1', 'a', 50), looks('1', 'b', 90), answer],
     plain: [`50 1 ${a}`, `90 1 ${b}`],
     eager: [`0 1 ${a}`, `0 1 ${b}`],
   },
-  'as many early calls execute at once as tasks of the graph may (R2)': {
+  'early calls respect the graph’s limit of simultaneous tasks (R2)': {
     ms: 60,
     // In version v2 LangGraph forgets tasks that wait for a place.
     options: () => ({ version: 'v1' }),
@@ -400,12 +400,12 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`150 1 ${a}`, `150 2 ${b}`],
     eager: [`0 1 ${a}`, `60 2 ${b}`],
   },
-  'without alwaysStream a model that is not asked for a stream is as it was (R1)': {
+  'without alwaysStream a model that does not stream is unchanged (R1)': {
     settings: { alwaysStream: false },
     responses: [looks(), answer],
     plain: [`100 1 ${a}`],
   },
-  'without alwaysStream a model that is made to stream starts reads early (R2)': {
+  'without alwaysStream a model with `streaming: true` starts reads early (R2)': {
     settings: { alwaysStream: false },
     streaming: true,
     responses: [looks(), answer],
@@ -424,7 +424,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'a model that streams blocks is heard, too (R2)': {
+  'a model that streams content blocks is read, too (R2)': {
     settings: { alwaysStream: false },
     async go(agent) {
       const run = await agent.streamEvents(human(), { version: 'v3' })
@@ -440,7 +440,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`50 1 ${a}`, `50 2 ${a}`],
     eager: [`0 1 ${a}`, `50 2 ${a}`],
   },
-  'names of agents in the messages make other messages of the answers (R2)': {
+  'agent names in the messages create new message objects for the responses (R2)': {
     options: () => ({ name: 'agent', includeAgentName: 'inline' }),
     responses: [looks(), answer],
     plain: [`100 1 ${a}`],
