@@ -1,4 +1,4 @@
-/** An agent: immutable, and able to run many times at once. */
+/** Creates agents. An agent is immutable and can run many times at once. */
 
 import { background } from './background/background.ts'
 import { type BeginOptions, beginRun } from './checkpoint/begin.ts'
@@ -21,64 +21,65 @@ import type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-optio
 import type { Checkpoint } from './vocabulary/saved-run.ts'
 import type { Tool } from './vocabulary/tool.ts'
 
-/** `Output`: what its `output` schema gives back. */
+/** An agent, as `createAgent` returns it. `Output` is the output type of its `output` schema. */
 export interface Agent<Output = unknown> {
   readonly name: string | undefined
   readonly description: string | undefined
-  /** Its middleware, the outermost first: `agent.with({ middleware: [...agent.middleware, innermost] })` adds one. */
+  /** The middleware, outermost first: `agent.with({ middleware: [...agent.middleware, innermost] })` adds one. */
   readonly middleware: readonly Middleware[]
-  /** Its tools, without those that middleware adds to a run. */
+  /** The tools, without those that middleware adds to a run. */
   readonly tools: readonly Tool[]
-  /** Runs to the end and gives the result: what `stream(input).result` gives, keeping no events. */
+  /** Runs to the end and returns the result: like `stream(input).result`, but without storing events. */
   run(input: RunInput, options?: RunOptions): Promise<AgentResult<Output>>
   /**
-   * An agent that differs in these options: for one request, or one user. An option that is given replaces this agent's. A tool's limit
-   * over all runs holds for the runs of both.
+   * Returns an agent with other options, for one request or one user. A given option replaces that of this agent. A tool's limit over all runs
+   * applies to the runs of both.
    *
-   * @throws {ConfigError} An option cannot work.
+   * @throws {ConfigError} An option is invalid.
    */
   with(options: AgentChanges<Output>): Agent<Output>
-  /** Starts a run and gives it at once. */
+  /** Starts a run and returns it immediately. */
   stream(input: RunInput, options?: RunOptions): AgentRun<Output>
   /**
-   * Stores a run of which nothing has run, so that `resume` can begin it in another process, or again after a crash. No hook is called, and there
-   * is no span. Returns its first checkpoint. Without a store nothing is stored: `resume` takes the checkpoint itself. Give the context of the run to
-   * `resume`.
+   * Stores a run without starting it, so that `resume` can start it in another process, or again after a crash. It calls no hook and makes no span.
+   * Returns the first checkpoint of the run. Without a store nothing is stored: give the checkpoint to `resume`. Give the context of the run to
+   * `resume`, too.
    *
-   * Rejects with `InputError` for a wrong input, and with `CheckpointConflictError` if the store has a checkpoint under this id.
+   * Rejects with `InputError` for an invalid input, and with `CheckpointConflictError` if the store has a checkpoint with this id.
    */
   begin(input: RunInput, options?: BeginOptions): Promise<Checkpoint>
   /**
-   * Goes on from a checkpoint, or from the one stored under a run's id. `answers`, by id of the interrupt, are what it has waited
-   * for; what is not answered stays open, not run. A completed run gives its result again, without any call.
+   * Continues a run from its checkpoint, or from the checkpoint stored with the run's id. `answers` has the answers to its questions, by id of the
+   * interrupt; a question without an answer stays open. A completed run returns its result again, without any call.
    *
-   * The result rejects, before anything runs, with `CheckpointCorruptError`, `CheckpointVersionError`,
-   * `CheckpointMismatchError`, `CheckpointMissingError`, `UnknownInterruptError`, `AnswerError` for an
-   * answer that its asker does not accept, `ContextError` for a context that does not fit, `InputError` for messages sent to a run that had ended, or, if somebody else has
-   * resumed what is stored, with `CheckpointConflictError`. An answer that is no JSON is a `TypeError`.
+   * Before anything runs, the result rejects with
+   * - `CheckpointCorruptError`, `CheckpointVersionError`, `CheckpointMismatchError` or `CheckpointMissingError` for an unusable checkpoint,
+   * - `CheckpointConflictError` if another process has resumed the stored run,
+   * - `UnknownInterruptError` for an answer to an unknown question, `AnswerError` for an answer that does not match its schema, `TypeError` for an
+   *   answer that is not JSON,
+   * - `ContextError` for a context that does not match, `InputError` for messages sent to a run that had ended.
    */
   resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
   /**
-   * Closes a run that was interrupted, cancelled or cut off, and is not to go on. Each open call is answered: with its result if it had
-   * settled, else with the reason, as an error. No hook, tool or model is called, and nothing is undone. The `messages` of the result can
-   * be the beginning of a new run. `unknown` has the ids of calls that may have happened.
+   * Closes a run that was interrupted, cancelled or cut off and will not continue. Each open call gets a result: its own if it had settled, otherwise
+   * an error with the reason. No hook, tool or model is called, and nothing is undone. The `messages` of the result can be the input of a new run.
+   * `unknown` has the ids of calls that may have happened.
    *
-   * With a store the closed run is saved, so that nobody who has an older checkpoint of it goes on. A resume of the closed run asks the
-   * model what to do next.
+   * With a store the closed run is saved, so that an older checkpoint cannot continue it. A resume of the closed run asks the model what to do next.
    *
-   * Rejects with `CheckpointConflictError` if somebody has resumed what is stored, with `CheckpointError` if the run has its final answer (`hasFinalAnswer`), and like
-   * `resume` if it is no checkpoint of this agent.
+   * Rejects with `CheckpointConflictError` if another process has resumed the stored run, with `CheckpointError` if the run has its final answer
+   * (`hasFinalAnswer`), and like `resume` for an unusable checkpoint.
    */
   close(checkpoint: Checkpoint | string, options?: CloseOptions): Promise<CancelledResult>
 }
 
-/** The options in which an agent may differ from the one that it is made of: all except its output and what its runs are stored under. */
+/** The options that `agent.with` can change: all except `name`, `output` and `checkpoints`. */
 export type AgentChanges<Output = unknown> = Partial<Omit<AgentOptions<Output>, 'name' | 'output' | 'checkpoints'>>
 
-/** What runs work with: what lies above their state, and all that stands beside the centre. */
+/** The parts that a run's state calls without importing them. */
 const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs, output }
 
-/** Makes an agent. Throws {@link ConfigError} naming the option that cannot work. */
+/** Creates an agent. Throws {@link ConfigError} with the name of the first invalid option. */
 export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)
   // As they are now: the caller may write to its own lists.
@@ -108,10 +109,10 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
 
 const configs = new WeakMap<Agent, AgentConfig>()
 
-/** Of an agent that {@link createAgent} made. Throws {@link ConfigError} for anything else. */
+/** Returns the configuration of an agent. Throws {@link ConfigError} if {@link createAgent} did not make it. */
 export function configBehind(agent: Agent): AgentConfig {
   const config = configs.get(agent)
-  if (!config) throw new ConfigError('agent', 'is no agent that createAgent made')
+  if (!config) throw new ConfigError('agent', 'must be an agent that createAgent made')
   return config
 }
 

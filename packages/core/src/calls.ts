@@ -1,9 +1,9 @@
 /**
- * For packages that decide about calls before core makes them: when one starts, whether it is asked about, or made again. They judge a
- * call, answer for one that is not made, and follow a caller's signal by the same functions as core does. Packages that make calls in
- * somebody else's loop read its stream and write their spans by the same classes, too.
+ * Functions for packages that decide about calls before core makes them: whether a call starts, needs an approval, or runs again. They judge and
+ * answer calls and follow signals in the same way as core. Packages that start calls in the loop of another library also read its stream and write
+ * its spans with these classes.
  *
- * Not for applications: what is here may change in a minor version.
+ * Not for applications: this entry may change in a minor version.
  */
 
 export { sealsCalls } from './assemble/sealing.ts'

@@ -1,4 +1,4 @@
-/** The options of an agent, checked. */
+/** Checks the options of an agent and applies their defaults. */
 
 import { withStatusTool } from './background/status-tool.ts'
 import { middlewareList } from './middleware/middleware-list.ts'
@@ -37,7 +37,7 @@ const INPUT_LIMITS: OptionNames<InputLimits> = { characters: '', depth: '' }
 
 const OUTPUT_LIMITS: OptionNames<OutputLimits> = { characters: '' }
 
-/** Throws {@link ConfigError} naming the option. */
+/** @throws {ConfigError} An option is invalid. The error names it. */
 export function configOf(options: AgentOptions): AgentConfig {
   checkOptions('createAgent', options, AGENT_OPTIONS)
   checkModel(options?.model)
@@ -90,7 +90,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   }
 }
 
-/** What asks for the instructions of a run, before all other hooks. */
+/** A middleware whose `beforeAgent` asks for the instructions of a run before all other hooks. */
 function asking(instructions: Exclude<AgentOptions['instructions'], string | undefined>): Middleware {
   return {
     name: 'instructions',
@@ -104,16 +104,16 @@ function limitsOf<Limits extends object>(option: string, given: Partial<Limits> 
   return limits
 }
 
-/** Requests are JSON, and the caller's own object is the caller's. */
+/** Requests are JSON, and the caller may change its own object later. */
 function copyOf(settings: ModelSettings): ModelSettings {
   try {
     return freeze(structuredClone(settings))
   } catch (error) {
-    throw new ConfigError('settings', `hold what is no JSON: ${messageOf(error)}`)
+    throw new ConfigError('settings', `must be JSON: ${messageOf(error)}`)
   }
 }
 
-/** Throws {@link ConfigError} if the model must call a tool there is not, nor could be: a hook or wrap may add it. */
+/** @throws {ConfigError} The model must call a tool that does not exist, and no hook or wrap can add it. */
 function checkToolChoice(
   { toolChoice, output, middleware }: Pick<AgentConfig, 'toolChoice' | 'output' | 'middleware'>,
   tools: readonly Tool[],

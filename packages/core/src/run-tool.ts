@@ -1,4 +1,4 @@
-/** A tool outside of any run, by the same path: input check, limits, span. */
+/** Runs a tool without an agent, with the same input check, limits and span. */
 
 import { executeTool } from './execution/execute-tool.ts'
 import type { Host } from './execution/tool-host.ts'
@@ -24,49 +24,52 @@ import type { Progress, ToolStatus } from './vocabulary/tool-status.ts'
 
 export interface RunToolOptions {
   /**
-   * Aborts it: `result` rejects with the signal's reason. If a tool passes its own `context.signal`, this tool works for that tool's
-   * call: if that call, or one that it works for, has a slot of the same tool, it shares that slot.
+   * Aborts the tool: `result` rejects with the signal's reason. If a tool passes its own `context.signal`, this tool belongs to that tool's call: if
+   * that call, or one that it belongs to, has a slot of the same tool, they share it.
    */
   readonly signal?: AbortSignal
-  /** In place of the tool's own: milliseconds from the start of `execute`, a number above 0, or `Infinity`. */
+  /** The time limit of `execute` instead of the tool's own, in milliseconds: a number above 0, or `Infinity`. */
   readonly timeout?: number
-  /** Milliseconds that a function which was aborted is waited for. Default 1000. */
+  /** How long to wait for an aborted function to end, in milliseconds. Default 1000. */
   readonly grace?: number
-  /** As of a run: if the tool needs a part of it that is not there, `result` rejects with `ContextError`. */
+  /** The context, as for a run. If it does not match the tool's `context` schema, `result` rejects with `ContextError`. */
   readonly context?: unknown
   readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'meterProvider' | 'captureContent'>
 }
 
-/** A tool at work. Awaiting it gives what `result` gives. Nobody need await anything of it. */
+/** A running tool. Awaiting it is awaiting `result`. You do not have to await anything. */
 export interface ToolRun<Output> extends PromiseLike<Output> {
   readonly callId: string
   /**
-   * What the tool reports from now on, the last report first; ends when `result` has settled. A reader that is slow gets
-   * the newest alone; one that leaves does not stop the tool. Can be read by many.
+   * The tool's progress reports, beginning with the latest one; ends when `result` has settled. A slow reader only gets the newest report, and a
+   * reader that stops does not stop the tool. Any number of readers can read it.
    */
   readonly progress: AsyncIterable<Progress>
   /**
-   * What the tool gave, or threw, the same object. Rejects with `ToolInputError`, `ContextError`, `ToolBusyError`,
-   * `ToolTimeoutError`, `ToolCancelledError`, or the signal's reason; with {@link ConfigError} if the options
-   * cannot work.
+   * The output of the tool, or what it threw: the same object. Rejects with `ToolInputError`, `ContextError`, `ToolBusyError`, `ToolTimeoutError`,
+   * `ToolCancelledError`, or the signal's reason; with {@link ConfigError} if an option is invalid.
    */
   readonly result: Promise<Output>
-  /** Gives `true`, or `false` if it had settled. Throws `NotCancelableError` if the tool forbids it. */
+  /**
+   * Cancels the tool. Returns `false` if it had already settled.
+   *
+   * @throws {NotCancelableError} The tool has `cancelable: false`.
+   */
   cancel(): boolean
   status(): ToolStatus
 }
 
 /**
- * Starts a tool with this input, as its schema takes it.
+ * Starts a tool with this input, which its schema checks.
  *
- * @throws {ConfigError} It is no tool.
+ * @throws {ConfigError} The value is not a tool.
  */
 export function runTool<Input, Output>(
   tool: Tool<Input, Output>,
   input: unknown,
   options: RunToolOptions = {},
 ): ToolRun<Output> {
-  if (!isRecord(tool)) throw new ConfigError('tool', 'is missing, or is no tool')
+  if (!isRecord(tool)) throw new ConfigError('tool', 'must be a tool')
   const { grace = 1_000 } = options
   const entry = entryOf(tool, input, signalOwner(options.signal))
   const latest = new Latest<Progress>()
@@ -141,7 +144,7 @@ async function work<Output>(
   }
 }
 
-/** What a tool gives alone is its output, as it is. */
+/** The result of a stand-alone tool is its output, unchanged. */
 function hostOf<Output>(
   tool: Tool,
   { timeout, grace }: Options,

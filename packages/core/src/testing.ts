@@ -1,4 +1,4 @@
-/** For tests of agents, tools and middleware: scripts of what a model says, and a model that says it. For stores: their contract. */
+/** Helpers for tests of agents, tools and middleware: scripted responses and a model that plays them. For stores: tests of their contract. */
 export { AT_ONCE, type Beat, beats, type Pace } from './testing/beats.ts'
 export { type Collected, collect } from './testing/collect.ts'
 export {

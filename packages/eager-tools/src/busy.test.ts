@@ -13,7 +13,7 @@ test.for([
     'is still taken when the loop executes it',
     900,
     [0],
-    ['looked', 'Not run: look is busy with 1 call, as many as it allows at once.'],
+    ['looked', 'Not run: look is already running 1 call, its maximum.'],
   ],
 ] as const)(
   'a call that fails when its tool is busy waits while it is early: the slot %s (O6)',

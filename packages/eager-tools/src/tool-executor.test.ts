@@ -393,7 +393,9 @@ test('a timeout and abort end tools that never wait, however early they start (P
   const limited = createToolExecutor({ tools: [pouring(30)] })
   for (const event of told('p', 'pour', {})) limited.push(event)
   const { toolMessages } = await limited.finish()
-  expect(toolMessages.map(textOf)).toEqual(['pour was cut off after its limit of 30 ms; its effect may have happened'])
+  expect(toolMessages.map(textOf)).toEqual([
+    'pour was cut off after its time limit of 30 ms; its effect may have happened',
+  ])
   const aborted = createToolExecutor({ tools: [pouring(10_000)] })
   const begins = new Promise<void>((resolve) => {
     begun = resolve

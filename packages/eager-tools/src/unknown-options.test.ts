@@ -7,6 +7,6 @@ test.each<[string, string, () => unknown]>([
   ['polcy', 'createToolExecutor; did you mean policy?', () => createToolExecutor({ polcy: 'early' } as object)],
   ['maxSteps', 'createToolExecutor; there are wire, model, ', () => createToolExecutor({ maxSteps: 3 } as object)],
 ])('an unknown option %s is a ConfigError: %s (P23)', (option, hint, make) => {
-  const message = expect.stringContaining(`${option}: is no option of ${hint}`) as string
+  const message = expect.stringContaining(`${option}: is not an option of ${hint}`) as string
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option, message }))
 })

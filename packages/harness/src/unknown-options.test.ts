@@ -14,7 +14,7 @@ test.each<[string, string, () => unknown]>([
   ['paces', 'spawnModelServer; did you mean pace?', () => spawnModelServer({ paces: {} } as object)],
   ['faults', 'otlpReceiver; did you mean fault?', () => otlpReceiver({ faults: 'hang' } as object)],
 ])('an unknown option %s is a ConfigError: %s (P23)', async (option, hint, make) => {
-  const message = `${option}: is no option of ${hint}`
+  const message = `${option}: is not an option of ${hint}`
   await expect(Promise.resolve().then(make)).rejects.toMatchObject({ name: 'ConfigError', option, message })
 })
 

@@ -151,7 +151,7 @@ test('an answer applies whatever needs approval when it arrives, and without app
   const asked = await agent.run('Go')
   const resumed = answered(createAgent({ model: scriptedModel([]) }), asked, deny)
   await expect(resumed).rejects.toThrow(CheckpointMismatchError)
-  await expect(resumed).rejects.toThrow('a question lacks its asker, the middleware approve')
+  await expect(resumed).rejects.toThrow('the agent has no middleware approve, which asked a question')
   expect(ran).toEqual([])
 })
 

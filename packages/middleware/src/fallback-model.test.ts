@@ -284,7 +284,7 @@ test('an empty list, or none, is a ConfigError, and so is a retryModel outside (
     )
   const middleware = [retryModel(), fallbackModel({ models: [model('b')] })]
   expect(() => createAgent({ model: model('a'), middleware })).toThrow(
-    new ConfigError('middleware', '"fallback-model" goes outside "retry-model": put it before it in the list'),
+    new ConfigError('middleware', '"fallback-model" must be outside "retry-model": put it earlier in the list'),
   )
   expect(() => createAgent({ model: model('a'), middleware: middleware.toReversed() })).not.toThrow()
 })

@@ -545,8 +545,8 @@ test.each<[RedactOptions, RegExp]>([
 test('it must be inside middleware that adds to a request, and outside of a timeout, which would mistake held text for silence (O20)', async () => {
   const model = scriptedModel([respond(say('Yes.'))])
   const shown = agentsMd({ backend: memoryBackend({ 'AGENTS.md': `Use ${KEY}.` }) })
-  expect(() => createAgent({ model, middleware: [redact(), shown] })).toThrow(/"agents-md" goes outside "redact"/)
-  expect(() => createAgent({ model, middleware: [timeout(), redact()] })).toThrow(/"redact" goes outside "timeout"/)
+  expect(() => createAgent({ model, middleware: [redact(), shown] })).toThrow(/"agents-md" must be outside "redact"/)
+  expect(() => createAgent({ model, middleware: [timeout(), redact()] })).toThrow(/"redact" must be outside "timeout"/)
   await createAgent({ model, middleware: [shown, redact(), timeout()] }).run('Go')
   const texts = model.requests[0]?.messages.map(textOf).join('\n')
   expect(texts).toContain('Use [api-key].')

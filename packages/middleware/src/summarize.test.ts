@@ -287,7 +287,7 @@ test('after a summary and a resume no started call runs again (O15, N46)', async
 test('outside patchToolCalls, which must repair the history first, it is refused (O20)', () => {
   const model = scriptedModel([])
   expect(() => createAgent({ model, middleware: [summarize(), patchToolCalls()] })).toThrow(
-    '"patch-tool-calls" goes outside "summarize"',
+    '"patch-tool-calls" must be outside "summarize"',
   )
   expect(() => createAgent({ model, middleware: [patchToolCalls(), summarize()] })).not.toThrow()
 })

@@ -192,7 +192,7 @@ test('a tool call over its limit is aborted and gets an error result, and the ru
       },
     },
   )
-  expect(read(events)).toEqual(['work was cut off after its limit of 500 ms; its effect may have happened'])
+  expect(read(events)).toEqual(['work was cut off after its time limit of 500 ms; its effect may have happened'])
   expect(result).toMatchObject({ text: 'Hello.', messages: [{}, {}, { isError: true }, {}] })
   expect(aborted).toHaveBeenCalledTimes(1)
   expect(took).toBe(500)
@@ -205,7 +205,7 @@ test('a call that exceeds its limit before it had started ends at once, and the 
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
   })
   const { events, result, took, tries, timers } = await ran(scripted(calling, hello), { tool: 50 }, { inner: [asked] })
-  expect(read(events)).toEqual(['Not run: work had not started when its limit of 50 ms was over.'])
+  expect(read(events)).toEqual(['Not run: work had not started when its time limit of 50 ms ended.'])
   expect(result?.warnings).toEqual([])
   expect([took, tries, timers]).toEqual([50, [], 0])
 })
@@ -252,7 +252,7 @@ test('a call that had started according to a checkpoint may have happened, even 
   setTimeout(() => void run.cancel({ at: 'now' }), 100)
   const { checkpoint } = await played(run.result)
   const { events } = await played(collect(agent.resume(checkpoint ?? '')))
-  expect(read(events)).toEqual(['work was cut off after its limit of 500 ms; its effect may have happened'])
+  expect(read(events)).toEqual(['work was cut off after its time limit of 500 ms; its effect may have happened'])
 })
 
 test('a tool call within its limit is unchanged (N11)', async () => {
@@ -285,7 +285,7 @@ test('with retryTool inside, all attempts and their waits share the limit (O17)'
     },
   )
   expect(tries).toEqual([0, 200])
-  expect(read(events)[0]).toMatch('its limit of 500 ms')
+  expect(read(events)[0]).toMatch('its time limit of 500 ms')
   expect([took, timers]).toEqual([500, 0])
 })
 
@@ -347,7 +347,7 @@ test('its limits end tools, models and runs that never wait (P9)', async () => {
     return error ?? read(events)
   }
   expect(await end(calls(), { tool: 30 })).toEqual([
-    'pour was cut off after its limit of 30 ms; its effect may have happened',
+    'pour was cut off after its time limit of 30 ms; its effect may have happened',
   ])
   expect(await end(calls(), { run: 30 })).toEqual(new TimeoutError('run', 30))
   expect(await end(model, { model: 30 })).toEqual(new TimeoutError('model', 30))

@@ -46,7 +46,11 @@ test.each(Object.entries(factories))(
     const made = (given: object) => () => make({ ...required, ...given })
     expect(made({ [misspelt]: undefined })).not.toThrow()
     const hint = meant ? `did you mean ${meant}?` : 'there are tools, toolName, maxResults'
-    const error = { name: 'ConfigError', option: misspelt, message: `${misspelt}: is no option of ${name}; ${hint}` }
+    const error = {
+      name: 'ConfigError',
+      option: misspelt,
+      message: `${misspelt}: is not an option of ${name}; ${hint}`,
+    }
     expect(made({ [misspelt]: 1 })).toThrow(expect.objectContaining(error))
   },
 )

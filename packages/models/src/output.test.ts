@@ -59,7 +59,7 @@ test.each(wires)('$name: an agent requests its output natively, and gets it (M14
   const bodies = requests.map(({ body }) => JSON.stringify(body))
   for (const body of bodies) expect(body).toContain('json_schema')
   for (const { body } of requests) expect(body).toMatchObject({ tools: [{}] })
-  expect(bodies[2]).toContain('Too small: expected number to be >=1. Answer with JSON')
+  expect(bodies[2]).toContain('Too small: expected number to be >=1. Answer only with JSON')
 })
 
 const without: readonly (readonly [string, (fetch: typeof globalThis.fetch) => Model])[] = [

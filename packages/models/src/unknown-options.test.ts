@@ -19,6 +19,6 @@ test.each<[string, string, () => unknown]>([
   ['providers', 'responsesWire; did you mean provider?', () => responsesWire({ providers: 'x' } as object)],
   ['providers', 'messagesWire; did you mean provider?', () => messagesWire({ providers: 'x' } as object)],
 ])('an unknown option %s is a ConfigError: %s (P23)', (option, hint, make) => {
-  const message = expect.stringContaining(`${option}: is no option of ${hint}`) as string
+  const message = expect.stringContaining(`${option}: is not an option of ${hint}`) as string
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option, message }))
 })

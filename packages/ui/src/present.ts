@@ -30,12 +30,12 @@ export interface ShownCall {
 
 /** The reasons why a call did not run, as core and its middleware write them in full. */
 const NOT_RUN = [
-  'the run ended before this call was started',
-  'the call was cancelled before it was started',
+  'the run ended before this call started',
+  'the call was cancelled before it started',
   'the limit of \\d+ steps? is reached, so no model call could read the result',
-  '\\S+ had not started when its limit of \\d+ ms was over',
-  '\\S+ is busy with \\d+ calls?, as many as it allows at once',
-  "\\S+ needs a resource that call \\S+ uses, and that call waits for one that this call's maker uses",
+  '\\S+ had not started when its time limit of \\d+ ms ended',
+  '\\S+ is already running \\d+ calls?, its maximum',
+  '\\S+ needs a resource that call \\S+ uses, and that call waits for a resource of the call that made this one',
   '\\S+ was not found yet\\. Find it with \\S+ first, and call it in a later step',
   'the request for approval of \\S+ failed',
   'the answer to the request for approval of \\S+ is invalid',
@@ -48,15 +48,15 @@ const SENTENCES: readonly (readonly [sentence: RegExp, shown: string])[] = [
   [new RegExp(`^Not run: (${NOT_RUN})\\.$`), 'This call was not run.'],
   [/^The user (stopped this|wrote another message|wrote a message instead of answering)\.$/, 'This call was stopped.'],
   [
-    /^The run ended while this call was at work: it was cut off, and its effect may have happened\.$/,
+    /^The run ended while this call was running\. The call was cut off, and its effect may have happened\.$/,
     'This call was cut off: its effect may have happened.',
   ],
   [
-    /^The call was cancelled while it was at work: it was cut off, and its effect may have happened\.$/,
+    /^The call was cancelled while it was running\. It was cut off, and its effect may have happened\.$/,
     'This call was cancelled: its effect may have happened.',
   ],
   [
-    /^This call was started, and the run was (cancelled|cut off) before its result was known: it may have happened\. It was not made again\./,
+    /^This call had started when the run was (cancelled|cut off)\. Its result is unknown: it may have happened\. It was not run again\./,
     'This call was cut off: its effect may have happened.',
   ],
 ]

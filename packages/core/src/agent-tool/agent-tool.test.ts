@@ -73,7 +73,7 @@ test.each([
 test('a value that is not an agent, and a depth at which it never runs, are a ConfigError (A2, M5)', () => {
   const agent = createAgent({ name: 'n', description: 'd', model: scriptedModel([]) })
   for (const none of [undefined, {}, { ...agent }])
-    expect(() => agentTool(none as never)).toThrow(new ConfigError('agent', 'is no agent that createAgent made'))
+    expect(() => agentTool(none as never)).toThrow(new ConfigError('agent', 'must be an agent that createAgent made'))
   for (const maxDepth of [0, -1, 1.5, Number.NaN])
     expect(() => agentTool(agent, { maxDepth })).toThrow(expect.objectContaining({ option: 'maxDepth' }))
   expect(agentTool(agent, { maxDepth: Number.POSITIVE_INFINITY }).name).toBe('n')
@@ -271,7 +271,7 @@ test('a middleware of a nested agent asks: only that agent needs it, and a resum
   const { checkpoint, interrupts } = await settled(bossWith([allows]).run('Hi'))
   const resumed = async (middleware: readonly Middleware[]) =>
     settled(bossWith(middleware).resume(checkpoint ?? '', { [interrupts?.[0]?.id ?? '']: 'yes' }).result)
-  await expect(resumed([])).rejects.toThrow('a question lacks its asker, the middleware allows')
+  await expect(resumed([])).rejects.toThrow('the agent has no middleware allows, which asked a question')
   expect(looked).toBe(0)
   expect(await resumed([allows])).toMatchObject({ status: 'completed' })
   expect(looked).toBe(1)
@@ -331,7 +331,7 @@ test('a call inside an agent that may have happened is listed with its path, and
   expect(told).toEqual([
     {
       type: 'text',
-      text: 'This call was started, and the run was cancelled before its result was known: it may have happened. It was not made again.',
+      text: 'This call had started when the run was cancelled. Its result is unknown: it may have happened. It was not run again.',
     },
   ])
 })

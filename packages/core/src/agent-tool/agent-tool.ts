@@ -15,31 +15,28 @@ import { contextWithin } from './context-within.ts'
 import { runWithin } from './nested-run.ts'
 
 export interface AgentToolOptions<Input = AgentRequest> {
-  /** Default: the agent's own. */
+  /** The name of the tool. Default: the agent's name. */
   readonly name?: string
-  /** What the calling model is told. Default: the agent's own. */
+  /** The description that the calling model reads. Default: the agent's description. */
   readonly description?: string
-  /** Default `{ request: string }`. The agent is told a member `request` as it is, any other input as JSON. */
+  /** The input of the tool. Default `{ request: string }`. The agent gets the member `request` as its input text, any other input as JSON. */
   readonly input?: ToolSchema<Input>
   /**
-   * Default `external`: nobody knows what its tools do. With `calls` the agent may start while the calling model still speaks. Each call
-   * of its tools that does more than read waits until that model call has stood. If it does not stand, the agent's model calls were made
-   * for nothing.
+   * The effect of a call. Default `external`, because the tools of the agent may do anything. With `calls` the agent may start while the calling
+   * model is still streaming. Then each call of its tools with another effect than `read` waits until that model call has succeeded; if it fails, the
+   * agent's model calls were unnecessary.
    */
   readonly effect?: Effect
-  /** Whether the reader of the calling run sees the agent's events, tagged with their `path`. Default true. */
+  /** Whether the agent's events appear in the calling run, with their `path`. Default true. */
   readonly events?: boolean
   /**
-   * The agent's context, made of the calling run's: less of it, or another one. It is asked once in each calling run, before that run's first
-   * model call. Default: the same context.
+   * Returns the agent's context from that of the calling run. Called once in each calling run, before its first model call. Default: the same
+   * context.
    */
   context?(outer: unknown): unknown
-  /**
-   * Whether the agent's input begins with the history that the calling model saw when it called the agent. Its request follows. Default
-   * false.
-   */
+  /** Whether the agent's input begins with the history of the calling model, followed by the request. Default false. */
   readonly history?: boolean
-  /** How deep agents may call agents, from 1 on: a call beyond it is an error result, not run. Default 5. */
+  /** How deep agents may call agents, at least 1. A deeper call does not run and gets an error result. Default 5. */
   readonly maxDepth?: number
 }
 
@@ -48,11 +45,11 @@ export interface AgentRequest {
 }
 
 /**
- * A tool whose call is a run of the agent; its result is the accepted answer, or the agent's `output` where it has a schema.
- * What fails in it is an error result of the call. Cancels and interrupts go through: its state is in the
- * calling run's checkpoint. What it uses counts in the calling run's usage.
+ * Returns a tool that runs the agent. Its result is the accepted answer, or the agent's `output` if it has a schema. An error of the agent is an
+ * error result of the call. Cancels and interrupts pass through: the agent's state is saved in the checkpoint of the calling run. The tokens that it
+ * uses count in the usage of the calling run.
  *
- * @throws {ConfigError} It is no agent, or neither it nor the options have a name, or a description.
+ * @throws {ConfigError} The value is not an agent, or neither it nor the options have a name, or a description.
  */
 export function agentTool(agent: Agent, options?: AgentToolOptions): Tool<AgentRequest>
 
@@ -65,8 +62,8 @@ export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {})
   const config = configBehind(agent)
   checkOptions('agentTool', options, OPTIONS)
   const { name = agent.name, description = agent.description, events = true, history = false, maxDepth = 5 } = options
-  if (!name) throw new ConfigError('name', 'an agent without a name needs one as a tool')
-  if (!description) throw new ConfigError('description', `${name}: an agent without a description needs one as a tool`)
+  if (!name) throw new ConfigError('name', 'is required: the agent has no name')
+  if (!description) throw new ConfigError('description', `is required for ${name}: the agent has no description`)
   checkCount('maxDepth', maxDepth)
   checkTypes('function', { context: options.context })
   const input = options.input ?? REQUEST
@@ -113,7 +110,7 @@ const CONCERNING_CALLER = [RunStop, CheckpointError, AnswerError]
 
 function answerOf({ text, output }: AgentResult): unknown {
   if (output !== undefined) return output
-  if (text.trim() === '') throw new Error('the agent gave an empty answer')
+  if (text.trim() === '') throw new Error('the agent returned an empty answer')
   return text
 }
 
@@ -126,4 +123,7 @@ function userMessage(content: string): UserMessage {
   return { role: 'user', content }
 }
 
-const REQUEST: ToolSchema<AgentRequest> = textInput('request', 'What the agent is to do, with all it needs to know.')
+const REQUEST: ToolSchema<AgentRequest> = textInput(
+  'request',
+  'The task of the agent, with everything it needs to know.',
+)

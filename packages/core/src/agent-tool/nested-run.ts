@@ -1,4 +1,4 @@
-/** Runs an agent inside a call of another run: it is saved, cancelled and aborted with that call. */
+/** Runs an agent inside a call of another run. It is saved, cancelled and aborted with that call. */
 
 import { type Agent, configBehind } from '../agent.ts'
 import { nextInvocation } from '../machine/call.ts'
@@ -26,7 +26,7 @@ interface CallingTool extends Pick<Tool, 'name' | 'input'> {
 /**
  * Runs an agent for a tool call. Returns its result once it has completed. If it stops before that, the calling run stops, too.
  *
- * @throws {RangeError} Agents call agents deeper than is allowed.
+ * @throws {RangeError} Agents call agents deeper than allowed.
  */
 export async function runWithin(
   agent: Agent,
@@ -43,7 +43,7 @@ export async function runWithin(
   }
   const { state: run, actor } = caller
   if (run.depth >= tool.maxDepth)
-    throw new RangeError(`agents may call agents ${tool.maxDepth} deep: ${tool.name} was not run`)
+    throw new RangeError(`${tool.name} was not run: agents may be nested at most ${tool.maxDepth} deep`)
   const invocation = invocationIn(actor.execution) ?? nextInvocation(entry.state, actor.source)
   if (!actor.execution) entry.decide(executionWanted(entry.state, invocation))
   const nested = entry.outcomes.runIn(invocation)

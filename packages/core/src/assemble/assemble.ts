@@ -47,7 +47,7 @@ export async function* assemble<Chunk>(
   return response.message(finishReason)
 }
 
-/** Reads one chunk of a wire. It may throw: see {@link Explain}. */
+/** Reads one chunk of a wire. What it throws goes through {@link Explain}. */
 export type ReadChunk<Chunk> = (chunk: Chunk, to: Assembler) => void
 
 /** Turns an error of a vendor's client into the data of a `ModelError`. `undefined`: the error is thrown unchanged. */

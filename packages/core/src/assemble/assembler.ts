@@ -21,7 +21,7 @@ export interface Assembler {
    * otherwise begins a new part. An empty piece begins no part unless it has metadata.
    */
   text(delta: string, options?: PartOptions): void
-  /** A piece of the model's reasoning; parts as in {@link text}. */
+  /** Adds a piece of the model's reasoning; parts work as in {@link text}. */
   reasoning(delta: string, options?: PartOptions): void
   /**
    * Data of the call with this label: its id, its name, a piece of its arguments. Absent, null and empty fields change nothing. The first
@@ -48,7 +48,7 @@ export interface Assembler {
 
 export interface PartOptions {
   readonly label?: Label
-  /** Merged, per provider, into the part's metadata. */
+  /** Merged into the part's metadata, for each provider. */
   readonly metadata?: ProviderMetadata
 }
 

@@ -1,4 +1,4 @@
-/** Finds the members that a tool needs to start, in arguments that are still coming. */
+/** Finds the members that a tool needs to start in arguments that are still streaming. */
 
 import type { OnMember } from './json-members.ts'
 

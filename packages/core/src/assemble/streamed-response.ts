@@ -65,7 +65,7 @@ export class StreamedResponse implements Assembler {
     this.#finishReason = reason
   }
 
-  /** The next event that was not yet taken. */
+  /** Returns the next event that was not taken yet. */
   next(): ModelEvent | undefined {
     if (this.#taken < this.#made) return this.#events[this.#taken++]
     // The array is reused: a new one per chunk would be garbage per delta.

@@ -1,4 +1,4 @@
-/** A part of text or reasoning while it streams. */
+/** Collects a part of text or reasoning while it streams. */
 
 import type { ProviderMetadata, ReasoningPart, TextPart } from '../vocabulary/message.ts'
 import type { ModelEvent } from '../vocabulary/model.ts'

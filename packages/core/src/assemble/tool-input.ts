@@ -1,4 +1,4 @@
-/** Turns the arguments of one call from pieces of text into a value. */
+/** Collects the arguments of one call in pieces and parses them to a value. */
 
 import { messageOf } from '../vocabulary/errors.ts'
 import type { InputLimits } from '../vocabulary/model.ts'

@@ -108,7 +108,7 @@ test('an agent in the background that asks after its run has handed it over has 
   const [handle] = result.background ?? []
   const message = await handle?.result
   expect(message).toMatchObject({ isError: true })
-  expect(JSON.stringify(message?.content)).toContain('work in the background can have no answer')
+  expect(JSON.stringify(message?.content)).toContain('a background call cannot get an answer')
 })
 
 test.for(['now', 'after-model', 'after-tools'] as const)(
@@ -200,7 +200,7 @@ test('an agent in the background that asks while the answer of its run is judged
   if (result.status !== 'completed') throw new Error(result.status)
   const message = await result.background?.[0]?.result
   expect(message).toMatchObject({ isError: true })
-  expect(JSON.stringify(message?.content)).toContain('work in the background can have no answer')
+  expect(JSON.stringify(message?.content)).toContain('a background call cannot get an answer')
 })
 
 test('a cancel that comes when the answer is accepted and its work is handed over does not stop the run, so that no resume repeats the work (MA6, MA18)', async () => {

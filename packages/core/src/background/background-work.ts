@@ -100,7 +100,7 @@ export function awaitsResume({ state }: CallEntry): boolean {
 }
 
 export function resultNotice({ callId, name, content, isError }: ToolMessage): UserMessage {
-  const what = isError ? 'failed' : 'has come to its result'
+  const what = isError ? 'has failed' : 'has finished'
   const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} ${what}:` }
   return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
 }

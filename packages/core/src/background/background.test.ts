@@ -95,7 +95,7 @@ test('a background call has a result at once, and the result of its work reaches
     {
       role: 'user',
       origin: 'background',
-      content: [{ text: 'The background call call_1_1 of build has come to its result:' }, { text: 'built' }],
+      content: [{ text: 'The background call call_1_1 of build has finished:' }, { text: 'built' }],
     },
     { role: 'assistant' },
   ])
@@ -358,7 +358,7 @@ test('work that throws the error of its own store has failed, and its run goes o
   const responses = [respond(call('look_up')), respond(say('Hm.')), respond(say('Done.'))]
   const { agent, model } = agentOf(responses, [lookUp as Tool], { checkpoints: memoryStore() })
   expect(await settled(agent.run('Go'))).toMatchObject({ status: 'completed', text: 'Done.' })
-  expect(text(model.requests.at(-1)?.messages.at(-1))).toContain('nothing is stored under it')
+  expect(text(model.requests.at(-1)?.messages.at(-1))).toContain('nothing is stored with this id')
 })
 
 test.each(['after-tools', 'after-model'] as const)(
@@ -464,7 +464,7 @@ test('background work that asks has failed, with the reason that its question ca
   expect(result).toMatchObject({ status: 'completed', text: 'Done.' })
   const told = result.messages.find((message) => message.role === 'user' && message.origin === 'background')
   expect(text(told)).toContain(
-    'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.',
+    'The call asked a question, but a background call cannot get an answer. A tool that asks must not be `background`.',
   )
 })
 

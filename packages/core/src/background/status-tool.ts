@@ -15,22 +15,22 @@ export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {
   if (tools.some(({ name }) => name === statusTool.name))
     throw new ConfigError(
       'tools',
-      `"${statusTool.name}" is the tool that agents with background tools have of themselves`,
+      `"${statusTool.name}" is the name of a tool that core adds to agents with background tools`,
     )
   return [...tools, statusTool]
 }
 
-const input = textInput('callId', 'As the call was answered when it began.')
+const input = textInput('callId', 'The callId in the first result of the background call.')
 
 const statusTool: Tool = tool({
   name: 'tool_status',
-  description: 'How a background call is doing: its state, its progress, and its result once it has one.',
+  description: 'Returns the status of a background call: its state, its progress, and its result when it has one.',
   input,
   execute: statusOf,
 })
 
 function statusOf({ callId }: { readonly callId: string }, { run }: ToolContext): object {
-  if (!run) throw new TypeError('background calls are those of a run')
+  if (!run) throw new TypeError('tool_status only works in a run')
   const { background } = stateOf(run)
   const entry = background.get(callId)
   if (!entry) throw new UnknownCallError(callId)

@@ -34,9 +34,9 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
     }
   } catch (cause) {
     // The value refers to itself or is nested too deep, for example.
-    throw new CheckpointCorruptError(idOf(value), 'it is no JSON that can be read', { cause })
+    throw new CheckpointCorruptError(idOf(value), 'it is not readable JSON', { cause })
   }
-  throw new CheckpointCorruptError(idOf(value), 'it is no checkpoint, or is damaged')
+  throw new CheckpointCorruptError(idOf(value), 'it is not a checkpoint, or is damaged')
 }
 
 /**
@@ -55,8 +55,8 @@ export function checkpointFrom(from: unknown, found: unknown, name: string | nul
   const checkpoint = checkedCheckpoint(found)
   const { agent, runId } = checkpoint
   const id = typeof from === 'string' ? from : String(isRecord(from) && from.runId)
-  if (runId !== id) throw new CheckpointMismatchError(id, `it is of run ${runId}`)
-  if (agent !== name) throw new CheckpointMismatchError(id, `it is of ${named(agent)}, and this is ${named(name)}`)
+  if (runId !== id) throw new CheckpointMismatchError(id, `it belongs to run ${runId}`)
+  if (agent !== name) throw new CheckpointMismatchError(id, `it belongs to ${named(agent)}, but this is ${named(name)}`)
   return checkpoint
 }
 
@@ -69,17 +69,17 @@ const named = (agent: string | null) => (agent === null ? 'an agent without a na
  * @throws {ConfigError} There is no store.
  */
 export async function stored(store: CheckpointStore | undefined, id: string): Promise<unknown> {
-  if (!store) throw new ConfigError('checkpoints', 'without a store there is nothing to resume by its id')
+  if (!store) throw new ConfigError('checkpoints', 'a store is required to resume a run by its id')
   const checkpoint = await loaded(store, id)
   if (checkpoint === undefined) throw new CheckpointMissingError(id)
   return checkpoint
 }
 
 /**
- * Whether the final answer of a run was accepted. Then `agent.resume` judges no answer and makes no further step, and `agent.close` refuses
- * the checkpoint. Otherwise `agent.resume` goes on with the run. What a run waits for is in `interrupts` of its checkpoint.
+ * Whether the final answer of a run was accepted. If so, `agent.resume` returns the result without a further step, and `agent.close` rejects the
+ * checkpoint. Otherwise `agent.resume` continues the run. The open questions of a run are in the `interrupts` of its checkpoint.
  *
- * @param checkpoint - In any format, as a result has it or a store has loaded it. It is not searched for damage. `false` if it is none.
+ * @param checkpoint - In any format, from a result or a store. It is not checked for damage. `false` if it is not a checkpoint.
  */
 export function hasFinalAnswer(checkpoint: unknown): boolean {
   if (!isRecord(checkpoint)) return false

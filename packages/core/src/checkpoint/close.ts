@@ -18,9 +18,9 @@ import { signed } from './checksum.ts'
 import { asStoreError } from './saver.ts'
 
 export interface CloseOptions {
-  /** What the model reads as the result of each open call. Default: that the run was closed before the call had a result. */
+  /** The result of each open call, which the model reads. Default: that the run was closed before the call had a result. */
   readonly reason?: string
-  /** Where checkpoints are kept. Default: the agent's store. */
+  /** The store of the checkpoints. Default: the agent's store. */
   readonly checkpoints?: CheckpointStore
 }
 
@@ -41,7 +41,7 @@ export async function closeRun(
   const checkpoint = checkpointFrom(from, typeof from === 'string' ? await stored(store, from) : from, config.name)
   const { runId, revision, usage, warnings, steps } = checkpoint
   if (hasFinalAnswer(checkpoint))
-    throw new CheckpointError(runId, 'its run has its final answer: agent.resume gives the result')
+    throw new CheckpointError(runId, 'its run has its final answer: agent.resume returns the result')
   const lost = lostIn(checkpoint)
   const unknown = [...new Set([...checkpoint.unknown, ...lost])]
   const messages = closedHistory(checkpoint, lost, reason)

@@ -79,7 +79,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
   const lost = [...unanswered, ...unsettled.map(({ call }) => call)].find(({ name }) => isLost(name))
-  if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
+  if (lost) throw new CheckpointMismatchError(run.id, `the agent has no tool ${lost.name}, which call ${lost.id} needs`)
   try {
     await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
   } catch (error) {
@@ -119,13 +119,13 @@ function checkAsker(run: RunState, address: Address): void {
   const place = address.find((part, index) => 'middleware' in part || (index > 0 && 'agent' in part))
   if (!place || !('middleware' in place)) return
   if (!run.middleware.some(({ name }) => name === place.middleware))
-    throw new CheckpointMismatchError(run.id, `a question lacks its asker, the middleware ${place.middleware}`)
+    throw new CheckpointMismatchError(run.id, `the agent has no middleware ${place.middleware}, which asked a question`)
 }
 
 /** A copy without a prototype, so that `in` finds only the given ids. */
 function checkedAnswers(answers: Answers): Answers {
   if (!isRecord(answers)) {
-    const problem = `must be an object with an answer under the id of each interrupt, not ${JSON.stringify(answers)}`
+    const problem = `must be an object with an answer for each interrupt, by its id, not ${JSON.stringify(answers)}`
     throw new ConfigError('answers', problem)
   }
   const given = Object.entries(answers).map(([id, answer]) => [id, asJson(answer, `the answer to ${id}`)])

@@ -245,7 +245,7 @@ test.each([null, 'yes', ['yes'], 7])(
     expect(error).toBeInstanceOf(ConfigError)
     expect(error).toMatchObject({
       option: 'answers',
-      message: `answers: must be an object with an answer under the id of each interrupt, not ${JSON.stringify(answers)}`,
+      message: `answers: must be an object with an answer for each interrupt, by its id, not ${JSON.stringify(answers)}`,
     })
     expect(did).toEqual([])
     expect(model.requests).toEqual([])
@@ -407,7 +407,7 @@ test('a newer format, another agent and a missing tool are each refused with the
   const named = agentOf([], { name: 'other' }).agent
   const others = await named.resume(checkpoint).result.catch((error: unknown) => error)
   expect(others).toBeInstanceOf(CheckpointMismatchError)
-  const whose = 'it is of agent travel, and this is agent other'
+  const whose = 'it belongs to agent travel, but this is agent other'
   expect(others).toMatchObject({ id, message: `checkpoint "${id}": ${whose}` })
   // One catch clause can handle all of them.
   for (const error of [later, others]) expect(error).toBeInstanceOf(CheckpointError)
@@ -425,7 +425,7 @@ test('a call that had not started also requires its tool (L18)', async () => {
   void run.cancel({ at: 'after-model' })
   const { result } = await played(run)
   const bare = agentOf([], { tools: [] })
-  await expect(bare.agent.resume(result.checkpoint as Checkpoint).result).rejects.toThrow('lacks its tool send')
+  await expect(bare.agent.resume(result.checkpoint as Checkpoint).result).rejects.toThrow('the agent has no tool send')
   expect(did).toEqual([])
 })
 
@@ -454,7 +454,7 @@ test('if two processes resume one stored checkpoint, one continues; the other ru
   expect(ends.map(({ result }) => result?.text).filter(Boolean)).toEqual(['Done'])
   expect(ends.map(({ error }) => error).filter(Boolean)).toEqual([expect.any(CheckpointConflictError)])
   expect(ends.find(({ error }) => error)?.error).toMatchObject({
-    message: expect.stringMatching(/is stored: somebody else has saved or resumed this run since$/),
+    message: expect.stringMatching(/is stored: another process has saved or resumed this run$/),
   })
   expect(did).toEqual(['book 2 ["yes"]'])
   expect(model.requests).toHaveLength(2)
@@ -574,7 +574,7 @@ test.each<[Effect, readonly Effect[] | undefined]>([
   expect(result.unknown).toEqual(['call_1_1'])
   expect(result.messages[2]).toMatchObject({ role: 'tool', callId: 'call_1_1', isError: true })
   expect(textsOf(result)[1]).toBe(
-    'This call was started, and the run was cut off before its result was known: it may have happened. It was not made again.',
+    'This call had started when the run was cut off. Its result is unknown: it may have happened. It was not run again.',
   )
   expect(events.filter(({ type }) => type === 'tool-end')).toMatchObject([{ callId: 'call_1_1' }])
 })
@@ -1003,7 +1003,7 @@ test('an early reversible call that was cut off and is not requested after the r
     {
       code: 'compensation-failed',
       message:
-        'hold: the call may have happened before the run was resumed; what it gave is not known, so it is not undone',
+        'hold: the call may have happened before the run was resumed; its output is unknown, so it is not undone',
       source: 'core',
     },
   ])

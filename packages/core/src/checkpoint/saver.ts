@@ -1,4 +1,4 @@
-/** Saves a run in its store: one save at a time, each of the newest state. */
+/** Saves a run in its store: one save at a time, always with the newest state. */
 
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Saver } from '../state/capabilities.ts'

@@ -159,7 +159,7 @@ test.each(['now', 'after-model'] as const)(
     void run.cancel({ at })
     await vi.runAllTimersAsync()
     const { result } = await reading
-    expect(textOf(result)).toBe('Not run: the run ended before this call was started.')
+    expect(textOf(result)).toBe('Not run: the run ended before this call started.')
     expect(result?.checkpoint?.calls).toMatchObject([{ call: { name: 'send' }, attempts: 0 }])
 
     const resumed = await settled(agent.resume(run.id))

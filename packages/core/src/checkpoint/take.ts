@@ -30,7 +30,7 @@ export function checkpointOf(
     // The last checkpoint is frozen, because the run and its caller hold it too, not only the store.
     return status === 'running' ? checkpoint : freeze(checkpoint)
   } catch (cause) {
-    throw new CheckpointStoreError('take', run.id, 'its run holds what JSON cannot', { cause })
+    throw new CheckpointStoreError('take', run.id, 'its run contains a value that is not JSON', { cause })
   }
 }
 

@@ -61,7 +61,7 @@ export class RunUndos implements Undos<CallEntry> {
       this.#run.history.takenIds.add(id)
       this.#run.mayHaveHappened(id)
       const problem =
-        'the process ended while the call was being undone. It may or may not be undone, and this is not tried again'
+        'the process ended while the call was being undone. It may or may not be undone; the undo is not repeated'
       this.#run.events.warn({ code: 'compensation-failed', message: `${tool}: ${problem}`, source: 'core' })
     }
   }

@@ -87,6 +87,6 @@ test('without a run, a tool without execute rejects with its question (M15, L12)
   expect(error).toMatchObject({ name: 'Interrupt', payload: { name: 'choose' } })
   expect(error).toHaveProperty(
     'message',
-    'an answer is asked for: `agent.resume` brings it to a run; a tool alone, or in the background, can have none',
+    'an answer is required: `agent.resume` gives it to a run; a stand-alone or background tool cannot get one',
   )
 })

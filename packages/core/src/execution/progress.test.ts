@@ -134,7 +134,7 @@ test.for([undefined, null, 'half of it', 0.5, [1]])(
     await vi.runAllTimersAsync()
     const { events, result } = await reading
     expect([closed, progressOf(events)]).toEqual([true, []])
-    const text = 'work yielded what is no progress: { progress, message, metadata }, each if there is something to say'
+    const text = 'work yielded something other than progress: { progress?, message?, metadata? }'
     expect(resultsOf(result?.messages ?? [])).toEqual([['work', true, [{ type: 'text', text }]]])
   },
 )

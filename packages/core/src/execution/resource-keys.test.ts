@@ -254,7 +254,7 @@ test('a call aborted while it waits for its key never starts, and its result sta
   const messages = error instanceof AgentError ? error.messages : []
   expect(messages?.slice(2)).toMatchObject([
     { callId: 'w1', output: 'w1' },
-    { callId: 'w2', content: [{ text: 'Not run: the run ended before this call was started.' }], isError: true },
+    { callId: 'w2', content: [{ text: 'Not run: the run ended before this call started.' }], isError: true },
   ])
 })
 

@@ -18,7 +18,7 @@ import {
 import { call, collect, end, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const { at, timeOf } = timedLog()
-const LIMIT = 'work was cut off after its limit of 100 ms; its effect may have happened'
+const LIMIT = 'work was cut off after its time limit of 100 ms; its effect may have happened'
 
 function work(execute: (context: ToolContext) => unknown, more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
   return tool({

@@ -92,7 +92,7 @@ export class TimeLimit {
   }
 }
 
-const NO_PROGRESS = 'yielded what is no progress: { progress, message, metadata }, each if there is something to say'
+const NO_PROGRESS = 'yielded something other than progress: { progress?, message?, metadata? }'
 
 function isGenerator(value: unknown): value is AsyncIterator<Progress, unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value

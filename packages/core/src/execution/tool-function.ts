@@ -178,6 +178,6 @@ export async function answerOf(
   const checked = await tool.output['~standard'].validate(answer)
   if (!checked.issues) return checked.value
   throw new TypeError(
-    `the answer given for ${tool.name} does not fit its output: ${inWords(checked.issues.map(described))}`,
+    `the answer for ${tool.name} does not match its output schema: ${inWords(checked.issues.map(described))}`,
   )
 }

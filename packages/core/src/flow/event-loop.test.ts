@@ -84,7 +84,7 @@ test('a time limit ends a generator tool that never waits, and the event loop tu
   const run = createAgent({ model: asking('a'), tools: [pouring({ timeout: 60 })] }).stream('Go')
   expect(await turnsDuring(run.result)).toBeGreaterThan(0)
   const { messages, text } = await run.result
-  expect(messages.map(textOf)).toContain('pour was cut off after its limit of 60 ms; its effect may have happened')
+  expect(messages.map(textOf)).toContain('pour was cut off after its time limit of 60 ms; its effect may have happened')
   expect(text).toBe('Done')
   expect(closed).toBe(1)
 })
@@ -105,7 +105,7 @@ test('an abort of the run, a cancel now and cancelTool end one (P9)', async () =
   after(20, () => goesOn.cancelTool('a'))
   const { messages, text } = await goesOn.result
   expect(messages.map(textOf)).toContain(
-    'The call was cancelled while it was at work: it was cut off, and its effect may have happened.',
+    'The call was cancelled while it was running. It was cut off, and its effect may have happened.',
   )
   expect(text).toBe('Done')
   expect(closed).toBe(3)
@@ -126,7 +126,7 @@ test('a time limit ends a tool that makes one short call after another (P9)', as
   const run = createAgent({ model: asking('a'), tools: [caller, quick] }).stream('Go')
   expect(await turnsDuring(run.result)).toBeGreaterThan(0)
   const { messages } = await run.result
-  expect(messages.map(textOf)).toContain('pour was cut off after its limit of 50 ms; its effect may have happened')
+  expect(messages.map(textOf)).toContain('pour was cut off after its time limit of 50 ms; its effect may have happened')
   expect(performance.now() - begin).toBeLessThan(ESCAPES)
 })
 
@@ -180,7 +180,7 @@ test('a time limit ends the work of a background call that never waits (P9)', as
     model: scriptedModel([respond(call('pour')), respond(say('So')), respond(say('Done'))]),
     tools,
   }).run('Go')
-  expect(messages.map(textOf).join()).toContain('pour was cut off after its limit of 20 ms')
+  expect(messages.map(textOf).join()).toContain('pour was cut off after its time limit of 20 ms')
   expect(closed).toBe(1)
 })
 
@@ -296,7 +296,7 @@ test('under fake timers it ends, too (P9)', async () => {
   const run = createAgent({ model: asking('a'), tools: [pouring({ timeout: 60 })] }).stream('Go')
   await vi.advanceTimersByTimeAsync(1_000)
   const { messages } = await run.result
-  expect(messages.map(textOf).join()).toContain('after its limit of 60 ms')
+  expect(messages.map(textOf).join()).toContain('after its time limit of 60 ms')
   expect(closed).toBe(1)
   expect(Date.now() - begin).toBe(1_000)
 })

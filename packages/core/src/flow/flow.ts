@@ -1,8 +1,8 @@
-/** Flows: async generators that yield events while they work and return a result. */
+/** Functions on flows: async generators that yield events while they work and return a result. */
 
 import { turnIfDue } from './event-loop.ts'
 
-/** A flow does one piece of work: it yields events while it works and returns the outcome. */
+/** An async generator that does one piece of work: it yields events while it works and returns the result. */
 export type Flow<Event, Result> = AsyncGenerator<Event, Result, undefined>
 
 /**

@@ -63,5 +63,5 @@ export function throwIfAborted(signals: readonly AbortSignal[]): void {
 
 /** The reason with which the work for a wrap that has left is aborted. */
 export function wrapLeft(): Error {
-  return new Error('the wrap that asked has left')
+  return new Error('the wrap that started this has ended')
 }

@@ -106,7 +106,7 @@ function layer<Request, Event extends Typed, Result>(
           const checked =
             handed === request
               ? request
-              : given(name, kind.hook, () => kind.handed(handed, request), 'next cannot work with what it was given: ')
+              : given(name, kind.hook, () => kind.handed(handed, request), 'next received an invalid argument: ')
           const flow = inner(checked, context, whyLeft)
           made.push(flow)
           const noted = kind.throws ? noting(flow, came, note) : flow
@@ -123,7 +123,7 @@ function layer<Request, Event extends Typed, Result>(
         if (isFlow(flow)) return part ? part.ofWrap(flow) : flow
         // A later rejection of an async function is ignored.
         unheard(flow)
-        throw new MiddlewareError(name, kind.hook, `the wrap gave back no flow; make it \`async *${kind.hook}(…)\``)
+        throw new MiddlewareError(name, kind.hook, `the wrap did not return a flow; make it \`async *${kind.hook}(…)\``)
       },
       event: (event) => {
         const problem = event === passed ? undefined : eventProblem(event, kind.events)

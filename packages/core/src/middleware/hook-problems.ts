@@ -76,7 +76,7 @@ export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined 
 /** A frozen copy of the request that a wrap passes on. Throws `TypeError` if no model could be called with it. */
 export function checkedRequest(request: ModelRequest): ModelRequest {
   const given: unknown = request
-  if (!isRecord(given)) throw new TypeError('it is no request')
+  if (!isRecord(given)) throw new TypeError('it is not a request')
   const wrong = wrongIn(given, REQUEST)
   if (wrong) throw new TypeError(`the request has no valid ${wrong}${partsHint(given[wrong])}`)
   return Object.freeze({ ...request })
@@ -126,7 +126,7 @@ export const STAMP: Members = { runId: isText }
 
 /** What is wrong with a yielded event, if anything. It takes constant time, because each event passes here. */
 export function eventProblem(event: unknown, shapes: EventShapes): string | undefined {
-  if (!isRecord(event)) return 'what is no event'
+  if (!isRecord(event)) return 'something that is not an event'
   const { type = '' } = event
   const members = isText(type) && Object.hasOwn(shapes, type) ? shapes[type] : undefined
   if (!members)
@@ -147,7 +147,7 @@ function withMethod(name: string): Is {
 
 /** A frozen copy of the call that a wrap passes on, with the identity of the `given` call and maybe another input. Throws `TypeError`. */
 export function checkedCall(call: ToolCall, { type, id, name }: ToolCall): ToolCall {
-  if (!isRecord(call) || !('input' in call)) throw new TypeError('it is no call with an input')
+  if (!isRecord(call) || !('input' in call)) throw new TypeError('it is not a call with an input')
   return Object.freeze({ ...call, type, id, name })
 }
 

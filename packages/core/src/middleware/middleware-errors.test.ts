@@ -140,7 +140,7 @@ test.for(wrapHooks)('%s that returns no flow is an error that asks for an async 
   const lost = async () => Promise.reject(new Error('lost'))
   for (const give of [async () => answer('mine'), lost, () => undefined, () => answer('mine')]) {
     const error = await failureOf({ [hook]: give })
-    const message = `middleware faulty, ${hook}: the wrap gave back no flow; make it \`async *${hook}(…)\``
+    const message = `middleware faulty, ${hook}: the wrap did not return a flow; make it \`async *${hook}(…)\``
     expect(error).toMatchObject({ name: 'MiddlewareError', message })
   }
 })

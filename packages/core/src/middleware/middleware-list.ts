@@ -29,7 +29,7 @@ function checkMember(one: unknown): void {
     throw refused(`${name} is a function that makes a middleware: call it, ${one.name || 'make'}()`)
   }
   if (Array.isArray(one)) throw refused('one of them is a list: spread it, [...list]')
-  if (!isRecord(one)) throw refused(`one of them is no middleware: ${String(one)}`)
+  if (!isRecord(one)) throw refused(`one of them is not a middleware: ${String(one)}`)
   if (typeof one.name !== 'string' || one.name === '') throw refused('one of them has no name: a middleware needs one')
   checkSides(one.name, one.order)
   checkSchema(`middleware.${one.name}.answer`, one.answer as Middleware['answer'])
@@ -38,15 +38,16 @@ function checkMember(one: unknown): void {
     throw refused(`"${one.name}" has an ignoresInput that is neither true, false nor a function`)
   const given = METHODS.filter((method) => (one[method] ?? undefined) !== undefined)
   const wrong = given.find((method) => typeof one[method] !== 'function')
-  if (wrong) throw refused(`"${one.name}" has a ${wrong} that is no function`)
+  if (wrong) throw refused(`"${one.name}" has a ${wrong} that is not a function`)
   for (const key of Object.keys(one)) {
     const nearest = typeof one[key] === 'function' && !(key in NAMES) && nearestName(key, NAMES)
-    if (nearest) throw refused(`"${one.name}" has ${key}, and no middleware has that; did you mean ${nearest}?`)
+    if (nearest) throw refused(`"${one.name}" has the unknown member ${key}; did you mean ${nearest}?`)
   }
   if (given.length > 0) return
   // A middleware may have only a name (C1) and methods of its own, but a method that looks like a hook or wrap is misspelt.
   const [unknown] = Object.keys(one).filter((key) => /^(before|after|wrap)[A-Z]/.test(key) && !(key in NAMES))
-  if (unknown) throw refused(`"${one.name}" has ${unknown}, and none of the methods there are: ${METHODS.join(', ')}`)
+  if (unknown)
+    throw refused(`"${one.name}" has ${unknown}, and none of the methods of a middleware: ${METHODS.join(', ')}`)
 }
 
 /** Checks lists of names of other middleware. */
@@ -95,8 +96,10 @@ function checkOrder(list: readonly Middleware[]): void {
     const [first, second] = [places.get(outer), places.get(inner)]
     if (first === undefined || second === undefined || first < second) continue
     if (orders.some((other) => other.outer === inner && other.inner === outer))
-      throw refused(`"${outer}" and "${inner}" each go outside the other, by their orders: no list can hold both`)
-    throw refused(`"${outer}" goes outside "${inner}": put it before it in the list`)
+      throw refused(
+        `"${outer}" and "${inner}" must each be outside the other, by their orders: a list cannot have both`,
+      )
+    throw refused(`"${outer}" must be outside "${inner}": put it earlier in the list`)
   }
 }
 

@@ -403,8 +403,8 @@ test('a middleware at a place that contradicts its order is refused, and the err
   for (const list of [[outer, other, inner], [other, outer, inner], [other, inner], [inner], []])
     expect(() => make(...list)).not.toThrow()
   for (const [list, problem] of [
-    [[inner, outer], '"outer" goes outside "inner": put it before it in the list'],
-    [[inner, other], '"other" goes outside "inner": put it before it in the list'],
+    [[inner, outer], '"outer" must be outside "inner": put it earlier in the list'],
+    [[inner, other], '"other" must be outside "inner": put it earlier in the list'],
   ] as const) {
     expect(() => make(...list)).toThrow(new ConfigError('middleware', problem))
   }
@@ -416,7 +416,7 @@ test('two that contradict each other in their orders are refused in either order
   const first = (...names: readonly [string, string]) =>
     new ConfigError(
       'middleware',
-      `"${names[0]}" and "${names[1]}" each go outside the other, by their orders: no list can hold both`,
+      `"${names[0]}" and "${names[1]}" must each be outside the other, by their orders: a list cannot have both`,
     )
   for (const order of [{ outside: ['a'] }, { inside: ['other'], outside: ['a'] }]) {
     const b: Middleware = { name: 'b', order }
@@ -439,16 +439,16 @@ test('a value that is not a middleware is refused with advice: a factory that wa
     [() => retryModel(), 'one of them is a function that makes a middleware: call it, make()'],
     [[retryModel()], 'one of them is a list: spread it, [...list]'],
     [[], 'one of them is a list: spread it, [...list]'],
-    [undefined, 'one of them is no middleware: undefined'],
-    ['retry-model', 'one of them is no middleware: retry-model'],
+    [undefined, 'one of them is not a middleware: undefined'],
+    ['retry-model', 'one of them is not a middleware: retry-model'],
     [Promise.resolve(retryModel()), 'one of them has no name: a middleware needs one'],
     [{ name: '' }, 'one of them has no name: a middleware needs one'],
-    [{ name: 'm', beforeModel: 5 }, '"m" has a beforeModel that is no function'],
-    [{ name: 'm', wrapModel: false }, '"m" has a wrapModel that is no function'],
+    [{ name: 'm', beforeModel: 5 }, '"m" has a beforeModel that is not a function'],
+    [{ name: 'm', wrapModel: false }, '"m" has a wrapModel that is not a function'],
     [{ name: 'm', ignoresInput: 'all' }, '"m" has an ignoresInput that is neither true, false nor a function'],
     [
       { name: 'm', afterCheckpoint: () => undefined },
-      '"m" has afterCheckpoint, and none of the methods there are: beforeAgent, beforeModel, afterModel, beforeFinalAnswer, wrapAgent, ' +
+      '"m" has afterCheckpoint, and none of the methods of a middleware: beforeAgent, beforeModel, afterModel, beforeFinalAnswer, wrapAgent, ' +
         'wrapModel, wrapToolCall',
     ],
   ] as const) {

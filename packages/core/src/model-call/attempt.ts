@@ -1,4 +1,4 @@
-/** Makes one attempt of a model call: a request inside its `chat` span. */
+/** Makes one attempt of a model call: one request with its `chat` span. */
 
 import type { Context } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
@@ -129,7 +129,7 @@ function checkEnd(message: AssistantMessage): void {
     throw new ModelError('the model ended without a message', { code: 'stream_truncated', retryable: true })
   }
   if (!message.content.every(canBeKept)) {
-    const problem = `the response holds data nested deeper than ${DEEPEST} levels, or longer than ${LONGEST} characters`
+    const problem = `the response has data nested deeper than ${DEEPEST} levels, or longer than ${LONGEST} characters`
     throw new ModelError(problem, { code: 'unknown', retryable: false })
   }
   if (message.finishReason === 'error') {

@@ -17,20 +17,20 @@ const input = z.object({ path: z.string(), from: z.number().optional() })
 const plain = { name: 'read', description: 'Reads.', input, execute: () => 'text' }
 
 test.each<[string, Partial<Tool>, RegExp]>([
-  ['needs and no effect', { needs: ['path'] }, /read has needs and is not declared read or calls/],
-  ['warm and no effect', { warm: () => 1 }, /read has warm and is not declared read or calls/],
+  ['needs and no effect', { needs: ['path'] }, /read has needs, but not the effect read or calls/],
+  ['warm and no effect', { warm: () => 1 }, /read has warm, but not the effect read or calls/],
   ['needs, idempotent', { needs: ['path'], effect: 'idempotent' }, /needs/],
   ['warm, external', { warm: () => 1, effect: 'external' }, /warm/],
   ['needs, computed', { needs: ['path'], effect: () => 'read' }, /needs/],
-  ['no member and no effect', { needs: [] }, /read has needs and is not declared read or calls/],
-  ['no member, idempotent', { needs: [], effect: 'idempotent' }, /read has needs and is not declared read or calls/],
-  ['no member, external', { needs: [], effect: 'external' }, /read has needs and is not declared read or calls/],
+  ['no member and no effect', { needs: [] }, /read has needs, but not the effect read or calls/],
+  ['no member, idempotent', { needs: [], effect: 'idempotent' }, /read has needs, but not the effect read or calls/],
+  ['no member, external', { needs: [], effect: 'external' }, /read has needs, but not the effect read or calls/],
   [
     'no member, reversible',
     { needs: [], effect: 'reversible', compensate: () => undefined },
-    /read has needs and is not declared read or calls/,
+    /read has needs, but not the effect read or calls/,
   ],
-  ['no member, computed', { needs: [], effect: () => 'read' }, /read has needs and is not declared read or calls/],
+  ['no member, computed', { needs: [], effect: () => 'read' }, /read has needs, but not the effect read or calls/],
   ['a hole', { needs: Object.assign([], { length: 1 }), effect: 'read' }, /the needs of read/],
   ['no list', { needs: 'path' as never, effect: 'read' }, /the needs of read/],
   ['no names', { needs: [1] as never, effect: 'read' }, /the needs of read/],

@@ -33,7 +33,7 @@ class CallWarmUp implements WarmUp {
   }
 
   end(): void {
-    if (!this.#used || !this.#over) this.abort(new Error('the call is over'))
+    if (!this.#used || !this.#over) this.abort(new Error('the call has ended'))
   }
 }
 

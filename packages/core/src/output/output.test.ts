@@ -57,7 +57,7 @@ test('any other model gets a tool for the output, whose input is the answer (M14
   expect(request?.tools).toEqual([
     {
       name: 'final_answer',
-      description: 'Gives the final answer, as its input. Call it once, when there is nothing left to do.',
+      description: 'Gives the final answer: the input of this call. Call it once, when everything else is done.',
       inputSchema: expect.objectContaining({ type: 'object', required: ['city', 'days'] }),
     },
   ])
@@ -96,15 +96,15 @@ test('the other calls of the step run before the answer, at any place among them
   expect(model.requests).toHaveLength(1)
 })
 
-const misfit = 'the answer does not fit the output schema'
+const misfit = 'the answer does not match the output schema'
 const issue = 'days: Too small: expected number to be >=1'
 const misfits: readonly (readonly [what: string, answer: ScriptedResponse, problem: string, model?: object])[] = [
   ['JSON that does not fit', respond(say(wrong)), issue, native],
-  ['text that is no JSON', respond(say('Paris, three days.')), 'it is no JSON', native],
-  ['JSON that is cut off', respond(say('{"city":'), end({ finishReason: 'length' })), 'it is no JSON', native],
-  ['no text at all', respond(say('')), 'it is no JSON', native],
+  ['text that is no JSON', respond(say('Paris, three days.')), 'it is not JSON', native],
+  ['JSON that is cut off', respond(say('{"city":'), end({ finishReason: 'length' })), 'it is not JSON', native],
+  ['no text at all', respond(say('')), 'it is not JSON', native],
   ['a call that does not fit', respond(call('final_answer', wrong)), issue],
-  ['plain text where a call is due', respond(say('Paris, three days.')), 'it is no JSON'],
+  ['plain text where a call is due', respond(say('Paris, three days.')), 'it is not JSON'],
 ]
 
 test.for(misfits)(
@@ -112,7 +112,7 @@ test.for(misfits)(
   async ([, answer, problem, model]) => {
     const right = model ? respond(say(paris)) : respond(call('final_answer', paris))
     const { model: asked, result, events } = await ran([answer, right], {}, model)
-    const how = model ? 'Answer with JSON that fits it, and nothing else.' : 'Answer by calling final_answer.'
+    const how = model ? 'Answer only with JSON that matches the schema.' : 'Answer by calling final_answer.'
     const feedback = `Not accepted: ${misfit}: ${problem}. ${how}`
     expect(asked.requests[1]?.messages.at(-1)).toEqual({ role: 'user', content: feedback, origin: 'output' })
     expect(events.filter((event) => event.type === 'answer-rejected')).toEqual([
@@ -290,6 +290,6 @@ test('an output that no wire accepts, and a tool with its name, are a ConfigErro
 
 test('an OutputError names the problem and its place, and is JSON in an event (M14, B2)', () => {
   const error = new OutputError([{ path: 'a.b', message: 'too long' }])
-  expect(error.message).toBe('the answer does not fit the output schema: a.b: too long')
+  expect(error.message).toBe('the answer does not match the output schema: a.b: too long')
   expect(JSON.parse(JSON.stringify(error))).toMatchObject({ name: 'OutputError', issues: [{ path: 'a.b' }] })
 })

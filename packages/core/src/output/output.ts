@@ -1,4 +1,4 @@
-/** Adds the `output` schema of an agent: how a model is asked for it, and what an answer makes of it. */
+/** Adds the `output` schema of an agent: asks the model for the output, and checks answers with it. */
 
 import type { CheckedOutput, OutputCapability, OutputOwner } from '../state/capabilities.ts'
 import type { Output } from '../vocabulary/agent-config.ts'
@@ -27,15 +27,15 @@ export function outputOf(schema: ToolSchema): Output {
 }
 
 /**
- * The request as its model is asked. One that has no structured output of its own gets a tool that gives the output; where the
- * request forbids calls, that one alone may be called.
+ * The request as its model is asked. One that has no structured output of its own gets a tool that gives the output; where the request forbids calls,
+ * that one alone may be called.
  */
 function withOutputTool(request: ModelRequest): ModelRequest {
   const { output, ...rest } = request
   if (!output || request.model.structuredOutput?.(output)) return request
   const tool = {
     name: output.name,
-    description: 'Gives the final answer, as its input. Call it once, when there is nothing left to do.',
+    description: 'Gives the final answer: the input of this call. Call it once, when everything else is done.',
     inputSchema: output.schema,
   }
   const toolChoice = request.toolChoice === 'none' ? { tool: tool.name } : request.toolChoice
@@ -63,7 +63,7 @@ async function checkOutput(
 
 function feedbackOf({ message }: OutputError, output: Output, model: Model): string {
   const how = model.structuredOutput?.(output.format)
-    ? 'Answer with JSON that fits it, and nothing else.'
+    ? 'Answer only with JSON that matches the schema.'
     : `Answer by calling ${NAME}.`
   return `Not accepted: ${message}. ${how}`
 }
@@ -88,7 +88,7 @@ function givenBy(answer: AssistantMessage | ToolMessage): ToolCall {
   const last = answer.content.findLast((part) => part.type === 'text')
   // Some models say something before, in a part of its own.
   const json = parsed(textOf(answer)) ?? parsed(last?.text ?? '')
-  return json ? { ...call, ...json } : { ...call, input: '', inputError: 'it is no JSON' }
+  return json ? { ...call, ...json } : { ...call, input: '', inputError: 'it is not JSON' }
 }
 
 function parsed(text: string): { readonly input: unknown } | undefined {

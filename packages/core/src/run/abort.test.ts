@@ -54,8 +54,8 @@ function watch<T>(promise: Promise<T>) {
   return seen
 }
 
-const CUT_OFF = 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
-const NOT_STARTED = 'Not run: the run ended before this call was started.'
+const CUT_OFF = 'The run ended while this call was running. The call was cut off, and its effect may have happened.'
+const NOT_STARTED = 'Not run: the run ended before this call started.'
 
 function resultsIn(messages: readonly Message[] | undefined) {
   return messages?.flatMap((message) =>

@@ -1,4 +1,4 @@
-/** The object that the caller of a run holds. The run goes on by itself, whether its events are read or not. */
+/** Starts a run and returns the object that its caller controls it with. */
 
 import { unheard } from '../flow/unheard.ts'
 import { inboxClosed } from '../machine/steps.ts'
@@ -15,35 +15,32 @@ import type { ToolStatus } from '../vocabulary/tool-status.ts'
 import { EventBuffer } from './event-buffer.ts'
 import { wholeRun } from './whole-run.ts'
 
-/**
- * A run at work. It goes on by itself, read or not. Its events can be read once; a reader that leaves before the end
- * aborts it.
- */
+/** A running run. It continues whether its events are read or not. Its events can be read once; a reader that stops before the end aborts the run. */
 export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   readonly id: string
-  /** The result, or the error that ended the run. Need not be awaited. */
+  /** The result, or the error that ended the run. You do not have to await it. */
   readonly result: Promise<AgentResult<Output>>
   /**
-   * Stops the run at a safe point, with a checkpoint from which `agent.resume` goes on; a stronger mode may follow, none
-   * weakens it. Resolves when the run has ended: `ended` says that it came to its own end, `aborted` that its
-   * signal was faster.
+   * Stops the run at a safe point, with a checkpoint for `agent.resume`. A later call can strengthen the mode, not weaken it. Resolves when the run
+   * has ended: `cancelled`; `ended` if it completed, failed or asked before; `aborted` if its signal aborted it first.
    *
-   * @throws {ConfigError} An option is wrong.
+   * @throws {ConfigError} An option is invalid.
    */
   cancel(options?: CancelOptions): Promise<{ readonly status: 'cancelled' | 'ended' | 'aborted' }>
   /**
-   * Puts a user message into the history at the next safe point, before the next model call; an answer that is being given is then not
-   * the last. In a resumed run it comes before the model call in which the run was stopped. Returns false once the end of the run is
-   * decided: `agent.resume(checkpoint)` knows that at once. `agent.resume(id)` returns true until the checkpoint has been loaded; if its
-   * run had ended, `result` rejects with an `InputError` that has the messages in `notTaken`. If the run fails before a step reads the
-   * message, the error's `messages` end with it.
+   * Adds a user message to the history at the next safe point, before the next model call. If the model is writing its answer, another step follows.
+   * In a resumed run the message comes before the model call at which the run was stopped.
    *
-   * @throws {InputError} It is no user message, or empty.
+   * Returns false once the end of the run is decided. After `agent.resume(checkpoint)` that is known immediately. After `agent.resume(id)` it returns
+   * true until the checkpoint is loaded; if that run had ended, `result` rejects with an `InputError` that has the messages in `notTaken`. If the run
+   * fails before a step reads the message, the `messages` of the error end with it.
+   *
+   * @throws {InputError} The message is not a user message, or is empty.
    */
   send(message: string | UserMessage): boolean
-  /** As `run.cancelTool`. */
+  /** Like `run.cancelTool`. */
   cancelTool(callId: string, path?: readonly PathPart[]): boolean
-  /** As `run.toolStatus`; answers after the run's end, too. */
+  /** Like `run.toolStatus`; also works after the end of the run. */
   toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
 }
 
@@ -124,7 +121,7 @@ export function startRun(
     cancelTool: (callId, path) => cancelCall(run, callId, path),
     toolStatus: (callId, path) => statusOf(run, callId, path),
     [Symbol.asyncIterator]: readOnce(buffer, async () => {
-      run.halt.fail(new RunAbortedError(new Error('the reader of its events left')))
+      run.halt.fail(new RunAbortedError(new Error('the reader of its events stopped reading')))
       await result.catch(() => undefined)
     }),
   }

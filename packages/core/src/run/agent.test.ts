@@ -124,12 +124,12 @@ const wrongOptions: readonly (readonly [problem: string, option: string, options
   ['a choice of another word', 'toolChoice', { model, ...JSON.parse('{"toolChoice":"echo"}') }],
   ['a name that is no text', 'name', { model, ...JSON.parse('{"name":5}') }],
   ['instructions that are no text', 'instructions', { model, ...JSON.parse('{"instructions":["Be kind."]}') }],
-  ['a prepareInput that is no function', 'prepareInput', { model, ...JSON.parse('{"prepareInput":{}}') }],
-  ['an unknownTool that is no function', 'unknownTool', { model, ...JSON.parse('{"unknownTool":"none"}') }],
+  ['a prepareInput that is not a function', 'prepareInput', { model, ...JSON.parse('{"prepareInput":{}}') }],
+  ['an unknownTool that is not a function', 'unknownTool', { model, ...JSON.parse('{"unknownTool":"none"}') }],
   ['a store that is none', 'checkpoints', { model, ...JSON.parse('{"checkpoints":{}}') }],
   ['a store that was not made', 'checkpoints', { model, checkpoints: memoryStore as never }],
   [
-    'an execute that is no function',
+    'an execute that is not a function',
     'tools.echo.execute',
     { model, tools: [{ ...echo, ...JSON.parse('{"execute":"x"}') }] },
   ],
@@ -414,7 +414,7 @@ const noPart = {
   problem: 'malformed',
   index: 0,
   message: expect.stringMatching(
-    /is none; a part of its content is .* or \{ type: 'file', mediaType, data \}/,
+    /is not a message; a part of its content is .* or \{ type: 'file', mediaType, data \}/,
   ) as string,
 }
 
@@ -433,7 +433,7 @@ const wrongInputs: readonly (readonly [string, string | readonly Message[], obje
   [
     'a system message',
     JSON.parse('[{"role":"system","content":"Be kind."}]') as Message[],
-    { problem: 'malformed', index: 0, message: expect.stringMatching(/index 0 is none; .*instructions$/) },
+    { problem: 'malformed', index: 0, message: expect.stringMatching(/index 0 is not a message; .*instructions$/) },
   ],
   ['an image as other libraries have it', said([{ type: 'image', image: 'aGk=' }]), noPart],
   ['a text without text', said([{ type: 'text' }]), noPart],
@@ -445,7 +445,11 @@ const wrongInputs: readonly (readonly [string, string | readonly Message[], obje
   [
     'a model’s message that is a text',
     JSON.parse('[{"role":"assistant","content":"Hi"}]') as Message[],
-    { problem: 'malformed', index: 0, message: expect.stringMatching(/none; .*: text, reasoning and tool-call$/) },
+    {
+      problem: 'malformed',
+      index: 0,
+      message: expect.stringMatching(/not a message; .*: text, reasoning and tool-call$/),
+    },
   ],
   [
     'a call without an id',

@@ -36,10 +36,10 @@ afterEach(() => {
   if (timers > 0) throw new Error(`${timers} timers are left`)
 })
 
-const CUT_OFF = 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
-const NOT_STARTED = 'Not run: the run ended before this call was started.'
+const CUT_OFF = 'The run ended while this call was running. The call was cut off, and its effect may have happened.'
+const NOT_STARTED = 'Not run: the run ended before this call started.'
 const MAY_HAVE_HAPPENED =
-  'This call was started, and the run was cancelled before its result was known: it may have happened. It was not made again.'
+  'This call had started when the run was cancelled. Its result is unknown: it may have happened. It was not run again.'
 
 /** The response to each request depends on its history: a request that is repeated after a resume gets the same response. */
 function modelOf(responses: readonly ScriptResponse[]): Model & { readonly requests: number[] } {

@@ -1,4 +1,4 @@
-/** Reads a part of the context of a run, wherever the run is at hand. */
+/** Defines `contextOf`, which reads a part of the context of a run. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'
@@ -10,21 +10,21 @@ import { checkSchema } from '../vocabulary/option-checks.ts'
 import type { Run } from '../vocabulary/tool.ts'
 import { actorOf } from './run-view.ts'
 
-/** Reads a part of the context of a run. It is a schema itself: declare it as the `context` of a tool or middleware. */
+/** Reads a part of the context of a run. It is also a schema: use it as the `context` of a tool or middleware. */
 export interface ContextReader<Context> extends StandardSchemaV1<unknown, Context> {
   /**
-   * What the schema returned for the context of the run: the same value in the whole run.
+   * Returns the value that the schema returned for the context of the run: the same value in the whole run.
    *
-   * @throws {ContextError} The context does not fit; or the schema returns a promise, and no tool or middleware of the run declares it.
-   * @throws {TypeError} It is no `Run`.
+   * @throws {ContextError} The context does not match; or the schema is asynchronous, and no tool or middleware of the run declares it.
+   * @throws {TypeError} The argument is not a `Run`.
    */
   (run: Run): Context
 }
 
 /**
- * A reader of the part of a run's context that this schema describes: for hooks, wraps, policies, instructions and telemetry.
+ * Returns a reader of the part of a run's context that this schema describes: for hooks, wraps, policies, instructions and telemetry.
  *
- * @throws {ConfigError} It is no Standard Schema.
+ * @throws {ConfigError} The value is not a Standard Schema.
  */
 export function contextOf<Context>(schema: StandardSchemaV1<unknown, Context>): ContextReader<Context> {
   if (!schema) throw new ConfigError('schema', 'is missing')

@@ -147,7 +147,7 @@ test('one error names everything that needs what the context does not contain, b
     messages: [{ role: 'user', content: 'Go' }],
   })
   expect(textOf(error)).toMatch(
-    /^ContextError: the context of the run does not fit: tool orders\.tenant: .+; tool orders\.db: no database; middleware audit/,
+    /^ContextError: the context of the run does not match: tool orders\.tenant: .+; tool orders\.db: no database; middleware audit/,
   )
   expect(textOf(error)).not.toContain(SECRET)
   expect([events, model.requests, ran]).toEqual([[], [], []])

@@ -256,7 +256,7 @@ test('the results that close the calls of a failed or cancelled run have events,
   const failed = await ended((run) => run.send('Hurry'))
   expect(failed.error).toBeInstanceOf(AgentError)
   const { messages } = failed.error as AgentError
-  const cutOff = 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
+  const cutOff = 'The run ended while this call was running. The call was cut off, and its effect may have happened.'
   expect(messages?.slice(2)).toEqual([failure('a', 'broken', cutOff), result('b', 'look'), user('Hurry')])
   expect(historyOf(failed.events, [user('Go')])).toEqual(messages)
   const cancelled = await ended((run) => void run.cancel())
@@ -417,7 +417,7 @@ test('a stopped run is closed with its partial response, the calls that may have
   }, 20)
   const { unknown, messages } = await agent.close(checkpointIn((await played(run)).result), { reason: 'Stopped.' })
   const cutOff =
-    'This call was started, and the run was cancelled before its result was known: it may have happened. It was not made again. Stopped.'
+    'This call had started when the run was cancelled. Its result is unknown: it may have happened. It was not run again. Stopped.'
   expect(unknown).toEqual(['a', 'c/x'])
   expect(messages.slice(2)).toEqual([
     failure('a', 'send', cutOff),
@@ -587,8 +587,8 @@ test('a run has the id and the store from its options, and of several with one i
 })
 
 test.each([
-  [{ id: '' }, 'id', 'id: must be a string that is not empty'],
-  [{ id: 5 }, 'id', 'id: must be a string that is not empty'],
+  [{ id: '' }, 'id', 'id: must be a non-empty string'],
+  [{ id: 5 }, 'id', 'id: must be a non-empty string'],
   [{ checkpoints: {} }, 'checkpoints', 'must be a store'],
 ] as const)('the options %j of a run are refused (CC5, A2)', async (options, option, problem) => {
   const agent = createAgent({ model: scriptedModel([respond(say('Hi'))]) })

@@ -31,7 +31,7 @@ test('a tool whose schema has no JSON Schema is refused at construction (A2)', (
   expect(make).toThrow('odd')
 })
 
-const NO_SCHEMA = 'the input of odd must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do'
+const NO_SCHEMA = 'the input of odd must be a Standard Schema with a JSON Schema, such as a zod 4 schema'
 const wrongInputs: readonly (readonly [string, unknown, string])[] = [
   ['is not there', undefined, NO_SCHEMA],
   ['is JSON Schema', { type: 'object' }, NO_SCHEMA],

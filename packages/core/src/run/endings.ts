@@ -18,7 +18,7 @@ export async function completed(run: RunState, outcome: CompletedResult): Promis
   run.inbox.end()
   const background = run.background.handOver()
   // Ends side calls that nothing awaits.
-  await quiet(run, () => new TypeError('the run is over'))
+  await quiet(run, () => new TypeError('the run has ended'))
   run.signal.throwIfAborted()
   stepEnded(run.steps.state)
   end(run)

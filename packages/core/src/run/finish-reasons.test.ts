@@ -271,7 +271,7 @@ const empties = [
 test.for(empties)('%s and stop is an empty answer with a warning (A20)', async ([, response]) => {
   const { events, result } = await collect(createAgent({ model: scriptedModel([response]) }).stream('Well?'))
   expect(result).toMatchObject({ status: 'completed', text: '', finishReason: 'stop', steps: 1 })
-  const warning = { code: 'empty-answer', source: 'core', message: 'the model answered with neither text nor call' }
+  const warning = { code: 'empty-answer', source: 'core', message: 'the model returned neither text nor a tool call' }
   expect(result?.warnings).toEqual([warning])
   expect(events.filter(({ type }) => type === 'warning')).toMatchObject([warning])
 })

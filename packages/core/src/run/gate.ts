@@ -51,7 +51,7 @@ export async function askGate(run: RunState, candidate: Answer): Promise<Accepte
     steps.offer = answer
     ;({ value, misfit } = await run.work.output.check(run, answer))
     if (misfit) {
-      const problem = 'an accepted message must fit the output schema'
+      const problem = 'an accepted message must match the output schema'
       throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', problem, { cause: misfit.error })
     }
   }

@@ -112,8 +112,8 @@ test.each(Object.keys(places))('%s makes calls until a wrap leaves it, and not o
   expect(await ended(start({ middleware: [impatient, inside(act)] }))).toEqual(inTime)
   const refused = {
     name: 'MiddlewareError',
-    message: `middleware inside, ${hook}: callTool was called after a wrap outside had left it`,
-    cause: { message: hook === 'wrapAgent' ? 'late' : 'the wrap that asked has left' },
+    message: `middleware inside, ${hook}: callTool was called after an outer wrap had ended it`,
+    cause: { message: hook === 'wrapAgent' ? 'late' : 'the wrap that started this has ended' },
   }
   // A call that is aborted throws its signal's reason.
   expect(why).toMatchObject(hook === 'wrapToolCall' ? refused.cause : refused)
@@ -166,7 +166,7 @@ test.each(Object.keys(places))(
       expect(await ended(start({ model, middleware: [inside] }))).toMatchObject({ outcome })
       // The gate receives no answer of a model that fails.
       expect(whys.length > 0).toBe(outcome === 'completed' || hook !== 'beforeFinalAnswer')
-      for (const why of whys) expect(why).toMatchObject({ name: 'TypeError', message: 'the run is over' })
+      for (const why of whys) expect(why).toMatchObject({ name: 'TypeError', message: 'the run has ended' })
     }
   },
 )
@@ -259,6 +259,6 @@ test.each([
     }
     const outcome = `middleware leaver, wrapAgent: ${why}`
     expect(await ended(start({ tools: [works], middleware: [leaver] }))).toEqual({ outcome, after })
-    expect(stops).toMatchObject([{ message: 'the wrap that asked has left' }])
+    expect(stops).toMatchObject([{ message: 'the wrap that started this has ended' }])
   },
 )

@@ -59,7 +59,11 @@ export async function loop(run: RunState, setup: AgentSetup, context: Context): 
 function enter(run: RunState, setup: AgentSetup, context: Context): void {
   const { steps, calls, halt } = run
   if (!mayEnter(steps.state))
-    throw new MiddlewareError(steps.repeater, 'wrapAgent', 'the steps of an earlier next are not out yet')
+    throw new MiddlewareError(
+      steps.repeater,
+      'wrapAgent',
+      'next was called before the steps of an earlier next had ended',
+    )
   if (steps.state.loop === 'out') halt.stopAt('after-tools')
   loopBegun(steps.state, setup.maxSteps)
   steps.left = new LazyController()
@@ -193,7 +197,7 @@ function isFinal(run: RunState, message: ToolMessage): boolean {
 
 const EMPTY_ANSWER = {
   code: 'empty-answer',
-  message: 'the model answered with neither text nor call',
+  message: 'the model returned neither text nor a tool call',
   source: 'core',
 }
 

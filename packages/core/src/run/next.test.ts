@@ -511,7 +511,7 @@ test('a wrapToolCall that leaves aborts the signal of every wrap inside it, for 
   })
   const start = performance.now()
   await ran(agent.run('Go'))
-  expect(seen).toEqual(['inside 1: Error: the wrap that asked has left', 'closed at 150', 'executed at 250'])
+  expect(seen).toEqual(['inside 1: Error: the wrap that started this has ended', 'closed at 150', 'executed at 250'])
 })
 
 test('a signal that a wrap or tool reads after it was left is aborted, and what it then throws is not a failure (C15)', async () => {

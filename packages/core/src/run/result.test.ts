@@ -363,7 +363,7 @@ test('the messages of a result with a further user message are the input of the 
         { type: 'reasoning', text: 'Hm', providerMetadata },
         { type: 'text', text: 'Well', providerMetadata },
         { type: 'tool-call', id: 'a', name: 'add', input: { a: 1, b: 2 }, providerMetadata },
-        { type: 'tool-call', id: 'b', name: 'nowhere', input: 'no JSON', inputError: 'it is no JSON' },
+        { type: 'tool-call', id: 'b', name: 'nowhere', input: 'no JSON', inputError: 'it is not JSON' },
       ],
       response: { id: 'resp_1', model: 'own-1-0', finishReason: 'tool_use' },
     },

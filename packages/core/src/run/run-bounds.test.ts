@@ -110,7 +110,7 @@ test.for([
     const error: unknown = await failed.catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(MiddlewareError)
     expect(error).toMatchObject({ middleware: 'twice', hook: 'wrapAgent' })
-    expect((error as Error).message).toContain('not out yet')
+    expect((error as Error).message).toContain('before the steps of an earlier next had ended')
   },
 )
 

@@ -197,7 +197,7 @@ test('an accessor called with anything but a run throws a TypeError (D5)', async
   for (const no of [undefined, null, 'run', {}, { id: run.id }, run, Object.create(null)]) {
     expect(() => Reflect.apply(own, undefined, [no])).toThrow(TypeError)
   }
-  expect(() => Reflect.apply(own, undefined, [])).toThrow(/there is no run here.*runTool/)
+  expect(() => Reflect.apply(own, undefined, [])).toThrow(/there is no run.*runTool/)
   await run.result
 })
 

@@ -1,4 +1,4 @@
-/** Values that live as long as a run. */
+/** Defines `runLocal`: values that belong to one run. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'
@@ -10,34 +10,32 @@ import { checkOptions } from '../vocabulary/option-checks.ts'
 import type { Run } from '../vocabulary/tool.ts'
 import { stateOf } from './run-view.ts'
 
-/** A run-local value that checkpoints hold: set before an interrupt, it is there after the resume. */
+/** A run-local value that is saved in checkpoints: a value set before an interrupt is there after the resume. */
 export interface Cell<Value> {
   /**
-   * `initial` until it is set. JSON, frozen once it is set: to change it, set another.
+   * The value; `initial` until it is set. It is JSON and frozen: to change it, set another value.
    *
-   * @throws {TypeError} On setting what the schema refuses or JSON cannot hold; the old value stays.
+   * @throws {TypeError} The schema rejects the new value, or it is not JSON. The old value stays.
    */
   value: Value
-  /** Back to `initial`. */
+  /** Resets the value to `initial`. */
   delete(): void
 }
 
 export interface CellOptions<Value> {
-  /** Names the value in checkpoints: one of its own in each agent, else the second to be used throws {@link ConfigError}. */
+  /** The name of the value in checkpoints. It must be unique in an agent: the second use of a key throws {@link ConfigError}. */
   readonly key: string
-  /** Checks at once, without a promise, what is set, and what a checkpoint held. */
+  /** Checks values that are set, and values from a checkpoint. It must be synchronous. */
   readonly schema: StandardSchemaV1<unknown, Value>
   readonly initial: Value
 }
 
 /**
- * An accessor of a value that each run has of its own: `create` runs once, at the first use in a run, and every hook, wrap and
- * tool of that run gets the same value. Nothing keeps the value alive once the run is over. Given a key and a schema
- * instead, the accessor gives a {@link Cell}, whose value is in the checkpoint.
+ * Returns an accessor of a value that each run has separately: `create` runs once, at the first use in a run, and every hook, wrap and tool of that
+ * run gets the same value. The value can be garbage-collected after the run. With a key and a schema, the accessor returns a {@link Cell}, whose
+ * value is saved in checkpoints. The accessor throws `TypeError` if its argument is not a `Run`.
  *
- * The accessor throws `TypeError` when called with anything but a `Run`.
- *
- * @throws {ConfigError} It is given neither, or the schema refuses the initial value.
+ * @throws {ConfigError} Neither is given, or the schema rejects the initial value.
  */
 export function runLocal<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value>
 
@@ -59,13 +57,13 @@ export function runLocal<Value>(given: CellOptions<Value> | (() => Value)): (run
 
 function checkedOptions<Value>(options: CellOptions<Value>): CellOptions<Value> {
   if (!isRecord(options))
-    throw new ConfigError('options', 'are missing: a function that makes the value, or { key, schema, initial }')
+    throw new ConfigError('options', 'must be a function that makes the value, or { key, schema, initial }')
   checkOptions('runLocal', options, { key: 'name', schema: '', initial: 'default' })
   const { key, schema } = options
   if (typeof key !== 'string' || key === '')
-    throw new ConfigError('key', 'must be a text: it names the value in checkpoints')
+    throw new ConfigError('key', 'must be a string: it names the value in checkpoints')
   if (typeof schema?.['~standard']?.validate !== 'function')
-    throw new ConfigError('schema', 'must be a Standard Schema, as zod schemas are')
+    throw new ConfigError('schema', 'must be a Standard Schema, such as a zod schema')
   return options
 }
 
@@ -77,7 +75,7 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
   const owner = {}
   return (run) => {
     const { values, id } = stateOf(run)
-    const unfit = () => new CheckpointMismatchError(id, `its value of "${key}" does not fit`)
+    const unfit = () => new CheckpointMismatchError(id, `its value of "${key}" does not match its schema`)
     values.claim(key, owner)
     return {
       get value(): Value {
@@ -97,12 +95,12 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
 function checkInitial<Value>({ key, schema, initial }: CellOptions<Value>): void {
   const result = unheard(schema['~standard'].validate(initial))
   if (!(result instanceof Promise) && result.issues)
-    throw new ConfigError('initial', `the schema of "${key}" refuses it: ${problemOf(result)}`)
+    throw new ConfigError('initial', `the schema of "${key}" rejects it: ${problemOf(result)}`)
 }
 
 function checked<Value>({ key, schema }: CellOptions<Value>, value: unknown, refused: (why: string) => Error): Value {
   const result = unheard(schema['~standard'].validate(value))
-  if (result instanceof Promise) throw new TypeError(`${key}: its schema must check at once, without a promise`)
+  if (result instanceof Promise) throw new TypeError(`${key}: its schema must be synchronous`)
   if (result.issues) throw refused(problemOf(result))
   return result.value
 }

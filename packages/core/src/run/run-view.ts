@@ -40,7 +40,7 @@ class RunView implements Run {
   }
 
   static behind(run: Run): { readonly state: RunState; readonly actor: Actor } {
-    if (run === undefined) throw new TypeError('there is no run here: a tool that runTool runs has none')
+    if (run === undefined) throw new TypeError('there is no run: a tool that runTool runs has none')
     if (!(#state in run)) throw new TypeError('not a run')
     return { state: run.#state, actor: run.#actor }
   }

@@ -348,7 +348,7 @@ test.each<[unknown, string]>([
   ['', 'this is empty'],
 ])('for a sent value that is not a message, %j, the error explains what is missing (K18, P16)', async (sent, why) => {
   const run = createAgent({ model: scriptedModel([respond(say('Hi.'))]) }).stream('Go')
-  const message = `what is sent to a run is a text or a user message; ${why}`
+  const message = `a message to a run must be a text or a user message; ${why}`
   expect(() => run.send(sent as string)).toThrow(message)
   await run.result
 })

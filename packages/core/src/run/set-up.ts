@@ -16,7 +16,7 @@ import { checkTool, toolList } from '../vocabulary/tool-checks.ts'
  * @throws {ConfigError} The set-up is invalid.
  */
 export function checkedSetup(run: RunState, setup: AgentSetup): AgentSetup {
-  if (!isRecord(setup)) throw new ConfigError('setup', 'must be a set-up, like the one that was given')
+  if (!isRecord(setup)) throw new ConfigError('setup', 'must be a setup, like the given one')
   const own = Object.freeze({ ...setup, tools: Object.freeze([...toolList(setup.tools)]) })
   checkSetup(withOwnTools(run, own), run.config.output)
   return own
@@ -43,12 +43,12 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   if (taken) {
     throw new ConfigError(
       'tools',
-      `${taken.name} and the tool that gives the output are both called "${output.format.name}"`,
+      `${taken.name} and the tool that returns the output are both called "${output.format.name}"`,
     )
   }
   return setup
 }
 
 export function checkModel(model: Model | undefined): void {
-  if (typeof model?.stream !== 'function') throw new ConfigError('model', 'is missing, or is no model')
+  if (typeof model?.stream !== 'function') throw new ConfigError('model', 'must be a model')
 }

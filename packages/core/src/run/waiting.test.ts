@@ -112,7 +112,7 @@ test('with whenFull fail a call that is busy releases its key (I8, H14)', async 
   const run = running(calls, tools)
   await vi.runAllTimersAsync()
   await blocker
-  expect(await textsOf(run)).toEqual(['w1', 'Not run: work is busy with 1 call, as many as it allows at once.', 'r3'])
+  expect(await textsOf(run)).toEqual(['w1', 'Not run: work is already running 1 call, its maximum.', 'r3'])
   expect(log.slice(2, 4)).toEqual(['50 end w1', '50 start r3'])
 })
 

@@ -1,4 +1,4 @@
-/** Runs a whole run, from its input or checkpoint to its result. */
+/** Executes a run from its input or checkpoint to its result. */
 
 import { follow } from '../flow/follow.ts'
 import type { RunState } from '../state/run.ts'

@@ -33,5 +33,5 @@ export function checkNotLeft({ source, hook = '', own, steps }: Actor, method: s
   const left = [own, steps].find((one) => one?.aborted)
   if (!left) return
   const { reason: cause } = left.signal
-  throw new MiddlewareError(source, hook, `${method} was called after a wrap outside had left it`, { cause })
+  throw new MiddlewareError(source, hook, `${method} was called after an outer wrap had ended it`, { cause })
 }

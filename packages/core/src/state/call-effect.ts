@@ -12,7 +12,7 @@ import type { Tool } from '../vocabulary/tool.ts'
 export interface CallEffect {
   readonly effect: Effect
   readonly keys: ResourceKeys
-  /** What the tool's own functions threw. */
+  /** The error that a function of the tool threw. */
   readonly problem?: string
 }
 
@@ -41,7 +41,7 @@ export function isWithin({ effect, keys }: CallEffect, most: Bounds): boolean {
   return (!most.effect || !exceeds(effect, most.effect)) && (!most.keys || withinKeys(keys, most.keys))
 }
 
-/** Whether calls of a tool may name resource keys at all. */
+/** Whether calls of a tool may have resource keys. */
 export function mayNameKeys(tool: Tool | undefined): boolean {
   return tool?.reads !== undefined || tool?.writes !== undefined
 }
@@ -60,7 +60,7 @@ function listed(keys: unknown): readonly string[] {
   return [...new Set<string>(keys)]
 }
 
-/** What is known of the calls of a tool before their inputs are checked. */
+/** Returns what is known about the calls of a tool before their inputs are checked. */
 export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
   if (!tool) return undefined
   const { effect } = tool

@@ -72,7 +72,7 @@ export class RunEvents {
 
   /** Ends code that is still running after the run is over. */
   throwIfOver(): void {
-    if (this.#run.over) throw new TypeError('the run is over')
+    if (this.#run.over) throw new TypeError('the run has ended')
   }
 
   warn(warning: Warning, outside = false): void {

@@ -34,7 +34,7 @@ export class RunSteps {
   /** The current step. Throws if there is none: a loop that its wrap has left may continue after the end of its run. */
   get step(): Step {
     const { current } = this.state
-    if (!current) throw new TypeError('the run is over')
+    if (!current) throw new TypeError('the run has ended')
     return current
   }
 

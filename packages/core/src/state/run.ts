@@ -1,4 +1,4 @@
-/** The state of one run. Everything that changes is here: the agent itself never changes. */
+/** Defines the state of one run. Everything that changes during a run is here; the agent never changes. */
 
 import type { Context } from '@opentelemetry/api'
 import type { MiddlewareHook } from '../machine/call.ts'

@@ -9,7 +9,7 @@ import { createAgent, type Middleware, type Run, runTool, type Tool, ToolBusyErr
 import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 const { at, timeOf } = timedLog({ loopLimit: 1_000_000 })
-const BUSY = 'Not run: work is busy with 1 call, as many as it allows at once.'
+const BUSY = 'Not run: work is already running 1 call, its maximum.'
 
 /** A tool `work` with this limit, and a log of what starts and ends when. */
 function limited(concurrency: NonNullable<Tool['concurrency']>, more: Omit<Partial<Tool>, 'needs'> = {}) {
@@ -158,7 +158,7 @@ test('a call aborted while queued never starts, and leaves the queue to the next
   await vi.runAllTimersAsync()
   expect(log).toEqual(['0 start a', '500 end a', '500 start d', '600 end d'])
   await expect(aborted.result).rejects.toMatchObject({ name: 'AbortError' })
-  expect(await textsOf(cancelled)).toEqual(['Not run: the call was cancelled before it was started.'])
+  expect(await textsOf(cancelled)).toEqual(['Not run: the call was cancelled before it started.'])
   expect(await last).toBe('d')
 })
 

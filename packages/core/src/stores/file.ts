@@ -1,4 +1,4 @@
-/** Checkpoints in a folder, each a JSON file in a folder of its own, for the processes of one machine. */
+/** Stores checkpoints as JSON files in a folder, for the processes of one machine. Each checkpoint has its own subfolder. */
 
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
@@ -8,12 +8,12 @@ import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../voca
 import { ConfigError } from '../vocabulary/errors.ts'
 
 /**
- * Keeps checkpoints in the folder, which is made when it is first written to, for this user alone. What is written is
- * synced beside the old and renamed over it, so that a kill or a loss of power leaves the old or the new. Between
- * processes, too, one of several savers over one revision wins, without a lock that a killed one could leave
- * (docs/decisions/0008). It needs the atomic renames of a local POSIX file system.
+ * Returns a store in this folder. The folder is created at the first save, with access for this user only. A new version is written and synced to a
+ * second file, which is then renamed over the old one, so that a kill or a loss of power leaves either version. If several processes replace one
+ * revision, one of them succeeds; there is no lock that a killed process could leave (docs/decisions/0008). Requires the atomic renames of a local
+ * POSIX file system.
  *
- * @throws {ConfigError} The directory is no path.
+ * @throws {ConfigError} The directory is not a path.
  */
 export function fileStore(directory: string): CheckpointStore {
   if (typeof directory !== 'string') throw new ConfigError('directory', 'must be the path of a folder')
@@ -69,7 +69,7 @@ export function fileStore(directory: string): CheckpointStore {
   }
 }
 
-/** One save of one id: its name is that of its folder, and of the file in it. No two ever have the same. */
+/** One save of one id. It is the name of the folder and of the file in it, and is unique. */
 interface Version {
   readonly name: string
   readonly revision: number
@@ -78,13 +78,13 @@ interface Version {
 
 const FOLDER = /^[a-z0-9_-]*-[0-9a-f]{40}$/
 const VERSION = /^(\d+)-(\d+)-[0-9a-f]{16}$/
-/** Milliseconds after which what is still being written or removed is a killed process's. */
+/** The time in milliseconds after which an unfinished write or removal belongs to a killed process. */
 const ABANDONED = 60_000
 const TEMPORARY = /^\.tmp-(\d+)-[0-9a-f]{16}$/
 
 /**
- * The first 40 characters of the id, so that people can find it, and a hash, so that no two ids share a folder. The hash is of the id as JSON, because
- * half a surrogate pair has no bytes in UTF-8.
+ * Returns the first 40 characters of the id, so that people can find it, and a hash, so that two ids never share a folder. The hash is of the id as
+ * JSON, because half a surrogate pair has no bytes in UTF-8.
  */
 function folderName(id: string): string {
   const readable = id
@@ -100,7 +100,7 @@ function unique(): string {
 
 const LOOKS = 5
 
-/** There is one, or none. A list that is made while somebody renames may show both names or neither, so it is looked at again. */
+/** Returns the one version, or none. During a rename a list may show both names or neither, so it is read again. */
 async function versions(folder: string): Promise<readonly Version[]> {
   let found: readonly Version[] = []
   for (let look = 0; look < LOOKS && found.length !== 1; look++) {
@@ -126,11 +126,11 @@ function textOf(id: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
-    throw new CheckpointCorruptError(id, 'what is stored is no JSON', { cause })
+    throw new CheckpointCorruptError(id, 'what is stored is not JSON', { cause })
   }
 }
 
-/** The first version. Renaming a folder over another succeeds only if that one is empty: if nothing is stored. */
+/** Stores the first version. Renaming a folder over another one only succeeds if the other one is empty: if nothing is stored. */
 async function create(root: string, folder: string, name: string, text: string): Promise<boolean> {
   const made = await mkdir(root, { recursive: true, mode: 0o700 })
   for (let path = root; made !== undefined && path.length >= made.length; path = dirname(path)) {
@@ -153,8 +153,8 @@ async function create(root: string, folder: string, name: string, text: string):
 }
 
 /**
- * A further version. It is written into the folder of the old one, which then gets the new name: that succeeds once, and
- * for nobody whose old version is no longer there.
+ * Stores a further version. It is written into the folder of the old one, which is then renamed: that succeeds once, and fails if the old version was
+ * replaced.
  */
 async function replace(folder: string, old: string, name: string, text: string): Promise<boolean> {
   const file = join(folder, old, `${name}.json`)
@@ -172,7 +172,7 @@ async function replace(folder: string, old: string, name: string, text: string):
   return true
 }
 
-/** Removes what others left in a version's folder: what is newer than it is being saved over it right now. */
+/** Removes files that other processes left in the folder of a version. A newer file is being saved right now, and stays. */
 async function sweep(folder: string, name: string): Promise<void> {
   const kept = Number.parseInt(name, 10)
   try {
@@ -186,14 +186,14 @@ async function sweep(folder: string, name: string): Promise<void> {
   }
 }
 
-/** Whether this version was there to be discarded. */
+/** Deletes this version. Returns whether it existed. */
 async function discard(root: string, folder: string, name: string): Promise<boolean> {
   const removed = await remove(root, join(folder, name))
   if (removed) await removeEmpty(folder)
   return removed
 }
 
-/** Moved away first: it goes as a whole, and once. */
+/** Moves the folder away first, so that it is removed as a whole, and once. */
 async function remove(root: string, path: string): Promise<boolean> {
   const away = join(root, `.tmp-${unique()}`)
   if (!(await ifThere(rename(path, away).then(() => true)))) return false
@@ -206,12 +206,12 @@ async function removeEmpty(folder: string): Promise<void> {
   try {
     await rmdir(folder)
   } catch (error) {
-    // Not empty: somebody has stored anew.
+    // Not empty: another process has stored a new version.
     if (!isMissing(error) && !hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error
   }
 }
 
-/** Brings the names in a folder to the disk. Windows opens no folder. */
+/** Syncs the names in a folder to the disk. Windows cannot open a folder. */
 async function sync(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(folder)

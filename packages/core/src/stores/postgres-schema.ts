@@ -1,4 +1,4 @@
-/** A schema of a PostgreSQL database: what packages that keep tables in it share. */
+/** Opens a schema of a PostgreSQL database, for the packages that have tables in it. */
 
 import { createHash } from 'node:crypto'
 import { CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
@@ -8,44 +8,46 @@ export interface PostgresRow {
   readonly [column: string]: unknown
 }
 
-/** What is needed of a PostgreSQL client: a `Pool`, `Client` or `PoolClient` of `pg` has it. */
+/** The required part of a PostgreSQL client: a `Pool`, `Client` or `PoolClient` of `pg`. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly PostgresRow[] }>
 }
 
 export interface PostgresOptions<Client extends PostgresClient = PostgresClient> {
   /**
-   * Runs the statements, and is never closed. Listen to the `error` event of a `Pool` of `pg`: without a listener an idle connection that is lost ends
+   * Runs the statements. The store never closes it. Listen to the `error` event of a `Pool` of `pg`: without a listener, a lost idle connection ends
    * the process.
    */
   readonly pool: Client
   /** The schema of the tables: letters, digits and underscores. Default `meanwhile`. */
   readonly schema?: string
-  /** How often a statement is sent again when its connection was lost: after 50 ms, then each time after twice as long. Default 3. */
+  /** How often a statement is retried after a lost connection: first after 50 ms, then each time after twice as long. Default 3. */
   readonly retries?: number
 }
 
-/** For packages that keep tables of their own beside the checkpoints. */
+/** A schema, for packages that have their own tables next to the checkpoints. */
 export interface PostgresSchema {
-  /** The name of the schema, in quotes. */
+  /** The quoted name of the schema. */
   readonly name: string
-  /** Runs one statement, and runs it again if its connection was lost. Returns its rows. */
+  /** Runs one statement and returns its rows. Retries it if the connection was lost. */
   query(text: string, values?: unknown[]): Promise<readonly PostgresRow[]>
-  /** Does what may lose its connection, and does it again then. */
+  /** Runs an action and retries it if its connection was lost. */
   again<Result>(act: () => Promise<Result>): Promise<Result>
-  /** Runs these statements unless the table exists. Any number of processes may do so at once. */
+  /** Runs these statements unless the table exists. Any number of processes may do this at the same time. */
   setUp(table: string, statements: string): Promise<void>
 }
 
 /**
- * A schema, whether it exists or not. What it throws of a database that is not set up is a {@link CheckpointStoreError} that names the
- * function to call, `setUp`.
- * @throws {ConfigError} The pool has no `query`, the schema is no name, or `retries` is no whole number from 0.
+ * Opens a schema, which may not exist yet. If the database is not set up, the error is a {@link CheckpointStoreError} that names the function to
+ * call, `setUp`.
+ *
+ * @throws {ConfigError} The pool has no `query`, the schema is not a valid name, or `retries` is not an integer of at least 0.
  */
 export function openPostgres({ pool, schema, retries = 3 }: PostgresOptions, setUp: string): PostgresSchema {
   const name = quoted(schema)
-  if (typeof pool?.query !== 'function') throw new ConfigError('pool', 'must have a query, as a Pool of pg has')
-  if (!Number.isSafeInteger(retries) || retries < 0) throw new ConfigError('retries', 'must be a whole number from 0')
+  if (typeof pool?.query !== 'function') throw new ConfigError('pool', 'must have a query method, like a Pool of pg')
+  if (!Number.isSafeInteger(retries) || retries < 0)
+    throw new ConfigError('retries', 'must be an integer of at least 0')
 
   async function again<Result>(act: () => Promise<Result>): Promise<Result> {
     for (let retry = 0; ; retry++) {
@@ -80,25 +82,29 @@ export function openPostgres({ pool, schema, retries = 3 }: PostgresOptions, set
 const NAME = /^[a-z_]\w{0,62}$/i
 
 /**
- * The name of a schema in quotes, as statements need it.
- * @throws {ConfigError} It is no name of a schema.
+ * Returns the quoted name of a schema for statements.
+ *
+ * @throws {ConfigError} It is not a valid name of a schema.
  */
 export function quoted(schema = 'meanwhile'): string {
   if (typeof schema !== 'string' || !NAME.test(schema))
-    throw new ConfigError('schema', 'must be a name of at most 63 letters, digits and underscores, with no digit first')
+    throw new ConfigError(
+      'schema',
+      'must be a name of at most 63 letters, digits and underscores that does not begin with a digit',
+    )
   return `"${schema}"`
 }
 
 const LONGEST_KEY = 255
 
-/** The id as text that PostgreSQL can store and index: JSON escapes NUL and halves of surrogate pairs. A long one ends in its SHA-256. */
+/** Returns the id as text that PostgreSQL can store and index: JSON escapes NUL and halves of surrogate pairs. A long id ends with its SHA-256. */
 export function postgresKey(id: string): string {
   const text = JSON.stringify(id).slice(1, -1)
   if (text.length <= LONGEST_KEY) return text
   return `${text.slice(0, LONGEST_KEY)}~${createHash('sha256').update(text).digest('hex')}`
 }
 
-/** Whether the connection was lost, so that nobody knows whether the statement was carried out; or there was none. */
+/** Whether the connection was lost, so that it is unknown whether the statement ran; or there was no connection. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
@@ -107,16 +113,16 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** An error that says what to do, where PostgreSQL's is about the set-up. */
+/** Converts PostgreSQL's errors about a missing set-up to an error that names what to do. */
 function explained(cause: unknown, schema: string, setUp: string): unknown {
   if (!(cause instanceof Error)) return cause
   const missing = `${cause.message}: call ${setUp} first`
-  const other = `${cause.message}: the tables of schema ${schema} were made by another version, or by somebody else`
+  const other = `${cause.message}: the tables of schema ${schema} were made by another version or another program`
   const faults: Readonly<Record<string, string>> = {
     '3D000': cause.message,
     '3F000': missing,
     '42P01': missing,
-    '42501': `${cause.message}: the user of the database needs the right to it`,
+    '42501': `${cause.message}: the database user lacks the permission`,
     '42703': other,
     '42804': other,
   }
@@ -124,7 +130,7 @@ function explained(cause: unknown, schema: string, setUp: string): unknown {
   return fault === undefined ? cause : new CheckpointStoreError('open', '', fault, { cause })
 }
 
-/** The SQLSTATE of PostgreSQL's error, or the code of Node's; empty if there is none. */
+/** Returns the SQLSTATE of PostgreSQL's error, or the code of Node's error; empty if there is none. */
 function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : ''
 }

@@ -138,7 +138,7 @@ test('postgres: what a migration has made is used unchanged, also by a user with
     name: 'CheckpointStoreError',
     operation: 'open',
     message: expect.stringMatching(
-      /^checkpoint: permission denied for database .*: the user of the database needs the right to it$/,
+      /^checkpoint: permission denied for database .*: the database user lacks the permission$/,
     ),
   })
 })
@@ -161,7 +161,7 @@ test('postgres: no database, no table and an old table have different errors, an
 
   await pool.query(`CREATE SCHEMA old; CREATE TABLE old.checkpoints (key text PRIMARY KEY, checkpoint text);
     INSERT INTO old.checkpoints VALUES ('run', '{}')`)
-  const made = 'the tables of schema "old" were made by another version, or by somebody else'
+  const made = 'the tables of schema "old" were made by another version or another program'
   const old = { ...open, message: expect.stringMatching(`^checkpoint: column .* does not exist: ${made}$`) }
   await expect(setUpPostgres({ pool, schema: 'old' })).rejects.toMatchObject(old)
   await expect(postgresStore({ pool, schema: 'old' }).save('run', checkpoint(1), 0)).rejects.toMatchObject(old)

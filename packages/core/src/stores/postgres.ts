@@ -1,4 +1,4 @@
-/** Checkpoints in a PostgreSQL database, for the processes of many machines. */
+/** Stores checkpoints in a PostgreSQL database, for the processes of many machines. */
 
 import { randomUUID } from 'node:crypto'
 import { CheckpointConflictError } from '../vocabulary/checkpoint-errors.ts'
@@ -16,12 +16,13 @@ export {
 } from './postgres-schema.ts'
 
 /**
- * Keeps checkpoints in the table `checkpoints` of the schema, which {@link setUpPostgres} makes. A save is one statement. When it resolves, the disk of the
- * server has it, even where `synchronous_commit` is off. Of several processes that save over one revision one wins. A statement whose connection
- * was lost is sent again. A save that had been carried out before its connection was lost is no conflict then.
+ * Returns a store in the table `checkpoints` of the schema, which {@link setUpPostgres} creates. A save is one statement. When it resolves, it is on
+ * the disk of the server, even if `synchronous_commit` is off. If several processes replace one revision, one of them succeeds. A statement is
+ * retried after a lost connection; if the lost save had succeeded, the retry is not a conflict.
  *
- * Each method throws a `CheckpointStoreError` if the database or its table does not exist, or the table is of another version.
- * @throws {ConfigError} The pool has no `query`, the schema is no name, or `retries` is no whole number from 0.
+ * Each method throws a `CheckpointStoreError` if the database or its table does not exist, or the table has another version.
+ *
+ * @throws {ConfigError} The pool has no `query`, the schema is not a valid name, or `retries` is not an integer of at least 0.
  */
 export function postgresStore(options: PostgresOptions): CheckpointStore {
   const { name, query } = openPostgres(options, 'setUpPostgres')
@@ -55,9 +56,10 @@ export function postgresStore(options: PostgresOptions): CheckpointStore {
 }
 
 /**
- * Makes the schema and the table unless they exist. Any number of processes may do so at once.
- * @throws {ConfigError} The pool has no `query`, or the schema is no name.
- * @throws {CheckpointStoreError} There is no such database, its user may not make tables, or there is a table of another version.
+ * Creates the schema and the table unless they exist. Any number of processes may do this at the same time.
+ *
+ * @throws {ConfigError} The pool has no `query`, or the schema is not a valid name.
+ * @throws {CheckpointStoreError} The database does not exist, its user may not create tables, or the table has another version.
  */
 export async function setUpPostgres(options: PostgresOptions): Promise<void> {
   const { name, query, setUp } = openPostgres(options, 'setUpPostgres')
@@ -66,8 +68,9 @@ export async function setUpPostgres(options: PostgresOptions): Promise<void> {
 }
 
 /**
- * The statements of {@link setUpPostgres} as text, for those who migrate with a tool of their own.
- * @throws {ConfigError} The schema is no name.
+ * Returns the statements of {@link setUpPostgres} as text, for your own migration tool.
+ *
+ * @throws {ConfigError} The schema is not a valid name.
  */
 export function postgresSchema(schema?: string): string {
   const name = quoted(schema)
@@ -82,7 +85,7 @@ CREATE TABLE IF NOT EXISTS ${name}.checkpoints (
 CREATE INDEX IF NOT EXISTS checkpoints_saved_at ON ${name}.checkpoints (saved_at);`
 }
 
-/** On for this statement, where it is off: a save that has resolved outlives a crash of the server. */
+/** Switches it on for this statement if it is off, so that a finished save survives a crash of the server. */
 const SYNCED = `(SELECT CASE current_setting('synchronous_commit')
   WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END) AS synced`
 

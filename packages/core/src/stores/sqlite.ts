@@ -1,4 +1,4 @@
-/** Checkpoints in a SQLite database, for the processes of one machine. It needs a Node that has `node:sqlite`. */
+/** Stores checkpoints in a SQLite database, for the processes of one machine. Requires a Node version with `node:sqlite`. */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import {
@@ -15,11 +15,12 @@ export interface SqliteStore extends CheckpointStore {
 }
 
 /**
- * Opens the database, and makes it if there is none; `:memory:` is one of its own. Every save is one statement, so that of
- * two processes saving over one revision one wins, and on the disk when it resolves. `node:sqlite` is synchronous: a
- * save takes the thread for a write to the disk, and for at most 5 s while another process writes.
- * @throws {ConfigError} The path is none, or this Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
- * @throws {CheckpointStoreError} The file cannot be opened, or is no database; `cause` is SQLite's error.
+ * Opens the database, and creates it if it does not exist; each `:memory:` is a new database. Every save is one statement: if two processes replace
+ * one revision, one of them succeeds, and a finished save is on the disk. `node:sqlite` is synchronous: a save blocks the thread for a write to the
+ * disk, and for at most 5 s while another process writes.
+ *
+ * @throws {ConfigError} The path is invalid, or this Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
+ * @throws {CheckpointStoreError} The file cannot be opened, or is not a database; `cause` is SQLite's error.
  */
 export function sqliteStore(path: string): SqliteStore {
   const { database, select, insert, update, remove, prune } = open(path)
@@ -72,7 +73,7 @@ function open(path: string): Opened {
   // Not imported: where there is none, only the use of it may fail.
   const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
   if (!sqlite) {
-    throw new ConfigError('sqliteStore', `Node ${process.version} has no node:sqlite; it takes 22.13 or newer`)
+    throw new ConfigError('sqliteStore', `Node ${process.version} has no node:sqlite; it needs Node 22.13 or newer`)
   }
   let database: DatabaseSync | undefined
   try {
@@ -97,7 +98,7 @@ function open(path: string): Opened {
   }
 }
 
-/** The id as text that SQLite keeps apart from all others: half a surrogate pair would become U+FFFD in UTF-8. */
+/** Returns the id as text that is unique in SQLite: half a surrogate pair would become U+FFFD in UTF-8. */
 function keyOf(id: string): string {
   return JSON.stringify(id).slice(1, -1)
 }
@@ -106,7 +107,7 @@ const SQLITE_BUSY = 5
 const SQLITE_CORRUPT = 11
 const SQLITE_NOTADB = 26
 
-/** A write is one sync then, and no reader waits for it. The database stays so. */
+/** Switches the database to write-ahead logging, so that a write is one sync and no reader waits for it. The setting persists. */
 function writeAhead(database: DatabaseSync): void {
   try {
     database.exec('PRAGMA journal_mode = WAL')
@@ -125,7 +126,7 @@ function readable<Row>(id: string, read: () => Row): Row {
   }
 }
 
-/** The primary code of SQLite's error; 0 of any other. */
+/** Returns the primary code of SQLite's error; 0 for any other error. */
 function codeOf(error: unknown): number {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 }

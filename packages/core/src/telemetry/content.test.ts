@@ -122,7 +122,7 @@ test('by default no status names a tool that a model made up, not even for a tim
   expect(named('middleware limiting wrapToolCall').map(({ status }) => status.message)).toEqual([
     'the tool took longer than 20 ms',
     'the tool took longer than 20 ms',
-    'the tool is busy with 1, as many as it allows at once',
+    'the tool is already running 1 call, its maximum',
   ])
   expect(payload()).not.toContain(made)
 })

@@ -115,7 +115,8 @@ export function setError(
 /** Our own texts with numbers. They contain no name of a tool, because the model may have made it up. */
 function ownWords(error: unknown): string | undefined {
   if (error instanceof ToolTimeoutError) return `the tool took longer than ${error.timeout} ms`
-  if (error instanceof ToolBusyError) return `the tool is busy with ${error.limit}, as many as it allows at once`
+  if (error instanceof ToolBusyError)
+    return `the tool is already running ${error.limit} ${error.limit === 1 ? 'call' : 'calls'}, its maximum`
   return error instanceof MaxStepsError || error instanceof TimeoutError ? messageOf(error) : undefined
 }
 

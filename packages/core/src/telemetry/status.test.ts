@@ -539,7 +539,7 @@ test('the status contains that a tool was busy even without content: it consists
     middleware: [{ name: 'through', wrapToolCall: (call, next) => next(call) }],
   })
   expect(said.filter((line) => line.includes('ToolBusyError'))).toEqual([
-    expect.stringMatching(/^middleware through wrapToolCall: ERROR ToolBusyError ".*busy.*"$/),
-    expect.stringMatching(/^execute_tool busy: ERROR ToolBusyError failed ".*busy.*"$/),
+    expect.stringMatching(/^middleware through wrapToolCall: ERROR ToolBusyError ".*already running 1 call.*"$/),
+    expect.stringMatching(/^execute_tool busy: ERROR ToolBusyError failed ".*already running 1 call.*"$/),
   ])
 })

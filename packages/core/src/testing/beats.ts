@@ -1,11 +1,11 @@
-/** A scripted response as a schedule: what comes, and when it is due. */
+/** Converts a scripted response to a schedule of its pieces. */
 
 import type { FinishReason, Usage } from '../vocabulary/message.ts'
 import type { ScriptResponse, ScriptStep } from './script.ts'
 
-/** How fast a model speaks, in milliseconds. */
+/** How fast a model streams, in milliseconds. */
 export interface Pace {
-  /** From the request to the first token. */
+  /** The time from the request to the first token. */
   readonly firstToken: number
   readonly betweenTokens: number
 }
@@ -13,7 +13,7 @@ export interface Pace {
 export const AT_ONCE: Pace = { firstToken: 0, betweenTokens: 0 }
 
 export type Beat = {
-  /** When it is due: milliseconds from the request. */
+  /** When it is due, in milliseconds from the request. */
   readonly at: number
 } & (
   | { readonly type: 'text' | 'reasoning'; readonly delta: string }
@@ -26,9 +26,8 @@ export type Beat = {
 )
 
 /**
- * A delta of text or reasoning, the start of a call and a delta of its arguments are one token each. Everything else is due with the
- * token before it. The schedule is absolute: what is late delays nothing that follows.
- *
+ * Returns the schedule of a response. A delta of text or reasoning, the start of a call and a delta of its arguments count as one token
+ * each. Everything else is due together with the token before it. The times are absolute: a late piece does not delay the following ones.
  * Calls without an id get `{idPrefix}_1`, `{idPrefix}_2` …
  */
 export function beats(response: ScriptResponse, pace: Pace = AT_ONCE, idPrefix: string = 'call'): readonly Beat[] {

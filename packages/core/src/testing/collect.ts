@@ -1,12 +1,12 @@
 export interface Collected<Event, Result> {
   readonly events: readonly Event[]
-  /** What the run came to; absent if it failed. */
+  /** The result of the run; absent if it failed. */
   readonly result?: Result
-  /** What it failed with; absent if it did not. */
+  /** The error of the run; absent if it did not fail. */
   readonly error?: unknown
 }
 
-/** Reads a run to its end and never throws: a failure is in what it gives. */
+/** Reads a run to its end and returns its events with the result or the error. Never throws. */
 export async function collect<Event, Result>(
   run: AsyncIterable<Event> & { readonly result: PromiseLike<Result> },
 ): Promise<Collected<Event, Result>> {

@@ -1,6 +1,6 @@
 /**
- * What a model says, as data: a list of responses, each a list of steps. The same script plays in process (`scriptedModel`) and,
- * through `@meanwhile/harness`, on the wire.
+ * Defines scripts: lists of model responses as data, each a list of steps. The same script plays in process (`scriptedModel`) and on the
+ * wire, through `@meanwhile/harness`.
  */
 
 import { argumentsText } from '../assemble/arguments-text.ts'
@@ -15,9 +15,9 @@ export type ScriptStep =
       readonly deltas: readonly string[]
       readonly id?: string
     }
-  /** Nothing comes for so many milliseconds; what follows is due that much later. */
+  /** Pauses for this many milliseconds; everything after it is delayed. */
   | { readonly type: 'wait'; readonly ms: number }
-  /** The response fails: as an HTTP status if it is the first step, else as an error inside the stream. */
+  /** The response fails: with an HTTP status if this is the first step, otherwise with an error inside the stream. */
   | {
       readonly type: 'fail'
       readonly status: number
@@ -41,10 +41,10 @@ export interface ResponseOptions {
   readonly usage?: Usage
 }
 
-/** The pieces in which a text comes: their number, or the pieces themselves. */
+/** The deltas of a text: their number, or the deltas themselves. */
 export type Deltas = number | readonly string[]
 
-/** A response of these steps. Unless an `end` says otherwise it ends with `tool-calls` if there is a call, else with `stop`. */
+/** Returns a response of these steps. Its finish reason is `tool-calls` if it has a call, otherwise `stop`, unless an `end` sets another one. */
 export function respond(...steps: readonly (ScriptStep | ScriptEnd)[]): ScriptResponse {
   const spoken = steps.filter((step) => step.type !== 'end')
   const usual = spoken.some((step) => step.type === 'call') ? 'tool-calls' : 'stop'
@@ -52,19 +52,19 @@ export function respond(...steps: readonly (ScriptStep | ScriptEnd)[]): ScriptRe
   return { steps: spoken, finishReason, usage }
 }
 
-/** Text; by default a delta is a word. */
+/** Adds text. By default a delta is a word. */
 export function say(text: string, options: { readonly deltas?: Deltas } = {}): ScriptStep {
   return { type: 'say', deltas: cutUp(text, options.deltas ?? words(text)) }
 }
 
-/** Reasoning; by default a delta is a word. */
+/** Adds reasoning. By default a delta is a word. */
 export function think(text: string, options: { readonly deltas?: Deltas } = {}): ScriptStep {
   return { type: 'think', deltas: cutUp(text, options.deltas ?? words(text)) }
 }
 
 /**
- * A tool call. An `input` that is a string is the text of the arguments, as it is, valid or not; anything else is written as JSON.
- * By default a delta is about four characters.
+ * Adds a tool call. A string as `input` is the text of the arguments, valid or not; anything else is written as JSON. By default a delta
+ * has about four characters.
  */
 export function call(
   name: string,
@@ -76,7 +76,7 @@ export function call(
   return { type: 'call', name, deltas, ...(options.id !== undefined && { id: options.id }) }
 }
 
-/** Nothing comes for so many milliseconds. */
+/** Pauses for this many milliseconds. */
 export function wait(ms: number): ScriptStep {
   return { type: 'wait', ms }
 }
@@ -89,7 +89,7 @@ export interface Failure {
   readonly retryAfter?: number
 }
 
-/** The response fails: as an HTTP status if this is its first step, else as an error inside the stream. */
+/** The response fails: with an HTTP status if this is its first step, otherwise with an error inside the stream. */
 export function fail({ status = 500, code = 'server_error', message, ...rest }: Failure = {}): ScriptStep {
   return { type: 'fail', status, code, message: message ?? `the script fails with ${status} ${code}`, ...rest }
 }
@@ -104,7 +104,7 @@ export interface ScriptEnd {
   readonly options: ResponseOptions
 }
 
-/** How the response ends, where that is not as usual. */
+/** Sets how the response ends, if it does not end in the usual way. */
 export function end(options: ResponseOptions): ScriptEnd {
   return { type: 'end', options }
 }
@@ -119,13 +119,13 @@ function cutUp(text: string, deltas: Deltas): readonly string[] {
       throw new ScriptError(`the deltas of ${JSON.stringify(text)} do not make up that text`)
     return deltas
   }
-  if (!Number.isInteger(deltas) || deltas < 1) throw new ScriptError(`deltas: ${deltas} is no number of pieces`)
+  if (!Number.isInteger(deltas) || deltas < 1) throw new ScriptError(`deltas: ${deltas} is not a number of pieces`)
   const count = Math.min(deltas, text.length)
   const at = (piece: number): number => Math.round((piece * text.length) / count)
   return Array.from({ length: count }, (_, piece) => text.slice(at(piece), at(piece + 1)))
 }
 
-/** A script that contradicts itself, or does not fit the request. */
+/** A script contradicts itself, or does not match the request. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError'
 }

@@ -1,4 +1,4 @@
-/** A model that says what a script says. */
+/** Defines a model that plays a script. */
 
 import { assemble } from '../assemble/assemble.ts'
 import type { Assembler } from '../assemble/assembler.ts'
@@ -9,34 +9,34 @@ import { checkOptions } from '../vocabulary/option-checks.ts'
 import { AT_ONCE, type Beat, beats, type Pace } from './beats.ts'
 import { ScriptError, type ScriptResponse } from './script.ts'
 
-/** A response, or what makes one of the request. */
+/** A response, or a function that makes one from the request. */
 export type ScriptedResponse = ScriptResponse | ((request: ModelRequest) => ScriptResponse)
 
 export interface ScriptedModelOptions {
-  /** Default: no waiting at all. */
+  /** Default: no delay. */
   readonly pace?: Pace
   /** Default `scripted`. */
   readonly provider?: string
   /** Default `scripted-1`. */
   readonly id?: string
-  /** Whether it has structured output; else an output comes through a call of `final_answer`. Default `false`. */
+  /** Whether the model has structured output. If not, it returns output by a call of `final_answer`. Default `false`. */
   readonly structuredOutput?: boolean
 }
 
 export interface ScriptedModel extends Model {
-  /** The requests so far, in the order in which their flows were first pulled. */
+  /** The requests so far, in the order in which their flows were first read. */
   readonly requests: readonly ModelRequest[]
-  /** Its name alone: each of its requests holds the model itself. */
+  /** Returns only the name, because each request contains the model itself. */
   toJSON(): { readonly provider: string; readonly id: string }
-  /** @throws {ScriptError} Some response was never asked for. */
+  /** @throws {ScriptError} A response of the script was not used. */
   assertComplete(): void
 }
 
 /**
- * Each request gets the next response, when its flow is first pulled; one too many throws a {@link ScriptError}. It runs on real
- * timers, or on your test runner's fake ones.
+ * Returns a model that answers each request with the next response of the script, when the flow of the request is first read. A request too
+ * many throws a {@link ScriptError}. It uses real timers, or the fake timers of your test runner.
  *
- * @throws {ScriptError} It is no list of responses.
+ * @throws {ScriptError} The argument is not a list of responses.
  */
 export function scriptedModel(
   responses: readonly ScriptedResponse[],
@@ -74,7 +74,7 @@ export function scriptedModel(
   }
 }
 
-/** Types do not hold everybody: a step alone, or what `mockModels` takes, would fail at a request, and say nothing of this. */
+/** For callers without types: a single step, or the argument of `mockModels`, would only fail at a request, with an unclear error. */
 function checkScript(responses: readonly ScriptedResponse[]): void {
   if (!Array.isArray(responses)) throw new ScriptError('a script is a list of responses: scriptedModel([respond(…)])')
   const wrong = responses.findIndex((one: unknown) => typeof one !== 'function' && !(isRecord(one) && 'steps' in one))

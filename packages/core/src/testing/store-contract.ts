@@ -1,15 +1,15 @@
-/** What every checkpoint store must do, as cases for whatever test runner there is. */
+/** Defines what every checkpoint store must do, as test cases for any test runner. */
 
 import { canonical } from '../vocabulary/canonical.ts'
 import { CheckpointConflictError, CheckpointCorruptError } from '../vocabulary/checkpoint-errors.ts'
 import type { CheckpointStore, StoredCheckpoint } from '../vocabulary/checkpoint-store.ts'
 
-/** An empty store of its own for one case, and what only its author can do with it. */
+/** An empty store for one test case, and functions that only its author can write. */
 export interface StoreUnderTest {
   readonly store: CheckpointStore
-  /** The same data as another process sees it. Absent: no other process can. */
+  /** A second store with the same data, as in another process. Absent if other processes have no access. */
   readonly elsewhere?: CheckpointStore
-  /** The stored bytes of an id, to be damaged. Absent: nothing can damage them. */
+  /** Reads and writes the stored bytes of an id, to damage them. Absent if nothing can damage them. */
   readonly bytes?: {
     read(id: string): string | Promise<string>
     write(id: string, bytes: string): void | Promise<void>
@@ -18,15 +18,15 @@ export interface StoreUnderTest {
 }
 
 export interface StoreCase {
-  /** A sentence that ends with the ids of the behaviours it proves. */
+  /** The title of the test. */
   readonly name: string
-  /** Rejects if the store does not do it. */
+  /** Rejects if the store fails the test. */
   run(): Promise<void>
 }
 
 /**
- * The contract of {@link CheckpointStore}: `for (const { name, run } of storeContract(open)) test(name, run)`. Each case opens a store
- * and closes it. One of them waits for a tenth of a second, on real timers.
+ * Returns the tests of {@link CheckpointStore}: `for (const { name, run } of storeContract(open)) test(name, run)`. Each test opens and
+ * closes a store. One of them waits for a tenth of a second with a real timer.
  */
 export function storeContract(open: () => StoreUnderTest | Promise<StoreUnderTest>): readonly StoreCase[] {
   return cases.map(([name, check]) => ({
@@ -42,7 +42,7 @@ export function storeContract(open: () => StoreUnderTest | Promise<StoreUnderTes
   }))
 }
 
-/** A store does not keep its contract. */
+/** A store violates the contract. */
 class StoreContractError extends Error {
   override readonly name = 'StoreContractError'
 }
@@ -51,7 +51,7 @@ type Check = (opened: StoreUnderTest) => Promise<void>
 
 const cases: readonly (readonly [string, Check])[] = [
   [
-    'what is saved is loaded, and nothing where nothing is (L14)',
+    'a saved checkpoint can be loaded, and an unknown id loads nothing (L14)',
     async ({ store, elsewhere = store }) => {
       same(await store.load('run'), undefined, 'what an empty store loads')
       await store.save('run', rich, 0)
@@ -63,7 +63,7 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
-    'a save over an outdated revision is a conflict, and leaves what is stored (L14)',
+    'a save over an outdated revision is a conflict and changes nothing (L14)',
     async ({ store, elsewhere = store }) => {
       await conflict(store.save('run', revision(2), 1), 1, undefined)
       same(await store.load('run'), undefined, 'what is stored after a save over nothing')
@@ -78,7 +78,7 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
-    'of parallel saves over one revision exactly one wins (L17)',
+    'exactly one of several parallel saves over one revision succeeds (L17)',
     async ({ store, elsewhere = store }) => {
       for (let over = 0; over < 5; over++) {
         const savers = Array.from({ length: 8 }, (_, saver) => revision(over + 1, `saver ${saver}`))
@@ -95,7 +95,7 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
-    'what is loaded is a copy, and what is saved is what it was when it was given (L17)',
+    'a loaded checkpoint is a copy, and a save stores the checkpoint as it was at the call (L17)',
     async ({ store }) => {
       const given = { ...revision(1), messages: ['as given'] }
       const saving = store.save('run', given, 0)
@@ -111,7 +111,7 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
-    'deleting leaves nothing, and deleting nothing is no error (L14)',
+    'a delete removes the checkpoint, and a delete of an unknown id succeeds (L14)',
     async ({ store, elsewhere = store }) => {
       await store.delete('run')
       await store.save('run', revision(1), 0)
@@ -121,12 +121,12 @@ const cases: readonly (readonly [string, Check])[] = [
       same(await store.load('run'), undefined, 'what is loaded after it was deleted')
       same(await store.load('another'), revision(1), 'what is loaded of another')
       await conflict(store.save('run', revision(2), 1), 1, undefined)
-      await store.save('run', revision(1, 'anew'), 0)
-      same(await store.load('run'), revision(1, 'anew'), 'what is stored anew')
+      await store.save('run', revision(1, 'again'), 0)
+      same(await store.load('run'), revision(1, 'again'), 'what is stored again')
     },
   ],
   [
-    'pruning deletes what was saved last before a time, and says how many (L14)',
+    'a prune deletes the checkpoints whose last save was before a time, and returns their number (L14)',
     async ({ store, elsewhere = store }) => {
       same(await store.prune({ olderThan: Date.now() + 60_000 }), 0, 'how many are pruned of none')
       for (const id of ['old', 'older', 'saved again']) await store.save(id, revision(1), 0)
@@ -141,12 +141,12 @@ const cases: readonly (readonly [string, Check])[] = [
       same(await store.load('older'), undefined, 'what is loaded of another pruned one')
       same(await store.load('saved again'), revision(2), 'what was saved again since')
       same(await store.load('new'), revision(1), 'what was saved since')
-      await store.save('old', revision(1, 'anew'), 0)
+      await store.save('old', revision(1, 'again'), 0)
       same(await store.prune({ olderThan: Date.now() + 60_000 }), 3, 'how many there were in the end')
     },
   ],
   [
-    'an id is any string, and no two are the same (L17)',
+    'any string is an id, and different strings are different ids (L17)',
     async ({ store }) => {
       const ids = oddIds()
       for (const [index, id] of ids.entries()) await store.save(id, revision(1, `id ${index}`), 0)
@@ -158,7 +158,7 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
-    'damaged bytes are reported, and stay (L17, L18)',
+    'damaged bytes are reported and kept (L17, L18)',
     async ({ store, elsewhere = store, bytes }) => {
       if (!bytes) return
       await store.save('run', revision(1), 0)
@@ -176,7 +176,7 @@ const cases: readonly (readonly [string, Check])[] = [
         same(await bytes.read('run'), damaged, 'the bytes afterwards')
       }
       await bytes.write('run', whole)
-      same(await store.load('run'), revision(1), 'what is loaded of the mended bytes')
+      same(await store.load('run'), revision(1), 'what is loaded of the repaired bytes')
       await bytes.write('run', '')
       await store.delete('run')
       same(await store.load('run'), undefined, 'what is loaded once the damaged one was deleted')
@@ -188,7 +188,7 @@ function revision(number: number, text = ''): StoredCheckpoint & { readonly text
   return { runId: 'run', revision: number, text }
 }
 
-/** All that JSON can hold and a store might not. */
+/** JSON values that a store may not handle. */
 const rich: StoredCheckpoint = {
   ...revision(1, '\0 \ud800 \u2028 é \u{1f9ea} " \\ </script>'),
   ...JSON.parse(

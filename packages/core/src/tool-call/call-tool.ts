@@ -55,7 +55,7 @@ function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallO
 function checkCall(call: ToolCall): void {
   if (isCall(call) && call.id !== '') return
   throw new TypeError(
-    "callTool takes { type: 'tool-call', id, name, input }, with an id that its caller gives to no other call",
+    "callTool takes { type: 'tool-call', id, name, input }, with an id that its caller uses for no other call",
   )
 }
 
@@ -73,7 +73,7 @@ function checkOpen({ signal, halt }: RunState, actor: Actor): void {
   const { execution, call } = actor
   signal.throwIfAborted()
   checkNotLeft(actor, 'callTool')
-  if (isEnding(halt.state)) throw new TypeError('the run is over')
+  if (isEnding(halt.state)) throw new TypeError('the run has ended')
   const stop = execution?.signal ?? call?.signal
   stop?.throwIfAborted()
   // A call that had settled was not aborted (K13).

@@ -25,8 +25,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const RUNNING = 'The call was cancelled while it was at work: it was cut off, and its effect may have happened.'
-const QUEUED = 'Not run: the call was cancelled before it was started.'
+const RUNNING = 'The call was cancelled while it was running. It was cut off, and its effect may have happened.'
+const QUEUED = 'Not run: the call was cancelled before it started.'
 
 /** Reacts to its signal, and logs what happens. */
 function heeding(log: string[], more: Omit<Partial<Tool>, 'needs'> = {}): Tool {

@@ -43,7 +43,7 @@ export async function commitCalls(
     return beginCall(run, entry)
   })
   table.turns.advance()
-  calls.warmUps.drop('the model did not ask for this call')
+  calls.warmUps.drop('the model did not request this call')
   const messages = await messagesOf(run, calls.awaited, failed >= 0 && made.size < requested.length)
   return messages.map((message, index) => inWordsOf(written[index], message))
 }

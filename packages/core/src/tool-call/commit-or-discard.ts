@@ -139,7 +139,7 @@ export function closeCall(run: RunState, entry: CallEntry): void {
 export function abortCalls(run: RunState, reason: unknown): void {
   const { calls, config } = run
   responseEnded(calls.table.state)
-  calls.warmUps.drop('the run is over')
+  calls.warmUps.drop('the run has ended')
   const stop = stopFor(run, reason)
   // After a conflict another process has these calls in its checkpoint and decides on them.
   stopUndecided(run, stop, !stop && !(reason instanceof CheckpointConflictError))

@@ -20,7 +20,7 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
     const { done } = entry
     if (!done || !entry.decide(undoing(entry.state, 'begun'))) return
     const compensated = () => {
-      if (isLate) throw new Error('it is not undone, as the checkpoint was not saved within the grace time')
+      if (isLate) throw new Error('it is not undone, because the checkpoint was not saved within the grace time')
       return run.telemetry.inside(place, () => tool?.compensate?.(done.input, done.output))
     }
     await run.saver.undos
@@ -34,24 +34,22 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
   const is = undoOf(entry.state)
   // An earlier run made it, and its output is not in the checkpoint.
   if (is === 'unknown')
-    return failed(
-      'the call may have happened before the run was resumed; what it gave is not known, so it is not undone',
-    )
+    return failed('the call may have happened before the run was resumed; its output is unknown, so it is not undone')
   if (is === 'lost')
-    return failed('nobody waits for the call any more, and it goes on; if it succeeds, it is not undone')
+    return failed('the call is still running, and the run no longer waits for it; if it succeeds, it is not undone')
   if (is === 'late') {
     entry.work?.then(undo).catch(() => undefined)
-    return failed('the call goes on, and will be undone if it succeeds')
+    return failed('the call is still running, and will be undone if it succeeds')
   }
   if (is !== 'due') return undefined
   if (entry.done && !('input' in entry.done))
-    return failed('the checkpoint lacks what the call was given and gave, as that is not JSON, so it is not undone')
+    return failed('the checkpoint lacks the input or output of the call, which is not JSON, so it is not undone')
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {
     const isUnstored = error instanceof CheckpointError
     return failed(
-      isUnstored ? `it is not undone, as the checkpoint could not be saved: ${error.message}` : messageOf(error),
+      isUnstored ? `it is not undone, because the checkpoint could not be saved: ${error.message}` : messageOf(error),
     )
   } finally {
     isLate = true

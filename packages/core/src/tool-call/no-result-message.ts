@@ -16,8 +16,8 @@ export function textMessage(call: ToolCall, text: string, isError: boolean): Too
 /** What the model reads for a call that has no result because its run ended. */
 export function cutOffText(started: boolean): string {
   return started
-    ? 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
-    : 'Not run: the run ended before this call was started.'
+    ? 'The run ended while this call was running. The call was cut off, and its effect may have happened.'
+    : 'Not run: the run ended before this call started.'
 }
 
 export function cutOffMessage(call: ToolCall, started: boolean): ToolMessage {
@@ -27,18 +27,18 @@ export function cutOffMessage(call: ToolCall, started: boolean): ToolMessage {
 /** What the model reads, after a resume, for a call that had started and is not made again. */
 export function mayHaveHappenedText(cancelled: boolean): string {
   const what = cancelled ? 'the run was cancelled' : 'the run was cut off'
-  return `This call was started, and ${what} before its result was known: it may have happened. It was not made again.`
+  return `This call had started when ${what}. Its result is unknown: it may have happened. It was not run again.`
 }
 
 /** What the model, and a reader of the history, see for a background call that asks a question. */
 export const NO_ANSWER =
-  'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.'
+  'The call asked a question, but a background call cannot get an answer. A tool that asks must not be `background`.'
 
 /** What the model reads for a call that was cancelled by itself. */
 export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage {
   const text = started
-    ? 'The call was cancelled while it was at work: it was cut off, and its effect may have happened.'
-    : 'Not run: the call was cancelled before it was started.'
+    ? 'The call was cancelled while it was running. It was cut off, and its effect may have happened.'
+    : 'Not run: the call was cancelled before it started.'
   return textMessage(call, text, true)
 }
 

@@ -37,11 +37,11 @@ function readable(tool: Tool, output: unknown): ToolMessage['content'] | undefin
   }
   if (Array.isArray(content)) {
     if (content.every(isContentPart)) return content
-    throw unreadable(tool, `its toContent gave what is no part: one is ${CONTENT_PARTS}`)
+    throw unreadable(tool, `its toContent returned something that is not a part: a part is ${CONTENT_PARTS}`)
   }
   // `toContent` may be an async function in JavaScript. The outcome of its promise is ignored.
   unheard(content)
-  throw unreadable(tool, `its toContent gave no list of parts`)
+  throw unreadable(tool, `its toContent did not return a list of parts`)
 }
 
 /** An output as JSON, or only its size if it is too large to be written. */
@@ -56,7 +56,7 @@ function written(tool: Tool, output: unknown, most: number): Written {
   try {
     const extent = extentOf(output, (shown) => {
       const problem = noDataProblem(shown)
-      if (problem) throw unreadable(tool, `returned something that holds ${problem}`)
+      if (problem) throw unreadable(tool, `returned something that contains ${problem}`)
     })
     if (extent.characters > most && Number.isFinite(extent.characters)) return { extent }
     const json = jsonText(output, extent)
@@ -68,7 +68,7 @@ function written(tool: Tool, output: unknown, most: number): Written {
     const problem = `its result cannot be written as JSON (${why}): return plain data, or give the tool a toContent`
     throw unreadable(tool, problem, error)
   }
-  throw unreadable(tool, `returned ${withArticle(typeof output)}, which is no JSON; give the tool a toContent`)
+  throw unreadable(tool, `returned ${withArticle(typeof output)}, which is not JSON; give the tool a toContent`)
 }
 
 /** The error to throw. An `AgentError` ends the run wherever it is thrown, so it is not wrapped. */
@@ -89,7 +89,7 @@ const NO_EXTENT: Extent = { characters: 0, levels: 0 }
 
 /** What to return instead, by kind of value. */
 const INSTEAD = new Map([
-  ['Response', 'return what it holds, as await response.text()'],
+  ['Response', 'return its content, such as await response.text()'],
   ['Map', 'return Object.fromEntries(map)'],
   ['Set', 'return [...set]'],
   ['Error', 'throw it, or return its message'],
@@ -98,21 +98,21 @@ const INSTEAD = new Map([
 
 /** What is wrong with an output that is not data, and what to return instead. A value with `toJSON` is data. */
 export function noDataProblem(output: unknown): string | undefined {
-  if (typeof output === 'function') return problem('a function', 'return what it gives')
+  if (typeof output === 'function') return problem('a function', 'return its result')
   if (typeof output !== 'object' || output === null || Array.isArray(output)) return undefined
   if ('toJSON' in output && typeof output.toJSON === 'function') return undefined
   const kind = output instanceof Error ? 'Error' : Object.prototype.toString.call(output).slice(8, -1)
   const instead = INSTEAD.get(kind)
   if (instead) return problem(withArticle(kind), instead)
-  if (Symbol.asyncIterator in output) return problem('an async iterable', 'return a list of what it gives')
-  if (Symbol.iterator in output) return problem('an iterable', 'return a list, as [...it]')
+  if (Symbol.asyncIterator in output) return problem('an async iterable', 'return a list of its values')
+  if (Symbol.iterator in output) return problem('an iterable', 'return a list, such as [...it]')
   const what = kind === 'Object' ? output.constructor?.name : kind
   if (isPlain(output) || Object.keys(output).length > 0) return undefined
-  return problem(what ? withArticle(what) : 'an object that shows nothing of itself', 'return a plain object')
+  return problem(what ? withArticle(what) : 'an object without visible members', 'return a plain object')
 }
 
 function problem(what: string, instead: string): string {
-  return `${what}, which is no JSON; ${instead}, or give the tool a toContent`
+  return `${what}, which is not JSON; ${instead}, or give the tool a toContent`
 }
 
 export function withArticle(word: string): string {

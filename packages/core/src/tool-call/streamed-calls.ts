@@ -82,7 +82,7 @@ export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCau
   if (brokeOff) {
     for (const entry of early) if (entry.rest?.isOpen) discard(run, entry, brokeOff)
     const ids = [...announcedBy].flatMap(([id, by]) => (by === attempt ? [id] : []))
-    warmUps.drop('the response broke off', ids)
+    warmUps.drop('the response was interrupted', ids)
   }
   // Calls that it had requested and that have not begun make room.
   table.turns.advance()
@@ -98,7 +98,7 @@ export function modelFailed(run: RunState, error: unknown): void {
 export function discardResponse(run: RunState, cause: DiscardCause): void {
   const { table, warmUps } = run.calls
   responseEnded(table.state)
-  warmUps.drop('the model call did not stand')
+  warmUps.drop('the model call failed')
   discardAll(run, cause)
   table.turns.advance()
 }

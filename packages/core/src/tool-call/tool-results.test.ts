@@ -328,8 +328,8 @@ test.each([600, 2_500])(
 )
 
 const noJson: readonly (readonly [string, unknown, RegExp])[] = [
-  ['a function', () => 1, /^give has run, but returned a function, which is no JSON; return what it gives, or /],
-  ['a symbol', Symbol('s'), /^give has run, but returned a symbol, which is no JSON; give the tool a toContent$/],
+  ['a function', () => 1, /^give has run, but returned a function, which is not JSON; return its result, or /],
+  ['a symbol', Symbol('s'), /^give has run, but returned a symbol, which is not JSON; give the tool a toContent$/],
   [
     'a bigint',
     1n,
@@ -338,7 +338,7 @@ const noJson: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'an object that is nothing as JSON',
     { toJSON: () => undefined },
-    /^give has run, but returned an object, which is no JSON; give the tool a toContent$/,
+    /^give has run, but returned an object, which is not JSON; give the tool a toContent$/,
   ],
   ['a circle', cyclic, /^give has run, .*\(Converting circular structure to JSON\)/],
   ['an object whose toJSON throws', hostile, /^give has run, .*\(no JSON for you\)/],
@@ -399,7 +399,7 @@ test('a toContent that returns no list of parts is an error result (M12)', async
   for (const given of [() => 'text', () => Promise.reject(new Error('late'))]) {
     const { messages } = await resultsOf([call('give')], { tools: [returning(1, given as never)] })
     expect(messages).toMatchObject([
-      { content: textContent('give has run, but its toContent gave no list of parts'), isError: true },
+      { content: textContent('give has run, but its toContent did not return a list of parts'), isError: true },
     ])
   }
 })
@@ -408,7 +408,7 @@ test('a toContent that returns an invalid part is an error result that explains 
   const toContent = () => [{ type: 'image', image: 'AAAA' }]
   const { messages } = await resultsOf([call('give')], { tools: [returning(1, toContent as never)] })
   const text = expect.stringMatching(
-    /^give has run, but its toContent gave what is no part: one is \{ type: 'text', text \}/,
+    /^give has run, but its toContent returned something that is not a part: a part is \{ type: 'text', text \}/,
   )
   expect(messages).toMatchObject([{ content: [{ text }], isError: true }])
 })

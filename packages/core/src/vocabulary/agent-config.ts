@@ -1,4 +1,4 @@
-/** An agent's options with their defaults, as a run reads them. */
+/** Defines the options of an agent with their defaults applied, as a run reads them. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'

@@ -1,4 +1,4 @@
-/** The options of an agent, as its author writes them. */
+/** The options of `createAgent`. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
@@ -13,51 +13,54 @@ import type { ToolSchema } from './tool-schema.ts'
 
 export interface AgentOptions<Output = unknown> {
   readonly model: Model
-  /** For spans and for other agents. */
+  /** Identifies the agent in spans. An `agentTool` uses it as the tool's default name. */
   readonly name?: string
-  /** What it is for: what other agents are told of it (`agentTool`). */
+  /** What the agent is for. An `agentTool` uses it as the tool's default description. */
   readonly description?: string
   /**
-   * Reaches the model verbatim; empty means none. A function is asked once in each run, and once in each resume: it is the
-   * `beforeAgent` of a middleware named `instructions`, which is the outermost. Nothing returned means none.
+   * The system prompt, sent to the model verbatim. An empty string means none. A function is called once in each run and once in each resume; it runs
+   * as the `beforeAgent` hook of the outermost middleware, which is named `instructions`. If it returns nothing, there are no instructions.
    */
   readonly instructions?: string | ((run: Run) => Awaitable<string>)
   readonly tools?: readonly Tool[]
-  /** The first is the outermost. */
+  /** The first middleware is the outermost. */
   readonly middleware?: readonly Middleware[]
   /**
-   * What the final answer must be: the schema of an object. `result.output` is the answer as it gives it back; an answer
-   * that does not fit is rejected, with what is wrong as feedback.
+   * The schema of the final answer, which must be an object. `result.output` is the value that the schema returns. The run rejects an answer that
+   * does not match the schema, and the model reads what is wrong with it.
    */
   readonly output?: ToolSchema<Output>
   readonly settings?: ModelSettings
   /**
-   * Default `auto`. It holds in every step: with `required`, or a tool, a model calls each time and gets to no text. A `wrapModel` asks for
-   * it in some steps alone, by `run.step`.
+   * Default `auto`. It applies to every step: with `required`, or with a tool, the model calls a tool in each step and never answers with text. To
+   * apply it only to some steps, set it in a `wrapModel` that checks `run.step`.
    */
   readonly toolChoice?: ToolChoice
-  /** Model calls, with the calls each asks for, at the most. Default 20; a positive integer or `Infinity`. */
+  /** The maximum number of steps. Each step is one model call and the tool calls in its response. Default 20; a positive integer or `Infinity`. */
   readonly maxSteps?: number
-  /** Calls that execute at once, at the most. Default `Infinity`; 1 means one by one, in call order. */
+  /** The maximum number of tool calls that execute at the same time. Default `Infinity`; 1 executes them one by one, in call order. */
   readonly toolConcurrency?: number
-  /** Calls that one call makes by `run.callTool` and that execute at once, at the most. Default `Infinity`. */
+  /** The maximum number of calls that one call makes with `run.callTool` and that execute at the same time. Default `Infinity`. */
   readonly innerConcurrency?: number
-  /** Changes a call's input before its wraps see it. A throw is that call's failure. */
+  /** Returns the input that a call gets instead of the given one. It runs before the call's wraps. If it throws, the call fails. */
   prepareInput?(input: unknown, call: ToolCall): unknown
-  /** Answers a call to a tool there is not; without it the model reads which tools there are. */
+  /** Returns the result of a call to an unknown tool. By default the model reads the names of the available tools. */
   unknownTool?(call: ToolCall): Awaitable<string>
-  /** Each a whole number from 0 on, or `Infinity`. More than 512 levels count as 512, more than 64 Mi characters as 64 Mi. */
-  readonly inputLimits?: Partial<InputLimits>
-  /** A whole number from 0 on, or `Infinity`. Of a larger result the model reads only that the call ran, and how large it is. */
-  readonly outputLimits?: Partial<OutputLimits>
-  /** Where checkpoints are kept. Without a store a run makes one only when it is interrupted or cancelled. */
-  readonly checkpoints?: CheckpointStore
   /**
-   * Milliseconds that a tool, or a run, which has been aborted is waited for. Default 1000; `Infinity` waits until it is
-   * out.
+   * Limits on the arguments of one call. Each is an integer of at least 0, or `Infinity`. A depth above 512 counts as 512, more than 64 Mi characters
+   * count as 64 Mi.
    */
+  readonly inputLimits?: Partial<InputLimits>
+  /**
+   * Limits on the result of one call: an integer of at least 0, or `Infinity`. If a result is larger, the model only reads that the call ran and how
+   * large its result is.
+   */
+  readonly outputLimits?: Partial<OutputLimits>
+  /** Stores the checkpoints of runs. Without a store, a run has a checkpoint only when it is interrupted or cancelled. */
+  readonly checkpoints?: CheckpointStore
+  /** How long the run waits for an aborted tool, wrap or run to end, in milliseconds. Default 1000; `Infinity` waits until it has ended. */
   readonly grace?: number
-  /** Milliseconds for which `toolStatus` remembers a call that has ended. Default 60000; from 0 on, or `Infinity`. */
+  /** How long `toolStatus` keeps the status of a call that has ended, in milliseconds. Default 60000; a number of at least 0, or `Infinity`. */
   readonly statusFor?: number
   readonly telemetry?: TelemetryOptions
 }

@@ -1,4 +1,4 @@
-/** The aliases of tools: turns a call that a model wrote with other words into one in the tool's own words. */
+/** Resolves aliases: turns a call with other names of a tool or its input into one with the tool's own names. */
 
 import { definitionOf } from './define-tool.ts'
 import { ConfigError } from './errors.ts'
@@ -7,19 +7,19 @@ import type { ToolCall } from './message.ts'
 import { checkOptions } from './option-checks.ts'
 import type { Tool } from './tool.ts'
 
-/** The tool of this name or alias. */
+/** Returns the tool with this name or alias. */
 export function findTool(tools: readonly Tool[], name: string): Tool | undefined {
   return tools.find((tool) => tool.name === name || tool.aliases?.names?.includes(name))
 }
 
-/** The names and aliases of all of them. */
+/** Returns the names and aliases of all tools. */
 export function namesOf(tools: readonly Tool[]): ReadonlySet<string> {
   return new Set(tools.flatMap(({ name, aliases }) => [name, ...(aliases?.names ?? [])]))
 }
 
 /**
- * The call by its tool's own name, with the tool's own top-level keys: a key that is present wins over its aliases, and of
- * several aliases the one declared first. A call that needs no change, or whose tool there is not, is given back itself.
+ * Returns the call with the tool's own name and the tool's own top-level keys. A key that is present overrides its aliases; of several aliases the
+ * one declared first counts. Returns the same call if it needs no change or its tool is unknown.
  */
 export function resolveAliases(call: ToolCall, tools: readonly Tool[]): ToolCall {
   const tool = findTool(tools, call.name)
@@ -29,7 +29,7 @@ export function resolveAliases(call: ToolCall, tools: readonly Tool[]): ToolCall
   return Object.freeze({ ...call, name: tool.name, input })
 }
 
-/** Throws {@link ConfigError} naming both, if a word could stand for two things or is empty. */
+/** @throws {ConfigError} An alias is ambiguous or empty. */
 export function checkAliases(tools: readonly Tool[]): void {
   const names = new Map<string, string>()
   for (const tool of tools) {
@@ -60,7 +60,7 @@ function checkKeys(tool: Tool): void {
   const keys = new Map(Object.keys(isRecord(properties) ? properties : {}).map((key) => [key, key]))
   for (const [key, aliases] of Object.entries(tool.aliases?.input ?? {})) {
     for (const alias of aliases) {
-      claim(keys, alias, key, (other) => `${tool.name}: the alias "${alias}" of ${key} stands for ${other} already`)
+      claim(keys, alias, key, (other) => `${tool.name}: the alias "${alias}" of ${key} already stands for ${other}`)
     }
   }
 }

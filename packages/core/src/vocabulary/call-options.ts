@@ -1,4 +1,4 @@
-/** The options of `run.callTool`. */
+/** The options of `run.callTool` and `run.callModel`. */
 
 import type { Effect } from './effect.ts'
 import type { ToolCall } from './message.ts'
@@ -14,25 +14,21 @@ export type SideRequest = Pick<ModelRequest, 'messages'> &
 
 export interface CallOptions {
   /**
-   * What a provisional call may do, at the most, before its model call has stood. If the input that its tool gets in the
-   * end, after `prepareInput` and all wraps, does more, the tool waits until then. It holds for each call that this call makes, too,
-   * and, if its effect is `calls`, for the calls of an agent that it runs. Default: no limit.
+   * The strongest effect that a provisional call may have before its model call has succeeded. If the final input, after `prepareInput` and all
+   * wraps, has a stronger effect, the call waits until then. The limit also applies to each call that this call makes and, if its effect is `calls`,
+   * to the calls of an agent that it runs. Default: no limit.
    */
   readonly ceiling?: Effect
-  /** The resource keys it may name, at the most, by then: the same holds for them. */
+  /** The only resource keys that the call may use before then. The same rules apply. */
   readonly keys?: ResourceKeys
   /**
-   * The call's input is no more than the members its tool needs, and this is the call with its whole input. It starts
-   * at once, or when the input is whole: if somebody round it may judge or change inputs, an earlier attempt's call may
-   * turn out to be the same, or the members may be wrong. If the whole does not agree with it, it is discarded, and the
-   * call to be made anew.
+   * Set if the input of this call contains only the members that its tool `needs`: the call with its whole input. The call starts immediately, or
+   * when the input is complete: if a wrap may check or change inputs, if the call may be equal to one of an earlier attempt, or if the members may be
+   * wrong. If the whole input does not match the members, the call is discarded and must be made again.
    */
   readonly rest?: Promise<ToolCall>
-  /** Put on the call's span. */
+  /** Set on the call's span. */
   readonly attributes?: Attributes
-  /**
-   * Called when this makes the call, not where it is joined to an earlier one: `status` says at any time how that is doing,
-   * for as long as somebody keeps it. Must not throw.
-   */
+  /** Called when this makes the call, but not when it joins an earlier call. `status` returns the status of the call at any time. Must not throw. */
   readonly started?: (status: () => ToolStatus) => void
 }

@@ -1,11 +1,9 @@
-/** The options of a cancel. */
+/** The options of `run.cancel`. */
 
 import { ConfigError } from './errors.ts'
 import { checkOptions, checkTime } from './option-checks.ts'
 
-/**
- * When a cancelled run stops: `after-tools` at the next complete step, `after-model` without starting anything new, `now` at once.
- */
+/** When a cancelled run stops: `after-tools` after the current step, `after-model` without starting anything new, `now` immediately. */
 export type CancelMode = 'after-tools' | 'after-model' | 'now'
 
 export interface CancelOptions {
@@ -15,7 +13,7 @@ export interface CancelOptions {
   readonly escalateAfter?: number
 }
 
-/** Each is stronger than the one before it. */
+/** From the weakest to the strongest. */
 export const CANCEL_MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
 
 /** @throws {ConfigError} An option is wrong. */

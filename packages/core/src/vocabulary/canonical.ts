@@ -1,10 +1,13 @@
-/** When two calls are the same: their parsed inputs are, whatever their white space, key order and escapes. */
+/** Compares calls by their parsed inputs, independent of white space, key order and escapes. */
 
 import { hash } from './hash.ts'
 import { written } from './json-text.ts'
 import type { ToolCall } from './message.ts'
 
-/** JSON with sorted keys, without members that are undefined. A value JSON cannot hold counts as `null`, except for numbers beyond its range. */
+/**
+ * Returns JSON with sorted keys and without undefined members. A value that JSON cannot represent becomes `null`, except for numbers beyond its
+ * range.
+ */
 export function canonical(value: unknown): string {
   return written(value, leafText, sortedMembers)
 }
@@ -22,7 +25,7 @@ function sortedMembers(object: object): [key: string, member: unknown][] {
 
 const inputs = new WeakMap<ToolCall, string>()
 
-/** The canonical text of a call's input, made once: calls are frozen. */
+/** Returns the canonical text of a call's input. Computed once per call: calls are frozen. */
 export function canonicalInput(call: ToolCall): string {
   let text = inputs.get(call)
   if (text === undefined) {
@@ -37,7 +40,7 @@ export function sameInput(a: unknown, b: unknown): boolean {
   return canonical(a) === canonical(b)
 }
 
-/** Whether two calls ask for the same: one tool, equal input. Their ids do not count. */
+/** Whether two calls have the same tool and equal input. Their ids are ignored. */
 export function sameCall(a: ToolCall, b: ToolCall): boolean {
   if (a.name !== b.name || a.inputError !== b.inputError) return false
   return a.input === b.input || canonicalInput(a) === canonicalInput(b)
@@ -45,7 +48,7 @@ export function sameCall(a: ToolCall, b: ToolCall): boolean {
 
 const hashes = new WeakMap<ToolCall, string>()
 
-/** The hash of a call's canonical input, made once: a call is looked for more than once, and arguments may be long. */
+/** Returns the hash of a call's canonical input. Computed once per call: calls are compared often, and arguments may be long. */
 export function inputHash(call: ToolCall): string {
   let hashed = hashes.get(call)
   if (hashed === undefined) {

@@ -1,4 +1,4 @@
-/** The input of a call, checked by its tool's schema. */
+/** Checks the input of a call with its tool's schema. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Awaitable } from '../flow/flow.ts'
@@ -9,10 +9,10 @@ import type { Tool } from './tool.ts'
 import { ToolInputError } from './tool-errors.ts'
 
 /**
- * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among
- * them, are taken out of their strings where the schema wants none there and then accepts all of it.
+ * Returns the input as the tool's schema returns it. If a model wrote objects or lists as JSON text, also the whole input, they are parsed where the
+ * schema does not accept the text and accepts the result.
  *
- * @throws {ToolInputError} The schema does not accept it.
+ * @throws {ToolInputError} The schema does not accept the input.
  */
 export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: ToolCall): Promise<unknown> {
   if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
@@ -38,14 +38,14 @@ export function described(issue: StandardSchemaV1.Issue): Issue {
   return { path: pathOf(issue).join('.'), message: issue.message }
 }
 
-/** The members that lead to what an issue is about; none for the whole. */
+/** Returns the path of an issue; empty for the whole value. */
 export function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
   return path.map((part) => String(typeof part === 'object' ? part.key : part))
 }
 
 type Path = readonly string[]
 
-/** The value with the objects and lists at these paths taken out of their strings; the same value if there are none. */
+/** Returns the value with the JSON texts at these paths parsed to objects and lists; the same value if there are none. */
 export function unwrapJson(value: unknown, paths: readonly Path[]): unknown {
   return paths.reduce(unwrapAt, value)
 }
@@ -59,7 +59,7 @@ function unwrapAt(value: unknown, [key, ...rest]: Path): unknown {
   return Array.isArray(value) ? value.with(Number(key), unwrapped) : { ...value, [key]: unwrapped }
 }
 
-/** What the text holds, if that is an object or a list, and no deeper than arguments may be. */
+/** Returns the object or list in the text, if it is one and not too deeply nested. */
 function contained(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)

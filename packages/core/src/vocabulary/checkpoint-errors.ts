@@ -1,11 +1,11 @@
-/** The errors of checkpoints and their stores. */
+/** The errors of checkpoints and checkpoint stores. */
 
 import { AgentError, type Cause } from './errors.ts'
 
-/** The base of all that goes wrong with a checkpoint. */
+/** The base class of the errors of checkpoints. */
 export class CheckpointError extends AgentError {
   override readonly name: string = 'CheckpointError'
-  /** Its run's. Empty where that is not known, or where it is no one checkpoint that is concerned. */
+  /** The id of the run. Empty if it is unknown, or if the error does not concern one checkpoint. */
   readonly id: string
 
   constructor(id: string, problem: string, options?: Cause) {
@@ -14,12 +14,12 @@ export class CheckpointError extends AgentError {
   }
 }
 
-/** What is stored has another revision than the one to be saved over: somebody else has saved. */
+/** The stored checkpoint has another revision than expected: another process has saved or resumed this run. */
 export class CheckpointConflictError extends CheckpointError {
   override readonly name = 'CheckpointConflictError'
-  /** The revision to be saved over; 0: nothing. */
+  /** The revision that the save expected; 0 means none. */
   readonly expected: number
-  /** The revision there was; absent if there was nothing. */
+  /** The stored revision; absent if nothing is stored. */
   declare readonly found?: number
 
   constructor(id: string, expected: number, found?: number) {
@@ -27,22 +27,22 @@ export class CheckpointConflictError extends CheckpointError {
     const stored =
       found === undefined
         ? 'nothing is stored'
-        : `revision ${found} is stored: somebody else has saved or resumed this run since`
-    super(id, `${asked} was to be saved over, but ${stored}`)
+        : `revision ${found} is stored: another process has saved or resumed this run`
+    super(id, `the save expected ${asked}, but ${stored}`)
     this.expected = expected
     if (found !== undefined) this.found = found
   }
 }
 
-/** What is stored under an id is damaged. It stays as it is. */
+/** A stored checkpoint is damaged. The store keeps it unchanged. */
 export class CheckpointCorruptError extends CheckpointError {
   override readonly name = 'CheckpointCorruptError'
 }
 
-/** A checkpoint could not be read or written, which says nothing of the checkpoint. `cause` is what the store threw. */
+/** A checkpoint could not be read or written; the checkpoint itself may be valid. `cause` is what the store threw. */
 export class CheckpointStoreError extends CheckpointError {
   override readonly name = 'CheckpointStoreError'
-  /** What failed: to open the store, to load or save in it, or to take the checkpoint, as its run holds what JSON cannot. */
+  /** What failed: to open the store, to load or save a checkpoint, or to take one, because the run contains a value that JSON cannot represent. */
   readonly operation: 'open' | 'load' | 'take' | 'save'
 
   constructor(operation: CheckpointStoreError['operation'], id: string, problem: string, options?: Cause) {
@@ -51,16 +51,16 @@ export class CheckpointStoreError extends CheckpointError {
   }
 }
 
-/** There is no checkpoint under this id. */
+/** The store has no checkpoint with this id. */
 export class CheckpointMissingError extends CheckpointError {
   override readonly name = 'CheckpointMissingError'
 
   constructor(id: string) {
-    super(id, 'nothing is stored under it')
+    super(id, 'nothing is stored with this id')
   }
 }
 
-/** A checkpoint of a newer format than this version reads. */
+/** The checkpoint has a newer format than this version can read. */
 export class CheckpointVersionError extends CheckpointError {
   override readonly name = 'CheckpointVersionError'
   readonly found: unknown
@@ -68,15 +68,13 @@ export class CheckpointVersionError extends CheckpointError {
   readonly supported: number
 
   constructor(id: string, found: unknown, supported: number) {
-    super(id, `its format is ${JSON.stringify(found)}, and the newest that can be read is ${supported}`)
+    super(id, `its format is ${JSON.stringify(found)}, but this version reads formats up to ${supported}`)
     this.found = found
     this.supported = supported
   }
 }
 
-/**
- * A checkpoint that is not this agent's, lacks the tool of an open call, or holds a value that no longer fits its schema.
- */
+/** The checkpoint belongs to another agent, or the agent lacks the tool of an open call, or a saved value no longer matches its schema. */
 export class CheckpointMismatchError extends CheckpointError {
   override readonly name = 'CheckpointMismatchError'
 }

@@ -1,18 +1,21 @@
-/** A run was given a context that does not fit, or none. */
+/** The error of a run whose context does not match the schemas of its tools and middleware. */
 
 import { AgentError, type Cause, type Issue, inWords } from './errors.ts'
 
 /**
- * The context of a run does not fit what its tools and middlewares need. No model was called. Of a resume: nothing has run, and the same
- * checkpoint can be resumed with another context.
+ * The context of a run is missing or does not match what its tools and middleware need. No model was called. After a resume: nothing has run, and the
+ * same checkpoint can be resumed with another context.
  */
 export class ContextError extends AgentError {
   override readonly name = 'ContextError'
-  /** A path begins with who needs it: `tool orders.tenant`. No value of the context is in them, unless a schema's message has it. */
+  /**
+   * Each path begins with the tool or middleware that needs the value: `tool orders.tenant`. An issue contains no value of the context, unless the
+   * schema puts one into its message.
+   */
   readonly issues: readonly Issue[]
 
   constructor(issues: readonly Issue[], options?: Cause) {
-    super(`the context of the run does not fit: ${inWords(issues)}`, options)
+    super(`the context of the run does not match: ${inWords(issues)}`, options)
     this.issues = issues
   }
 }

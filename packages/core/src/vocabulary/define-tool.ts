@@ -1,4 +1,4 @@
-/** A tool as its author writes it: typed, checked, and as a model is told of it. */
+/** Defines `tool`, its types and checks, and how a tool is described to a model. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'
@@ -11,8 +11,8 @@ import { jsonSchemaOf } from './tool-schema.ts'
 import type { Progress } from './tool-status.ts'
 
 /**
- * The effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the
- * tool's own function throws.
+ * Returns the effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the tool's own function
+ * throws.
  */
 export function effectOf(tool: Tool, input: unknown): Effect {
   const effect = typeof tool.effect === 'function' ? unheard(tool.effect(input)) : (tool.effect ?? 'external')
@@ -20,7 +20,7 @@ export function effectOf(tool: Tool, input: unknown): Effect {
   return known ? effect : 'external'
 }
 
-/** What {@link tool} is given of a tool that we execute. With `needs`, an empty list too, `execute` gets those members and the rest. */
+/** The options of {@link tool} for a tool with `execute`. With `needs`, also an empty list, `execute` gets those members and the rest. */
 export interface ToolOptions<
   Input,
   Output,
@@ -47,13 +47,13 @@ type NoNeeds = { readonly needs?: undefined }
 
 type NeedsPart<Context> = { readonly context: StandardSchemaV1<unknown, Context> }
 
-/** A tool that we execute; one without `execute` its caller does. */
+/** A tool with `execute`. The caller of the run executes a tool without it. */
 export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = Tool<Input, Output, Warmed> &
   Required<Pick<Tool<Input, Output, Warmed>, 'execute'>>
 
 type NoExecute = { readonly execute?: undefined }
 
-/** What other libraries call `input`: the type errors say what to write. */
+/** The names that other libraries have for `input`: the type error names the right one. */
 type OtherWords = {
   /** @deprecated Write `input`. */
   readonly inputSchema?: 'tool() has no inputSchema: write input'
@@ -61,15 +61,15 @@ type OtherWords = {
   readonly parameters?: 'tool() has no parameters: write input'
 }
 
-/** What a tool that is declared `reversible` must have. {@link Tool} has its type. */
+/** The required members of a tool with the effect `reversible`. {@link Tool} has their types. */
 interface Reversible {
   readonly compensate: unknown
 }
 
 /**
- * A tool, its input and output inferred. Gives back the definition itself.
+ * Defines a tool and infers the types of its input and output. Returns the definition itself.
  *
- * @throws {ConfigError} It has a member that is no option of a tool. `createAgent` checks the rest.
+ * @throws {ConfigError} A member is not an option of a tool. `createAgent` checks the rest.
  */
 export function tool<Input, Output = unknown>(
   definition: Tool<Input, Output> & NoNeeds & NoExecute & OtherWords,
@@ -81,7 +81,7 @@ export function tool<
   Output,
   const Needs extends readonly (keyof Input & string)[] | undefined = undefined,
   Warmed = unknown,
-  // Not the name of the union: the compiler is to say what there is.
+  // Spelled out, so that the compiler lists the effects.
   const Does extends 'read' | 'idempotent' | 'reversible' | 'external' | 'calls' | Method<Input, Effect> =
     | 'read'
     | 'idempotent'
@@ -126,19 +126,19 @@ const TOOL_OPTIONS: OptionNames<Tool> = {
   toContent: 'toModelOutput',
 }
 
-/** Whether a member is no option there is, but like one that the tool does not have. */
+/** Whether a member is unknown, and similar to an option that the tool does not have. */
 export function lacksNearest(definition: object, member: string): boolean {
   const nearest = member in TOOL_OPTIONS ? undefined : nearestName(member, TOOL_OPTIONS)
   return nearest !== undefined && !(nearest in definition)
 }
 
-/** Throws {@link ConfigError} naming the member of a tool that is no option. */
+/** @throws {ConfigError} A member is not an option of a tool. */
 export function checkToolOptions(definition: object): void {
   const { name } = definition as Partial<Tool>
   checkOptions<Tool>('tool', definition as Tool, TOOL_OPTIONS, typeof name === 'string' ? `tools.${name}.` : '')
 }
 
-/** The tool as a model is told of it. Throws {@link ConfigError} if its schema does not say what it accepts, or accepts no object. */
+/** Returns the description of the tool for a model. Throws {@link ConfigError} if its schema has no JSON Schema, or does not accept an object. */
 export function definitionOf({ name, description, input }: Tool): ToolDefinition {
   const inputSchema = jsonSchemaOf(input, 'tools', `the input of ${name} `)
   const { type = 'object' } = inputSchema

@@ -1,6 +1,6 @@
 /**
- * What ends a run wherever it is thrown: {@link AgentError}, and one small class per thing a caller may catch. Those of models,
- * checkpoints and tools have files of their own.
+ * The errors that end a run: {@link AgentError} and one small class for each case that a caller may catch. Errors of models, checkpoints and tools
+ * have their own files.
  */
 
 import { extentOf, jsonText, LONGEST } from './json-text.ts'
@@ -11,55 +11,55 @@ export interface Cause {
   readonly cause?: unknown
 }
 
-/** What a schema says of a value; `path` has dots, and is empty for the whole. */
+/** What is wrong with a value. `path` is dotted, and empty for the whole value. */
 export interface Issue {
   readonly path: string
   readonly message: string
 }
 
-/** What is known when a run has ended with an error. */
+/** The state of a run that has ended with an error. */
 export interface RunEnd {
   readonly messages: readonly Message[]
   readonly usage: Usage
   readonly abandoned?: readonly string[]
 }
 
-/** The base of all errors that end a run. */
+/** The base class of all errors that end a run, no matter where they are thrown. */
 export class AgentError extends Error {
   override readonly name: string = 'AgentError'
   // Private, so that no log of the error shows what was said.
   #end: RunEnd | undefined
 
   /**
-   * The history when the run ended, with every call answered, and at its end the messages that were sent to the run and that no step
-   * had read. Store it: it is a valid input of the next run.
+   * The history at the end of the run. Every call in it has a result, and at its end are the messages that were sent to the run and that no step has
+   * read. Store it: it is a valid input of the next run.
    */
   get messages(): readonly Message[] | undefined {
     return this.#end?.messages
   }
 
-  /** What the run had used by then. */
+  /** The tokens that the run had used. */
   get usage(): Usage | undefined {
     return this.#end?.usage
   }
 
-  /** Ids of calls that went on when the run no longer waited for them. */
+  /** Ids of calls that were still running when the run stopped waiting for them. */
   get abandoned(): readonly string[] | undefined {
     return this.#end?.abandoned
   }
 
-  /** Of the run that ended with this error: called by core. */
+  /** Called by core with the state of the run that ended with this error. */
   endRun(end: RunEnd): void {
     this.#end = end
   }
 
-  /** An error is JSON in an event: its name, message and own data, without stack, cause and what was said. */
+  /** The JSON of an error in an event: its name, message and own data, without stack, cause and message contents. */
   toJSON(): object {
     return { ...Object.fromEntries(Object.entries(this)), message: this.message }
   }
 }
 
-/** An option cannot work; the error names it. If a hook or wrap has set it, this is the cause of a {@link MiddlewareError}. */
+/** An option is invalid; `option` is its name. If a hook or wrap has set it, this error is the `cause` of a {@link MiddlewareError}. */
 export class ConfigError extends AgentError {
   override readonly name = 'ConfigError'
   readonly option: string
@@ -70,21 +70,18 @@ export class ConfigError extends AgentError {
   }
 }
 
-/**
- * The input of a run is empty or is no list of messages; or what was sent to a run is no message; or it was sent after the run had
- * ended.
- */
+/** The input of a run is empty or not a list of messages; or what was sent to a run is not a message; or it was sent after the run had ended. */
 export class InputError extends AgentError {
   override readonly name = 'InputError'
-  /** What was given: the input of a run, or a message to one at work. */
+  /** What was wrong: the input of a run, or a message sent to a running one. */
   readonly given: 'input' | 'message'
   readonly problem: 'empty' | 'malformed' | 'run-ended'
-  /** Of the first member that is no message, where a list was given. */
+  /** If a list was given: the index of the first element that is not a message. */
   declare readonly index?: number
   // Private, so that no log of the error shows what was said.
   readonly #notTaken: readonly UserMessage[]
 
-  /** `wrong`: what stands in the place of a message. */
+  /** `wrong`: the value found instead of a message. */
   constructor(
     given: InputError['given'],
     problem: InputError['problem'],
@@ -99,30 +96,30 @@ export class InputError extends AgentError {
     if (index !== undefined) this.index = index
   }
 
-  /** If the run had ended: the messages for which `send` returned true and which the run did not take. */
+  /** If the run had ended: the messages for which `send` returned true and that the run did not read. */
   get notTaken(): readonly UserMessage[] {
     return this.#notTaken
   }
 }
 
-/** A history in which a call lacks its result, or a result its call. */
+/** In the history, a call has no result, or a result has no call. */
 export class HistoryError extends AgentError {
   override readonly name = 'HistoryError'
   readonly callIds: readonly string[]
 
   constructor(callIds: readonly string[]) {
-    super(`calls and results do not pair up in the history: ${callIds.join(', ')}`)
+    super(`the history has calls without results, or results without calls: ${callIds.join(', ')}`)
     this.callIds = callIds
   }
 }
 
-/** Another step would be needed, and the limit is reached. */
+/** The run needs another step, but has reached `maxSteps`. */
 export class MaxStepsError extends AgentError {
   override readonly name = 'MaxStepsError'
   readonly maxSteps: number
   /**
-   * What the final-answer gate said last, if it rejected an answer in the last step. `cause` is an {@link OutputError}
-   * if the answer did not fit the output schema.
+   * The feedback to the answer of the last step, if that answer was rejected. `cause` is an {@link OutputError} if the answer did not match the
+   * output schema.
    */
   declare readonly feedback?: string
 
@@ -133,18 +130,18 @@ export class MaxStepsError extends AgentError {
   }
 }
 
-/** The answer does not fit the agent's output schema, and no further one may be asked for. */
+/** The answer does not match the agent's output schema, and the model cannot be asked for another one. */
 export class OutputError extends AgentError {
   override readonly name = 'OutputError'
   readonly issues: readonly Issue[]
 
   constructor(issues: readonly Issue[]) {
-    super(`the answer does not fit the output schema: ${inWords(issues)}`)
+    super(`the answer does not match the output schema: ${inWords(issues)}`)
     this.issues = issues
   }
 }
 
-/** The run was aborted, or its reader left. `cause` is the signal's reason. */
+/** The run was aborted, or its reader stopped reading. `cause` is the signal's reason. */
 export class RunAbortedError extends AgentError {
   override readonly name = 'AbortError'
 
@@ -154,14 +151,14 @@ export class RunAbortedError extends AgentError {
 }
 
 /**
- * Ends the run with a checkpoint instead of an error: the run's result says so. It passes retries, fallbacks and time limits like
- * every {@link AgentError}.
+ * Ends the run with a checkpoint: the run has a result instead of an error. Like every {@link AgentError}, it passes through retries, fallbacks and
+ * time limits.
  */
 export class RunStop extends AgentError {
   override readonly name: string = 'RunStop'
 }
 
-/** The run was cancelled: what comes up through wraps and calls when it stops. */
+/** The run was cancelled. Wraps and calls throw this while the run stops. */
 export class RunCancelled extends RunStop {
   override readonly name = 'RunCancelled'
 
@@ -170,25 +167,25 @@ export class RunCancelled extends RunStop {
   }
 }
 
-/** An answer to a question that the run has not asked, or has had answered. */
+/** An answer belongs to a question that the run has not asked, or that already has an answer. */
 export class UnknownInterruptError extends AgentError {
   override readonly name = 'UnknownInterruptError'
   readonly ids: readonly string[]
 
   constructor(ids: readonly string[]) {
-    super(`no interrupt of this run waits for an answer under ${ids.join(', ')}`)
+    super(`this run has no open interrupt with the id ${ids.join(', ')}`)
     this.ids = ids
   }
 }
 
-/** An answer does not have the form that its asker wants. Nothing has run, and the question stays open. */
+/** An answer does not match the schema of its question. Nothing has run, and the question stays open. */
 export class AnswerError extends AgentError {
   override readonly name = 'AnswerError'
-  /** Of the interrupt. */
+  /** The id of the interrupt. */
   readonly id: string
   readonly issues: readonly Issue[]
 
-  /** `asker`: in words. */
+  /** `asker`: the tool or middleware that asks, for the message. */
   constructor(id: string, asker: string, issues: readonly Issue[], options?: Cause) {
     super(`${asker} does not accept the answer to ${id}: ${inWords(issues)}`, options)
     this.id = id
@@ -196,7 +193,7 @@ export class AnswerError extends AgentError {
   }
 }
 
-/** A hook or wrap threw, or broke its contract: it handed on or returned something that cannot work. */
+/** A hook or wrap threw, or passed on or returned an invalid value. */
 export class MiddlewareError extends AgentError {
   override readonly name = 'MiddlewareError'
   readonly middleware: string
@@ -209,18 +206,18 @@ export class MiddlewareError extends AgentError {
   }
 }
 
-/** A model call, or the run, took longer than it may. */
+/** A model call or the run exceeded its time limit. */
 export class TimeoutError extends AgentError {
   override readonly name = 'TimeoutError'
-  /** The run's, that of a model call as a whole, or that of its silence. */
+  /** Which limit: that of the run, of a whole model call, or of the silence of a model call. */
   readonly limit: 'run' | 'model' | 'idle'
   /** Milliseconds. */
   readonly timeout: number
-  /** Whether another try may help: a model call's may, the run's time is over for good. */
+  /** Whether a retry may help: it may for a model call, not for the run. */
   readonly retryable: boolean
 
   constructor(limit: TimeoutError['limit'], timeout: number) {
-    super(limit === 'idle' ? `the model said nothing for ${timeout} ms` : `the ${limit} took longer than ${timeout} ms`)
+    super(limit === 'idle' ? `the model sent nothing for ${timeout} ms` : `the ${limit} took longer than ${timeout} ms`)
     this.limit = limit
     this.timeout = timeout
     this.retryable = limit !== 'run'
@@ -230,8 +227,8 @@ export class TimeoutError extends AgentError {
 const UNKNOWN = 'unknown error'
 
 /**
- * The message of whatever was thrown: a thing that is no Error, or has a hostile `message`, does no harm. Of an Error without one
- * those of its `errors`, such as Node's sockets throw, or its code, or its name.
+ * Returns the message of any thrown value; a value that is not an Error, or whose `message` throws, is safe. For an Error without a message it
+ * returns the messages of its `errors`, or its code, or its name.
  */
 export function messageOf(thrown: unknown): string {
   try {
@@ -256,14 +253,14 @@ function inputProblem(
   index: number | undefined,
   wrong: unknown,
 ): string {
-  if (problem === 'run-ended') return 'the run had already ended: it did not take the messages in `notTaken`'
+  if (problem === 'run-ended') return 'the run had already ended: it did not read the messages in `notTaken`'
   if (given === 'message') {
     const why = problem === 'empty' ? 'this is empty' : notSaid(wrong)
-    return `what is sent to a run is a text or a user message; ${why}`
+    return `a message to a run must be a text or a user message; ${why}`
   }
   if (problem === 'empty') return 'the input is empty'
   if (index === undefined) return 'the input is neither a text nor a list of messages'
-  return `the input is no list of messages: what stands at index ${index} is none`
+  return `the input is not a list of messages: the element at index ${index} is not a message`
 }
 
 export function inWords(issues: readonly Issue[]): string {

@@ -1,4 +1,4 @@
-/** What a run tells its reader. Every event is JSON, if what is emitted as `custom` is. */
+/** Defines the events of a run. Every event is JSON if the `data` of `custom` events is. */
 
 import type { PendingInterrupt } from './interrupt.ts'
 import type { Message, ToolCall, ToolMessage } from './message.ts'
@@ -14,44 +14,44 @@ export type AgentEvent = Stamp & AgentEventBody
 
 interface Stamp {
   readonly runId: string
-  /** From 1; on every event inside a step. */
+  /** The number of the step, from 1. On every event inside a step. */
   readonly step?: number
-  /** Of an event from a run inside a call: the calls that lead to it, outermost first. */
+  /** On an event of a run inside a call: the calls that lead to it, outermost first. */
   readonly path?: readonly PathPart[]
 }
 
-/** A call of an agent as a tool. */
+/** A call that runs an agent. */
 export interface PathPart {
-  /** The tool's name. */
+  /** The name of the tool. */
   readonly agent: string
   readonly callId: string
 }
 
-/** What each event of a call has. */
+/** The members of each event of a call. */
 interface OfCall {
   readonly callId: string
-  /** The tool's own name, if the model has called it by an alias. */
+  /** The name of the tool, also if the model used an alias. */
   readonly toolName: string
 }
 
 /**
- * What a call emits before its model call has stood is `provisional`. Then exactly one `tool-committed` or `tool-discarded` follows, and
- * `tool-end` comes only after `tool-committed`.
+ * Events of a call are `provisional` until its model call has succeeded. Then exactly one `tool-committed` or `tool-discarded` follows, and
+ * `tool-end` only comes after `tool-committed`.
  *
- * What a run begins with (its input, or the history of its checkpoint) and its `message` and `history-replaced` events give the
- * `messages` of its result, or of the error that ended it.
+ * To get the `messages` of the result, or of the error that ended the run, apply the `message` and `history-replaced` events to the messages that the
+ * run began with: its input, or the history of its checkpoint.
  */
 export type AgentEventBody =
-  /** `resumed`: it goes on from a checkpoint. */
+  /** The first event. `resumed`: the run continues from a checkpoint. */
   | { readonly type: 'run-start'; readonly resumed?: true }
   | { readonly type: 'run-end'; readonly result: AgentResult; readonly dropped?: number }
-  /** `resumed`: the run goes on in the middle of this step, and an earlier run has told of its start. */
+  /** `resumed`: the run continues in the middle of this step. An earlier run has already emitted the start of the step. */
   | { readonly type: 'step-start'; readonly resumed?: true }
   /** The message was appended to the history. */
   | { readonly type: 'message'; readonly message: Message }
-  /** A hook has rewritten the history, which is `messages` now. */
+  /** A hook has replaced the history with `messages`. */
   | { readonly type: 'history-replaced'; readonly messages: readonly Message[] }
-  /** `attempt`: the model attempt that stood; deltas of others are to be dropped by a reader. */
+  /** `messages`: what the step has added. `attempt`: the attempt that succeeded; readers drop the deltas of the others. */
   | { readonly type: 'step-end'; readonly attempt?: number; readonly messages: readonly Message[] }
   | {
       readonly type: 'attempt-start'
@@ -59,38 +59,38 @@ export type AgentEventBody =
       readonly model: { readonly provider: string; readonly id: string }
     }
   | (AttemptFailed & { readonly attempt: number })
-  /** The run was cancelled while this attempt was at work: what was shown of it is in the result's `messages`. */
+  /** The run was cancelled during this attempt. The text shown so far is in the `messages` of the result. */
   | { readonly type: 'attempt-cancelled'; readonly attempt: number }
   | (ModelEvent & { readonly attempt: number })
-  /** The call begins, and may have to wait for an approval or for its turn. `rerun`: the end of a process cut it off, and it is made again. */
+  /** The call starts; it may wait for an approval or for its turn. `rerun`: the end of a process interrupted the call, and it runs again. */
   | (OfCall & {
       readonly type: 'tool-start'
       readonly call: ToolCall
       readonly provisional?: true
       readonly rerun?: true
     })
-  /** The tool's function is called. `attempt`: how often it has been called for this call, from 1. */
+  /** The tool's function is called. `attempt`: the number of this execution of the call, from 1. */
   | (OfCall & { readonly type: 'tool-entered'; readonly attempt: number; readonly provisional?: true })
   | ToolProgress
-  /** The call has its result, and its model call has not stood yet: the result is in `tool-end`, if it does. */
+  /** The call has a result, but its model call has not succeeded yet. If it does, `tool-end` has the result. */
   | (OfCall & { readonly type: 'tool-settled'; readonly provisional: true })
-  /** `startedAs`: the id of the call's earlier events, if the attempt that stood gave it another. */
+  /** The call counts. `startedAs`: the id of the call's earlier events, if the attempt that succeeded gave it another id. */
   | (OfCall & { readonly type: 'tool-committed'; readonly startedAs?: string })
   | (OfCall & { readonly type: 'tool-discarded'; readonly cause: DiscardCause })
   | (OfCall & { readonly type: 'tool-end'; readonly message: ToolMessage })
-  /** The work behind a background call, whose `tool-end` came long before. Of work that goes on beyond its run `result.background` tells. */
+  /** The work of a background call has ended, long after its `tool-end`. Work that continues after the run is in `result.background`. */
   | (OfCall & { readonly type: 'background-end'; readonly message: ToolMessage })
   /**
-   * Somebody outside of the run is asked, and the run will stop. Calls that are at work go on until they settle. With `callId` and
-   * `toolName` if a call asks, its wraps, or the run of an agent inside it.
+   * The run asks a question and will stop; running calls continue until they settle. `callId` and `toolName` are set if the question comes from a
+   * call, from its wraps, or from an agent inside it.
    */
   | ({ readonly type: 'question' } & PendingInterrupt & Partial<OfCall>)
-  /** `middleware`: whose `beforeFinalAnswer` rejected it, or `output`, the agent's schema. */
+  /** An answer was rejected. `middleware`: the middleware whose `beforeFinalAnswer` rejected it, or `output` for the agent's schema. */
   | { readonly type: 'answer-rejected'; readonly middleware: string; readonly feedback: string | readonly Message[] }
   | ({ readonly type: 'warning' } & Warning)
   | CustomEvent
 
-/** `next` says what follows: another attempt of the same model, one of another, or none. */
+/** An attempt of a model call has failed. `next`: another attempt of the same model follows, one of another model, or none. */
 export interface AttemptFailed {
   readonly type: 'attempt-failed'
   readonly error: unknown
@@ -98,7 +98,7 @@ export interface AttemptFailed {
   readonly waitMs?: number
 }
 
-/** `timestamp`: milliseconds since the epoch. `cancelable`: whether the tool lets `cancelTool` abort the call. */
+/** Progress that a tool has reported. `timestamp`: milliseconds since the epoch. `cancelable`: whether `cancelTool` may abort the call. */
 export interface ToolProgress extends Progress, OfCall {
   readonly type: 'tool-progress'
   readonly timestamp: number
@@ -106,10 +106,7 @@ export interface ToolProgress extends Progress, OfCall {
   readonly provisional?: true
 }
 
-/**
- * An event of the user's own: `source` is the middleware or tool it came from. `data` is what was emitted, as it is: whoever sends
- * events elsewhere keeps it JSON.
- */
+/** An event of a middleware or tool; `source` is its name. `data` is passed on unchanged: keep it JSON if you send events elsewhere. */
 export interface CustomEvent extends Partial<OfCall> {
   readonly type: 'custom'
   readonly name: string

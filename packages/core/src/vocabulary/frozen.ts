@@ -1,4 +1,4 @@
-/** Freezes or copies what a run hands to users, so that no write of theirs reaches the run. */
+/** Freezes or copies the values that user code receives, so that it cannot change the run. */
 
 import { asJson, isPlain } from './json.ts'
 

@@ -1,4 +1,4 @@
-/** Short, stable sums of texts and values: 53 bits (cyrb53). They tell one from another, and damage; not for security. */
+/** Computes short, stable hashes of texts and values: 53 bits (cyrb53). They distinguish values and detect damage; they are not for security. */
 
 /** Of a text. */
 export function hash(text: string): string {

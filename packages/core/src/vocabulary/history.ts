@@ -1,4 +1,4 @@
-/** Makes a history of a list of messages: it checks them, and freezes them to their leaves. */
+/** Checks a list of messages and deep-freezes it as a history. */
 
 import { InputError } from './errors.ts'
 import { DEEPEST, extentOf } from './json-text.ts'
@@ -6,12 +6,12 @@ import { type AssistantMessage, callsOf, type Message, type ToolCall } from './m
 import { hasParts } from './message-shape.ts'
 
 /**
- * Messages known to be frozen to their leaves; a frozen surface proves nothing. No more than they: each object remembered so costs
- * every garbage collection.
+ * Messages known to be frozen to their leaves; a frozen surface proves nothing. No more than they: each object remembered so costs every garbage
+ * collection.
  */
 const frozen = new WeakSet<object>()
 
-/** Levels: its own are beside those of the input, output or metadata in it. */
+/** The nesting of a message: its own levels and those of the input, output or metadata in it. */
 const DEEPEST_MESSAGE = DEEPEST + 8
 
 /** Freezes a plain value to its leaves, however deep they are. */
@@ -32,21 +32,21 @@ export function freeze<T>(value: T): T {
   return value
 }
 
-/** The input of a run as frozen messages of its own: the caller's are never changed. */
+/** Returns the input of a run as frozen messages. The caller's messages are not changed. */
 export function inputMessages(input: string | readonly Message[]): readonly Message[] {
   checkInput(input)
   if (typeof input === 'string') return freeze([{ role: 'user', content: input }])
   return freeze(input.map((message, index) => (frozen.has(message) ? message : ownMessage(message, 'input', index))))
 }
 
-/** A message from outside as one of the run's own. Throws {@link InputError} unless it is one, to its parts, and JSON. */
+/** Returns a frozen copy of a message from outside. Throws {@link InputError} if it is not a valid message, or not JSON. */
 export function ownMessage(message: Message, given: InputError['given'], index?: number): Message {
   if (!isMessage(message) || !hasParts(message)) throw new InputError(given, 'malformed', index, message)
   try {
     if (extentOf(message).levels > DEEPEST_MESSAGE) throw new TypeError('it is nested too deep')
     return freeze(structuredClone(message))
   } catch (cause) {
-    // It holds a function, bytes or itself: what is no JSON, or cannot be written.
+    // It contains a function, bytes or itself.
     throw new InputError(given, 'malformed', index, given === 'message' ? message : undefined, { cause })
   }
 }

@@ -220,7 +220,7 @@ test.for([
   const agent = createAgent({ model: own(calling({}, more)), tools: [taking([])], checkpoints: memoryStore() })
   await expect(agent.run('Go')).rejects.toMatchObject({
     name: 'ModelError',
-    message: expect.stringMatching(/^the response holds data nested deeper than 512 levels, or longer than/),
+    message: expect.stringMatching(/^the response has data nested deeper than 512 levels, or longer than/),
   })
 })
 
@@ -250,7 +250,7 @@ test('a final answer of any depth is not an answer that fits (P11, M14)', async 
   expect(result).toMatchObject({ output: { text: 'Hi' } })
   expect(result).not.toHaveProperty('checkpointError')
   expect(events).toContainEqual(
-    expect.objectContaining({ type: 'answer-rejected', feedback: expect.stringContaining('it is no JSON') }),
+    expect.objectContaining({ type: 'answer-rejected', feedback: expect.stringContaining('it is not JSON') }),
   )
 })
 

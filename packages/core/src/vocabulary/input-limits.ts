@@ -1,4 +1,4 @@
-/** Keeps the name and the input of a call within limits, so that events, results and histories can show them. */
+/** Limits the name and the input of a call, so that events, results and histories can contain them. */
 
 import { type Extent, extentOf, jsonText } from './json-text.ts'
 import type { AssistantMessage, ToolCall } from './message.ts'

@@ -814,7 +814,7 @@ test('an invalid question ends the run, and does not become an error result for 
   await expect(agent.run('Go')).rejects.toMatchObject({
     name: 'ConfigError',
     option: 'interrupt',
-    message: 'interrupt: payload.when is no JSON: it has a toJSON',
+    message: 'interrupt: payload.when is not JSON: it has a toJSON',
   })
 })
 

@@ -1,4 +1,4 @@
-/** A question to somebody outside of the run: the run ends with a checkpoint, and a resume brings the answer. */
+/** Questions to somebody outside of the run: the run ends with a checkpoint, and a resume brings the answer. */
 
 import { ConfigError, messageOf, RunStop } from './errors.ts'
 import { freeze } from './history.ts'
@@ -6,18 +6,16 @@ import { asJson } from './json.ts'
 import type { Json } from './message.ts'
 import { type JsonSchema, jsonSchemaOf, type ToolSchema } from './tool-schema.ts'
 
-/** What a tool or middleware throws to ask. Made by {@link interrupt}. */
+/** The error that a tool or middleware throws to ask a question. Use {@link interrupt} to throw it. */
 export class Interrupt extends RunStop {
   override readonly name = 'Interrupt'
   // Private, so that no log of the error shows what was said.
   readonly #payload: Json
-  /** What an answer must be; absent if it may be anything. */
+  /** The JSON Schema of the answer; absent if any answer is allowed. */
   readonly answerSchema: JsonSchema | undefined
 
   constructor(payload: Json, answerSchema?: JsonSchema) {
-    super(
-      'an answer is asked for: `agent.resume` brings it to a run; a tool alone, or in the background, can have none',
-    )
+    super('an answer is required: `agent.resume` gives it to a run; a stand-alone or background tool cannot get one')
     this.#payload = payload
     this.answerSchema = answerSchema
   }
@@ -29,26 +27,26 @@ export class Interrupt extends RunStop {
 
 export interface InterruptOptions {
   /**
-   * What an answer must be. A resume with another one rejects with `AnswerError` before anything runs, and the question stays open. Default: what
-   * the tool or middleware that asks has as its `answer`, and for a tool without `execute` its `output`.
+   * The schema of the answer. If an answer does not match, the resume rejects with `AnswerError` before anything runs, and the question stays open.
+   * Default: the `answer` schema of the tool or middleware that asks, or the `output` schema of a tool without `execute`.
    */
   readonly answer?: ToolSchema
 }
 
 /**
- * Asks, in a tool, hook or wrap: it throws, and the run ends with `status: 'interrupted'`. `throw interrupt({ question: 'Really?' })`
- * shows whoever reads it that nothing comes after; without `throw` it is the same. What asks starts from its top when the run is
- * resumed, and finds its answers in `context.answers` or `run.answers`: so ask before you act. A `catch` round it that does
- * not throw on swallows the question.
+ * Asks a question from a tool, hook or wrap: it throws, and the run ends with `status: 'interrupted'`. Write `throw interrupt({ question: 'Really?'
+ * })` to show readers that the function ends here; without `throw` it does the same.
  *
- * @throws {ConfigError} The payload is no JSON, or the schema of the answer does not give its JSON Schema: nobody can be asked that, and
- *   the run ends with this error.
+ * When the run is resumed, the tool or middleware that asked runs again from the beginning and finds the answers in `context.answers` or
+ * `run.answers`: so ask before you act. A `catch` around it must throw the error again, otherwise the question is lost.
+ *
+ * @throws {ConfigError} The payload is not JSON, or the schema of the answer has no JSON Schema. The run ends with this error.
  */
 export function interrupt(payload: unknown = null, { answer }: InterruptOptions = {}): never {
   throw new Interrupt(checked(payload), answer && jsonSchemaOf(answer, 'interrupt.answer'))
 }
 
-/** A copy, which is the run's: whoever asks may go on with its own. */
+/** Returns a frozen copy: the caller may change its own object afterwards. */
 function checked(payload: unknown): Json {
   try {
     return freeze(structuredClone(asJson(payload, 'payload')))
@@ -57,7 +55,7 @@ function checked(payload: unknown): Json {
   }
 }
 
-/** A part of the path from the outermost agent to who asks. */
+/** A part of the path from the outermost agent to the tool or middleware that asks. */
 export type AddressPart =
   | { readonly agent: string | null }
   | { readonly tool: string; readonly callId: string }
@@ -65,24 +63,24 @@ export type AddressPart =
 
 export type Address = readonly AddressPart[]
 
-/** A question that waits for its answer. */
+/** A question that has no answer yet. */
 export interface PendingInterrupt<Payload extends Json = Json> {
-  /** Follows from run, address and how often that address has asked: the same in every process. */
+  /** Derived from the run, the address and how often that address has asked: the same in every process. */
   readonly id: string
   readonly address: Address
   readonly payload: Payload
-  /** What an answer must be; absent if neither the question nor its asker says so as JSON Schema. */
+  /** The JSON Schema of the answer; absent if neither the question nor the tool or middleware that asks has one. */
   readonly answerSchema?: JsonSchema
 }
 
 export interface Asked {
-  /** To what the asker does now: a hook that has finished begins anew. */
+  /** The answers to the current run of the tool or middleware. A hook that has ended starts again without answers. */
   readonly answers: readonly Json[]
-  /** Questions answered before that. */
+  /** The number of questions answered before that. */
   readonly past: number
 }
 
-/** As a checkpoint has it: by the address's canonical text. */
+/** As saved in a checkpoint: by the canonical text of the address. */
 export type SavedQuestions = { readonly [address: string]: Asked }
 
 export type Answers = Readonly<Record<string, Json>>

@@ -1,12 +1,12 @@
-/** Checks JSON by a JSON Schema: for when the schema that it was made from is in another process. */
+/** Checks JSON with a JSON Schema: for when the original schema is in another process. */
 
 import { canonical } from './canonical.ts'
 import type { Issue } from './errors.ts'
 import { isRecord } from './json.ts'
 
 /**
- * What in a value does not have the form of the schema. It looks at types, constants, members, items, alternatives and references. It does
- * not look at other keywords, such as `minimum`, `pattern` and `format`: what only they forbid passes.
+ * Returns what in a value does not match the schema. Checks types, constants, members, items, alternatives and references. Ignores other keywords,
+ * such as `minimum`, `pattern` and `format`.
  */
 export function misfits(
   schema: unknown,
@@ -15,7 +15,7 @@ export function misfits(
   root: unknown = schema,
 ): Issue[] {
   const wrong = (message: string): Issue[] => [{ path: path.join('.'), message }]
-  if (!isRecord(schema)) return schema === false ? wrong('must not be there') : []
+  if (!isRecord(schema)) return schema === false ? wrong('must be absent') : []
   const { type = [], required, properties, additionalProperties, patternProperties, prefixItems, $ref } = schema
   const types = [type].flat()
   if (types.length > 0 && !types.some((type) => isOf(type, value))) return wrong(`must be ${types.join(' or ')}`)
@@ -25,7 +25,7 @@ export function misfits(
   const here = (schema: unknown) => misfits(schema, value, path, root)
   const forms = listFrom(schema.anyOf ?? schema.oneOf)
   if (forms.length > 0 && forms.every((form) => here(form).length > 0))
-    return wrong('has none of the forms it may have')
+    return wrong('matches none of the allowed forms')
   const lacking = listFrom(required).filter((key) => isRecord(value) && !Object.hasOwn(value, String(key)))
   if (lacking.length > 0) return wrong(`lacks ${lacking.join(', ')}`)
   const schemaOf = (key: string) => {

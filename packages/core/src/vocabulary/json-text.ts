@@ -1,19 +1,19 @@
-/** How large a value is as JSON, and its text: without recursion, so that no depth is too much. */
+/** Measures the size of a value as JSON and writes its text, without recursion, so that values of any depth work. */
 
-/** Levels that the functions of engines can read and write, wherever they are called from. */
+/** The levels of nesting that JavaScript engines can read and write anywhere on the stack. */
 export const DEEPEST = 512
 
-/** Characters of what is written: one part may stand in a value more often than any machine can write. */
+/** The longest text that is written, in characters. A value that contains one part many times may need more than any machine can write. */
 export const LONGEST: number = 64 * 1024 * 1024
 
 export interface Extent {
-  /** Of its text, at the least: a number counts as one character, an escape as what it stands for. */
+  /** The minimum length of its text: a number counts as one character, an escape as the character it represents. */
   readonly characters: number
-  /** How many objects and lists stand inside of each other; a text has none. */
+  /** How deep objects and lists are nested; 0 for a text. */
   readonly levels: number
 }
 
-/** Of what holds itself. */
+/** The extent of a circular value. */
 const ENDLESS: Extent = { characters: Number.POSITIVE_INFINITY, levels: Number.POSITIVE_INFINITY }
 
 /** A `toJSON` may make ever more. */
@@ -29,10 +29,10 @@ interface Part {
 }
 
 /**
- * In time that grows with what there is: what is shared is measured once, and counts wherever it stands. Throws what a getter, a `toJSON`
- * or `look` throws.
+ * Measures a value in time linear in its size: a shared part is measured once and counts at each place. Throws what a getter, a `toJSON` or `look`
+ * throws.
  *
- * @param look Called with what is written of each object: what its `toJSON` gives, if it has one.
+ * @param look - Called with each object as it is written: the result of its `toJSON`, if it has one.
  */
 export function extentOf(value: unknown, look?: (shown: unknown) => void): Extent {
   if (!isObject(value)) return { characters: charactersOf(value), levels: 0 }
@@ -67,7 +67,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Of what is no object. */
+/** The length of a value that is not an object. */
 function charactersOf(value: unknown): number {
   if (typeof value === 'string') return value.length + 2
   return typeof value === 'number' ? 1 : 4
@@ -101,7 +101,7 @@ function partOf(object: object, look?: (shown: unknown) => void): Part {
   return { inside: inside ?? NOTHING, next: 0, characters: Math.max(characters, 2), levels: 1 }
 }
 
-/** What stands for it in JSON, if it says so itself. */
+/** Returns the result of its `toJSON`, if it has one. */
 function shownBy(object: object): unknown {
   return 'toJSON' in object && typeof object.toJSON === 'function' ? object.toJSON('') : object
 }
@@ -117,9 +117,9 @@ function membersOf(object: object): Members {
 }
 
 /**
- * The JSON text of a value of this extent; `undefined` where JSON has nothing for it.
+ * Returns the JSON text of a value of this extent; `undefined` if JSON has no text for it.
  *
- * @throws {TypeError} It holds itself, or a bigint.
+ * @throws {TypeError} The value is circular or contains a bigint.
  */
 export function jsonText(value: unknown, { levels }: Extent = extentOf(value)): string | undefined {
   if (levels === Number.POSITIVE_INFINITY) throw new TypeError('Converting circular structure to JSON')

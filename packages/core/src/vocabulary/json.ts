@@ -1,12 +1,12 @@
-/** What JSON can hold, checked where it is set, not when it is saved. */
+/** Checks that a value is JSON when it is set, not when it is saved. */
 
 import { DEEPEST, extentOf, LONGEST } from './json-text.ts'
 import type { Json } from './message.ts'
 
 /**
- * Gives the value back, as JSON.
+ * Returns the value, typed as JSON.
  *
- * @throws {TypeError} It is not JSON, or nested deeper than 512 levels; the message names the path. It is longer than 64 Mi characters.
+ * @throws {TypeError} The value is not JSON, is nested deeper than 512 levels, or is longer than 64 Mi characters. The message names the path.
  */
 export function asJson(value: unknown, what: string): Json {
   check(value, what, DEEPEST, new Map())
@@ -14,17 +14,17 @@ export function asJson(value: unknown, what: string): Json {
   return value as Json
 }
 
-/** Whether a value is nested no deeper than what {@link asJson} lets pass: what reads it recursively can. */
+/** Whether a value is nested no deeper than {@link asJson} allows: then recursive code can read it. */
 export function isShallow(value: unknown): boolean {
   return extentOf(value).levels <= DEEPEST
 }
 
-/** An object that is no list. */
+/** Whether a value is an object and not a list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A list, or an object of no class. */
+/** Whether a value is a list or a plain object. */
 export function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -35,16 +35,16 @@ export function isPlain(value: unknown): value is object {
 function check(value: unknown, path: string, depth: number, passed: Map<object, number>): void {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return
   if (typeof value === 'number' && Number.isFinite(value)) return
-  if (typeof value !== 'object') throw new TypeError(`${path} is no JSON: ${nameOf(value)}`)
+  if (typeof value !== 'object') throw new TypeError(`${path} is not JSON: ${nameOf(value)}`)
   if (depth === 0) throw new TypeError(`${path.slice(0, 80)}… is nested deeper than ${DEEPEST} levels`)
   if ((passed.get(value) ?? DEEPEST + 1) <= depth) return
   passed.set(value, depth)
-  if ('toJSON' in value) throw new TypeError(`${path} is no JSON: it has a toJSON`)
+  if ('toJSON' in value) throw new TypeError(`${path} is not JSON: it has a toJSON`)
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) check(value[i], `${path}[${i}]`, depth - 1, passed)
     return
   }
-  if (!isPlain(value)) throw new TypeError(`${path} is no JSON: an object of a class`)
+  if (!isPlain(value)) throw new TypeError(`${path} is not JSON: an object of a class`)
   for (const [key, member] of Object.entries(value)) check(member, `${path}.${key}`, depth - 1, passed)
 }
 

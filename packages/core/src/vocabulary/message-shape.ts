@@ -1,9 +1,9 @@
-/** Says whether a value from outside is a message that a model can read, down to its parts, and if not, what is wrong. */
+/** Checks whether a value from outside is a valid message, with all its parts, and describes what is wrong. */
 
 import { isRecord } from './json.ts'
 import type { ContentPart, Message } from './message.ts'
 
-/** Whether all that a message consists of is what it can consist of. */
+/** Whether all parts of a message are valid. */
 export function hasParts({ role, content }: Message): boolean {
   if (typeof content === 'string') return true
   return content.every(role === 'assistant' ? isAssistantPart : isContentPart)
@@ -26,26 +26,25 @@ function isAssistantPart(part: unknown): boolean {
 export const CONTENT_PARTS =
   "{ type: 'text', text } or { type: 'file', mediaType, data }, its data as base64 or { url }"
 
-/** What a value that is no object is, in one word. */
+/** Names the kind of a value that is not an object, in one word. */
 export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   return value === null || value === undefined ? String(value) : `a ${typeof value}`
 }
 
-/** Why a value from outside is no user message. */
+/** Describes why a value is not a user message. */
 export function notSaid(value: unknown): string {
   if (!isRecord(value)) return `this is ${kindOf(value)}`
   if (value.role !== 'user') return value.role === undefined ? 'this has no role' : 'this has another role than user'
-  return value.content === undefined
-    ? 'this has no content'
-    : 'the content of this is neither a text nor a list of parts'
+  return value.content === undefined ? 'this has no content' : 'its content is neither a text nor a list of parts'
 }
 
-/** What a value in the place of a message seems to be meant as; empty if there is no guess. */
+/** Guesses what a wrong value was meant to be, for an error message; empty if there is no guess. */
 export function shapeHint(value: unknown): string {
   if (!isRecord(value)) return ''
   if (value.role === 'system') return '; a system prompt is the option instructions'
-  if (value.role === 'assistant') return '; what a model has said is a list of parts: text, reasoning and tool-call'
+  if (value.role === 'assistant')
+    return '; the content of an assistant message is a list of parts: text, reasoning and tool-call'
   if (value.role === 'user' || value.role === 'tool') return `; a part of its content is ${CONTENT_PARTS}`
   return ''
 }

@@ -1,8 +1,8 @@
-/** What is said between user, model and tools: plain, readonly JSON, deep-frozen once it stands in a history. */
+/** Defines messages between user, model and tools: plain, readonly JSON, deep-frozen in a history. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** Opaque data of one provider, by provider name. It goes back to that provider untouched. */
+/** Opaque data of providers, by provider name. Each provider gets its own data back unchanged. */
 export type ProviderMetadata = Readonly<Record<string, unknown>>
 
 export type Message = UserMessage | AssistantMessage | ToolMessage
@@ -10,7 +10,7 @@ export type Message = UserMessage | AssistantMessage | ToolMessage
 export interface UserMessage {
   readonly role: 'user'
   readonly content: string | readonly ContentPart[]
-  /** Set on messages that core or a middleware added on its own: the name of who added it. */
+  /** The name of the middleware that added the message, or `core`. Absent if the user wrote it. */
   readonly origin?: string
 }
 
@@ -18,11 +18,11 @@ export interface AssistantMessage {
   readonly role: 'assistant'
   readonly content: readonly AssistantPart[]
   readonly finishReason: FinishReason
-  /** The run was cancelled while the model gave this message: it has the text so far, and the calls that were complete. */
+  /** The run was cancelled while the model wrote this message: it contains the text so far and the complete calls. */
   readonly cutOff?: true
-  /** What the provider counted for this response; absent when it reported nothing. */
+  /** The token counts that the provider reported for this response; absent if it reported none. */
   readonly usage?: Usage
-  /** The response as its provider named it: set where the wire tells. */
+  /** What the provider reported about the response: id, model, its own finish reason. */
   readonly response?: ResponseInfo
 }
 
@@ -32,17 +32,17 @@ export interface ToolMessage {
   readonly name: string
   readonly content: readonly ContentPart[]
   /**
-   * What the tool returned, if it is JSON, nested no deeper than 512 levels and within the agent's `outputLimits`: for the caller; the
-   * model reads `content`.
+   * What the tool returned, for the caller; the model reads `content`. Only if it is JSON, nested at most 512 levels deep, and within the agent's
+   * `outputLimits`.
    */
   readonly output?: unknown
   readonly isError?: boolean
 }
 
-/** A part of what a user or a tool says. */
+/** A part of a user or tool message. */
 export type ContentPart = TextPart | FilePart
 
-/** A part of what a model says, in the order in which the parts began. */
+/** A part of a model's message, in the order in which the parts began. */
 export type AssistantPart = TextPart | ReasoningPart | ToolCall
 
 export interface TextPart {
@@ -57,7 +57,7 @@ export interface ReasoningPart {
   readonly providerMetadata?: ProviderMetadata
 }
 
-/** An image, a document, a sound: its bytes as base64, or a URL the provider can read. */
+/** An image, a document, a sound: `data` is its bytes as base64, or a URL that the provider can read. */
 export interface FilePart {
   readonly type: 'file'
   /** IANA media type, such as `image/png`. */
@@ -69,23 +69,23 @@ export interface FilePart {
 
 export interface ToolCall {
   readonly type: 'tool-call'
-  /** Unique within a run, its input history included. */
+  /** Unique in a run, including its input history. */
   readonly id: string
-  /** As the model wrote it, at most 200 characters of it; `''` if it never named the tool. */
+  /** The name as the model wrote it, cut after 200 characters; `''` if the model never named the tool. */
   readonly name: string
-  /** The parsed arguments. If {@link inputError} is set: their text as it came, or `''` if it was over the character limit. */
+  /** The parsed arguments. If {@link inputError} is set: their text, or `''` if it was longer than the limit. */
   readonly input: unknown
-  /** Why the arguments cannot be used: they did not parse, or were over a limit. Such a call is never run. */
+  /** Why the arguments are unusable: they did not parse, or exceeded a limit. Such a call never runs. */
   readonly inputError?: string
-  /** The result, where the provider ran the call itself: we never run it, and it needs no tool message. */
+  /** The result of a call that the provider itself ran. Core does not run such a call, and it needs no tool message. */
   readonly providerResult?: unknown
   readonly providerMetadata?: ProviderMetadata
 }
 
-/** Why a model stopped. Calls may run after `stop` and `tool-calls` alone; a reason nobody mapped is `other`. */
+/** Why a model stopped. Calls run only after `stop` and `tool-calls`. `other` is any reason without an equivalent. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'
 
-/** Tokens. A figure nobody reported is absent, not 0. */
+/** Token counts. A count that was not reported is absent, not 0. */
 export interface Usage {
   readonly inputTokens?: number
   readonly outputTokens?: number
@@ -97,11 +97,11 @@ export interface Usage {
 export interface ResponseInfo {
   readonly id?: string
   readonly model?: string
-  /** The provider's own word for the finish reason. */
+  /** The finish reason in the provider's own words. */
   readonly finishReason?: string
 }
 
-/** The text of a message: its text parts, joined. */
+/** Returns the joined text parts of a message. */
 export function textOf(message: Message): string {
   if (typeof message.content === 'string') return message.content
   let text = ''
@@ -109,19 +109,19 @@ export function textOf(message: Message): string {
   return text
 }
 
-/** The calls of a response that are ours to run, in call order. */
+/** Returns the calls of a response in call order, without those that the provider ran. */
 export function callsOf(message: AssistantMessage): ToolCall[] {
   return message.content.filter((part) => part.type === 'tool-call' && part.providerResult === undefined) as ToolCall[]
 }
 
-/** Whether a response that ended so may be acted on: whether its calls may run (an allow-list). */
+/** Whether the calls of a response with this finish reason may run. */
 export function allowsCalls(reason: FinishReason): boolean {
   return reason === 'stop' || reason === 'tool-calls'
 }
 
 /**
- * The message with a finish reason that fits it: without calls of ours it is an answer, which has stopped, whatever the response it was made
- * of had ended with. The provider's word for that goes as well.
+ * Returns the message with a finish reason that matches its content: a message without calls to run is an answer, so `tool-calls` becomes `stop`, and
+ * the provider's own reason is removed.
  */
 export function withFittingReason(message: AssistantMessage): AssistantMessage {
   if (message.finishReason !== 'tool-calls' || callsOf(message).length > 0) return message
@@ -133,7 +133,7 @@ export function withFittingReason(message: AssistantMessage): AssistantMessage {
 
 const FIGURES = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
-/** The sum of two usages, frozen; figures neither has stay absent. */
+/** Returns the frozen sum of two usages; a count that neither has stays absent. */
 export function addUsage(a: Usage, b: Usage | undefined): Usage {
   if (!b) return a
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = { ...a }

@@ -1,4 +1,4 @@
-/** What a middleware is, and the run it is handed. */
+/** Defines the types of middleware: hooks, wraps, and what they receive and return. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Awaitable, Flow } from '../flow/flow.ts'
@@ -9,7 +9,7 @@ import type { CompletedResult } from './result.ts'
 import type { AgentSetup, Run, Tool } from './tool.ts'
 import type { Progress } from './tool-status.ts'
 
-/** Model events reach a wrap with the number of the attempt they came from; a wrap that makes its own need not set it. */
+/** The flow of a model call. An event that reaches a wrap has the number of its attempt; a wrap that makes its own events can omit it. */
 export type ModelFlow = Flow<(ModelEvent & { readonly attempt?: number }) | AttemptFailed | WrapEvent, AssistantMessage>
 
 export type ToolEvent = (Progress & { readonly type?: undefined }) | WrapEvent
@@ -18,73 +18,72 @@ export type ToolFlow = Flow<ToolEvent, ToolMessage>
 
 export type AgentFlow = Flow<AgentEvent, CompletedResult>
 
-/** A custom event as a wrap yields it: `source` defaults to the wrap's name. */
+/** A custom event that a wrap yields. `source` defaults to the middleware's name. */
 export type WrapEvent = Omit<CustomEvent, 'source'> & { readonly source?: string }
 
-/** The history, as hooks see it. The gate's ends with the answer, whose finish reason is given. */
+/** The history, as hooks receive it. In `beforeFinalAnswer` the last message is the answer, and `finishReason` is its finish reason. */
 export interface AgentState {
   readonly messages: readonly Message[]
   readonly finishReason?: FinishReason
 }
 
-/** What the final-answer gate says. Feedback is a user message's text, or messages. */
+/** The result of `beforeFinalAnswer`. `feedback` is the text of a user message, or messages. */
 export type Verdict =
   | { readonly accept: true; readonly message?: AssistantMessage }
   | { readonly accept: false; readonly feedback: string | readonly Message[] }
 
 /**
- * Hooks take data and give back changed data, or nothing: what they change, the run remembers.
- * Wraps take a call and its `next` and give back a flow: what they change lasts for that call.
+ * Hooks receive data and return changed data, or nothing; the run keeps the change. Wraps receive a call and its `next` and return a flow; their
+ * changes apply only to that call.
  *
- * The first middleware is the outermost: before… hooks run first to last, after… hooks last to first, wraps nest.
- * What a hook returns, and what a wrap hands on, yields or returns, is checked: if it cannot work, the run ends with a
- * `MiddlewareError` that names the middleware and the hook.
+ * The first middleware is the outermost: `before…` hooks run from first to last, `after…` hooks from last to first, wraps nest. Core checks what a
+ * hook returns, and what a wrap passes to `next`, yields or returns. If it is invalid, the run ends with a `MiddlewareError` that names the
+ * middleware and the hook.
  *
- * A wrap that does nothing is `return yield* next(request)`. What a wrap leaves behind when it is out is closed and cancelled,
- * and waited for, at most the agent's `grace` time.
+ * A wrap that changes nothing is `return yield* next(request)`. When a wrap has ended, core closes and cancels what it left running, and waits for
+ * it, at most the agent's `grace` time.
  */
 export interface Middleware {
   readonly name: string
-  /** There is none: every function has one, so that a factory which was not called does not pass for a middleware. */
+  /** Never set. Every function has a member `call`, so a factory that was not called is not accepted as a middleware. */
   readonly call?: never
   /**
-   * Whether its `wrapToolCall` neither judges nor changes the inputs of a tool's calls. Inside it a call may then start with only the
-   * members that its tool `needs`. A function is asked about each tool with `needs`: by `createAgent`, before each model call, and when
-   * a call is to start so. Default `false`: inside the wrap every call has its whole input.
+   * Whether its `wrapToolCall` neither checks nor changes the inputs of a tool's calls. Then a call inside the wrap may start with only the members
+   * that its tool `needs`. A function is called with each tool that has `needs`: by `createAgent`, before each model call, and before such a start.
+   * Default `false`: inside the wrap every call has its whole input.
    *
-   * If the function throws, or returns no boolean, `createAgent` throws `ConfigError`, and a run ends with `MiddlewareError`.
+   * If the function throws, or does not return a boolean, `createAgent` throws `ConfigError`, and a run ends with `MiddlewareError`.
    */
   readonly ignoresInput?: boolean | ((tool: Tool) => boolean)
   /** Its `wrapModel` goes round the model calls on the side, too ({@link Run.callModel}). Default `false`: they are their asker's. */
   readonly aroundSideCalls?: boolean
-  /** Names of middlewares it must stand outside or inside of, where they are there: else `createAgent` refuses the list. */
+  /** Names of middleware that it must be outside or inside of, if the list has them. `createAgent` rejects a list in another order. */
   readonly order?: { readonly outside?: readonly string[]; readonly inside?: readonly string[] }
   /**
-   * The form of the answers to its questions. A resume with an answer that this schema does not accept rejects with
-   * `AnswerError`, before anything runs, and the question stays open. `run.answers` has the answers as they were given.
-   * Default: any JSON.
+   * The schema of the answers to its questions. If an answer does not match, the resume rejects with `AnswerError` before anything runs, and the
+   * question stays open. `run.answers` has the answers as they were given. Default: any JSON.
    */
   readonly answer?: StandardSchemaV1
   /**
-   * The part of the run's context that its hooks and wraps read, with a reader made by `contextOf`: the reader itself, or its schema. Then a
-   * context that does not fit ends the run with `ContextError` before its first model call.
+   * The part of the run's context that its hooks and wraps read: a reader made by `contextOf`, or its schema. If the context does not match, the run
+   * ends with `ContextError` before its first model call.
    */
   readonly context?: StandardSchemaV1
   /** Once per run, before any model call. */
   beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
-  /** Once per step, before the request is made of the state. */
+  /** Once per step, before the request is built from the state. */
   beforeModel?(state: AgentState, run: Run): Awaitable<AgentState | void>
-  /** Once per step, when the model call has stood. The loop acts on the last assistant message it leaves. */
+  /** Once per step, after the model call has succeeded. The loop continues with the last assistant message in the returned state. */
   afterModel?(state: AgentState, run: Run): Awaitable<AgentState | void>
-  /** Asked about each answer the model offers; giving back nothing accepts. */
+  /** Called with each final answer of the model. Returning nothing accepts the answer. */
   beforeFinalAnswer?(state: AgentState, run: Run): Awaitable<Verdict | void>
-  /** Round all steps of a run. `next` may be called again when the flow it gave before is out; sooner is a `MiddlewareError`. */
+  /** Wraps all steps of a run. `next` may be called again after the flow it returned before has ended; earlier it is a `MiddlewareError`. */
   wrapAgent?(setup: AgentSetup, next: (setup: AgentSetup) => AgentFlow, run: Run): AgentFlow
-  /** Round each model call. Calling `next` again makes another attempt. */
+  /** Wraps each model call. Calling `next` again makes another attempt. */
   wrapModel?(request: ModelRequest, next: (request: ModelRequest) => ModelFlow, run: Run): ModelFlow
   /**
-   * Round each tool call. Calling `next` again executes the tool again. A tool's throw comes up as a throw. What the wrap throws
-   * itself is the call's failure; a warning `wrap-threw` names the middleware, unless that has already warned.
+   * Wraps each tool call. Calling `next` again executes the tool again, and throws if the tool throws. If the wrap itself throws, the call fails, and
+   * a warning `wrap-threw` names the middleware, unless that middleware has already warned.
    */
   wrapToolCall?(call: ToolCall, next: (call: ToolCall) => ToolFlow, run: Run): ToolFlow
 }

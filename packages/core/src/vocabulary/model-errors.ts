@@ -1,10 +1,10 @@
-/** The errors of a model call. Each ends the run, unless a wrap makes the call again. */
+/** The errors of a model call. Each of them ends the run, unless a wrap makes the call again. */
 
 import { AgentError, type Cause, messageOf } from './errors.ts'
 import type { AssistantMessage, Json } from './message.ts'
 import type { DiscardCause } from './tool-errors.ts'
 
-/** Codes of core's own; an adapter passes on its provider's (`rate_limit_exceeded`, `overloaded_error` …). */
+/** The codes that core sets. An adapter also passes on the codes of its provider (`rate_limit_exceeded`, `overloaded_error` …). */
 export type ModelErrorCode =
   | 'stream_truncated'
   | 'finish_reason_error'
@@ -15,30 +15,32 @@ export type ModelErrorCode =
 
 export interface ModelErrorData extends Cause {
   readonly code: ModelErrorCode
-  /** HTTP status, or the one an error inside a stream stands for. */
+  /** The HTTP status, or the equivalent status of an error inside a stream. */
   readonly status?: number
-  /** Whether the same request may succeed when it is made again. */
+  /** Whether a retry of the same request may succeed. */
   readonly retryable: boolean
-  /** Milliseconds to wait before that, where the provider says so. */
+  /** How long to wait before a retry, in milliseconds, if the provider requests it. */
   readonly retryAfter?: number
-  /** What had come of the response. It is content: {@link AgentError.toJSON} leaves it out. */
+  /** The part of the response that was received. It is message content, so {@link AgentError.toJSON} omits it. */
   readonly partial?: AssistantMessage
-  /** What the provider said: the body of its answer, or the error in its stream. It may repeat content: {@link AgentError.toJSON} leaves it out, too. */
+  /**
+   * The provider's error: the body of its response, or the error in its stream. It may repeat message content, so {@link AgentError.toJSON} omits it.
+   */
   readonly data?: unknown
 }
 
-/** A model call that did not come to its end. Its message has at most 500 characters. */
+/** A model call failed. The message has at most 500 characters. */
 export class ModelError extends AgentError {
   override readonly name = 'ModelError'
   readonly code: ModelErrorCode
   readonly retryable: boolean
   declare readonly status?: number
   declare readonly retryAfter?: number
-  /** What had come of the response. Not enumerable: it is content. */
+  /** The part of the response that was received. Not enumerable, because it is message content. */
   declare readonly partial?: AssistantMessage
   /**
-   * What the provider said: the body of its answer, or the error in its stream. JSON where it is JSON, else its text; of more than
-   * 64 KiB the beginning of the text. Not enumerable: it may repeat content.
+   * The provider's error: the body of its response, or the error in its stream. JSON if it is JSON, otherwise its text; if it is longer than 64 KiB,
+   * the beginning of the text. Not enumerable, because it may repeat message content.
    */
   declare readonly data?: Json
 
@@ -81,14 +83,14 @@ function wellFormed(text: string): string {
   return text.replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** All tries of a model call failed. `cause` is the last error. */
+/** All retries of a model call failed. `cause` is the last error. */
 export class RetriesExhaustedError extends AgentError {
   override readonly name = 'RetriesExhaustedError'
   readonly attempts: number
   readonly errors: readonly unknown[]
 
   constructor(errors: readonly unknown[]) {
-    super(`the model call failed ${errors.length} times, at last: ${messageOf(errors.at(-1))}`, {
+    super(`the model call failed ${errors.length} times; the last error: ${messageOf(errors.at(-1))}`, {
       cause: errors.at(-1),
     })
     this.attempts = errors.length
@@ -96,7 +98,7 @@ export class RetriesExhaustedError extends AgentError {
   }
 }
 
-/** Why the calls of a model call that failed with this are discarded: the innermost error of core's own says it. */
+/** Returns why the calls of a model call that failed with this error are discarded. The innermost error of core decides. */
 export function discardCauseOf(error: unknown): DiscardCause {
   if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
   return error instanceof AgentError ? discardCauseOf(error.cause) : 'stream_error'

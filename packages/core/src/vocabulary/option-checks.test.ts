@@ -38,7 +38,7 @@ test.each([
   ['', 'there are instructions, maxSteps, tools, settings'],
   ['__proto', 'there are instructions, maxSteps, tools, settings'],
 ])('an unknown option %j is refused with the nearest name, or with all names (P23)', (option, hint) => {
-  const message = `${option}: is no option of createAgent; ${hint}`
+  const message = `${option}: is not an option of createAgent; ${hint}`
   expect(problemOf({ tools: [], [option]: 1 })).toEqual({ option, message })
   expect(problemOf({ [option]: 1 }, 'agent.')).toEqual({ option: `agent.${option}`, message: `agent.${message}` })
 })
@@ -116,14 +116,14 @@ test.each<[string, string, (given: object) => Promise<unknown>]>([
   ['stream', 'a run', (given) => agent.stream('Go', given).result],
   ['resume', 'a resume', (given) => agent.resume('id', {}, given).result],
 ])('an unknown option of %s rejects before anything runs (P23)', async (_, what, run) => {
-  const message = `maxSteps: is no option of ${what}; it is one of createAgent`
+  const message = `maxSteps: is not an option of ${what}, but of createAgent`
   await expect(run({ maxSteps: 3 })).rejects.toMatchObject({ name: 'ConfigError', option: 'maxSteps', message })
   await expect(run({ singal: 3 })).rejects.toThrow('did you mean signal?')
   expect(model.requests).toEqual([])
 })
 
 test('only a resume accepts rerun (P23)', async () => {
-  const message = 'rerun: is no option of a run; it is one of resume'
+  const message = 'rerun: is not an option of a run, but of resume'
   const given: object = { rerun: ['read'] }
   await expect(agent.run('Go', given)).rejects.toMatchObject({ name: 'ConfigError', option: 'rerun', message })
   expect(model.requests).toEqual([])
@@ -134,7 +134,7 @@ test('if there is only one option, the error states that (P23)', () => {
     checkOptions<{ instruction: string }>('earlyStop', { max: 1 } as object as { instruction: string }, {
       instruction: '',
     }),
-  ).toThrow('max: is no option of earlyStop; the only option is instruction')
+  ).toThrow('max: is not an option of earlyStop; the only option is instruction')
 })
 
 test.each<[string, object, string]>([
@@ -151,7 +151,7 @@ test.each<[string, object, string]>([
 test('needs that are not members of the input are refused, if the schema shows its members (P23, H31)', () => {
   const needing = (input: Tool['input'], needs: string[]) => () =>
     createAgent({ model, tools: [{ ...plain, input, effect: 'read', needs }] })
-  const message = 'tools.look.needs: "zz" is no member of its input; the members are: a, b'
+  const message = 'tools.look.needs: "zz" is not a member of its input; the members are: a, b'
   const known = z.object({ a: z.string(), b: z.string() })
   expect(needing(known, ['a', 'zz'])).toThrow(expect.objectContaining({ name: 'ConfigError', message }))
   expect(needing(known, ['a'])).not.toThrow()
@@ -164,7 +164,7 @@ test.each([
   ['afterTool', 'wrapToolCall'],
 ])('a middleware with %s is refused, whatever else it has: %s is meant (P23)', (method, meant) => {
   const middleware = [{ name: 'm', afterModel: () => undefined, [method]: () => undefined }]
-  const message = `middleware: "m" has ${method}, and no middleware has that; did you mean ${meant}?`
+  const message = `middleware: "m" has the unknown member ${method}; did you mean ${meant}?`
   expect(() => createAgent({ model, middleware })).toThrow(expect.objectContaining({ name: 'ConfigError', message }))
 })
 
@@ -181,7 +181,7 @@ test('the error for a common mistake with an effect contains the correct form (P
     "look has an unknown effect: write. Write 'read' if it changes nothing, 'idempotent' if a second equal call changes nothing more, 'reversible' if compensate undoes it, 'calls' if it only calls other tools, or 'external', the default",
   )
   expect(make('reversible')).toThrow(
-    "look is declared reversible and has no compensate. Write compensate(input, output), which undoes a call, or effect: 'external'",
+    "look has the effect reversible, but no compensate. Write compensate(input, output), which undoes a call, or effect: 'external'",
   )
 })
 

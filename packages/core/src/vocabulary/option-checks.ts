@@ -1,19 +1,19 @@
-/** Checks options: for what types cannot say, and for callers without types. */
+/** Checks options, for what types cannot express and for callers without types. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError } from './errors.ts'
 import { isRecord } from './json.ts'
 
-/** The known options, each with the words that other libraries have for it, separated by spaces. */
+/** The known options, each with the names that other libraries have for it, separated by spaces. */
 export type OptionNames<Options> = { readonly [Name in keyof Options]-?: string }
 
 /**
- * Checks that options are an object, or are not given, and that each is a known one: a misspelt option would do nothing. For
- * factories of middleware, too.
+ * Checks that options are an object, or undefined, and that each option is known: a misspelt option would have no effect. Also for factories of
+ * middleware.
  *
- * @param owner Whose options they are, in words: `retryModel`.
- * @param of Stands before the name of an option in {@link ConfigError.option}: `budget.`
- * @throws {ConfigError} It names the first unknown option, and the nearest known one.
+ * @param owner - The owner of the options, for the message: `retryModel`.
+ * @param of - Prefix of the name in {@link ConfigError.option}: `budget.`
+ * @throws {ConfigError} An option is unknown. The error names the first one and the nearest known option.
  */
 export function checkOptions<Options extends object>(
   owner: string,
@@ -30,12 +30,12 @@ export function checkOptions<Options extends object>(
   const all = Object.keys(known)
   const others = all.length === 1 ? `the only option is ${all[0]}` : `there are ${all.join(', ')}`
   const hint = nearest ? `did you mean ${nearest}?` : others
-  throw new ConfigError(of + unknown.slice(0, LONGEST_NAME), `is no option of ${owner}; ${hint}`)
+  throw new ConfigError(of + unknown.slice(0, LONGEST_NAME), `is not an option of ${owner}; ${hint}`)
 }
 
 const LONGEST_NAME = 64
 
-/** By its own name, or by another library's word for it; none if nearly half of the letters are others. */
+/** Finds the option with the nearest name, also by the names of other libraries; none if nearly half of the letters differ. */
 export function nearestName(given: string, names: Readonly<Record<string, string>>): string | undefined {
   let nearest: string | undefined
   let least = 0.45
@@ -50,7 +50,7 @@ export function nearestName(given: string, names: Readonly<Record<string, string
   return nearest
 }
 
-/** How many letters are added, left out or changed (Levenshtein). */
+/** Counts the letters that are added, left out or changed (Levenshtein). */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let line = 0; line < a.length; line++) {
@@ -64,49 +64,49 @@ function distance(a: string, b: string): number {
   return row.at(-1) ?? 0
 }
 
-/** Throws {@link ConfigError} naming the first that is given and is of another type; `of` goes before its name. */
+/** @throws {ConfigError} An option has another type; `of` is a prefix of its name. */
 export function checkTypes(type: 'string' | 'function', options: Readonly<Record<string, unknown>>, of = ''): void {
   for (const [option, value] of Object.entries(options))
     if (value !== undefined && value !== null && typeof value !== type)
       throw new ConfigError(of + option, `must be a ${type}`)
 }
 
-/** Throws {@link ConfigError} unless it is a signal, or none. */
+/** @throws {ConfigError} The value is neither an `AbortSignal` nor undefined. */
 export function checkSignal(option: string, signal: AbortSignal | undefined): void {
   if (signal && typeof signal.addEventListener !== 'function') throw new ConfigError(option, 'must be an AbortSignal')
 }
 
-/** Throws {@link ConfigError} unless it is an object, or none is given: that, and not a list, is what has members with names. */
+/** @throws {ConfigError} The value is neither an object nor undefined. A list is not accepted. */
 export function checkRecord(option: string, value: unknown): void {
   if (value !== undefined && value !== null && !isRecord(value)) throw new ConfigError(option, 'must be an object')
 }
 
-/** Throws {@link ConfigError} unless it is a Standard Schema, or none. Some libraries make functions of them. */
+/** @throws {ConfigError} The value is neither a Standard Schema nor undefined. In some libraries a schema is a function. */
 export function checkSchema(option: string, schema: StandardSchemaV1 | undefined): void {
   if (schema && typeof schema['~standard']?.validate !== 'function')
-    throw new ConfigError(option, 'must be a Standard Schema, such as zod makes')
+    throw new ConfigError(option, 'must be a Standard Schema, such as a zod schema')
 }
 
-/** Throws {@link ConfigError} unless it is a time that can be waited. */
+/** @throws {ConfigError} The value is not a number of at least 0, or `Infinity`. */
 export function checkTime(option: string, value: number): void {
-  mustBe('a number from 0 on', option, value, value >= 0)
+  mustBe('a number of at least 0', option, value, value >= 0)
 }
 
-/** Throws {@link ConfigError} unless it is a number of things, of which there must be one. */
+/** @throws {ConfigError} The value is not a positive integer, or `Infinity`. */
 export function checkCount(option: string, value: number): void {
   mustBe('a positive integer', option, value, isWhole(value) && value > 0)
 }
 
-/** Throws {@link ConfigError} unless it is how many there may be. */
+/** @throws {ConfigError} The value is not an integer of at least 0, or `Infinity`. */
 export function checkLimit(option: string, value: number): void {
-  mustBe('a whole number from 0 on', option, value, isWhole(value) && value >= 0)
+  mustBe('an integer of at least 0', option, value, isWhole(value) && value >= 0)
 }
 
 function isWhole(value: number): boolean {
   return value === Number.POSITIVE_INFINITY || Number.isInteger(value)
 }
 
-/** Throws {@link ConfigError} unless it is a number, of which this holds. */
+/** @throws {ConfigError} The value is not a number, or `holds` is false. */
 export function mustBe(what: string, option: string, value: number, holds: boolean): void {
   if (typeof value !== 'number' || !holds)
     throw new ConfigError(option, `must be ${what}, or Infinity, not ${String(value)}`)

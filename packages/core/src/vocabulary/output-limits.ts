@@ -1,11 +1,11 @@
-/** How large the result of a call may be, as its wraps leave it. */
+/** Limits the size of a call's result after its wraps. */
 
 import { DEEPEST, type Extent, extentOf } from './json-text.ts'
 import type { ContentPart, ToolMessage } from './message.ts'
 
-/** Bounds for the result of one call: beyond them the model reads that it ran, and how large its result is. */
+/** Limits on the result of one call. If a result is larger, the model only reads that the call ran and how large its result is. */
 export interface OutputLimits {
-  /** UTF-16 code units of what the model reads, files by their base64 or URL. Default 4 Mi. */
+  /** The length of what the model reads, in UTF-16 code units; a file counts with its base64 or URL. Default 4 Mi. */
   readonly characters: number
 }
 

@@ -1,4 +1,4 @@
-/** An object without the members that are `undefined`. */
+/** Removes the members of an object that are `undefined`. */
 
 /** Those that may be `undefined` are optional. */
 type Present<Given> = {

@@ -1,4 +1,7 @@
-/** Names of what calls read and write. Calls that only read a key may overlap; while a call writes it, no other call uses it. */
+/**
+ * The names of the resources that calls read and write. Calls that only read a key may run at the same time; while a call writes it, no other call
+ * uses it.
+ */
 
 export interface ResourceKeys {
   readonly reads: readonly string[]
@@ -11,12 +14,12 @@ export function namesNone({ reads, writes }: ResourceKeys): boolean {
   return reads.length + writes.length === 0
 }
 
-/** Whether one of them writes a key that the other one reads or writes. */
+/** Whether one call writes a key that the other one reads or writes. */
 export function keysMeet(one: ResourceKeys, other: ResourceKeys): boolean {
   return overlap(one.writes, other.writes) || overlap(one.writes, other.reads) || overlap(one.reads, other.writes)
 }
 
-/** Whether all `keys` are among `most`. A key that may be written may also be read. */
+/** Whether all `keys` are in `most`. A key that may be written may also be read. */
 export function withinKeys(keys: ResourceKeys, most: ResourceKeys): boolean {
   const reads = keys.reads.every((key) => most.reads.includes(key) || most.writes.includes(key))
   return reads && keys.writes.every((key) => most.writes.includes(key))

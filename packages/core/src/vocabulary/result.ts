@@ -1,4 +1,4 @@
-/** What a run comes to: its `status` says which of the other members there are. */
+/** Defines the result of a run. Its `status` determines which of the other members exist. */
 
 import type { CancelMode } from './cancel.ts'
 import type { AgentError } from './errors.ts'
@@ -9,77 +9,77 @@ import type { Warning } from './warning.ts'
 
 export type AgentResult<Output = unknown> = CompletedResult<Output> | InterruptedResult | CancelledResult
 
-/** An answer stands. */
+/** The run has its final answer. */
 export interface CompletedResult<Output = unknown>
   extends ResultBase,
     SavedResult,
     Without<'interrupts' | 'settled' | 'cancelled' | 'checkpoint'> {
-  /** The answer as the agent's `output` schema gives it back; absent without one. */
+  /** The value that the agent's `output` schema returned; absent without such a schema. */
   readonly output?: Output
-  /** Background work that went on, and what of it the model has not read. */
+  /** Background work that is still running, or whose result the model has not read. */
   readonly background?: readonly BackgroundHandle[]
 }
 
-/** Somebody is asked. `agent.resume` goes on with the answers. */
+/** The run asks a question. `agent.resume` continues it with the answers. */
 export interface InterruptedResult extends ResultBase, Stopped {
   readonly status: 'interrupted'
-  /** What waits for an answer, in call order. */
+  /** The open questions, in call order. */
   readonly interrupts: readonly PendingInterrupt[]
-  /** Results of calls of the step at work, in call order. They enter the history when all calls of the step have one. */
+  /** Results of calls of the current step, in call order. They enter the history when all calls of the step have one. */
   readonly settled: readonly ToolMessage[]
   readonly cancelled?: never
 }
 
-/** `run.cancel` has stopped it. `agent.resume` goes on from there. */
+/** `run.cancel` has stopped the run. `agent.resume` continues it. */
 export interface CancelledResult extends ResultBase, Stopped {
   readonly status: 'cancelled'
-  /** Where it was to stop, and whether a time limit made that `now`. */
+  /** The mode of the cancel, and whether its time limit changed the mode to `now`. */
   readonly cancelled: { readonly at: CancelMode; readonly escalated?: true }
-  /** What waited for an answer when it was cancelled. */
+  /** The questions that were open when the run was cancelled. */
   readonly interrupts?: readonly PendingInterrupt[]
   readonly settled?: never
 }
 
-/** What is there whatever it came to. A middleware whose `wrapAgent` adds a member declares it here. */
+/** The members that every result has. A middleware whose `wrapAgent` adds a member declares it here. */
 export interface ResultBase {
-  /** That of the answer; empty unless the run has completed. */
+  /** The text of the answer; empty unless the run has completed. */
   readonly text: string
   /**
-   * The whole history, the input first. With a further user message it is the input of a next run; but an interrupted run's
-   * open calls have no results yet. That of a cancelled run ends with what the model was saying at the time, if anything: a message with `cutOff`.
+   * The whole history, beginning with the input. Append a user message to use it as the input of a next run; the open calls of an interrupted run
+   * have no results yet. If the run was cancelled while the model was writing, the last message has `cutOff`.
    */
   readonly messages: readonly Message[]
   readonly steps: number
-  /** All that the run has used, and warned of: what a `wrapAgent` says of either is left out. */
+  /** All tokens that the run has used, and all its warnings. The values that a `wrapAgent` returns are ignored. */
   readonly usage: Usage
   readonly warnings: readonly Warning[]
-  /** Why the checkpoint could not be stored. */
+  /** The reason if the checkpoint could not be stored. */
   readonly checkpointError?: AgentError
   /**
-   * Ids of calls that went on when the run no longer waited for them. Those of an agent that a call runs have that call's id in
+   * Ids of calls that were still running when the run stopped waiting for them. An id of a call of an agent inside a call has that call's id in
    * front: `outer/inner`.
    */
   readonly abandoned?: readonly string[]
   /**
-   * Ids of calls that had been started before a resume: they may have happened, and were not made again. Those of an agent that a
-   * call runs have that call's id in front: `outer/inner`.
+   * Ids of calls that had started before a resume and may have happened; they did not run again. An id of a call of an agent inside a call has that
+   * call's id in front: `outer/inner`.
    */
   readonly unknown?: readonly string[]
 }
 
 interface Stopped extends Without<'stopReason' | 'message' | 'output' | 'finishReason' | 'background'> {
-  /** For `agent.resume`. */
+  /** The checkpoint for `agent.resume`. */
   readonly checkpoint: Checkpoint
 }
 
-/** May be asked for, and is not there. */
+/** Members that may be read and are always absent. */
 type Without<Names extends string> = { readonly [Name in Names]?: never }
 
-/** Work that a run has handed to its caller, or whose result it could not tell the model any more. */
+/** Background work that continues after the run, or whose result the model could not read any more. */
 export interface BackgroundHandle {
   readonly callId: string
-  /** The tool's. */
+  /** The name of the tool. */
   readonly name: string
-  /** Never rejects: what fails is a message with `isError`. */
+  /** Never rejects: a failure is a message with `isError`. */
   readonly result: Promise<ToolMessage>
 }

@@ -1,4 +1,4 @@
-/** The input and the options of a run, and their checks. */
+/** Defines the input and the options of a run, and checks them. */
 
 import { AGENT_OPTIONS } from './agent-options.ts'
 import { type CheckpointStore, checkStore } from './checkpoint-store.ts'
@@ -10,52 +10,49 @@ import { checkLimit, checkOptions, checkSignal, type OptionNames } from './optio
 
 export interface RunOptions {
   /**
-   * Stops the run at once: `result` rejects with `RunAbortedError`. Runs that share a signal add one listener to it, and remove
-   * it when they have ended. If a tool passes its own `context.signal`, the run works for that tool's call: where its calls need a slot
-   * of a tool of which that call has one, they share that slot.
+   * Stops the run immediately: `result` rejects with `RunAbortedError`. Runs that share a signal add one listener to it, and remove it when they have
+   * ended. If a tool passes its own `context.signal`, the run belongs to that tool's call: if its calls need a slot of a tool of which that call has
+   * one, they share that slot.
    */
   readonly signal?: AbortSignal
   /**
-   * What belongs to this request and not to the conversation: a user, a tenant, a database handle. Each tool and middleware gets the part
-   * that its own `context` describes. It is in no history, checkpoint, event, span or log: give it again to `resume`.
+   * Data of this request that is not part of the conversation: a user, a tenant, a database handle. Each tool and middleware gets the part that its
+   * own `context` schema describes. The context is never in a history, checkpoint, event, span or log: give it again to `resume`.
    */
   readonly context?: unknown
-  /**
-   * For spans: the conversation that this run and the agents inside it belong to. Default of a resume: that of the checkpoint. Otherwise
-   * there is none.
-   */
+  /** The id of the conversation of this run and of the agents inside it, for spans. Default of a resume: that of the checkpoint; otherwise none. */
   readonly conversationId?: string
   /**
-   * The run's id, of which there must be no other run. Default: a random one. If the store has a checkpoint under it already, the run
-   * fails with `CheckpointConflictError` when it is to be saved: of several that begin one goes on.
+   * The id of the run, which must be unique. Default: a random id. If the store already has a checkpoint with this id, the run fails with
+   * `CheckpointConflictError` when it is saved: if several runs begin with one id, one of them continues.
    */
   readonly id?: string
-  /** Where checkpoints of this run are kept. Default: the agent's store. An agent inside this run is saved with it. */
+  /** Stores the checkpoints of this run. Default: the agent's store. An agent inside this run is saved with it. */
   readonly checkpoints?: CheckpointStore
   /**
-   * How many events may wait for a reader before deltas are joined and `custom` events dropped. Default 1024;
-   * a whole number from 0 on, or `Infinity`.
+   * How many events may wait for a reader. After that, deltas are joined and `custom` events are dropped. Default 1024; an integer of at least 0, or
+   * `Infinity`.
    */
   readonly eventBuffer?: number
 }
 
 export interface ResumeOptions extends Omit<RunOptions, 'id'> {
   /**
-   * Effects whose calls are made again if the end of a process cut them off; of the others the model reads that they may have
-   * happened. Default `['read']`. A call with the effect `calls` is always made again: this says what becomes of the calls it had made.
+   * The effects of calls that run again if the end of a process interrupted them. For other calls the model reads that they may have happened.
+   * Default `['read']`. A call with the effect `calls` always runs again; this option applies to the calls that it had made.
    */
   readonly rerun?: readonly Effect[]
 }
 
 export type RunInput = string | readonly Message[]
 
-/** What a run begins with: an input, or a checkpoint. */
+/** The start of a run: an input or a checkpoint. */
 export type Beginning = { readonly input: RunInput } | { readonly resume: Resumption }
 
 export interface Resumption {
-  /** A checkpoint, or the id of a stored one: its run's. */
+  /** A checkpoint, or the id of a stored one. */
   readonly from: unknown
-  /** By id of the interrupt. */
+  /** The answers, by id of the interrupt. */
   readonly answers: Answers
   readonly rerun?: readonly Effect[]
 }
@@ -73,19 +70,19 @@ const { id: _, ...OF_BOTH } = RUN_OPTIONS
 
 const RESUME_OPTIONS: OptionNames<ResumeOptions> = { ...OF_BOTH, rerun: '' }
 
-/** Throws {@link ConfigError} naming the option of a run. */
+/** @throws {ConfigError} An option of the run is invalid. */
 export function checkRunOptions(options: RunOptions & ResumeOptions, isResume: boolean): void {
-  if (options instanceof AbortSignal) throw new ConfigError('signal', 'goes into an object: { signal }')
+  if (options instanceof AbortSignal) throw new ConfigError('signal', 'must be in an object: { signal }')
   const [owner, names] = isResume ? (['a resume', RESUME_OPTIONS] as const) : (['a run', RUN_OPTIONS] as const)
   for (const name of Object.keys(options ?? {})) {
     if (Object.hasOwn(AGENT_OPTIONS, name) && !Object.hasOwn(names, name))
-      throw new ConfigError(name, `is no option of ${owner}; it is one of createAgent`)
-    if (name === 'rerun' && !isResume) throw new ConfigError(name, 'is no option of a run; it is one of resume')
+      throw new ConfigError(name, `is not an option of ${owner}, but of createAgent`)
+    if (name === 'rerun' && !isResume) throw new ConfigError(name, 'is not an option of a run, but of resume')
   }
   checkOptions<object>(owner, options, names)
   const { signal, id, checkpoints, eventBuffer, rerun } = options
   if (id !== undefined && (typeof id !== 'string' || id === ''))
-    throw new ConfigError('id', 'must be a string that is not empty')
+    throw new ConfigError('id', 'must be a non-empty string')
   checkStore(checkpoints)
   checkSignal('signal', signal)
   if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)

@@ -1,4 +1,4 @@
-/** Whether a value from outside has the members that it must have. */
+/** Checks whether a value from outside has its required members. */
 
 import { isRecord } from './json.ts'
 

@@ -1,4 +1,4 @@
-/** Inputs that are one text: the schema of core's own tools, which need no schema library. */
+/** Defines a schema for inputs that are one text, for core's own tools, which need no schema library. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { isRecord } from './json.ts'
@@ -14,7 +14,7 @@ export function textInput<Member extends string>(
     const text = isRecord(value) ? value[member] : undefined
     return typeof text === 'string' && text !== ''
       ? { value: { [member]: text } as Input }
-      : { issues: [{ message: 'must be a text that is not empty', path: [member] }] }
+      : { issues: [{ message: 'must be a non-empty text', path: [member] }] }
   }
   const describe = () => ({
     type: 'object',

@@ -1,4 +1,4 @@
-/** Says what is wrong with a tool, if anything is: JavaScript callers have no types. */
+/** Checks tools, for callers without types. */
 
 import { checkToolOptions, definitionOf, lacksNearest } from './define-tool.ts'
 import { isEffect } from './effect.ts'
@@ -7,19 +7,19 @@ import { isPlain, isRecord } from './json.ts'
 import { checkCount, checkOptions, checkSchema, checkTypes, mustBe } from './option-checks.ts'
 import type { Tool } from './tool.ts'
 
-/** Throws {@link ConfigError} unless these are a list of tools. */
+/** @throws {ConfigError} The value is not a list of tools. */
 export function toolList(tools: readonly Tool[]): readonly Tool[] {
   if (!Array.isArray(tools)) throw new ConfigError('tools', 'must be a list')
-  if (tools.some((one) => !isRecord(one))) throw new ConfigError('tools', 'one of them is no tool')
+  if (tools.some((one) => !isRecord(one))) throw new ConfigError('tools', 'one of them is not a tool')
   return tools
 }
 
-/** Throws {@link ConfigError} naming what of the tool cannot work. */
+/** @throws {ConfigError} A member of the tool is invalid. */
 export function checkTool(tool: Tool): void {
   const { name, description, effect, background, execute, compensate, reads, writes, warm, toContent, returnDirect } =
     tool
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name))
-    throw new ConfigError('tools', `"${String(name)}" is no tool name: [A-Za-z0-9_-]{1,64}`)
+    throw new ConfigError('tools', `"${String(name)}" is not a valid tool name: [A-Za-z0-9_-]{1,64}`)
   const option = `tools.${name}`
   if (typeof description !== 'string')
     throw new ConfigError(`${option}.description`, 'must be a string: the model reads it')
@@ -34,12 +34,11 @@ export function checkTool(tool: Tool): void {
     throw new ConfigError('tools', `${name}: background must be a boolean, or { atEnd: 'wait' | 'cancel' | 'detach' }`)
   if (!['undefined', 'boolean', 'function'].includes(typeof (returnDirect ?? undefined)))
     throw new ConfigError(`${option}.returnDirect`, 'must be true, false or a function')
-  if (background && !execute)
-    throw new ConfigError('tools', `${name} is declared background and has no execute to work there`)
+  if (background && !execute) throw new ConfigError('tools', `${name} has background, but no execute`)
   if (effect === 'reversible' && !compensate)
-    throw new ConfigError('tools', `${name} is declared reversible and has no compensate. ${COMPENSATE}`)
+    throw new ConfigError('tools', `${name} has the effect reversible, but no compensate. ${COMPENSATE}`)
   checkEarly(tool)
-  // It may have members of its own: one that is misspelt, or has its schema under another name, lacks the one that is meant.
+  // It may have other members. A misspelt one is found because the right one is missing.
   const misspelt = Object.keys(tool).find((key) => isPlain(tool) && lacksNearest(tool, key))
   if (!tool.input || misspelt) checkToolOptions(misspelt ? { name, [misspelt]: true } : tool)
   checkNeeds(tool)
@@ -51,11 +50,11 @@ const EFFECTS =
 
 const COMPENSATE = "Write compensate(input, output), which undoes a call, or effect: 'external'"
 
-/** Throws {@link ConfigError} unless it is a function, or none. One that is a generator must be async: else its output is the generator. */
+/** @throws {ConfigError} The value is neither a function nor undefined, or it is a synchronous generator, whose output would be the generator. */
 export function checkExecute(option: string, execute: Tool['execute']): void {
   checkTypes('function', { execute }, `${option}.`)
   if (Object.prototype.toString.call(execute) === '[object GeneratorFunction]')
-    throw new ConfigError(`${option}.execute`, 'must be an async generator, if it is one: async *execute')
+    throw new ConfigError(`${option}.execute`, 'must be an async generator: async *execute')
 }
 
 function isBackground(option: string, background: unknown): boolean {
@@ -66,11 +65,11 @@ function isBackground(option: string, background: unknown): boolean {
   return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
 }
 
-/** Work before the input is whole, or known, is for tools that change nothing themselves. */
+/** Only tools that change nothing themselves may start before their input is complete or known. */
 function checkEarly({ name, needs, warm, effect }: Tool): void {
   for (const [option, given] of Object.entries({ needs, warm })) {
     if (given !== undefined && effect !== 'read' && effect !== 'calls')
-      throw new ConfigError('tools', `${name} has ${option} and is not declared read or calls`)
+      throw new ConfigError('tools', `${name} has ${option}, but not the effect read or calls`)
   }
   // `every` passes over the holes of a list, which `includes` sees.
   if (
@@ -78,10 +77,10 @@ function checkEarly({ name, needs, warm, effect }: Tool): void {
     (Array.isArray(needs) && !needs.includes(undefined) && needs.every((key) => typeof key === 'string'))
   )
     return
-  throw new ConfigError('tools', `the needs of ${name} are no list of members of its input`)
+  throw new ConfigError('tools', `the needs of ${name} must be a list of members of its input`)
 }
 
-/** Throws {@link ConfigError} if its schema tells which members the input has, and not this one. */
+/** @throws {ConfigError} The schema lists the members of the input, and not a needed one. */
 function checkNeeds(tool: Tool): void {
   const { properties, additionalProperties = false } = definitionOf(tool).inputSchema
   if (!isRecord(properties) || additionalProperties !== false) return
@@ -90,11 +89,11 @@ function checkNeeds(tool: Tool): void {
   const members = Object.keys(properties).join(', ') || 'none'
   throw new ConfigError(
     `tools.${tool.name}.needs`,
-    `"${unknown}" is no member of its input; the members are: ${members}`,
+    `"${unknown}" is not a member of its input; the members are: ${members}`,
   )
 }
 
-/** Throws {@link ConfigError} naming what of a tool's own limits cannot work. */
+/** @throws {ConfigError} A limit of the tool is invalid. */
 export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
   const { timeout, cancelable, concurrency } = limits
   if (timeout !== undefined) mustBe('a number above 0', `${option}.timeout`, timeout, timeout > 0)

@@ -1,11 +1,11 @@
-/** The errors of one call: they concern only that call, and end no run. */
+/** The errors of one call. They do not end the run. */
 
 import { type Issue, inWords } from './errors.ts'
 
 /** Why a call that had started early was discarded. */
 export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'
 
-/** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result. */
+/** The input of a call does not match the schema of its tool. The model reads this as an error result. */
 export class ToolInputError extends Error {
   override readonly name = 'ToolInputError'
   readonly tool: string
@@ -18,7 +18,7 @@ export class ToolInputError extends Error {
   }
 }
 
-/** A call names a tool there is not. It concerns that call alone. */
+/** A call names a tool that does not exist. The model reads this as an error result. */
 export class UnknownToolError extends Error {
   override readonly name = 'UnknownToolError'
   readonly tool: string
@@ -30,7 +30,7 @@ export class UnknownToolError extends Error {
   }
 }
 
-/** A call that had started early was discarded: its model call did not stand, or did not ask for it in the end. */
+/** A call that had started early was discarded: its model call failed, or its response did not request the call. */
 export class ToolDiscardedError extends Error {
   override readonly name = 'ToolDiscardedError'
   readonly callId: string
@@ -43,7 +43,7 @@ export class ToolDiscardedError extends Error {
   }
 }
 
-/** A call was cancelled, alone. */
+/** A call was cancelled by `cancelTool`. */
 export class ToolCancelledError extends Error {
   override readonly name = 'ToolCancelledError'
   readonly callId: string
@@ -54,20 +54,20 @@ export class ToolCancelledError extends Error {
   }
 }
 
-/** A call's time was over. It concerns that call alone. */
+/** A call exceeded the `timeout` of its tool. The model reads this as an error result. */
 export class ToolTimeoutError extends Error {
   override readonly name = 'ToolTimeoutError'
   readonly tool: string
-  /** Milliseconds. */
+  /** The limit in milliseconds. */
   readonly timeout: number
-  /** Whether the tool's function had been entered: else nothing has happened. */
+  /** Whether the tool's function had been called. If not, nothing has happened. */
   readonly started: boolean
 
   constructor(tool: string, timeout: number, started = true) {
     super(
       started
-        ? `${tool} was cut off after its limit of ${timeout} ms; its effect may have happened`
-        : `Not run: ${tool} had not started when its limit of ${timeout} ms was over.`,
+        ? `${tool} was cut off after its time limit of ${timeout} ms; its effect may have happened`
+        : `Not run: ${tool} had not started when its time limit of ${timeout} ms ended.`,
     )
     this.tool = tool
     this.timeout = timeout
@@ -75,7 +75,7 @@ export class ToolTimeoutError extends Error {
   }
 }
 
-/** A tool has run, but the model cannot read what came of it. It concerns that call alone. */
+/** A tool has run, but its output cannot be converted to what a model reads. The model reads this as an error result. */
 export class ToolOutputError extends Error {
   override readonly name = 'ToolOutputError'
   readonly tool: string
@@ -86,22 +86,22 @@ export class ToolOutputError extends Error {
   }
 }
 
-/** A tool executes as many calls as it may, and does not let others wait. It concerns that call alone. */
+/** The tool executes its maximum number of calls, and has `whenFull: 'fail'`. The model reads this as an error result. */
 export class ToolBusyError extends Error {
   override readonly name = 'ToolBusyError'
   readonly tool: string
   readonly limit: number
 
   constructor(tool: string, limit: number) {
-    super(`Not run: ${tool} is busy with ${limit} ${limit === 1 ? 'call' : 'calls'}, as many as it allows at once.`)
+    super(`Not run: ${tool} is already running ${limit} ${limit === 1 ? 'call' : 'calls'}, its maximum.`)
     this.tool = tool
     this.limit = limit
   }
 }
 
 /**
- * A call that another call makes would wait for ever: it needs a resource key that a third call has, and that one waits, in turn, for a key
- * of the call that makes it. It concerns that call only, which is not run.
+ * A call inside another call would wait forever: it needs a resource key of a third call, which in turn waits for a key of the call that makes it.
+ * The call does not run, and the model reads this as an error result.
  */
 export class ToolCircleError extends Error {
   override readonly name = 'ToolCircleError'
@@ -111,14 +111,14 @@ export class ToolCircleError extends Error {
 
   constructor(tool: string, callId: string) {
     super(
-      `Not run: ${tool} needs a resource that call ${callId} uses, and that call waits for one that this call's maker uses.`,
+      `Not run: ${tool} needs a resource that call ${callId} uses, and that call waits for a resource of the call that made this one.`,
     )
     this.tool = tool
     this.callId = callId
   }
 }
 
-/** A run has made no call of this id. */
+/** The run has not made a call with this id. */
 export class UnknownCallError extends Error {
   override readonly name = 'UnknownCallError'
   readonly callId: string
@@ -129,7 +129,7 @@ export class UnknownCallError extends Error {
   }
 }
 
-/** The call's tool is declared with `cancelable: false`. */
+/** The tool of the call has `cancelable: false`. */
 export class NotCancelableError extends Error {
   override readonly name = 'NotCancelableError'
   readonly callId: string
@@ -142,7 +142,7 @@ export class NotCancelableError extends Error {
   }
 }
 
-/** Whether an error says what became of a call, whoever throws it: that is no fault of a wrap's. */
+/** Whether an error reports the outcome of a call: then a wrap that throws it is not at fault. */
 export function saysWhatBecame(error: unknown): boolean {
   return ERRORS_OF_CALLS.some((kind) => error instanceof kind)
 }

@@ -1,16 +1,16 @@
-/** The schemas that users give: each checks a value, and says as JSON Schema what it accepts. */
+/** Defines the schemas of users: each checks a value and has a JSON Schema. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError, messageOf } from './errors.ts'
 import { freeze } from './history.ts'
 import type { Json } from './message.ts'
 
-/** A Standard Schema that also gives its JSON Schema. Zod 4 schemas are both, and so is what MCP's `fromJsonSchema` gives. */
+/** A Standard Schema with a JSON Schema. Schemas of Zod 4 and of MCP's `fromJsonSchema` are such schemas. */
 export interface ToolSchema<Input = unknown> {
   readonly '~standard': StandardSchemaV1.Props<unknown, Input> & GivesJsonSchema
 }
 
-/** Of the Standard JSON Schema what is asked for: some declare targets of their own. */
+/** The part of Standard JSON Schema that core uses. Some libraries declare their own targets. */
 interface GivesJsonSchema {
   readonly jsonSchema: {
     readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>
@@ -23,14 +23,14 @@ export interface JsonSchema {
   readonly [key: string]: Json
 }
 
-/** By schema, because tools may be made anew for each request over schemas that stay. */
+/** By schema, because tools may be created for each request over schemas that stay. */
 const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 
-/** What the schema accepts, as JSON Schema: a frozen copy, made once. Throws {@link ConfigError}, naming the option, if it does not say. */
+/** Returns a frozen copy of the JSON Schema, made once. Throws {@link ConfigError} with the name of the option if the schema has none. */
 export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
   let jsonSchema = jsonSchemas.get(schema)
   if (jsonSchema) return jsonSchema
-  const problem = `${what}must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do`
+  const problem = `${what}must be a Standard Schema with a JSON Schema, such as a zod 4 schema`
   if (!schema?.['~standard']?.jsonSchema) throw new ConfigError(option, problem)
   try {
     jsonSchema = freeze(
@@ -43,7 +43,7 @@ export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): Jso
   return jsonSchema
 }
 
-/** As {@link jsonSchemaOf}; undefined if the schema does not say. */
+/** Like {@link jsonSchemaOf}; `undefined` if the schema has no JSON Schema. */
 export function jsonSchemaIn(schema: StandardSchemaV1): JsonSchema | undefined {
   try {
     return jsonSchemaOf(schema as ToolSchema, '')

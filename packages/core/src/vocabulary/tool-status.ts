@@ -1,35 +1,33 @@
-/** How a call is doing. */
+/** Defines the status of a tool call. */
 
 import type { Json } from './message.ts'
 
-/**
- * `queued`: its function has not been entered. `abandoned`: it went on when it was no longer waited for, whatever had stopped it.
- */
+/** `queued`: its function has not been called. `abandoned`: its function was still running when the run stopped waiting for it. */
 export type ToolState = 'queued' | 'running' | 'ok' | 'error' | 'cancelled' | 'timed-out' | 'abandoned'
 
 export interface ToolStatus {
   readonly state: ToolState
-  /** As it was reported last: from 0 to 1, never going down. */
+  /** The last reported progress, from 0 to 1. It never decreases. */
   readonly progress?: number
   readonly message?: string
-  /** As it was reported last. */
+  /** The last reported metadata. */
   readonly metadata?: Json
-  /** Whether its tool lets `cancelTool` abort it. */
+  /** Whether `cancelTool` may abort the call. */
   readonly cancelable: boolean
-  /** When its function was entered first. Milliseconds since the epoch, with fractions. */
+  /** When its function was first called: milliseconds since the epoch, with fractions. */
   readonly startedAt?: number
-  /** An earlier run of the checkpoint executed it, and it may have happened: `startedAt` is of this run alone. */
+  /** A run before the resume executed the call, which may have happened. `startedAt` is only of this run. */
   readonly startedBefore?: true
-  /** When the call had settled, all its wraps out; of one that an earlier run of a checkpoint made, when that was resumed. */
+  /** When the call and all its wraps had ended. If a run before the resume made the call: when the checkpoint was resumed. */
   readonly endedAt?: number
   /**
-   * Of one that started with the members its tool needs: how many milliseconds its function has waited for its whole input, from its
-   * first `await` of `rest` on.
+   * If the call started with the members that its tool needs: how long its function has waited for its whole input, in milliseconds, from the first
+   * `await` of `rest`.
    */
   readonly waitedMs?: number
 }
 
-/** What a working tool reports: `progress` from 0 to 1. */
+/** What a running tool reports: `progress` from 0 to 1. */
 export interface Progress {
   readonly progress?: number
   readonly message?: string

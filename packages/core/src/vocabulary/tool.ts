@@ -1,4 +1,4 @@
-/** What a tool is, and what its author promises of it. */
+/** Defines the types of tools, and of the run that tools, hooks and wraps receive. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { CallOptions, SideRequest } from './call-options.ts'
@@ -13,153 +13,155 @@ import type { Progress, ToolStatus } from './tool-status.ts'
 export interface ToolContext<Warmed = unknown> {
   readonly callId: string
   /**
-   * The same for every execution of this logical call, across attempts of the model call too. Of a call that started with
-   * the members it needs, the call id stands for it until its input is whole.
+   * The same for every execution of this call, also when another attempt of the model call requests the call again. If the call started with only the
+   * members that its tool `needs`, this is the call id until the whole input is known.
    */
   readonly idempotencyKey: string
-  /** The n-th execution of this call, from 1. */
+  /** The number of this execution of the call, from 1. */
   readonly attempt: number
-  /** What this call has been answered, first to last: it starts from its top after each `interrupt`. */
+  /** The answers to this call's questions, oldest first. After each `interrupt` the call runs again from the beginning. */
   readonly answers: readonly Json[]
   /**
-   * The history of the run as it was when the model was asked for the response that requested this call: without that response, and without
-   * what a `wrapModel` changed in the request. Frozen. Of a stand-alone `runTool` it is empty.
+   * The history of the run when the model was asked for the response that requested this call. It contains neither that response nor what a
+   * `wrapModel` changed in the request. Frozen. Empty in a stand-alone `runTool`.
    */
   readonly messages: readonly Message[]
   /**
-   * Aborted while the function works: with the run, with this call, or for this execution alone when the wrap that asked for it
-   * has left. Never once that has settled.
+   * Aborts with the run, with this call, or, for this execution only, when the wrap that started it has ended. It never aborts after the execution
+   * has settled.
    */
   readonly signal: AbortSignal
   /** Absent in a stand-alone `runTool`. */
   readonly run?: Run
   /**
-   * What the tool's `warm` gave: absent if the call was not warmed up, `undefined` if that failed; never rejects. So
-   * `(await context.warmed) ?? (await open())` is right in every case.
+   * The value that the tool's `warm` returned. Absent if `warm` did not run for this call; resolves to `undefined` if `warm` failed; never rejects.
+   * `(await context.warmed) ?? (await open())` covers every case.
    */
   readonly warmed?: Promise<Warmed | undefined>
 }
 
-/** What `execute` of a tool with `needs` gets besides. */
+/** The context of a tool with `needs`. */
 export interface NeedsContext<Input, Warmed = unknown> extends ToolContext<Warmed> {
   /**
-   * The whole input, checked. Rejects when it will not come: the stream failed, or the call was discarded or aborted. Need
-   * not be awaited.
+   * The whole input, checked. Rejects if the input never becomes complete: the stream failed, or the call was discarded or aborted. You do not have
+   * to await it.
    */
   readonly rest: Promise<Input>
 }
 
-/** What `execute` of a tool with `context` gets besides. */
+/** The additional context of a tool with a `context` schema. */
 export interface HasContext<Context> {
-  /** What the schema of the tool's `context` returned: the same value for all calls of a run. */
+  /** The value that the tool's `context` schema returned. All calls of a run get the same value. */
   readonly context: Context
 }
 
-/** What `warm` gets: nothing of the call but its id. */
+/** The argument of `warm`. It contains no part of the call's input. */
 export interface WarmContext {
   readonly callId: string
-  /** Aborted when the call is aborted or discarded, will never come, or is over before the warm-up is. */
+  /** Aborts when the call is aborted or discarded, when it will never come, or when it ends before the warm-up does. */
   readonly signal: AbortSignal
 }
 
-/** `execute` of a tool with `needs` is typed by `tool`. */
+/** A tool, as `tool` returns it. `tool` also checks the type of an `execute` for a tool with `needs` or `context`. */
 export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly name: string
   readonly description: string
   /**
-   * Checks the input; what it gives back is what `execute` gets. No time limit or abort ends a check: a pattern in it that takes exponential
-   * time blocks the event loop.
+   * Checks the input. `execute` gets the value that the schema returns. No time limit and no abort can end this check: a regular expression in it
+   * that takes exponential time blocks the event loop.
    */
   readonly input: ToolSchema<Input>
-  /** Default `external`. A function is asked with each call's checked input. */
+  /** What a call changes outside the program. Default `external`. A function is called with the checked input of each call. */
   readonly effect?: Effect | Method<Input, Effect>
   /**
-   * Names of what a call reads and writes, such as `file:src/a.ts`, from its checked input. Of calls of a step that name
-   * the same key readers overlap and a writer runs alone, in call order. A call that another call makes waits for its keys, too,
-   * but never for those of its maker. A throw counts as an `external` call without keys, and is a warning.
+   * The resource keys that a call reads and writes, such as `file:src/a.ts`, computed from its checked input. If calls of one step have a key in
+   * common, readers run at the same time and a writer runs by itself, in call order. A call that another call makes also waits for its keys, but
+   * never for the keys of the call that made it. If the function throws, the run warns, and the call counts as `external` without keys.
    */
   reads?(input: Input): readonly string[]
   writes?(input: Input): readonly string[]
   /**
-   * Top-level members of the input, as the model writes them. A call may start when they are complete, while the rest is still being
-   * written. With an empty list it may start when the name of its tool is known. In every run `execute` gets only these members, and the
-   * whole input as `context.rest`. For tools declared `read` or `calls`.
+   * Top-level members of the input, as the model writes them. A call may start as soon as these members are complete, while the model still writes
+   * the rest; with an empty list, as soon as the tool's name is known. In every run `execute` gets only these members, and the whole input as
+   * `context.rest`. Only for tools with the effect `read` or `calls`.
    *
-   * A schema is to leave them as they are: a call that started with a member which the schema changes is made anew.
+   * The schema should not change these members: if it does, a call that started with them runs again.
    */
   readonly needs?: readonly string[]
   /**
-   * The part of the run's context that `execute` needs, as `context.context`. The context of a run is checked before its first model call,
-   * and for a tool that a hook or wrap adds when that is added; with each schema once per run. If it does not fit, the run ends with
-   * `ContextError`. No other function of the tool gets it.
+   * The part of the run's context that `execute` needs, as `context.context`. Each schema checks the context once per run: before the first model
+   * call, or, for a tool that a hook or wrap adds, when it is added. If the context does not match, the run ends with `ContextError`. Only `execute`
+   * gets this value, no other function of the tool.
    */
   readonly context?: StandardSchemaV1
   /**
-   * Prepares for a call whose input is not known yet: opens a connection, signs in. At most once per call, and in some runs
-   * never. A throw is a warning. For tools declared `read` or `calls`.
+   * Prepares for a call whose input is not known yet: opens a connection, signs in. Runs at most once per call, and not in every run. If it throws,
+   * the run warns. Only for tools with the effect `read` or `calls`.
    */
   warm?(context: WarmContext): Warmed | Promise<Warmed>
   /**
-   * Undoes a call that succeeded and was then discarded. Called once: if the process ends meanwhile, a resume does not repeat it, and
-   * warns. Required for `reversible`.
+   * Undoes a call that succeeded and was then discarded. Called once: if the process ends while it runs, a resume does not repeat it, and warns.
+   * Required if the effect is `reversible`.
    */
   compensate?(input: Input, output: Output): void | Promise<void>
-  /** The result is the run's answer, if the final-answer gate accepts it. */
+  /** Whether the call's result is the final answer of the run, if the `output` schema and the `beforeFinalAnswer` hooks accept it. Default false. */
   readonly returnDirect?: boolean | Method<Output, boolean>
-  /** Other words a model may use: of them only the history knows. */
+  /** Other names that a model may use for the tool and its input. The history keeps the names that the model wrote. */
   readonly aliases?: ToolAliases
   /**
-   * Milliseconds from the start of `execute`, then its signal aborts, and the call fails with `ToolTimeoutError`. A number
-   * above 0, or `Infinity`; default: no limit.
+   * The time limit of one execution, in milliseconds: then its signal aborts, and the call fails with `ToolTimeoutError`. A number above 0, or
+   * `Infinity`. Default: no limit.
    */
   readonly timeout?: number
-  /** Whether `cancelTool` may abort a call of it. Default true; an abort of the run always does. */
+  /** Whether `cancelTool` may abort a call of this tool. Default true. An abort of the run always aborts the call. */
   readonly cancelable?: boolean
   /**
-   * How many calls of this tool object execute at once, over all runs: a positive integer, or `Infinity`, the default. One that
-   * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with `ToolBusyError`. While a call
-   * executes, the calls of the same tool that work for it share its slot: those it makes, and those of an agent inside it.
+   * The maximum number of calls of this tool object that execute at the same time, in all runs together: a positive integer or `Infinity`, the
+   * default. A further call waits, in order of arrival; with `whenFull: 'fail'` it fails immediately with `ToolBusyError`. Calls of the same tool
+   * that an executing call makes, itself or through an agent inside it, share its slot.
    */
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /**
-   * Answers each call at once with `{ callId, state: 'running' }` and goes on beside the run, begun once; the model hears
-   * of the result later, and may ask with the tool `tool_status`. If an agent that it runs asks a question, the
-   * calling run pauses at its next safe point. Any other background tool can ask nobody: its interrupt is its failure. It needs an
-   * `execute`. `atEnd`: what becomes of open work when the model answers: the answer waits for it (the
-   * default), it is aborted, or `result.background` has it. Never early.
+   * Returns `{ callId, state: 'running' }` to the model immediately and continues in the background, started once. The model reads the result later,
+   * and can ask for the status with the tool `tool_status`. If an agent inside the tool asks a question, the run pauses at its next safe point; in
+   * any other background tool an interrupt is a failure. The tool must have an `execute`, and its calls never start early. `atEnd` is what happens to
+   * unfinished work when the model gives its final answer: the run waits for it (default), aborts it, or returns it in `result.background`.
    */
   readonly background?: boolean | { readonly atEnd?: 'wait' | 'cancel' | 'detach' }
   /**
-   * Of a tool without `execute`: what its caller may answer. A resume with an answer that this schema does not accept rejects with
-   * `AnswerError`, before any call is made, and the question stays open.
+   * For a tool without `execute`: the schema of the answer that its caller gives. If an answer does not match, the resume rejects with `AnswerError`
+   * before any call runs, and the question stays open.
    */
   readonly output?: StandardSchemaV1<unknown, Output>
-  /** The same for the answers to what a tool asks by `interrupt`. `context.answers` has the answers as they were given. */
+  /**
+   * The schema of the answers to the questions that the tool asks with `interrupt`; it works like `output`. `context.answers` has the answers as they
+   * were given.
+   */
   readonly answer?: StandardSchemaV1
   /**
-   * Does the work. An async generator yields {@link Progress} and returns its output. Without it the caller of the run
-   * does: the run is interrupted with the call, and the answer given to `resume` is the output.
+   * Does the work. An async generator yields {@link Progress} and returns the output. Without `execute` the caller of the run does the work: the call
+   * interrupts the run, and the answer given to `resume` is the output.
    */
   execute?(input: Input, context: ToolContext<Warmed>): Output | Promise<Output> | AsyncGenerator<Progress, Output>
   /**
-   * How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. A `Map`, an `Error`, a
-   * `Response` or an iterable without `toJSON`, which JSON cannot show, is then an error result that says what to return.
+   * Converts the output to what the model reads. Default: a string unchanged, `undefined` as empty text, anything else as JSON. JSON cannot represent
+   * a `Map`, an `Error`, a `Response` or an iterable without `toJSON`: then the call gets an error result that explains what to return.
    */
   toContent?(output: Output): readonly ContentPart[]
 }
 
-/** None may be empty, or stand for two things. */
+/** Aliases of a tool and of its input. An alias must not be empty or ambiguous. */
 export interface ToolAliases {
   /** Other names of the tool. */
   readonly names?: readonly string[]
-  /** Other names of top-level keys of its input: `{ path: ['file', 'filename'] }`. */
+  /** Other names of top-level keys of the input: `{ path: ['file', 'filename'] }`. */
   readonly input?: Readonly<Record<string, readonly string[]>>
 }
 
-/** A function member that, like a method, lets tools of different inputs stand in one list. */
+/** The type of a function member. Like a method, it lets tools with different inputs be members of one list. */
 export type Method<Input, Result> = { method(input: Input): Result }['method']
 
-/** What an agent is made of, for one run. */
+/** The settings of one run, which `beforeAgent` and `wrapAgent` may replace. */
 export interface AgentSetup {
   readonly model: Model
   readonly instructions: string
@@ -167,80 +169,82 @@ export interface AgentSetup {
   readonly maxSteps: number
   readonly toolConcurrency: number
   readonly innerConcurrency: number
-  /** What the run's spans hold of messages; nothing before all `beforeAgent`s are through. */
+  /** Which message contents the run's spans contain. None before all `beforeAgent` hooks have ended. */
   readonly captureContent: CaptureContent
 }
 
-/** The run as hooks, wraps and tools see it. */
+/** The run, as hooks, wraps and tools receive it. */
 export interface Run {
   readonly id: string
   /** The agent's name, if it has one. */
   readonly agent: string | undefined
   /**
-   * Aborted with the run; in a tool and its wraps with their call alone, too; in a wrap and the tool inside it also when a wrap outside
-   * of it leaves it, and in a hook when a `wrapAgent` leaves the steps.
+   * Aborts with the run. In a tool and its wraps it also aborts with their call; in a wrap and the tool inside it, when a wrap outside of it ends; in
+   * a hook, when a `wrapAgent` ends the steps.
    */
   readonly signal: AbortSignal
   readonly setup: AgentSetup
-  /** The step at work, from 1; 0 before the first. */
+  /** The number of the current step, from 1; 0 before the first step. */
   readonly step: number
-  /** What it has used so far: a frozen snapshot. */
+  /** The tokens that the run has used so far: a frozen snapshot. */
   readonly usage: Usage
-  /** What this hook, wrap or tool has been answered, first to last, since it last ended. */
+  /** The answers to the questions of this hook, wrap or tool since it last ended, oldest first. */
   readonly answers: readonly Json[]
   /**
-   * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise.
-   * A call that a tool or its wraps make belongs to their call: its id must differ from those of the other calls that this call makes,
-   * and from those of the response. With the `callId` of this call in front, a reader can tell it from the calls of others.
+   * Makes a tool call. It starts immediately, and at most once: the same id with canonically equal input returns the same promise. A call that a tool
+   * or its wraps make belongs to their call. Its id must differ from the ids of the other calls that this call makes, and from those of the response.
+   * Put the `callId` of this call in front, so that readers can distinguish it from the calls of others.
    *
-   * A call of the response that is still coming is provisional until its model call has stood: the loop then commits what it
-   * asks for and discards the rest. The promise rejects with `ToolDiscardedError` if the call is discarded, and with the
-   * `AgentError` a tool ends the run with; any other failure is a message with `isError`.
+   * A call of a response that is still streaming is provisional until its model call has succeeded: then the loop commits the calls that the response
+   * requests and discards the rest. The promise rejects with `ToolDiscardedError` if the call is discarded, and with the `AgentError` with which a
+   * tool ends the run. Any other failure is a message with `isError`.
    *
-   * You need not wait for a call: it goes on behind its hook, wrap or tool until the end of the run. Once a wrap outside has left a hook
-   * or wrap, its calls are aborted and `callTool` and `callModel` reject with a `MiddlewareError`; once the end of the run is
+   * You do not have to wait for a call: it continues after its hook, wrap or tool, until the end of the run. After a wrap outside has ended a hook or
+   * wrap, the calls of that hook or wrap are aborted, and `callTool` and `callModel` reject with a `MiddlewareError`. After the end of the run is
    * decided, `callTool` rejects with a `TypeError`.
    */
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
   /**
-   * Resolves when the model call that asked for this call has stood; at once for one that did not start early. In the run of an agent
-   * that a call of effect `calls` runs early, it also waits until that call is committed. Gives the id that the history has for it: a
-   * later attempt may have given it another. Rejects with `ToolDiscardedError` if the call is
-   * discarded, with `UnknownCallError` if the run has not made it, and with the run's own stop if the run is interrupted or
-   * cancelled first: from then on, what an early call returns or throws is dropped, and it stays open for a resume. Await this before
-   * you ask a human about a call, so that nobody is asked in vain.
+   * Resolves when the model call that requested this call has succeeded; immediately for a call that did not start early. In the run of an agent that
+   * a call with the effect `calls` runs early, it also waits until that call is committed. Returns the call's id in the history, which a later
+   * attempt may have changed.
    *
-   * Several calls may have one id. Here, in `cancelTool` and in `toolStatus` it then means the nearest: inside a call this call, then
-   * the calls it has made, then the same of the call that made it, and so on; elsewhere the latest.
+   * Rejects with `ToolDiscardedError` if the call is discarded, with `UnknownCallError` if the run has not made it, and with the run's own stop if
+   * the run is interrupted or cancelled first: from then on the run drops what an early call returns or throws, and the call stays open for a resume.
+   * Await this before you ask a human about a call: otherwise the human may decide about a call that is discarded.
+   *
+   * Several calls may have the same id. Here, in `cancelTool` and in `toolStatus`, the id then means the nearest one: inside a call this call, then
+   * the calls it made, then the same for the call that made it, and so on; elsewhere the latest.
    */
   stood(callId: string): Promise<string>
   /**
-   * Aborts a call alone: it gets an error result that says so, and the run goes on. Gives `true`, or `false` if the call
-   * had settled or was discarded. Throws `UnknownCallError` for a call the run has not made,
-   * `NotCancelableError` for one whose tool forbids it. `path`, as the call's events have it, leads to a call of a run
-   * inside one of this run's; `false` if that run is over.
+   * Aborts one call. The call gets an error result that states this, and the run continues. Returns `true`, or `false` if the call had settled or was
+   * discarded. `path`, as in the call's events, leads to a call of a run inside this run; `false` if that run has ended.
+   *
+   * @throws {UnknownCallError} The run has not made this call.
+   * @throws {NotCancelableError} The tool has `cancelable: false`.
    */
   cancelTool(callId: string, path?: readonly PathPart[]): boolean
   /**
-   * How a call is doing; nothing of one that was not made, or that is forgotten: the agent's `statusFor` after its end, and of a call
-   * at the end of a `path` when its run is over.
+   * Returns the status of a call, or `undefined` if the run has not made it or no longer keeps its status: a status is kept for `statusFor`
+   * milliseconds after the end of the call, and for a call at the end of a `path` until its run has ended.
    */
   toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
   /**
-   * Lets the tool of this name warm up for a call of the response that is coming: at most once per call, and only before it has
-   * started. What `warm` throws is a warning.
+   * Runs `warm` of the tool with this name for a call of the response that is streaming: at most once per call, and only before the call has started.
+   * If `warm` throws, the run warns.
    */
   warm(callId: string, name: string): void
   /**
-   * Asks a model on the side: by default the agent's, without instructions and tools. It has a `chat` span and counts in
-   * usage; it is no step and no event, and passes no wraps. Rejects with `ModelError`, or with the reason of an
-   * abort.
+   * Makes a model call outside of the steps: by default to the agent's model, without instructions and tools. It has a `chat` span and counts in
+   * `usage`; it is not a step, has no events, and passes through no wraps except those with `aroundSideCalls`. Rejects with `ModelError`, or with the
+   * reason of an abort.
    */
   callModel(request: SideRequest): Promise<AssistantMessage>
-  /** A `custom` event, with `data` as it is: keep it JSON. Never waits, never throws. */
+  /** Emits a `custom` event. `data` is passed on unchanged: it should be JSON. Never waits, never throws. */
   emit(event: { readonly name: string; readonly data: unknown }): void
-  /** A warning: in the result, and as an event. */
+  /** Adds a warning to the result, and emits it as an event. */
   warn(warning: { readonly code: string; readonly message: string }): void
-  /** Puts attributes on the run's span, or on the coming span of a call. */
+  /** Sets attributes on the run's span, or on the future span of a call. */
   annotate(attributes: Attributes, callId?: string): void
 }

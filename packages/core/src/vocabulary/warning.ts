@@ -1,4 +1,4 @@
-/** What a run warns of. `source`: `core`, or the name of the middleware that warned. */
+/** A warning of a run. `source` is `core`, or the name of the middleware that warned. */
 export interface Warning {
   readonly code: string
   readonly message: string

@@ -23,7 +23,7 @@ const refused: readonly (readonly [option: string, effects: unknown, message: st
   [
     'effects.look.undo',
     { look: { effect: 'reversible', undo: compensate } },
-    'is no option of an effect; did you mean compensate?',
+    'is not an option of an effect; did you mean compensate?',
   ],
   [
     'effects.look.compensate',

@@ -220,6 +220,6 @@ test('postgres: no pool, no tables and old tables are told apart (DU11, A2)', as
   await pool.query('CREATE SCHEMA old; CREATE TABLE old.threads (id text)')
   await expect(setUpPostgresThreads({ pool, schema: 'old' })).rejects.toMatchObject({
     ...missing,
-    message: expect.stringContaining('the tables of schema "old" were made by another version, or by somebody else'),
+    message: expect.stringContaining('the tables of schema "old" were made by another version or another program'),
   })
 })

@@ -284,6 +284,26 @@ const TEXTS = [
   ['Not run: the call was denied: No.', 'This call was denied.'],
   ['Not run: the limit of 1 step is reached, so no model call could read the result.', 'This call was not run.'],
   ['Not run: the limit of calls of mail is reached (3).', 'This call was not run.'],
+  ['Not run: the run ended before this call started.', 'This call was not run.'],
+  ['Not run: the call was cancelled before it started.', 'This call was not run.'],
+  ['Not run: mail had not started when its time limit of 50 ms ended.', 'This call was not run.'],
+  ['Not run: mail is already running 1 call, its maximum.', 'This call was not run.'],
+  [
+    'Not run: mail needs a resource that call a uses, and that call waits for a resource of the call that made this one.',
+    'This call was not run.',
+  ],
+  [
+    'The run ended while this call was running. The call was cut off, and its effect may have happened.',
+    'This call was cut off: its effect may have happened.',
+  ],
+  [
+    'The call was cancelled while it was running. It was cut off, and its effect may have happened.',
+    'This call was cancelled: its effect may have happened.',
+  ],
+  [
+    'This call had started when the run was cut off. Its result is unknown: it may have happened. It was not run again.',
+    'This call was cut off: its effect may have happened.',
+  ],
 ] as const
 
 test.for(TEXTS)('a call with the error "%s" is shown as "%s" (UI4)', async ([text, shown]) => {
