@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** What is looked at in a real browser: apart from the other tests, as not every machine has one. */
+/** The tests in a real browser: separate from the others, because not every machine has one. */
 export default defineConfig({
   root: import.meta.dirname,
   test: {
@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['src/**/*.browser.test.ts'],
     environment: 'node',
     testTimeout: 60_000,
-    // A bench is run, and has to wait while its tools do.
+    // A benchmark runs, and has to wait for its tools.
     hookTimeout: 240_000,
   },
 })

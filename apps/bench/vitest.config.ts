@@ -8,7 +8,7 @@ export default defineProject({
     include: ['src/**/*.test.ts'],
     exclude: [...configDefaults.exclude, 'src/**/*.browser.test.ts', 'src/**/*.durable.test.ts'],
     environment: 'node',
-    // On a busy machine a test may take long, and is no worse for it.
+    // On a busy machine a test may take longer without being wrong.
     testTimeout: 20_000,
   },
 })

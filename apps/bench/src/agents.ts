@@ -1,4 +1,4 @@
-/** Our contestants: an agent over a vendor's official client, and a bare loop over it. */
+/** Our own contestants: an agent over a vendor's official client, and a bare loop over the same client. */
 
 import Anthropic from '@anthropic-ai/sdk'
 import { type AgentResult, createAgent, type Model } from '@meanwhile/core'
@@ -25,7 +25,7 @@ export const ourselves: Contestant = async (subject, place, signal) => {
 
 type Outcome = Pick<AgentResult, 'text' | 'savings'>
 
-/** All that can be made before the run is made before it. */
+/** Everything that can be made before the run is made before it. */
 function measuredRun(
   { scenario, wire, mode }: Subject,
   place: Place,
@@ -35,7 +35,7 @@ function measuredRun(
   if (mode === 'floor') {
     return async (signal) => ({ text: await bareLoop({ wire, place, prompt: PROMPT, scenario, work, signal }) })
   }
-  if (!isMode(mode)) throw new TypeError(`${mode} is no mode of ours`)
+  if (!isMode(mode)) throw new TypeError(`${mode} is not one of our modes`)
   const agent = createAgent({
     name: `bench-${scenario.id}`,
     model: modelOf(wire, place),
@@ -46,20 +46,20 @@ function measuredRun(
   return (signal) => agent.run(PROMPT, { signal })
 }
 
-/** Which model is asked, and with what key. */
+/** The model that is called, and its key. */
 export interface ModelAccess {
   readonly model: string
   readonly apiKey: string
 }
 
-/** What stands for a key where none is needed: the clients want one. */
+/** A placeholder key where none is needed: the clients require one. */
 export const NO_KEY = 'none'
 
 const SCRIPTED: ModelAccess = { model: 'scripted', apiKey: NO_KEY }
 
 export function modelOf(wire: WireName, { url, ...transport }: Place, access: ModelAccess = SCRIPTED): Model {
   const { model, apiKey } = access
-  // A run that fails is to be seen, not mended behind our back.
+  // A failed run must be visible, so nothing is retried.
   const options = { apiKey, maxRetries: 0, ...transport }
   if (wire === 'anthropic') {
     return anthropic({ client: new Anthropic({ ...options, openTelemetry: false, baseURL: url }), model })

@@ -1,4 +1,4 @@
-/** A process that answers what it is asked, one question after another. */
+/** A process that answers requests from its parent, one after another. */
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ export interface AskedProcess<Question, Answer> extends AsyncDisposable {
 export interface ProcessOptions {
   /** Ends the process. */
   readonly signal: AbortSignal
-  /** The options of Node. */
+  /** Options for Node. */
   readonly execArgv: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * The least one can write: a loop over the official client that joins the pieces of the arguments, parses them once and starts the
- * tool then. No agent, no events, no checks, no spans: what it takes is the client's, and what we take above it is ours.
+ * The smallest possible loop: over the official client, it joins the pieces of the arguments, parses them once and then starts the
+ * tool. No agent, no events, no checks, no spans: its time is the client's, and everything above that is our overhead.
  */
 
 import Anthropic from '@anthropic-ai/sdk'
@@ -20,7 +20,7 @@ export interface BareLoop {
   readonly signal: AbortSignal
 }
 
-/** Asks, runs the tools, asks again with their results, and so on. Gives the text of the first answer without calls. */
+/** Calls the model, runs the tools, calls the model again with the results, and so on. Returns the text of the first answer without calls. */
 export async function bareLoop(loop: BareLoop): Promise<string> {
   const { place, signal } = loop
   const options = { apiKey: 'none', maxRetries: 0, ...(place.fetch && { fetch: place.fetch }) }
@@ -42,7 +42,7 @@ interface JsonSchema {
   readonly type: 'object'
 }
 
-/** A call that is coming, then at work. */
+/** A call, from its first piece to its result. */
 class BareCall {
   readonly id: string
   readonly name: string
@@ -58,11 +58,11 @@ class BareCall {
     return this.pieces.join('')
   }
 
-  /** Starts it; once. */
+  /** Starts it, at most once. */
   result({ work, signal }: BareLoop): Promise<string> {
     if (!this.#result) {
       this.#result = work({ callId: this.id, tool: this.name, input: JSON.parse(this.text) }, signal)
-      // Whoever waits for it is told.
+      // The code that awaits it handles the error.
       this.#result.catch(() => undefined)
     }
     return this.#result
@@ -83,7 +83,7 @@ async function chat(client: OpenAI, loop: BareLoop): Promise<string> {
       const [choice] = choices
       if (choice?.delta.content) text.push(choice.delta.content)
       for (const { index, id, function: piece } of choice?.delta.tool_calls ?? []) {
-        // A new call says that the one before it is complete.
+        // A new call means that the previous one is complete.
         if (!calls[index]) {
           void calls.at(-1)?.result(loop)
           calls[index] = new BareCall(id ?? '', piece?.name ?? '')

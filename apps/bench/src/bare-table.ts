@@ -1,4 +1,4 @@
-/** A table on the console without lines: the columns are enough. */
+/** Prints a table on the console without lines between cells. */
 
 import { styleText } from 'node:util'
 import Table from 'cli-table3'

@@ -1,21 +1,21 @@
-/** What eager has to reach, and whether it did. */
+/** The limits for eager tools, and whether the results meet them. */
 
 import { type ComparisonRow, comparisonsOf, cpuOverFloor, earlyLag, pacedEager } from './comparison.ts'
 import type { Entry } from './results.ts'
 import { ALL_SCENARIOS } from './scenarios.ts'
 
-/** One bar, and the scenario and wire that came worst. */
+/** One limit, and the scenario and wire with the worst value. */
 export interface Bar {
   readonly title: string
   readonly limit: number
-  /** Whether the limit is the least there may be. Default: it is the most. */
+  /** Whether the limit is a minimum. Default: it is a maximum. */
   readonly atLeast?: true
   readonly worst: number
   readonly where: string
   readonly met: boolean
 }
 
-/** Of our own scenarios, those that were measured: they are for a quiet machine. */
+/** Only for our own scenarios that were measured: the limits assume a quiet machine. */
 export function barsOf(entries: readonly Entry[]): readonly Bar[] {
   const rows = comparisonsOf(entries)
     .filter(({ scenario }) => ALL_SCENARIOS.some((id) => id === scenario.id))
@@ -29,7 +29,7 @@ export function barsOf(entries: readonly Entry[]): readonly Bar[] {
   })
 }
 
-/** The bar for the worst of the values; nothing, if there are none. */
+/** The bar for the worst of the values; nothing without values. */
 export function worstOf(
   bar: Pick<Bar, 'title' | 'limit' | 'atLeast'>,
   values: readonly { readonly value: number; readonly where: string }[],
@@ -47,7 +47,7 @@ export function barText(bar: Bar): string {
   return `${bar.met ? '✓' : '✗'} ${bar.title}: at worst ${figureOf(bar)} in ${bar.where}`
 }
 
-/** In thousandths, or as fine as it takes to see on which side of its limit it is. */
+/** In thousandths, or with as many digits as show on which side of the limit it is. */
 function figureOf(bar: Bar): string {
   const { worst, met } = bar
   let digits = 3
@@ -62,8 +62,8 @@ const BARS: readonly (Pick<Bar, 'title' | 'limit'> & { of(row: ComparisonRow): n
   { title: 'CPU at most 2 × the bare loop’s', limit: 2, of: cpuOverFloor },
 ]
 
-/** How much CPU time the present core may take, as a part of an older core's, if the older core takes the same in both processes. */
+/** The limit for the CPU time of the present core, as a ratio to an older core's, if the older core takes the same in both processes. */
 export const OLDER_CORE_LIMIT = 1.05
 
-/** The same, if the older core differs from itself by this much. */
+/** The same limit if the older core differs from itself by this much. */
 export const limitWithSpread = (spread: number): number => OLDER_CORE_LIMIT + spread

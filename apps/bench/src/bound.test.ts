@@ -41,9 +41,9 @@ test('the possible saving is what the slowest tool would add after the stream, l
   expect(saving()).toBe(0)
 })
 
-test('a response that was not sent to its end has no bound', () => {
+test('a response that was not sent completely has no bound', () => {
   const log = { wire: 'anthropic', request: 2, status: 200, arrived: 5, argsDone: {}, writes: [], lateness: 0 } as const
   expect(() => streamOf({ ...log, argsDone: {}, writes: [], aborted: true })).toThrow(
-    'response 2 was not sent to its end',
+    'response 2 was not sent completely',
   )
 })

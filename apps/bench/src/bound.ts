@@ -1,4 +1,4 @@
-/** The lower bound of a run, from what the server really sent. */
+/** The lower bound of a run, computed from what the server really sent. */
 
 import type { ResponseLog } from '@meanwhile/harness/server'
 
@@ -9,7 +9,7 @@ export interface Due {
   readonly mayStartEarly: boolean
 }
 
-/** One response as it went out: when its request arrived, and when its last byte was written. */
+/** One response as it was sent: when its request arrived, and when its last byte was written. */
 export interface Stream {
   readonly arrived: number
   readonly end: number
@@ -21,12 +21,12 @@ export interface Turn {
   readonly calls: readonly Due[]
 }
 
-/** No run can be shorter: the model has to finish each response, and every tool has to work from when it may. */
+/** No run can be shorter: the model must finish each response, and every tool must run for its time from when it may start. */
 export function boundOf(turns: readonly Turn[]): number {
   return turns.reduce((sum, turn) => sum + doneOf(turn) - turn.stream.arrived, 0)
 }
 
-/** The most that starting early can save against parallel tools after the stream; S + D - T in the words of the theory. */
+/** The most that starting early can save against parallel tools after the stream; S + D - T in the theory. */
 export function possibleSaving(turns: readonly Turn[]): number {
   return turns.reduce((sum, turn) => {
     const parallel = turn.stream.end + Math.max(0, ...turn.calls.map(({ toolMs }) => toolMs))
@@ -34,7 +34,7 @@ export function possibleSaving(turns: readonly Turn[]): number {
   }, 0)
 }
 
-/** The earliest that stream and tools can be done. */
+/** The earliest time at which stream and tools can be finished. */
 function doneOf({ stream, calls }: Turn): number {
   return Math.max(
     stream.end,
@@ -42,8 +42,8 @@ function doneOf({ stream, calls }: Turn): number {
   )
 }
 
-/** A response that went out to its end. Throws if it did not. */
+/** A response that was sent completely. Throws if it was not. */
 export function streamOf({ arrived, end, request }: ResponseLog): Stream {
-  if (end === undefined) throw new TypeError(`response ${request} was not sent to its end`)
+  if (end === undefined) throw new TypeError(`response ${request} was not sent completely`)
   return { arrived, end }
 }

@@ -1,4 +1,4 @@
-/** From runs to figures: medians of those that count. */
+/** Computes the figures of the runs: medians of the runs that count. */
 
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { baselineOf, WAYS, type Way } from './modes.ts'
@@ -17,7 +17,7 @@ export function cellsOf(made: readonly Made[]): readonly Cell[] {
   )
 }
 
-/** Ours first, in their order; then those of users, as they come. */
+/** Our own scenarios first, in their order; then those of users, in order of appearance. */
 function scenariosOf(made: readonly Made[]): readonly Scenario[] {
   const ours: readonly string[] = ALL_SCENARIOS
   const rank = ({ id }: Scenario): number => (ours.includes(id) ? ours.indexOf(id) : ours.length)
@@ -81,14 +81,14 @@ function figuresOf(all: readonly Made[], baselines: readonly Made[]): Figures {
   }
 }
 
-/** Without the runs whose server was late, unless there is no other. */
+/** Without the runs whose server was late, unless all were late. */
 function inTime(group: readonly Made[]): readonly Made[] {
   const late = group.filter(isLate).length
   const some = group.some((made) => made.sample && !isLate(made))
   return late > 0 && some ? group.filter((made) => !isLate(made)) : group
 }
 
-/** What `result.savings` predicts, held against runs of the same rounds without eager tools. */
+/** Compares what `result.savings` predicts with runs of the same rounds without eager tools. */
 function checkOf(
   group: readonly Made[],
   baseline: readonly Made[],
@@ -103,7 +103,7 @@ function checkOf(
   const off = rounds.flatMap(({ savedMs, measured, stepsMs }) => (stepsMs > 0 ? [(savedMs - measured) / stepsMs] : []))
   const error = median(off)
   const isWaiting = rounds.length > 0 && rounds.every(({ early }) => early === 0)
-  // A real model says something else each time: what its answers take is no error of a prediction.
+  // A real model answers differently each time: the length of its answers is not an error of the prediction.
   const alike = group.every(({ scenario }) => scenario.timing !== 'live')
   return {
     predictedSavedMs: tidy(median(samplesOf(group).flatMap(({ predicted }) => predicted?.savedMs ?? []))),
@@ -134,7 +134,7 @@ function wallByRound(group: readonly Made[]): ReadonlyMap<number, number> {
   return new Map(group.flatMap(({ round, sample }) => (sample ? [[round, sample.wallMs] as const] : [])))
 }
 
-/** Microseconds are enough, and easier to read. */
+/** Microseconds are precise enough, and easier to read. */
 function tidy(value: number | undefined, digits = 3): number | null {
   return value === undefined ? null : Number(value.toFixed(digits))
 }
@@ -143,6 +143,9 @@ function tidyRange(value: readonly [number, number] | undefined): readonly [numb
   return value ? [Number(value[0].toFixed(3)), Number(value[1].toFixed(3))] : null
 }
 
-/** How far a prediction may be off, in shares of the steps' time, and what eager tools may cost where they do nothing, in shares of the wall-clock. */
+/**
+ * The largest error of a prediction, as a share of the steps' time, and the largest cost of eager tools that save nothing, as a share of the
+ * wall-clock.
+ */
 const PREDICTION_WITHIN = 0.05
 const OVERHEAD_WITHIN = 0.03

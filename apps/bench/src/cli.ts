@@ -1,4 +1,4 @@
-/** The command line: what is measured, how, and where the results go. */
+/** The command line of the benchmark: what is measured, how, and where the results go. */
 
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import type { OutputConfiguration } from 'commander'
@@ -10,55 +10,55 @@ import { ALL_SCENARIOS, DEFAULT_SCENARIOS, DROP_IN_SCENARIOS, SCENARIOS, type Sc
 import type { TransportName } from './transport.ts'
 
 export interface BenchOptions {
-  /** Of ours. */
+  /** Our own scenarios. */
   readonly scenarios: readonly ScenarioId[]
-  /** Files of users. */
+  /** Workload files of users. */
   readonly workloads: readonly string[]
-  /** A recording, and what is to be known of its tools. */
+  /** A recording, and the durations and effects of its tools. */
   readonly replay?: { readonly file: string; readonly tools: readonly (readonly [name: string, ToolFacts])[] }
   readonly wires: readonly WireName[]
   readonly modes: readonly Mode[]
   readonly runs: Readonly<Record<Mode, number>>
   readonly transport: TransportName
-  /** Whether the fault matrix is run. */
+  /** Whether the fault matrix runs. */
   readonly faults: boolean
-  /** Where the libraries of others are looked for; absent: they are not measured. */
+  /** The folder with the other libraries; absent: they are not measured. */
   readonly peers?: string
-  /** Loops of other libraries are measured with and without their drop-ins, and nothing else. */
+  /** Measures only loops of other libraries, with and without their drop-ins. */
   readonly dropIns?: true
-  /** What a thread costs is measured, in so many runs of each, and nothing else. */
+  /** Measures only the cost of a thread, with this many runs of each. */
   readonly threads?: { readonly runs: number }
-  /** What durability costs a run is measured, with this many runs of each set-up one at a time, and nothing else. */
+  /** Measures only the cost of durability, with this many runs of each set-up one at a time. */
   readonly durable?: { readonly runs: number }
-  /** A real endpoint is measured, and nothing else. */
+  /** Measures only a real endpoint. */
   readonly live?: LiveOptions
-  /** Files that are written. Absent, unless they are named, if the fault matrix is run alone: it leaves those of a measured run. */
+  /** Files that are written. If only the fault matrix runs, the default is none: it must not overwrite the files of a measured run. */
   readonly json?: string
   readonly report?: string
-  /** The table of docs/drop-ins.md. */
+  /** The file for the table of docs/drop-ins.md. */
   readonly markdown?: string
-  /** Where the spans of the measured runs go; absent: nowhere. */
+  /** The collector for the spans of the measured runs; absent: none. */
   readonly otlp?: string
   /** The file for them; absent: none. */
   readonly traces?: string
-  /** What core itself costs is measured, and nothing else. */
+  /** Measures only the cost of core itself. */
   readonly overhead?: true
-  /** Where an older core is that it is compared with, instead. */
+  /** The folder of an older core to compare with, instead. */
   readonly against?: string
-  /** A real endpoint is recorded, and nothing measured. */
+  /** Records a real endpoint, and measures nothing. */
   readonly record?: { readonly upstream: string; readonly file: string }
 }
 
 export interface LiveOptions {
   readonly url: string
   readonly model: string
-  /** The environment variable with the key. Absent: none is sent. */
+  /** The environment variable with the key. Absent: no key is sent. */
   readonly keyEnv?: string
 }
 
 /**
- * The options of a command line, without `node` and the script. Throws a `CommanderError` after it has written help or what is
- * wrong: its `exitCode` is 0 for help.
+ * Parses a command line without `node` and the script. After printing help or an error it throws a `CommanderError`, whose
+ * `exitCode` is 0 for help.
  */
 export function parseOptions(args: readonly string[], output: OutputConfiguration = {}): BenchOptions {
   const command = commandOf(output)
@@ -111,7 +111,7 @@ function liveOf({ baseUrl, model, keyEnv }: Given): Pick<BenchOptions, 'live'> {
   return { live: { url: baseUrl, model, ...(keyEnv !== undefined && { keyEnv }) } }
 }
 
-/** The bare loop is there for its CPU time first of all: where that does not count, only who asks for it waits for it. */
+/** The bare loop mainly serves for its CPU time: elsewhere it runs only on request. */
 function modesFor(scenarios: readonly ScenarioId[]): readonly Mode[] {
   const cpuCounts = scenarios.some((id) => !mayShare(SCENARIOS[id]))
   return MODES.filter((mode) => mode !== 'floor' || cpuCounts)

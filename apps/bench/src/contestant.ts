@@ -1,4 +1,4 @@
-/** Who does a scenario's tasks: the seam between what is measured and how it is measured. */
+/** The interface of everything that is measured: it performs a scenario's tasks. */
 
 import type { AgentResult } from '@meanwhile/core'
 import type { WireName } from '@meanwhile/harness/server'
@@ -13,25 +13,25 @@ export interface Subject {
   readonly mode: Way
 }
 
-/** Where a model endpoint is, and how it is reached if not by the global `fetch`. */
+/** The URL of a model endpoint, and how to reach it if not by the global `fetch`. */
 export interface Place {
   readonly url: string
   readonly fetch?: typeof fetch
 }
 
-/** What became of a run. Times are the harness's clock, in milliseconds. */
+/** The outcome of a run. Times are on the harness's clock, in milliseconds. */
 export interface Ran {
   readonly text: string
-  /** What eager tools say of themselves. */
+  /** The savings that eager tools report. */
   readonly savings?: AgentResult['savings']
   readonly tools: readonly ToolRun[]
   readonly began: number
   readonly ended: number
-  /** User time of the contestant's process, other runs of the time included. */
+  /** User time of the contestant's process, including other runs at the same time. */
   readonly cpuUserMs: number
 }
 
-/** Does the tasks once. Rejects with what went wrong, and with the signal's reason when it aborts. */
+/** Performs the tasks once. Rejects with the error, and with the signal's reason when it aborts. */
 export type Contestant = (subject: Subject, place: Place, signal: AbortSignal) => Promise<Ran>
 
 export const PROMPT = 'Do the tasks.'

@@ -1,17 +1,17 @@
-/** Spans to a collector, without loss as far as that is ours, and counted: those that ended, and those that arrived. */
+/** Sends spans to a collector, and counts those that ended and those that arrived. */
 
 import { messageOf } from '@meanwhile/core'
 import type { BatchSpanProcessor, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace'
 
 export interface Delivery {
   readonly processor: SpanProcessor
-  /** What to tell of it when all is over, if not all spans arrived; `error` is what the SDK said as it shut down. */
+  /** The message if not all spans arrived; `error` is the SDK's error from its shutdown. */
   problem(error: unknown): string | undefined
 }
 
-/** The default of 2,048 loses what comes in a burst; so many fill 64 MB. */
+/** The default of 2,048 loses spans of a burst; this many fill 64 MB. */
 const QUEUE = 65_536
-/** The exporter sends 30 batches at once, at the most, and drops the rest: all of the queue must fit into them. */
+/** The exporter sends at most 30 batches at once and drops the rest: the whole queue must fit into them. */
 const BATCH = 4_096
 
 export async function deliveryOf(url: string): Promise<Delivery> {
@@ -60,7 +60,7 @@ function counted(processor: BatchSpanProcessor, count: Count): SpanProcessor {
   return {
     onStart: () => undefined,
     onEnd(span) {
-      // What a sampler leaves out is not meant to arrive.
+      // Spans that a sampler leaves out need not arrive.
       count.ended += span.spanContext().traceFlags & 1
       processor.onEnd(span)
     },
@@ -74,7 +74,7 @@ function some(part: number, all: number): string {
   return part === all ? `${format.format(all)} spans` : `${format.format(part)} of ${format.format(all)} spans`
 }
 
-/** The SDK gives several errors as a list, and an error of the network may hold several, and no words of its own. */
+/** The SDK returns several errors as a list, and a network error may hold several, without its own message. */
 function reasonOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : Array.isArray(error) ? error[0] : error
   return first === undefined ? '' : messageOf(first) || (first instanceof Error ? first.name : '')

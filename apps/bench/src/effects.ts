@@ -1,2 +1,2 @@
-/** What a tool may do to the world, as users write it. */
+/** The effects of tools, as users write them. */
 export const EFFECTS = ['read', 'idempotent', 'reversible', 'external'] as const

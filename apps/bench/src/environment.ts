@@ -1,4 +1,4 @@
-/** What else bears on the figures: the machine, its state, and the versions. */
+/** The circumstances that influence the figures: the machine, its state, and the versions. */
 
 import { readFileSync } from 'node:fs'
 import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
@@ -45,7 +45,7 @@ export function machineText({ cpu, node, platform, loadAverage, loadAverageAfter
   )
 }
 
-/** How Linux sets the clock of the first processor; `null` where nobody says: on other systems, and in most virtual machines. */
+/** How Linux sets the clock of the first processor; `null` if unknown: on other systems, and in most virtual machines. */
 function governor(): string | null {
   try {
     return readFileSync('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor', 'utf8').trim()

@@ -1,4 +1,4 @@
-/** How long a run takes at the least, by the theory: for the progress bar, and for when to give a run up. */
+/** The theoretical minimum time of a run: for the progress bar, and for the time limit of a run. */
 
 import { beats } from '@meanwhile/core/testing'
 import type { ScriptedReply } from '@meanwhile/harness/server'

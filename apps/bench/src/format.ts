@@ -1,4 +1,4 @@
-/** Figures as people read them; a dash where there is none. */
+/** Formats figures for people; a dash if there is none. */
 
 export const NONE = '–'
 
@@ -19,7 +19,7 @@ export function spread(range: readonly [min: number, max: number] | null | undef
   return range ? `${signed(range[0])} … ${signed(range[1])}` : NONE
 }
 
-/** `1.004`: of a ratio the thousandths matter. */
+/** `1.004`: ratios have thousandths. */
 export function ratio(value: number | null | undefined): string {
   return value === null || value === undefined ? NONE : value.toFixed(3)
 }

@@ -1,4 +1,4 @@
-/** `npm run bench`. */
+/** The entry point of `npm run bench`. */
 
 import { main } from './main.ts'
 

@@ -183,9 +183,9 @@ test('the checks of the page find what it would choke on', () => {
     ['{"data":[', '{"traces":[', 'no list data'],
     ['"traceID":"', '"id":"', 'a trace without traceID'],
     ['"startTime":1000000', '"startTime":0', 'a span without startTime'],
-    ['"startTime":1000000', '"startTime":1000000.5', 'startTime is no whole number'],
+    ['"startTime":1000000', '"startTime":1000000.5', 'startTime is not an integer'],
     ['"processID":"p1"', '"processID":"p2"', 'no process p2'],
-    ['"value":"0.1.0"', '"value":["0.1.0"]', 'the tag otel.scope.version is no plain value'],
+    ['"value":"0.1.0"', '"value":["0.1.0"]', 'the tag otel.scope.version is not a plain value'],
   ] as const) {
     expect(text).toContain(part)
     expect(() => shownByJaeger(text.replace(part, instead))).toThrow(problem)

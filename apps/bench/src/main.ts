@@ -1,4 +1,4 @@
-/** From a command line to results: measures, prints, writes. */
+/** Runs the benchmark for a command line: measures, prints, writes. */
 
 import { writeFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
@@ -30,7 +30,7 @@ import { type Timed, timedRuns } from './timed-runs.ts'
 import { traceFiles } from './trace-files.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Gives the exit code: 0, 1 if a run failed or a tool was executed wrongly, 2 for what its user has to mend, 130 and 143 if it was stopped. */
+/** Returns the exit code: 0, 1 if a run failed or a tool was executed wrongly, 2 for an error of the user, 130 and 143 if it was stopped. */
 export async function main(args: readonly string[]): Promise<number> {
   let options: BenchOptions
   try {
@@ -63,14 +63,14 @@ async function action(options: BenchOptions, signal: AbortSignal): Promise<numbe
   return await bench(options, signal)
 }
 
-/** 1 if core costs more than it may. */
+/** 1 if core costs more than its limits. */
 async function ownCost(signal: AbortSignal): Promise<number> {
   const figures = await overhead(signal)
   console.log(overheadTable(figures))
   return missed(figures).length > 0 ? 1 : 0
 }
 
-/** 1 if core takes more CPU time than it may beside the older core in the folder. */
+/** 1 if core takes more CPU time than its limit, compared with the older core in the folder. */
 async function costAgainst(folder: string, signal: AbortSignal): Promise<number> {
   const result = await shownParts(
     '{value} of {total} rounds · {what}',
@@ -81,7 +81,7 @@ async function costAgainst(folder: string, signal: AbortSignal): Promise<number>
   return missedAgainst(result).length > 0 ? 1 : 0
 }
 
-/** 1 if a thread costs more than it may. */
+/** 1 if a thread costs more than its limits. */
 async function threadCost(runs: number, signal: AbortSignal): Promise<number> {
   const cost = await shownParts('{value} of {total} runs', { parts: runsInAll(runs) }, (onRun) =>
     measureThreads({ runs, signal, onRun }),
@@ -137,7 +137,7 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   return forbidden || unmeasured || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }
 
-/** What draws is not there before all is measured: it takes memory, and time to load. */
+/** The charts are loaded only after all measurements: they take memory, and time to load. */
 async function writeReport(file: string, results: Results): Promise<void> {
   const { reportOf } = await import('./report/report.ts')
   await writeFile(file, reportOf(results))

@@ -66,7 +66,7 @@ test('a run in which a tool ran twice or not at all does not count', async () =>
   await expect(fails({ ...scenario, script: [respond(one, two), respond(say('Done.'))] })).rejects.toThrow(
     '2 executions of 1 calls',
   )
-  await expect(fails({ ...scenario, script: [respond(say('Done.'))] })).rejects.toThrow('1 requests came, not 2')
+  await expect(fails({ ...scenario, script: [respond(say('Done.'))] })).rejects.toThrow('1 requests arrived, not 2')
 })
 
 test('a run with another answer than the script says does not count', async () => {

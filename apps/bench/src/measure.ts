@@ -1,4 +1,4 @@
-/** One run, measured against the log of its own server. */
+/** Measures one run against the log of its own server. */
 
 import { isDeepStrictEqual } from 'node:util'
 import type { ResponseLog } from '@meanwhile/harness/server'
@@ -10,10 +10,10 @@ import { callsOf, mayStartEarly, type Scenario, type ScenarioCall } from './scen
 import type { ToolRun } from './tools.ts'
 import type { Transport } from './transport.ts'
 
-/** Beyond what its own times say a run may take. */
+/** Time in addition to the expected duration of a run. */
 const GRACE = 30_000
 
-/** Throws a {@link RunFailedError} if the run does not count, and what the contestant throws. */
+/** Throws a {@link RunFailedError} if the run does not count, and any error of the contestant. */
 export async function measure(
   subject: Subject,
   contestant: Contestant,
@@ -30,7 +30,7 @@ export async function measure(
 
 function sampleOf(scenario: Scenario, log: readonly ResponseLog[], ran: Ran): Sample {
   if (log.length !== scenario.script.length) {
-    throw new RunFailedError(`${log.length} requests came, not ${scenario.script.length}`)
+    throw new RunFailedError(`${log.length} requests arrived, not ${scenario.script.length}`)
   }
   const turns = ranTurns(scenario, log, ran.tools)
   const calls = turns.flatMap((turn) => turn.calls)
@@ -52,7 +52,7 @@ function sampleOf(scenario: Scenario, log: readonly ResponseLog[], ran: Ran): Sa
   }
 }
 
-/** What eager tools say of themselves. Steps with calls alone: the others have nothing to save. */
+/** The savings that eager tools report. Only steps with calls: the others have nothing to save. */
 export function ownAccount({ savings }: Ran): Pick<Sample, 'predicted' | 'ledger'> {
   if (!savings) return {}
   const ledger = savings.steps.filter(({ calls }) => calls.length > 0)
@@ -92,7 +92,7 @@ function ranCall(call: ScenarioCall, response: ResponseLog, tools: readonly Tool
     throw new RunFailedError(`${id} ran with other arguments`)
   }
   const argsDone = response.argsDone[id] ?? writeOf(call, response)
-  if (argsDone === undefined) throw new RunFailedError(`the server did not note when ${id} was complete`)
+  if (argsDone === undefined) throw new RunFailedError(`the server did not record when ${id} was complete`)
   return { id, toolMs, argsDone, entered: ran.entered, settled: ran.settled }
 }
 

@@ -1,4 +1,4 @@
-/** The ways to do a scenario's tasks: three of ours, the least one can write, the libraries one would take instead, and their loops with drop-ins of ours. */
+/** The ways to do a scenario's tasks: three modes of agents, a bare loop, other libraries, and their loops with our drop-ins. */
 
 import type { Middleware } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
@@ -8,12 +8,12 @@ export type Mode = 'sequential' | 'parallel' | 'eager' | 'floor'
 
 export const MODES: readonly Mode[] = ['sequential', 'parallel', 'eager', 'floor']
 
-/** Libraries of others, by the name of their package. */
+/** Other libraries, by the name of their package. */
 export type PeerName = 'ai' | '@openai/agents' | 'langchain' | '@mastra/core'
 
 export const PEERS: readonly PeerName[] = ['ai', '@openai/agents', 'langchain', '@mastra/core']
 
-/** Ours and the libraries of others, which are compared with one another. */
+/** Our modes and the other libraries, which are compared with one another. */
 export type Contender = Mode | PeerName
 
 export const CONTENDERS: readonly Contender[] = [...MODES, ...PEERS]
@@ -26,15 +26,15 @@ export function isMode(way: Way): way is Mode {
   return MODES.some((mode) => mode === way)
 }
 
-/** What ours and other libraries are compared with. */
+/** The mode that all others are compared with. */
 export const BASELINE: Mode = 'parallel'
 
-/** What a way is compared with. */
+/** The way that this way is compared with. */
 export function baselineOf(way: Way): Way {
   return loopRun(way)?.loop.name ?? BASELINE
 }
 
-/** Whether a way starts tools before the response has ended, where they may. */
+/** Whether a way starts tools before the response has ended, if they may start. */
 export function startsEarly(way: Way): boolean {
   return way === 'eager' || way === 'floor' || loopRun(way)?.isEager === true
 }
@@ -46,7 +46,7 @@ export const MODE_TITLES: Readonly<Record<Mode, string>> = {
   floor: 'bare loop',
 }
 
-/** What a mode means for an agent: nothing else tells these apart. The floor is no agent. */
+/** The agent options of each mode: the only difference between them. The floor is not an agent. */
 export const MODE_OPTIONS: Readonly<
   Record<Exclude<Mode, 'floor'>, { readonly toolConcurrency?: number; readonly middleware?: readonly Middleware[] }>
 > = {

@@ -61,7 +61,7 @@ test('late runs are counted, and many of them are the machine', () => {
   const busy = 'The machine was busy: measure again when it is not.'
   const notes = (late: Entry['late']) => notesOf([{ ...entry, late }], about())
   expect(notes({ repeated: 2, dropped: 1, kept: 1 })).toContain(
-    '3 runs thrown out because the server wrote more than 5 ms late, 2 of them made again; 1 of the 4 that count were late and kept, for want of others.',
+    '3 runs dropped because the server wrote more than 5 ms late, 2 of them repeated; 1 of the 4 that count were late and kept, because no other run was in time.',
   )
   expect(notes({ repeated: 2, dropped: 1, kept: 1 })).toContain(busy)
   expect(notes({ repeated: 2, dropped: 0, kept: 0 })).not.toContain(busy)
@@ -72,14 +72,14 @@ test('the notes say what the machine was like, how many runs count, and what was
   const text = notesOf([entry, { ...entry, mode: 'parallel', runs: 3 }, { ...entry, mode: 'parallel' }], about()).join(
     '\n',
   )
-  expect(text).toContain('Runs that count, of each row: eager 4, parallel 3 to 4.')
+  expect(text).toContain('Runs that count, in each row: eager 4, parallel 3 to 4.')
   expect(text).toContain('Not measured: a network,')
   expect(machineText(environment)).toBe(
     '2 × A processor, governor performance, load 0.1 before and 0.9 after, Node 24.0.0, linux x64',
   )
   expect(text).not.toContain('something else was at work')
   const loaded = about({ environment: { ...environment, loadAverage: [1.5, 1, 1] } })
-  expect(notesOf([entry], loaded)).toContain('The load was 1.5 before the first run: something else was at work.')
+  expect(notesOf([entry], loaded)).toContain('The load was 1.5 before the first run: something else was running.')
 })
 
 test('of a real model the notes claim no bound, and what is said of the scenarios stands among them', () => {

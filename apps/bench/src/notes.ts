@@ -1,4 +1,4 @@
-/** What a reader has to know to read the figures rightly. */
+/** The notes that explain the figures. */
 
 import { isPaced } from './comparison.ts'
 import type { Environment } from './environment.ts'
@@ -8,7 +8,7 @@ import { LATE } from './runner.ts'
 import { range } from './stats.ts'
 import type { TransportLag } from './transport-lag.ts'
 
-/** Of one bench. */
+/** The circumstances of one benchmark. */
 export type Circumstances = Pick<Results, 'transportLagMs' | 'environment' | 'remarks'>
 
 export function notesOf(entries: readonly Entry[], about: Circumstances): readonly string[] {
@@ -23,7 +23,7 @@ export function notesOf(entries: readonly Entry[], about: Circumstances): readon
       : []),
     ...(level.length > 0
       ? [
-          `${level.join(' and ')}: tools of equal length after the last argument. Promise.all is already at the bound there, and eager has nothing to save.`,
+          `${level.join(' and ')}: tools of equal length after the last argument. Promise.all already reaches the bound there, and eager has nothing to save.`,
         ]
       : []),
     ...(entries.some(({ mode }) => mode === 'floor') ? [FLOOR] : []),
@@ -46,19 +46,19 @@ export function failuresOf(entries: readonly Entry[]): readonly string[] {
 }
 
 const MEDIANS =
-  'Medians, in milliseconds. × is wall-clock over the lower bound of that very run, taken from the log of the server.'
+  'Medians, in milliseconds. × is wall-clock over the lower bound of the same run, taken from the log of the server.'
 
 const SAVED =
-  'saved: eager against parallel tools after the stream, median of the differences of runs made in one round, and beside it the least and the most.'
+  'saved: eager against parallel tools after the stream, median of the differences of runs in the same round, followed by the smallest and the largest.'
 
 const FLOOR =
-  'bare loop: no agent, but some lines over the official client that parse each call’s arguments once and start its tool then.'
+  'bare loop: no agent, but a few lines over the official client that parse each call’s arguments once and then start its tool.'
 
 const PREDICTED =
-  'predicted: what the eager runs say themselves (result.savings); off: how far from saved, of the time of the steps with calls, 5 % at the most; over: what eager adds where nothing starts early, 3 % at the most.'
+  'predicted: what the eager runs report themselves (result.savings); off: the difference to saved, of the time of the steps with calls, at most 5 %; over: what eager adds where nothing starts early, at most 3 %.'
 
 const CPU =
-  'd and e come as fast as they go: their bound moves with the client, and CPU time is what counts; CPU is that of eager over that of the bare loop.'
+  'd and e stream as fast as possible: their bound moves with the client, and CPU time is what counts; CPU is that of eager over that of the bare loop.'
 
 const NOT_MEASURED =
   'Not measured: a network, a provider’s queue, what real tools do to each other, browsers and other versions of Node.'
@@ -66,9 +66,9 @@ const NOT_MEASURED =
 const NOT_MEASURED_LIVE =
   'Not measured: whether answers are as good, what real tools do to each other, other times of day.'
 
-/** On Chat Completions nothing says that a call is complete, and a bare loop waits for the next: so only its smallest lag compares. */
+/** On Chat Completions nothing marks a call as complete, and a bare loop waits for the next call: so only its smallest lag is comparable. */
 function lag(entries: readonly Entry[], transport: TransportLag | null): string {
-  const way = transport && `; the way alone, from the server to a bare fetch, takes ${precise(transport.p50)}`
+  const way = transport && `; the transport by itself, from the server to a bare fetch, takes ${precise(transport.p50)}`
   const bare = entries
     .filter((entry) => entry.mode === 'floor' && isPaced(entry))
     .flatMap((entry) => entry.dispatchLagMs?.p50 ?? [])
@@ -77,14 +77,14 @@ function lag(entries: readonly Entry[], transport: TransportLag | null): string 
   return `lag: last argument byte written by the server → tool entered, over all calls${way ?? ''}${loop}.`
 }
 
-/** How many there are of each, where they are as many everywhere. */
+/** How many runs each has, if all have the same number. */
 function runs(entries: readonly Entry[]): string {
   const modes = [...new Set(entries.map(({ mode }) => mode))]
   const texts = modes.map((mode) => {
     const [least, most] = range(entries.filter((entry) => entry.mode === mode).map(({ runs }) => runs)) ?? []
     return `${mode} ${least === most ? most : `${least} to ${most}`}`
   })
-  return `Runs that count, of each row: ${texts.join(', ')}.`
+  return `Runs that count, in each row: ${texts.join(', ')}.`
 }
 
 function late(entries: readonly Entry[]): string[] {
@@ -93,14 +93,14 @@ function late(entries: readonly Entry[]): string[] {
   const [dropped, kept] = [sum((entry) => entry.late.dropped), sum((entry) => entry.late.kept)]
   if (repeated + dropped + kept === 0) return []
   return [
-    `${count(repeated + dropped, 'run')} thrown out because the server wrote more than ${LATE} ms late${repeated > 0 ? `, ${repeated} of them made again` : ''}; ${kept} of the ${counted} that count were late and kept, for want of others.`,
+    `${count(repeated + dropped, 'run')} dropped because the server wrote more than ${LATE} ms late${repeated > 0 ? `, ${repeated} of them repeated` : ''}; ${kept} of the ${counted} that count were late and kept, because no other run was in time.`,
     ...(dropped + kept > BUSY * (counted + dropped) ? ['The machine was busy: measure again when it is not.'] : []),
   ]
 }
 
-/** More late runs than this share, and the figures say more about the machine than about anything else. */
+/** With a larger share of late runs, the figures mainly show the state of the machine. */
 const BUSY = 0.1
 
 function busy({ cpu, loadAverage: [before = 0] }: Environment): string[] {
-  return before > cpu.count / 2 ? [`The load was ${before} before the first run: something else was at work.`] : []
+  return before > cpu.count / 2 ? [`The load was ${before} before the first run: something else was running.`] : []
 }

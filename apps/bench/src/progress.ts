@@ -1,4 +1,4 @@
-/** A progress bar on a terminal; nothing anywhere else. */
+/** Shows a progress bar on a terminal, and nothing elsewhere. */
 
 import { SingleBar } from 'cli-progress'
 import type { Subject } from './contestant.ts'
@@ -11,7 +11,7 @@ export interface Progress {
   stop(): void
 }
 
-/** Makes the runs of a plan, and shows how far they are. */
+/** Makes the runs of a plan, and shows their progress. */
 export async function shownRuns(plan: readonly Job[], options: RunnerOptions): Promise<readonly Made[]> {
   const progress = progressOf(plan)
   try {
@@ -31,7 +31,7 @@ export function progressOf(plan: readonly Subject[], stream: NodeJS.WriteStream 
     what,
     left: `${Math.round(left / LANES / 1000)} s`,
   })
-  // On anything but a terminal the bar writes nothing by itself.
+  // Without a terminal the bar writes nothing by itself.
   bar.start(left, 0, payload('warming up'))
   return {
     made(subject) {
@@ -59,7 +59,7 @@ export async function shownParts<Result>(
   }
 }
 
-/** `format` is what stands behind the bar. */
+/** `format` is the text after the bar. */
 function progressBar(format: string, stream: NodeJS.WriteStream = process.stderr): SingleBar {
   return new SingleBar({
     stream,
@@ -68,7 +68,7 @@ function progressBar(format: string, stream: NodeJS.WriteStream = process.stderr
     barIncompleteChar: '─',
     barsize: 30,
     hideCursor: true,
-    // Drawing takes time from what is measured.
+    // Drawing takes time from the measurement.
     fps: 4,
     clearOnComplete: true,
     stopOnComplete: false,

@@ -1,4 +1,4 @@
-/** Records a real endpoint, which the user's own client asks through a proxy on this machine. */
+/** Records a real endpoint, which the user's own client calls through a proxy on this machine. */
 
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -10,14 +10,14 @@ import { withoutVersion } from './without-version.ts'
 export interface RecordOptions {
   readonly upstream: string
   readonly file: string
-  /** Ends it. */
+  /** Ends the recording. */
   readonly signal: AbortSignal
   say(text: string): void
 }
 
-/** Gives the number of responses that were written. Throws a {@link UsageError} if there is such a file already. */
+/** Returns how many responses were written. Throws a {@link UsageError} if the file already exists. */
 export async function record({ upstream, file, signal, say }: RecordOptions): Promise<number> {
-  if (existsSync(file)) throw new UsageError(`${file} is there already: name another with --recording`)
+  if (existsSync(file)) throw new UsageError(`${file} already exists: name another with --recording`)
   await using recorder = recordModels({ upstream: withoutVersion(upstream) })
   const url = await recorder.listen()
   say(`Recording ${upstream}. Give your client the base URL ${url}/v1 (OpenAI) or ${url} (Anthropic); Ctrl-C ends it.`)
@@ -25,13 +25,11 @@ export async function record({ upstream, file, signal, say }: RecordOptions): Pr
   const text = recorder.recording()
   const responses = parseRecording(text).length
   if (responses === 0) {
-    say('Nothing came through; nothing was written.')
+    say('No request arrived; nothing was written.')
     return 0
   }
   await writeFile(file, text, { flag: 'wx' })
-  say(
-    `Written: ${file} with ${count(responses, 'response')}. Keys are not in it; what was said is. Now: --replay ${file}`,
-  )
+  say(`Written: ${file} with ${count(responses, 'response')}. It has no keys, but all messages. Next: --replay ${file}`)
   return responses
 }
 

@@ -1,4 +1,4 @@
-/** The same items in the same circle, begun so much further on: of those who take turns each is first once. */
+/** The same items, rotated by this many: in a series of turns each item is first once. */
 export function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
   if (items.length === 0) return items
   const at = by % items.length

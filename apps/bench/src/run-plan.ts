@@ -1,4 +1,4 @@
-/** Which runs there are, and in what order: modes and wires take turns, so that a busy minute of the machine hits them alike. */
+/** Plans which runs are made, and in what order: modes and wires take turns, so that a busy minute of the machine affects them equally. */
 
 import type { WireName } from '@meanwhile/harness/server'
 import type { Subject } from './contestant.ts'
@@ -10,9 +10,9 @@ export interface PlanOptions {
   readonly scenarios: readonly Scenario[]
   readonly wires: readonly WireName[]
   readonly ways: readonly Way[]
-  /** How often each mode runs; libraries of others run as often as the baseline. */
+  /** How many times each mode runs; other libraries run as often as the baseline. */
   readonly runs: Readonly<Record<Mode, number>>
-  /** What is left out, because it cannot be done. Default: nothing. */
+  /** Whether a way can run on a wire. Default: all can. */
   readonly can?: (way: Way, wire: WireName) => boolean
 }
 
@@ -21,12 +21,12 @@ export interface Job extends Subject {
   readonly round: number
 }
 
-/** Three runs of what is compared; one by one and the bare loop are nobody's baseline, so one run must do. */
+/** Three runs of each mode that is compared; one by one and the bare loop are not a baseline, so one run is enough. */
 export const DEFAULT_RUNS: Readonly<Record<Mode, number>> = { sequential: 1, parallel: 3, eager: 3, floor: 1 }
 
 export const FULL_RUNS = 7
 
-/** Of each, beside threads. */
+/** Runs of each, with `--threads`. */
 export const THREAD_RUNS = 15
 
 /** For `--durable`: runs of each set-up, one at a time. */
@@ -52,7 +52,7 @@ export function runsOf(count: number): Readonly<Record<Mode, number>> {
   return { sequential: count, parallel: count, eager: count, floor: count }
 }
 
-/** Whether other runs may go on at the same time: not where CPU time is what counts, nor where a real model is asked. */
+/** Whether other runs may go on at the same time: not where CPU time counts, nor with a real model. */
 export function mayShare({ timing }: Pick<Scenario, 'timing'>): boolean {
   return timing === 'paced' || timing === 'recorded'
 }

@@ -1,4 +1,4 @@
-/** Makes the runs of a plan: those that keep to a pace two at a time, those whose CPU time counts alone. */
+/** Makes the runs of a plan: paced ones two at a time, and one at a time where CPU time counts. */
 
 import { messageOf } from '@meanwhile/core'
 import { context } from '@opentelemetry/api'
@@ -10,35 +10,35 @@ import { type Job, mayShare } from './run-plan.ts'
 import type { Sample } from './sample.ts'
 import { WARM_UP } from './scenarios.ts'
 
-/** A run that was made: with what it took, or why it does not count. */
+/** A finished run: its measurements, or why it does not count. */
 export interface Made extends Job {
   readonly sample?: Sample
   readonly failure?: string
-  /** How many runs before it were thrown away because the server wrote too late. */
+  /** How many runs before it were dropped because the server wrote too late. */
   readonly repeated: number
 }
 
 export interface RunnerOptions {
   /** Makes one run. Rejects if it does not count. */
   measure(subject: Subject, signal: AbortSignal): Promise<Sample>
-  /** Runs before all others, that nobody is told of. Default: {@link warmUpOf} the plan. */
+  /** Runs before all others, which are not reported. Default: {@link warmUpOf} the plan. */
   readonly warmUp?: readonly Subject[]
   readonly signal: AbortSignal
-  /** Told of every run when it is over. */
+  /** Called after every run. */
   readonly onMade?: (made: Made) => void
 }
 
-/** Paced runs at a time, at the most. */
+/** The maximum number of paced runs at a time. */
 export const LANES = 2
 
-/** A run that keeps to a pace is repeated if one of the server's writes came later than this, in milliseconds. */
+/** A paced run is repeated if one of the server's writes was later than this, in milliseconds. */
 export const LATE = 5
 
-/** Twice at the most, and over the whole plan no more than one run in twenty: a busy machine must not double the time. */
+/** At most twice, and at most one run in twenty over the whole plan: a busy machine must not double the time. */
 const REPEATS = 2
 const REPEAT_SHARE = 0.05
 
-/** Rejects with the signal's reason when it aborts; a run that fails is noted, not thrown. */
+/** Rejects with the signal's reason when it aborts; a failed run is recorded, not thrown. */
 export async function runPlan(plan: readonly Job[], options: RunnerOptions): Promise<readonly Made[]> {
   await warmUp(options.warmUp ?? warmUpOf(plan), options)
   const repeats = { left: Math.ceil(plan.length * REPEAT_SHARE) }
@@ -62,7 +62,7 @@ function warmUpOf(plan: readonly Job[]): readonly Subject[] {
 
 async function warmUp(subjects: readonly Subject[], options: RunnerOptions): Promise<void> {
   for (const subject of subjects) {
-    // What fails here fails in the runs, and is told there; its spans would stand beside theirs.
+    // A failure here also happens in the runs, and is reported there; its spans would mix with theirs.
     await context.with(suppressTracing(context.active()), () => attempt(subject, options))
   }
 }
@@ -94,7 +94,7 @@ async function attempt(
   }
 }
 
-/** Results come in the order of the items, whatever the order of finishing. */
+/** Results have the order of the items, whatever the order in which they finish. */
 async function inLanes<Item, Result>(
   items: readonly Item[],
   lanes: number,

@@ -1,8 +1,8 @@
-/** What one run took. */
+/** The measurements of one run. */
 
 import type { StepSavings } from '@meanwhile/eager-tools'
 
-/** All in milliseconds. What nobody can know of a run is absent: of a real endpoint that is all its server alone could tell. */
+/** All in milliseconds. Unknown values are absent: for a real endpoint, everything that only its server knows. */
 export interface Sample {
   /** From just before the run to its result. */
   readonly wallMs: number
@@ -11,15 +11,15 @@ export interface Sample {
   readonly possibleMs?: number
   /** Last argument byte written → tool entered, in call order. */
   readonly lagMs: readonly number[]
-  /** Stream and tools done → the next request arrived, in the mean. Absent without a second request. */
+  /** From the end of stream and tools to the arrival of the next request, on average. Absent without a second request. */
   readonly turnaroundMs?: number
   /** How many tools were entered before their stream's end. */
   readonly early: number
-  /** What an eager run says itself that it has saved against parallel, and how long its steps took by its own account. */
+  /** The saving that an eager run reports against parallel, and how long its steps took by its own report. */
   readonly predicted?: { readonly savedMs: number; readonly stepsMs: number }
-  /** What that is made of: its steps with calls. */
+  /** The details: its steps with calls. */
   readonly ledger?: readonly StepSavings[]
-  /** User time of the contestant's process, other runs of the time included. */
+  /** User time of the contestant's process, including other runs at the same time. */
   readonly cpuUserMs: number
   /** How late the server's latest write was. */
   readonly latenessMs: number
@@ -35,7 +35,7 @@ export interface Timeline {
     readonly entered: number
     readonly settled: number
   }[]
-  /** When the run could have ended; absent if nobody knows. */
+  /** When the run could have ended; absent if unknown. */
   readonly bound?: number
   readonly end: number
 }

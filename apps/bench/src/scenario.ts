@@ -1,4 +1,4 @@
-/** What is run and measured: what a model says, turn by turn, and the tools it calls. */
+/** A scenario to measure: the model's responses, turn by turn, and the tools it calls. */
 
 import type { Effect } from '@meanwhile/core'
 import type { Pace } from '@meanwhile/core/testing'
@@ -6,9 +6,9 @@ import type { ScriptedReply, WireName } from '@meanwhile/harness/server'
 import type { z } from 'zod'
 
 export interface Scenario {
-  /** Unique among those that are measured together. */
+  /** Unique among the scenarios that are measured together. */
   readonly id: string
-  /** In a few words. */
+  /** A short title. */
   readonly title: string
   /** What the model sends and how long the tools take. */
   readonly shape: string
@@ -17,15 +17,15 @@ export interface Scenario {
   /** The calls of each response, in call order. The last response is the answer, and has none. */
   readonly turns: readonly (readonly ScenarioCall[])[]
   readonly script: readonly ScriptedReply[]
-  /** What the model says in the end. */
+  /** The text of the model's answer. */
   readonly answer: string
-  /** The speed of scripted responses; absent where they come as fast as they go, or have times of their own. */
+  /** The speed of scripted responses; absent if they are sent as fast as possible, or have their own times. */
   readonly pace?: Pace
-  /** The wires it can be run on. Default: every one. */
+  /** The wires it can run on. Default: all. */
   readonly wires?: readonly WireName[]
 }
 
-/** When the bytes come: at a pace, as fast as they go (CPU time is then what counts), as they were recorded, or from a real model. */
+/** When the bytes are sent: at a pace, as fast as possible (CPU time is then what counts), as recorded, or by a real model. */
 export type Timing = 'paced' | 'at-once' | 'recorded' | 'live'
 
 export interface ScenarioTool {
@@ -41,17 +41,17 @@ export interface ScenarioCall {
   readonly tool: string
   readonly input: unknown
   readonly toolMs: number
-  /** Of a recorded response: which of its writes brings the last byte of the arguments, counted from 0. */
+  /** For a recorded response: the write with the last byte of the arguments, counted from 0. */
   readonly lastWrite?: number
 }
 
-/** All calls, of the first response first. */
+/** All calls, those of the first response first. */
 export function callsOf({ turns }: Pick<Scenario, 'turns'>): readonly ScenarioCall[] {
   return turns.flat()
 }
 
 /**
- * Whether eager tools may start each call of a turn before its response has ended: nothing external, and nothing behind a call that
+ * Whether eager tools may start each call of a turn before its response has ended: nothing external, and nothing after a call that
  * is more than a read.
  */
 export function mayStartEarly({ tools }: Pick<Scenario, 'tools'>, calls: readonly ScenarioCall[]): readonly boolean[] {

@@ -1,4 +1,4 @@
-/** What is measured unless a user says otherwise: one step with tool calls, and the answer after it. */
+/** The built-in scenarios: one step with tool calls, and the answer after it. */
 
 import type { Effect } from '@meanwhile/core'
 import { call, type Pace, respond, say } from '@meanwhile/core/testing'
@@ -8,7 +8,7 @@ import type { Scenario, ScenarioCall } from './scenario.ts'
 
 export type ScenarioId = 'a' | 'b' | 'c' | 'd50' | 'd100' | 'd200' | 'e' | 'f' | 'g'
 
-/** The scenarios that are alike but for the size of their arguments. */
+/** The scenarios that differ only in the size of their arguments. */
 export const ARGUMENT_KB = { d50: 50, d100: 100, d200: 200 } as const satisfies Partial<Record<ScenarioId, number>>
 
 const INPUT = z.object({ key: z.string(), content: z.string() })
@@ -67,18 +67,18 @@ export const SCENARIOS: Readonly<Record<ScenarioId, Scenario>> = {
   }),
 }
 
-/** What a run without options measures. */
+/** The scenarios of a run without options. */
 export const DEFAULT_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'f']
 
-/** What drop-ins are measured with. */
+/** The scenarios for drop-ins. */
 export const DROP_IN_SCENARIOS: readonly ScenarioId[] = ['b', 'f']
 
-/** As results are shown: first where there is something to see. */
+/** The display order: the most interesting first. */
 export const SHOWN_ORDER: readonly ScenarioId[] = ['f', 'b', 'a', 'c', 'g', 'd50', 'd100', 'd200', 'e']
 
 export const ALL_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f', 'g']
 
-/** Runs in which every wire and every mode gets warm. */
+/** A scenario that warms up every wire and every mode. */
 export const WARM_UP: Scenario = step({
   id: 'warm-up',
   title: 'Warm-up',
@@ -92,7 +92,7 @@ export const WARM_UP: Scenario = step({
 interface Parts extends Pick<Scenario, 'id' | 'title' | 'shape' | 'pace'> {
   readonly calls: readonly Spoken[]
   readonly tool?: 'run_task' | 'write_file'
-  /** What the tool is declared. Default `read`, so that it may start as soon as its arguments are complete. */
+  /** The declared effect of the tool. Default `read`, so that it may start as soon as its arguments are complete. */
   readonly effect?: Effect
   /** Tokens of text before and after the calls. */
   readonly before: number
@@ -121,8 +121,8 @@ function speech(): Scenario {
   const answer = words(20_000)
   return {
     id: 'e',
-    title: 'Text alone',
-    shape: '20,000 tokens of text as fast as it goes, no call',
+    title: 'Only text',
+    shape: '20,000 tokens of text as fast as possible, no call',
     timing: 'at-once',
     tools: [{ name: 'run_task', effect: 'read', input: INPUT }],
     turns: [[]],
@@ -145,13 +145,13 @@ function large(id: keyof typeof ARGUMENT_KB): Omit<Parts, 'before'> {
   return {
     id,
     title: `${kilobytes} KB of arguments`,
-    shape: `1 write_file of 0 ms with ${kilobytes} KB of arguments, in deltas of 10 bytes, as fast as it goes`,
+    shape: `1 write_file of 0 ms with ${kilobytes} KB of arguments, in deltas of 10 bytes, as fast as possible`,
     tool: 'write_file',
     calls: [{ id: 'call_1', input: argumentsOf('notes.md', bytes), fragments: bytes / 10, toolMs: 0 }],
   }
 }
 
-/** So many tokens of text. */
+/** This many tokens of text. */
 function words(count: number): string {
   return Array.from({ length: count }, (_, i) => `word${i}`).join(' ')
 }

@@ -1,4 +1,4 @@
-/** A scenario of a user in a few words. */
+/** Describes a user's scenario in a few words. */
 
 import { count } from './format.ts'
 import type { Scenario } from './scenario.ts'

@@ -1,4 +1,4 @@
-/** Where scenarios come from: ours, and the files of users. */
+/** Collects the scenarios: built-in ones, and those in files of users. */
 
 import { readFile } from 'node:fs/promises'
 import { messageOf } from '@meanwhile/core'
@@ -12,11 +12,11 @@ import { workloadScenario } from './workload/workload-scenario.ts'
 
 export interface Sources {
   readonly scenarios: readonly Scenario[]
-  /** What a reader of the figures has to know of them. */
+  /** Notes for readers of the figures. */
   readonly remarks: readonly string[]
 }
 
-/** Throws a `UsageError` if a file cannot be read or does not say what it should. */
+/** Throws a `UsageError` if a file cannot be read or is not valid. */
 export async function sourcesOf({ scenarios, workloads, replay }: BenchOptions): Promise<Sources> {
   const ours = scenarios.map((id) => SCENARIOS[id])
   const loads = await Promise.all(
@@ -30,7 +30,7 @@ export async function sourcesOf({ scenarios, workloads, replay }: BenchOptions):
 }
 
 const WORKLOADS =
-  'Workloads: the model is a script and the tools are stand-ins: times are as exact as the file that says them.'
+  'Workloads: the model is a script and the tools are stand-ins: times are as exact as the file that defines them.'
 
 async function text(file: string): Promise<string> {
   try {
@@ -40,7 +40,7 @@ async function text(file: string): Promise<string> {
   }
 }
 
-/** A file may be called what another is called, or what one of ours is. */
+/** A file may have the name of another file, or of a built-in scenario. */
 function withOwnIds(scenarios: readonly Scenario[]): readonly Scenario[] {
   const taken = new Set<string>(ALL_SCENARIOS)
   return scenarios.map((scenario) => {

@@ -1,6 +1,6 @@
-/** Medians and spreads of a few runs. */
+/** Computes medians and spreads of a few runs. */
 
-/** Of an even number of values the mean of the two in the middle; `undefined` of none. */
+/** For an even number of values the mean of the two in the middle; `undefined` without values. */
 export function median(values: readonly number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2
@@ -8,7 +8,7 @@ export function median(values: readonly number[]): number | undefined {
   return low === undefined || high === undefined ? undefined : (low + high) / 2
 }
 
-/** The smallest value that so large a part of all (0 to 1) does not exceed; `undefined` of none. */
+/** The smallest value that this share of all values (0 to 1) does not exceed; `undefined` without values. */
 export function percentile(values: readonly number[], part: number): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(part * values.length) - 1)]
 }

@@ -1,9 +1,9 @@
-/** Ctrl-C, and what a supervisor sends. */
+/** Stops the benchmark on Ctrl-C and on a supervisor's signal. */
 
-/** A terminal tells all processes of a group, and whoever started this one may tell it again: within this time it is one wish. */
+/** A terminal sends a signal to all processes of a group, and a parent may send it again: within this time it counts once. */
 const ONE_WISH_MS = 1_000
 
-/** Aborts with the name of the signal. One that comes later, while this process still cleans up, ends it at once. */
+/** Aborts with the name of the signal. A later signal, while this process still cleans up, ends it at once. */
 export function stopOnSignals(stop: AbortController): Disposable {
   let first: number | undefined
   const told = (name: NodeJS.Signals): void => {

@@ -1,4 +1,4 @@
-/** The results on the console. */
+/** The table of results on the console. */
 
 import { styleText } from 'node:util'
 import { bareTable } from './bare-table.ts'
@@ -20,7 +20,7 @@ import { MODE_TITLES } from './modes.ts'
 import { type Circumstances, failuresOf, notesOf } from './notes.ts'
 import type { Entry } from './results.ts'
 
-/** Per scenario a line for each wire with a column for each mode; below, what a reader has to know. */
+/** A table per scenario, with a row for each wire and a column for each mode; the notes follow. */
 export function tableOf(entries: readonly Entry[], about: Circumstances): string {
   const columns = columnsOf(entries)
   const parts = comparisonsOf(entries).map(({ scenario: { id, title, shape }, rows }) => {

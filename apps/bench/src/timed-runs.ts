@@ -1,4 +1,4 @@
-/** Runs whose time is measured: of scenarios on endpoints of ours, or of prompts on a real one. */
+/** Makes the measured runs: scenarios on our own endpoints, or prompts on a real one. */
 
 import { ourselves } from './agents.ts'
 import { cellsOf } from './cells.ts'
@@ -17,13 +17,13 @@ import { transportLag } from './transport-lag.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface Timed extends Pick<Results, 'transportLagMs' | 'cells' | 'remarks' | 'peers' | 'dropIns'> {
-  /** As OTLP/JSON, if a file of them is asked for. */
+  /** As OTLP/JSON, if a file of spans was requested. */
   readonly spans?: string
 }
 
 const NOTHING: Timed = { transportLagMs: null, cells: [] }
 
-/** Throws a `UsageError` if a file or a key is not what it should be: before anything is run. */
+/** Throws a `UsageError` if a file or a key is not valid: before any run. */
 export async function timedRuns(options: BenchOptions, signal: AbortSignal): Promise<Timed> {
   if (options.live) return await traced(options, liveRuns(options.live, options, signal))
   if (options.dropIns) return { transportLagMs: null, ...(await measureDropIns(options, signal)) }
@@ -68,12 +68,12 @@ function scriptedRuns({ scenarios, remarks }: Sources, options: BenchOptions, si
 function checkWires({ scenarios }: Sources, { wires }: BenchOptions): void {
   for (const { id, wires: spoken } of scenarios) {
     if (spoken && !spoken.some((wire) => wires.includes(wire))) {
-      throw new UsageError(`--wire: ${id} was recorded on ${spoken.join(', ')}, and is played there alone`)
+      throw new UsageError(`--wire: ${id} was recorded on ${spoken.join(', ')}, and can only be played there`)
     }
   }
 }
 
-/** With spans, if somebody wants them. */
+/** With spans, if they were requested. */
 async function traced({ otlp, traces: file }: BenchOptions, runs: Runs): Promise<Timed> {
   const keep = file !== undefined
   const traces = otlp !== undefined || keep ? await startTraces({ otlp, keep, say: console.error }) : undefined

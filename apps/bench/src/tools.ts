@@ -1,11 +1,11 @@
-/** Tools that take as long as each of their calls is to take, and note when they were entered and when they settled. */
+/** Tools whose calls take given times, and which record when they were entered and when they settled. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Tool, tool } from '@meanwhile/core'
 import { clock } from '@meanwhile/harness/server'
 import { callsOf, type Scenario } from './scenario.ts'
 
-/** One execution, by the clock that the server's log is written by. */
+/** One execution, on the clock of the server's log. */
 export interface ToolRun {
   readonly callId: string
   readonly tool: string
@@ -14,7 +14,7 @@ export interface ToolRun {
   readonly settled: number
 }
 
-/** Works on a call, and gives what to tell the model. */
+/** Performs a call, and returns the text for the model. */
 export type Work = (call: Pick<ToolRun, 'callId' | 'tool' | 'input'>, signal: AbortSignal) => Promise<string>
 
 /** How long a call takes, in milliseconds. */
@@ -40,7 +40,7 @@ export function measuredTools({ tools }: Scenario, work: Work): readonly Tool[] 
     const execute = (input: unknown, { callId, signal }: { readonly callId: string; readonly signal: AbortSignal }) =>
       work({ callId, tool: name, input }, signal)
     const settings = { name, description, input, execute }
-    // What it would undo does not exist: nothing here touches the world.
+    // There is nothing to undo: these tools have no real effect.
     return effect === 'reversible'
       ? tool({ ...settings, effect, compensate: () => undefined })
       : tool({ ...settings, effect })
@@ -49,7 +49,7 @@ export function measuredTools({ tools }: Scenario, work: Work): readonly Tool[] 
 
 export const DESCRIPTION = 'Works on a task for a while.'
 
-/** Resolves not before the given time: a timer alone may fire up to a millisecond early. */
+/** Does not resolve before the given time: a timer by itself may fire up to a millisecond early. */
 async function passed(due: number, signal: AbortSignal): Promise<void> {
   for (let left = due - clock(); left > 0; left = due - clock()) await sleep(left, undefined, { signal })
 }

@@ -1,4 +1,4 @@
-/** The spans of a bench as files, where no Jaeger runs. */
+/** Writes the spans of a benchmark to files, for machines without Jaeger. */
 
 import { spansOf, type TraceRequest } from '@meanwhile/harness/otlp'
 import { jaegerFileOf } from './jaeger.ts'
@@ -8,7 +8,7 @@ export interface TraceFile {
   readonly text: string
 }
 
-/** From OTLP/JSON: the file for the page of Jaeger, and beside it the same spans as OTLP, for everything else that takes spans. */
+/** From OTLP/JSON: the file for Jaeger's page, and next to it the same spans as OTLP, for other tools. */
 export function traceFiles(path: string, otlp: string): readonly TraceFile[] {
   const spans = spansOf(JSON.parse(otlp) as TraceRequest)
   return [

@@ -1,21 +1,21 @@
-/** Spans of the measured runs: to a collector, for a file, or both, if that is asked for. */
+/** Collects the spans of the measured runs: for a collector, a file, or both. */
 
 import type { SpanProcessor } from '@opentelemetry/sdk-trace'
 import { deliveryOf } from './delivery.ts'
 
 export interface TraceOptions {
-  /** Where a collector listens. */
+  /** The URL of a collector. */
   readonly otlp?: string | undefined
-  /** All spans are kept, for a file. */
+  /** Whether all spans are kept, for a file. */
   readonly keep?: boolean
-  /** Told once if not all spans arrived at the collector. */
+  /** Called once if not all spans arrived at the collector. */
   say(text: string): void
 }
 
 export interface Traces {
   /**
-   * Sends what is left; what comes after is not traced. Never rejects, and takes no more than about a second: a collector that is
-   * not there must not matter.
+   * Sends the remaining spans; later ones are not traced. Never rejects, and takes at most about a second: a missing collector
+   * must not matter.
    */
   stop(): Promise<void>
   /** The spans that were kept, as OTLP/JSON. */
@@ -25,7 +25,7 @@ export interface Traces {
 /** Starts the OpenTelemetry SDK. */
 export async function startTraces({ otlp, keep = false, say }: TraceOptions): Promise<Traces> {
   for (const [name, value] of Object.entries(SETTINGS)) process.env[name] ??= value
-  // Loaded only now: a fifth of a second that other runs need not spend.
+  // Loaded only now: other runs need not spend a fifth of a second on it.
   const [{ NodeSDK }, { InMemorySpanExporter, SimpleSpanProcessor }, { JsonTraceSerializer }, api] = await Promise.all([
     import('@opentelemetry/sdk-node'),
     import('@opentelemetry/sdk-trace'),
@@ -61,7 +61,7 @@ const SETTINGS = {
   OTEL_SERVICE_NAME: 'meanwhile-bench',
   // A dead collector costs a second, not eight.
   OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
-  // Jaeger takes traces alone.
+  // Jaeger only accepts traces.
   OTEL_METRICS_EXPORTER: 'none',
   OTEL_LOGS_EXPORTER: 'none',
   // No host name, no command line.

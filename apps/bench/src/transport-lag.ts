@@ -1,4 +1,4 @@
-/** What the way from server to reader takes by itself: no client can be faster. */
+/** Measures the time from server to reader by itself: no client can be faster. */
 
 import { clock } from '@meanwhile/harness/server'
 import { SCENARIOS } from './scenarios.ts'
@@ -10,7 +10,7 @@ export interface TransportLag {
   readonly max: number
 }
 
-/** Milliseconds from a write of the server to its bytes in the hands of a bare `fetch`. */
+/** Milliseconds from a write of the server to the arrival of its bytes at a bare `fetch`. */
 export async function transportLag(transport: Transport, signal: AbortSignal): Promise<TransportLag | null> {
   await using stage = await transport.stage(PROBE, 'openai-chat')
   const { url, fetch: send = fetch } = stage.place

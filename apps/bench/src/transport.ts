@@ -1,4 +1,4 @@
-/** Where the model endpoints are: on a server of its own process, or mocked in this one. */
+/** The model endpoints: on a server in a separate process, or mocked in this one. */
 
 import { type ResponseLog, spawnModelServer, type WireName } from '@meanwhile/harness/server'
 import type { Place } from './contestant.ts'
@@ -35,7 +35,7 @@ async function server(signal: AbortSignal): Promise<Transport> {
           signal.throwIfAborted()
           return await served.log()
         },
-        // A server that was stopped has no script left to forget, and answers nothing any more.
+        // A stopped server has no script to forget, and does not respond any more.
         async [Symbol.asyncDispose]() {
           if (!signal.aborted) await served.close()
         },
@@ -46,7 +46,7 @@ async function server(signal: AbortSignal): Promise<Transport> {
 }
 
 async function mocked(): Promise<Transport> {
-  // Not loaded without need: msw is large, and the server does without it.
+  // Loaded only if needed: msw is large, and the server does without it.
   const { mockModels } = await import('@meanwhile/harness')
   return {
     async stage({ script, pace }, wire) {

@@ -1,4 +1,4 @@
-/** What the user of the bench has to mend: told in one line, with exit code 2. */
+/** An error of the benchmark's user: printed as one line, with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

@@ -1,6 +1,6 @@
-/** The base URL of a real endpoint, as both vendors' clients take it. */
+/** The base URL of a real endpoint, in the form that both vendors' clients accept. */
 
-/** The clients add the version themselves: it may be given, or not. */
+/** The clients add the version themselves: it may be present or not. */
 export function withoutVersion(url: string): string {
   return url.replace(/\/+$/, '').replace(/\/v1$/, '')
 }

@@ -1,4 +1,4 @@
-/** The bench as its user starts it: a process of its own. */
+/** Starts the benchmark as its user does, in a separate process. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -12,11 +12,11 @@ export interface BenchProcess extends AsyncDisposable {
   readonly child: ChildProcess
   /** How it ended, and after how many milliseconds. */
   readonly ended: Promise<{ readonly code: number | null; readonly stderr: string; readonly ms: number }>
-  /** Of a file that it has written. */
+  /** The content of a file that it has written. */
   text(file: string): Promise<string>
 }
 
-/** One wire, few runs, all files in a folder of its own; `traces.json` may be named in the options. */
+/** One wire, few runs, all files in its own folder; `traces.json` may be named in the options. */
 export function startBench(...options: readonly string[]): Promise<BenchProcess> {
   const files = ['--json', 'results.json', '--report', 'report.html']
   return spawnBench(['--wire', 'openai-chat', ...files, ...options])

@@ -1,9 +1,9 @@
-/** A browser of this machine, for tests that look at a page. Nothing is downloaded. */
+/** Starts a browser of this machine, for tests of a page. Nothing is downloaded. */
 
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type LaunchOptions } from 'playwright-core'
 
-/** There is no browser, or none that starts. */
+/** No browser was found, or none starts. */
 export class NoBrowserError extends Error {
   override readonly name = 'NoBrowserError'
 
@@ -24,7 +24,7 @@ export async function launchBrowser(named = process.env.CHROMIUM): Promise<Brows
   }
 }
 
-/** The one that is named, a Chromium where it usually is, or Chrome, of which the library knows the places. */
+/** The named program, a Chromium at its usual path, or Chrome, whose paths the library knows. */
 function program(named: string | undefined): LaunchOptions {
   const found = named || CHROMIUMS.find((path) => existsSync(path))
   return found ? { executablePath: found } : { channel: 'chrome' }
@@ -37,7 +37,7 @@ const CHROMIUMS: readonly string[] = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
-/** It may be root in a container, and has nothing to ask anybody. */
+/** It may run as root in a container, and must not ask questions. */
 const ARGS = [
   '--no-sandbox',
   '--disable-gpu',

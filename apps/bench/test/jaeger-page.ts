@@ -1,6 +1,6 @@
 /**
- * What Jaeger's page makes of a file, for tests, after its sources (`readJsonFile`, `transformTraceData`, `OtelSpanFacade`): a
- * throw where it would refuse the file, drop a span, or show something else than there is.
+ * What Jaeger's page shows for a file, for tests, following its sources (`readJsonFile`, `transformTraceData`, `OtelSpanFacade`):
+ * it throws where the page would refuse the file, drop a span, or show something wrong.
  */
 
 export interface ShownTrace {
@@ -9,7 +9,7 @@ export interface ShownTrace {
   readonly end: number
   /** Spans with a reference, none of which is to a span of this trace. */
   readonly orphans: number
-  /** As they stand below one another. */
+  /** As they are shown below one another. */
   readonly spans: readonly ShownSpan[]
 }
 
@@ -62,7 +62,7 @@ interface Tag {
 
 export function shownByJaeger(text: string): readonly ShownTrace[] {
   const file = JSON.parse(text) as { readonly data?: readonly FileTrace[] }
-  // It takes `resourceSpans` for OTLP, and sends that to the backend to be translated.
+  // It treats `resourceSpans` as OTLP, and sends that to the backend for translation.
   check(!('resourceSpans' in file), 'OTLP, which needs a backend')
   check(Array.isArray(file.data), 'no list data')
   return (file.data ?? []).map(shownTrace)
@@ -97,13 +97,13 @@ function shownTrace({ traceID, spans, processes }: FileTrace): ShownTrace {
 function checkSpan(span: FileSpan, processes: FileTrace['processes']): void {
   check(Boolean(span.startTime), 'a span without startTime')
   for (const [name, time] of Object.entries({ startTime: span.startTime, duration: span.duration })) {
-    check(Number.isSafeInteger(time) && time >= 0, `${name} is no whole number`)
+    check(Number.isSafeInteger(time) && time >= 0, `${name} is not an integer`)
   }
   check(span.processID in processes, `no process ${span.processID}`)
   const tags = [...span.tags, ...span.logs.flatMap(({ fields }) => fields), ...(processes[span.processID]?.tags ?? [])]
   for (const { key, value } of tags) {
     check(typeof key === 'string', 'a tag without a key')
-    check(['string', 'number', 'boolean'].includes(typeof value), `the tag ${key} is no plain value`)
+    check(['string', 'number', 'boolean'].includes(typeof value), `the tag ${key} is not a plain value`)
   }
   for (const { refType } of span.references) {
     check(refType === 'CHILD_OF' || refType === 'FOLLOWS_FROM', `no reference is ${refType}`)

@@ -1,4 +1,4 @@
-/** A run against the fake clock, with tools that work as long as they are told to. */
+/** A run on the fake clock, with tools that run for given times. */
 
 import {
   type AgentEvent,
@@ -19,13 +19,13 @@ export interface TimedOptions {
   readonly input?: string | readonly Message[]
   readonly maxSteps?: number
   readonly signal?: AbortSignal
-  /** Gives an outline of the spans, too; the exporter has timers of its own. */
+  /** Also returns an outline of the spans; the exporter has its own timers. */
   readonly traced?: boolean
 }
 
 /**
- * A run of these responses. `look` is a read, `put` is idempotent and `send` is external; each call says how long it works and how
- * often it fails. `log` has the time of each execution, `took` how long the run was, `timers` what it left behind.
+ * A run with these responses. `look` is a read, `put` is idempotent and `send` is external; each call defines how long it runs and how
+ * often it fails. `log` has the time of each execution, `took` the duration of the run, `timers` the timers that remain.
  */
 export async function timedRun(
   responses: readonly ScriptResponse[],
@@ -55,7 +55,7 @@ export async function timedRun(
   return { ...(await timed), log, outline, requests: model.requests }
 }
 
-/** What was told of calls: the kind of each event, its call, and the id it was started under or why it was discarded. */
+/** The events about calls: the kind of each event, its call, and the id it was started with or why it was discarded. */
 export function toldOfCalls(events: readonly AgentEvent[]): string[] {
   return events.flatMap((event) => {
     if (!('callId' in event)) return []

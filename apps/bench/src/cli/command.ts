@@ -1,4 +1,4 @@
-/** The options there are, and which of them contradict one another. */
+/** Defines the options of the command line, and which of them contradict one another. */
 
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -15,12 +15,12 @@ import { collected, listOf, oneOf, positive, readable, toolFacts, url, writable 
 
 export const DEFAULT_COLLECTOR = 'http://localhost:4318'
 
-/** Of a run that measures. */
+/** The default files of a measurement. */
 export const FILES = { json: 'results.json', report: 'report.html' } as const
 
 export const RECORDING = 'recording.json'
 
-/** What commander makes of the options. */
+/** The options as commander returns them. */
 export interface Given {
   readonly scenario?: readonly ScenarioId[]
   readonly workload?: readonly string[]
@@ -50,19 +50,21 @@ export interface Given {
   readonly against?: string
 }
 
-/** Throws a `CommanderError` after it has written help or what is wrong. */
+/** Throws a `CommanderError` after printing help or an error. */
 export function commandOf(output: OutputConfiguration): Command {
   const usual = DEFAULT_SCENARIOS.join(',')
   return new Command('bench')
-    .description('Measures how much time eager tools save: against tools one by one, and in parallel after the stream.')
-    .option('--scenario <ids>', `which scenarios (default: ${usual}; none beside a workload or a replay)`, scenarioIds)
-    .option('--workload <file>', 'what you describe in a file; may be given several times', collected(readable))
+    .description(
+      'Measures how much time eager tools save, compared with tools one by one and with parallel tools after the stream.',
+    )
+    .option('--scenario <ids>', `which scenarios (default: ${usual}; none with a workload or a replay)`, scenarioIds)
+    .option('--workload <file>', 'a workload file; may be given several times', collected(readable))
     .option(
       '--replay <file>',
-      'what --record has written, at its own times, with tools that --tool describes',
+      'replay what --record has written, at its own times, with tools that --tool describes',
       readable,
     )
-    .option('--tool <name=ms:effect>', 'how long a tool of the replay takes, and what it does', collected(toolFacts))
+    .option('--tool <name=ms:effect>', 'the duration and effect of a tool of the replay', collected(toolFacts))
     .option('--wire <names>', `which wire formats, of ${WIRE_NAMES.join(', ')} (default: all)`, listOf(WIRE_NAMES))
     .option(
       '--mode <names>',
@@ -72,49 +74,49 @@ export function commandOf(output: OutputConfiguration): Command {
     .option('--runs <n>', `runs of each (default: ${runsByDefault()})`, positive)
     .option(
       '--transport <name>',
-      'server: in a process of its own; msw: mocked in this one',
+      'server: in a separate process; msw: mocked in this process',
       oneOf(TRANSPORTS),
       'server',
     )
-    .option(
-      '--peers [folder]',
-      'beside ours, the libraries of others that are installed in a folder (default: this one)',
-      readable,
-    )
+    .option('--peers [folder]', 'also measure other libraries, installed in a folder (default: this one)', readable)
     .addOption(
       new Option(
         '--drop-ins',
-        `instead: loops of the AI SDK, LangChain and OpenAI Agents, with and without eager(), ${FULL_RUNS} runs of each (default scenarios: ${DROP_IN_SCENARIOS.join(',')})`,
+        `only loops of the AI SDK, LangChain and OpenAI Agents, with and without eager(), ${FULL_RUNS} runs of each (default scenarios: ${DROP_IN_SCENARIOS.join(',')})`,
       ).conflicts(WITHOUT_LOOPS),
     )
     .addOption(
       new Option(
         '--threads',
-        `instead: what a thread costs: scenario b as a run and as a turn, by turns, ${THREAD_RUNS} of each`,
+        `only the cost of a thread: scenario b as a run and as a turn, alternating, ${THREAD_RUNS} of each`,
       ).conflicts(allExcept('threads', 'runs')),
     )
     .addOption(
       new Option(
         '--durable',
-        `instead: what a checkpoint, an engine and an event log cost a run, ${DURABLE_RUNS} runs of each one at a time; it requires PostgreSQL`,
+        `only what a checkpoint, an engine and an event log cost a run, ${DURABLE_RUNS} runs of each one at a time; it requires PostgreSQL`,
       ).conflicts(allExcept('durable', 'runs')),
     )
     .addOption(
-      new Option('--base-url <url>', 'instead: ask a real model, with prompts and tools of ours')
+      new Option('--base-url <url>', 'only a real model, with our own prompts and tools')
         .argParser(url(API))
         .conflicts(MOCKED),
     )
-    .option('--model <name>', 'which model of --base-url')
-    .option('--key-env <variable>', 'the environment variable that holds its key (default: no key is sent)')
+    .option('--model <name>', 'the model of --base-url')
+    .option('--key-env <variable>', 'the environment variable with its key (default: no key is sent)')
     .addOption(
-      new Option('--record <url>', 'instead: record a real endpoint that your own client asks')
+      new Option('--record <url>', 'only record a real endpoint, which your own client calls')
         .argParser(url(API))
         .conflicts([...MOCKED, ...MEASURED]),
     )
     .option('--recording <file>', `the file of --record (default: ${RECORDING})`, writable)
-    .option('--json <file>', `the results as data (default: ${FILES.json}; none of the fault matrix alone)`, writable)
-    .option('--report <file>', `the results as one page (default: ${FILES.report}; none of it alone)`, writable)
-    .option('--markdown <file>', 'with --drop-ins: the table of docs/drop-ins.md', writable)
+    .option('--json <file>', `the results as data (default: ${FILES.json}; with only the fault matrix: none)`, writable)
+    .option(
+      '--report <file>',
+      `the results as one page (default: ${FILES.report}; with only the fault matrix: none)`,
+      writable,
+    )
+    .option('--markdown <file>', 'with --drop-ins: write the table of docs/drop-ins.md', writable)
     .option(
       '--otlp [url]',
       `send the spans of the measured runs to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`,
@@ -122,30 +124,30 @@ export function commandOf(output: OutputConfiguration): Command {
     )
     .option(
       '--traces <file>',
-      `the spans as a file that Jaeger's page opens, such as traces.json, and beside it as OTLP (${otlpPathOf('traces.json')})`,
+      `the spans as a file for Jaeger's page, such as traces.json, and next to it as OTLP (${otlpPathOf('traces.json')})`,
       writable,
     )
     .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about nine minutes`)
     .option(
       '--faults',
-      'the fault matrix, alone if no scenario is named: what our rule and those of others execute wrongly',
+      'the fault matrix: which wrong executions our rule and the rules of others cause; only this if no scenario is named',
     )
-    .option('--overhead', 'instead: what core itself and its spans cost in time, memory and size, beside what they may')
+    .option('--overhead', 'only what core itself and its spans cost in time, memory and size, next to the limits')
     .option(
       '--against <folder>',
-      'with --overhead, instead: the CPU time of core beside that of the built core in a folder, by turns',
+      'with --overhead: compare the CPU time of core with that of the built core in a folder',
       readable,
     )
     .addHelpText('after', helpText())
     .allowExcessArguments(false)
-    .showHelpAfterError('(--help says what there is)')
+    .showHelpAfterError('(see --help)')
     .configureOutput(output)
     .exitOverride()
 }
 
 const API = 'https://api.openai.com'
 
-/** What only makes sense with an endpoint of ours. */
+/** Options that only work with our own endpoint. */
 const MOCKED = [
   'scenario',
   'workload',
@@ -159,36 +161,36 @@ const MOCKED = [
   'overhead',
 ]
 
-/** What is not of loops of other libraries. */
+/** Options that do not work with loops of other libraries. */
 const WITHOUT_LOOPS = ['workload', 'replay', 'peers', 'mode', 'full', 'faults', 'overhead', 'otlp', 'traces']
 
 const MEASURED = ['baseUrl', 'mode', 'runs', 'wire', 'json', 'report', 'otlp', 'traces']
 
-/** The options that exclude an option which measures something else, except for these. */
+/** All options that measure something else, except these. */
 function allExcept(...names: readonly string[]): string[] {
   return [...MOCKED, ...MEASURED].filter((name) => !names.includes(name))
 }
 
-/** What commander itself does not see. */
+/** Contradictions that commander itself does not find. */
 export function contradictionIn(given: Given): string | undefined {
   const { baseUrl, model, keyEnv, wire, faults, scenario, full } = given
   if (baseUrl === undefined && (model !== undefined || keyEnv !== undefined))
-    return '--model and --key-env go with --base-url'
+    return '--model and --key-env need --base-url'
   if (baseUrl !== undefined && model === undefined) return '--base-url needs a --model'
   if (baseUrl !== undefined && wire?.length !== 1) return `--base-url needs one --wire, of ${WIRE_NAMES.join(', ')}`
   if (baseUrl !== undefined && given.mode?.every((mode) => mode === 'floor'))
-    return '--base-url asks agents: the --mode floor is none'
-  if (given.against !== undefined && !given.overhead) return '--against goes with --overhead'
-  if (given.markdown !== undefined && !given.dropIns) return '--markdown goes with --drop-ins'
-  if (given.tool && given.replay === undefined) return '--tool goes with --replay'
-  if (given.recording !== undefined && given.record === undefined) return '--recording goes with --record'
+    return '--base-url only runs agents: the --mode floor is not an agent'
+  if (given.against !== undefined && !given.overhead) return '--against needs --overhead'
+  if (given.markdown !== undefined && !given.dropIns) return '--markdown needs --drop-ins'
+  if (given.tool && given.replay === undefined) return '--tool needs --replay'
+  if (given.recording !== undefined && given.record === undefined) return '--recording needs --record'
   if ((given.peers !== undefined || given.dropIns) && given.transport === 'msw')
-    return '--peers and --drop-ins need the --transport server: they run in processes of their own'
+    return '--peers and --drop-ins need --transport server, because they run in separate processes'
   if (given.dropIns && scenario?.some((id) => !mayShare(SCENARIOS[id])))
-    return '--drop-ins measures scenarios that keep to a pace: not d or e'
+    return '--drop-ins measures only paced scenarios: not d or e'
   const alone = faults && !scenario && !full && !given.workload && !given.replay && !given.peers
   if (alone && (given.otlp !== undefined || given.traces !== undefined)) {
-    return 'spans are those of measured runs, and the fault matrix alone has none: name a --scenario'
+    return 'only measured runs have spans, and the fault matrix has none: name a --scenario'
   }
   return sharedFile(given)
 }
@@ -206,7 +208,7 @@ function sharedFile({
     ...(traces === undefined ? [] : [traces, otlpPathOf(traces)]),
   ]
   const named = [json, report, ...more]
-  // A device takes whatever comes.
+  // A device accepts any number of files.
   const files = named
     .map((file) => resolve(file))
     .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile() ?? true)

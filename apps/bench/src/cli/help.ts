@@ -1,4 +1,4 @@
-/** What `--help` says after the options. */
+/** The text of `--help` after the options. */
 
 import { ALL_SCENARIOS, SCENARIOS } from '../scenarios.ts'
 

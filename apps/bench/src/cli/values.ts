@@ -1,4 +1,4 @@
-/** What the values of options must be like. */
+/** Parsers for the values of options. */
 
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -7,13 +7,13 @@ import { InvalidArgumentError } from 'commander'
 import { EFFECTS } from '../effects.ts'
 import type { ToolFacts } from '../replay/tool-facts.ts'
 
-/** A reader of comma-separated names, which come out in the order of the known ones, each once. */
+/** Returns a parser of comma-separated names. It returns them in the order of the known ones, each once. */
 export function listOf<Name extends string>(known: readonly Name[]): (text: string) => readonly Name[] {
   return (text) => {
     const names = text.split(',').map((name) => name.trim())
     const unknown = names.filter((name) => !known.some((one) => one === name))
     if (unknown.length > 0) {
-      throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. There are ${known.join(', ')}.`)
+      throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. Known are ${known.join(', ')}.`)
     }
     return known.filter((name) => names.includes(name))
   }
@@ -22,20 +22,20 @@ export function listOf<Name extends string>(known: readonly Name[]): (text: stri
 export function oneOf<Name extends string>(known: readonly Name[]): (text: string) => Name {
   return (text) => {
     const found = known.find((name) => name === text)
-    if (found === undefined) throw new InvalidArgumentError(`Unknown: ${text}. There are ${known.join(', ')}.`)
+    if (found === undefined) throw new InvalidArgumentError(`Unknown: ${text}. Known are ${known.join(', ')}.`)
     return found
   }
 }
 
-/** A file in a folder that is there: found out before the run, not after it. */
+/** A file in an existing folder: checked before the run, not after it. */
 export function writable(file: string): string {
-  if (!existsSync(dirname(file))) throw new InvalidArgumentError(`There is no folder ${dirname(file)}.`)
+  if (!existsSync(dirname(file))) throw new InvalidArgumentError(`The folder ${dirname(file)} does not exist.`)
   return file
 }
 
-/** A file or folder that is there. */
+/** An existing file or folder. */
 export function readable(path: string): string {
-  if (!existsSync(path)) throw new InvalidArgumentError(`There is no ${path}.`)
+  if (!existsSync(path)) throw new InvalidArgumentError(`${path} does not exist.`)
   return path
 }
 
@@ -49,7 +49,7 @@ export function collected<Value>(
 export function url(example: string): (text: string) => string {
   return (text) => {
     if (!/^https?:/.test(text) || !URL.canParse(text)) {
-      throw new InvalidArgumentError(`It takes a URL such as ${example}.`)
+      throw new InvalidArgumentError(`The value must be a URL such as ${example}.`)
     }
     return text
   }
@@ -57,7 +57,7 @@ export function url(example: string): (text: string) => string {
 
 export function positive(text: string): number {
   const count = Number(text)
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It takes a whole number from 1.')
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('The value must be an integer from 1.')
   return count
 }
 
@@ -65,7 +65,9 @@ export function positive(text: string): number {
 export function toolFacts(text: string): readonly [name: string, ToolFacts] {
   const [, name, ms, effect = 'external'] = /^(.+)=(\d+(?:\.\d+)?)(?::(.*))?$/.exec(text) ?? []
   if (name === undefined || !isEffect(effect)) {
-    throw new InvalidArgumentError(`It takes a name, milliseconds and one of ${EFFECTS.join(', ')}: search=400:read.`)
+    throw new InvalidArgumentError(
+      `The value must be a name, milliseconds and one of ${EFFECTS.join(', ')}: search=400:read.`,
+    )
   }
   return [name, { ms: Number(ms), effect }]
 }

@@ -1,10 +1,10 @@
-/** What drop-ins have to reach, and whether they did. */
+/** The limits for drop-ins, and whether the results meet them. */
 
 import { type Bar, worstOf } from '../bars.ts'
 import { CPU_LIMIT } from './cpu.ts'
 import type { DropIns } from './measure-drop-ins.ts'
 
-/** Of the time that the plain loop loses, how much has to be won back, by scenario. */
+/** The share of the plain loop's lost time that must be recovered, by scenario. */
 export const WON_BACK_LEAST = { b: 0.85, f: 0.9 } as const
 
 export function dropInBars({ rows, cpu }: Pick<DropIns, 'rows' | 'cpu'>): readonly Bar[] {

@@ -1,4 +1,4 @@
-/** The CPU time of a loop with its drop-in, beside that of the loop as it is, in processes that take turns. */
+/** Compares the CPU time of a loop with its drop-in and without, in processes that take turns. */
 
 import type { WireName } from '@meanwhile/harness/server'
 import { measure } from '../measure.ts'
@@ -12,23 +12,23 @@ import { startLibrary } from './libraries.ts'
 import { eagerWay, type Library, type Loop, type LoopName } from './loops.ts'
 import { OWN_CPU } from './scenarios.ts'
 
-/** Of one loop on one wire. */
+/** The CPU time of one loop on one wire. */
 export interface LoopCpu {
   readonly loop: LoopName
   readonly wire: WireName
   /** User time of a process that makes {@link CPU_RUNS} runs, in milliseconds: medians. */
   readonly plainMs: number
   readonly eagerMs: number
-  /** What the plain loop took in another process, as a part of what it took in the first. */
+  /** The plain loop in a second process, as a ratio to the first. */
   readonly self: Spread
-  /** What the eager loop took, as a part of what the plain one took. */
+  /** The eager loop as a ratio to the plain one. */
   readonly ratio: Spread
-  /** What the median of that may be: {@link CPU_LIMIT}, or 1 and the spread of the plain loop against itself. */
+  /** The limit for the median of the ratio: {@link CPU_LIMIT}, or 1 and the spread of the plain loop against itself. */
   readonly limit: number
   readonly isMet: boolean
 }
 
-/** What processes took in one round, in milliseconds. */
+/** The CPU times of the processes in one round, in milliseconds. */
 export interface CpuRound {
   readonly plain: number
   readonly again: number
@@ -72,7 +72,7 @@ export async function cpuOf(
   return { loop: loop.name, wire, ...compared(made) }
 }
 
-/** Ratios are of one round, because a slow moment slows all of it. */
+/** Ratios are within one round, because a slow moment slows all of it. */
 export function compared(rounds: readonly CpuRound[]): Omit<LoopCpu, 'loop' | 'wire'> {
   const self = spreadOf(rounds.map(({ plain, again }) => again / plain))
   const ratio = spreadOf(rounds.map(({ plain, eager }) => eager / plain))
@@ -88,7 +88,7 @@ export function compared(rounds: readonly CpuRound[]): Omit<LoopCpu, 'loop' | 'w
   }
 }
 
-/** Of a new process that makes the runs one after another; what it takes to load is not counted. */
+/** The user time of a new process that makes the runs one after another; loading is not counted. */
 async function userMs(
   library: Library,
   mode: Way,

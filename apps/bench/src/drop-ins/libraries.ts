@@ -1,4 +1,4 @@
-/** The libraries that have a drop-in, started: each in a process of its own, where our tests have them. */
+/** Starts the libraries that have a drop-in, each in a separate process, in the versions of our tests. */
 
 import { fileURLToPath } from 'node:url'
 import { messageOf } from '@meanwhile/core'
@@ -7,7 +7,7 @@ import { findPeers } from '../peers/install.ts'
 import { type Peer, spawnPeer } from '../peers/spawn-peer.ts'
 import { LIBRARIES, type Library, loopRun } from './loops.ts'
 
-/** What became of one library. */
+/** The state of one library. */
 export interface LibraryState {
   readonly name: Library
   readonly version?: string
@@ -18,11 +18,11 @@ export interface LibraryState {
 export interface Libraries extends AsyncDisposable {
   readonly states: readonly LibraryState[]
   readonly running: ReadonlyMap<Library, Peer>
-  /** The process that makes the runs of this subject. Throws if its library is not there. */
+  /** The process that makes the runs of this subject. Throws if its library is missing. */
   peerOf(subject: Subject): Peer
 }
 
-/** The drop-ins' own package has the libraries among its dependencies for development. */
+/** The drop-ins' package has the libraries among its development dependencies. */
 const FOLDER = fileURLToPath(new URL('.', import.meta.resolve('@meanwhile/eager-tools')))
 
 /** A library with its drop-in, in a new process. */
@@ -50,7 +50,7 @@ export async function startLibraries(signal: AbortSignal): Promise<Libraries> {
     peerOf({ mode }) {
       const library = loopRun(mode)?.loop.library
       const peer = library && running.get(library)
-      if (!peer) throw new TypeError(`${mode} is no loop of a library that was started`)
+      if (!peer) throw new TypeError(`${mode} is not a loop of a started library`)
       return peer
     },
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,4 @@
-/** Loops of other libraries that a drop-in makes eager. */
+/** The loops of other libraries that a drop-in makes eager. */
 
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import type { PeerName, Way } from '../modes.ts'
@@ -16,7 +16,7 @@ export const LOOP_NAMES = [
   'run',
 ] as const
 
-/** A loop as it is, or with its drop-in. */
+/** A loop without or with its drop-in. */
 export type LoopWay = LoopName | EagerLoop
 
 type EagerLoop = `${LoopName}, eager`
@@ -25,9 +25,9 @@ export interface Loop {
   readonly name: LoopName
   readonly library: Library
   readonly wires: readonly WireName[]
-  /** Whether it asks for streams by itself. One that does not can only run with `alwaysStream`, because the server only streams. */
+  /** Whether it streams by itself. A loop that does not can only run with `alwaysStream`, because the server only streams. */
   readonly streams: boolean
-  /** Whether one run of it at a time is all that a process can make. */
+  /** Whether a process can make only one run of it at a time. */
   readonly alone?: true
 }
 
@@ -64,7 +64,7 @@ export function titleOf(name: LoopName): string {
   return `${LIBRARY_TITLES[LOOPS[name].library]} ${name}`
 }
 
-/** All of them, in the order in which they are shown. */
+/** All of them, in display order. */
 export const ALL_LOOPS: readonly Loop[] = LOOP_NAMES.map(loopOf)
 
 export function eagerWay(name: LoopName): EagerLoop {
@@ -78,7 +78,7 @@ export function waysOf({ name, streams }: Loop): readonly LoopWay[] {
 
 export const LOOP_WAYS: readonly LoopWay[] = ALL_LOOPS.flatMap(waysOf)
 
-/** Which loop a way runs, and whether its drop-in is there. Nothing, if it is no loop of other libraries. */
+/** The loop that a way runs, and whether with its drop-in. Undefined if it is not a loop of another library. */
 export function loopRun(way: Way): { readonly loop: Loop; readonly isEager: boolean } | undefined {
   const name = LOOP_NAMES.find((name) => way === name || way === eagerWay(name))
   return name && { loop: loopOf(name), isEager: way !== name }

@@ -1,4 +1,4 @@
-/** The table of docs/drop-ins.md: loops of other libraries as they are and with their drop-ins. */
+/** Writes the table of docs/drop-ins.md: loops of other libraries with and without their drop-ins. */
 
 import { type Environment, machineText } from '../environment.ts'
 import { milliseconds, NONE, percent, ratio } from '../format.ts'
@@ -10,7 +10,7 @@ import type { DropInRow } from './rows.ts'
 
 type Titles = readonly Pick<Scenario, 'id' | 'title'>[]
 
-/** A column pair for each of these scenarios that was measured. */
+/** Two columns for each of these scenarios that was measured. */
 export function dropInsMarkdown(dropIns: DropIns, scenarios: Titles, environment: Environment): string {
   const { rows, cpu, libraries } = dropIns
   const measured = scenarios.filter(({ id }) => rows.some(({ scenario }) => scenario === id))

@@ -1,4 +1,4 @@
-/** The runs of `--drop-ins`: loops of other libraries, as they are and with their drop-ins. */
+/** Measures loops of other libraries with and without their drop-ins, for `--drop-ins`. */
 
 import { messageOf } from '@meanwhile/core'
 import type { WireName } from '@meanwhile/harness/server'
@@ -16,12 +16,12 @@ import { ALL_LOOPS, type Loop, waysOf } from './loops.ts'
 import { type DropInRow, type OwnTime, ownTimesOf, rowsOf } from './rows.ts'
 import { OWN_TIME } from './scenarios.ts'
 
-/** What drop-ins win back, and what they take. */
+/** How much time drop-ins save, and what they cost. */
 export interface DropIns {
   readonly libraries: readonly LibraryState[]
   readonly rows: readonly DropInRow[]
   readonly ownTimes: readonly OwnTime[]
-  /** Empty where too few runs were asked for. */
+  /** Empty if too few runs were requested. */
   readonly cpu: readonly LoopCpu[]
   /** Why the CPU time of a loop was not measured. */
   readonly cpuFailed: readonly string[]
@@ -42,7 +42,7 @@ export async function measureDropIns(
   })
   const cells = cellsOf(made)
   const entries = cells.map(({ entry }) => entry)
-  // A few runs say nothing about CPU time, which differs from process to process.
+  // A few runs are too few for CPU time, which differs from process to process.
   const compares = options.runs.parallel >= CPU_ROUNDS
   const cpu = compares ? await cpuOfLoops(loops, options.wires, transport, signal) : { cpu: [], cpuFailed: [] }
   return {
@@ -51,7 +51,7 @@ export async function measureDropIns(
   }
 }
 
-/** Every scenario in every way; and what the loops themselves take, in the first way of each. */
+/** Every scenario in every way; and the loops' own time, in the first way of each. */
 export function planOfLoops(
   loops: readonly Loop[],
   { scenarios, wires, runs }: Pick<BenchOptions, 'scenarios' | 'wires' | 'runs'>,

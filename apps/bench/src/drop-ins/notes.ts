@@ -1,4 +1,4 @@
-/** What a reader has to know of the figures of drop-ins. */
+/** The notes below the figures of drop-ins. */
 
 import { CPU_ROUNDS, CPU_RUNS } from './cpu.ts'
 import { LIBRARY_TITLES } from './loops.ts'
@@ -10,15 +10,15 @@ export function dropInNotes({ libraries, rows, ownTimes, cpu }: DropIns): readon
     version === undefined ? [] : [`${LIBRARY_TITLES[name]} ${version}`],
   )
   return [
-    `Measured with ${new Intl.ListFormat('en').format(versions)}, each in a process of its own. Every tool is declared read.`,
-    'won back: of the time that the loop as it is takes beyond its bound, the part that the eager loop does not take.',
-    'first tool: the last argument byte of the first call written by the server → its tool entered, as it is → eager.',
+    `Measured with ${new Intl.ListFormat('en').format(versions)}, each in a separate process. Every tool is declared read.`,
+    "won back: the share of the plain loop's time beyond its bound that the eager loop saves.",
+    'first tool: from the last argument byte of the first call, written by the server, to the start of its tool, plain → eager.',
     ...(rows.some(({ plain }) => plain === null)
-      ? ['A loop that asks for no stream by itself is measured with alwaysStream only: the server only streams.']
+      ? ['A loop that does not stream by itself is measured with alwaysStream only, because the server only streams.']
       : []),
     ...(ownTimes.some(({ isSlow }) => isSlow)
       ? [
-          `* takes more than ${OWN_TIME_LIMIT} × the bound with tools of 0 ms: that time is the loop’s own, and no drop-in wins it back.`,
+          `* takes more than ${OWN_TIME_LIMIT} × the bound with tools of 0 ms: that is the loop’s own time, which no drop-in can save.`,
         ]
       : []),
     cpu.length > 0
@@ -27,7 +27,7 @@ export function dropInNotes({ libraries, rows, ownTimes, cpu }: DropIns): readon
   ]
 }
 
-/** Why something was not measured. */
+/** The reasons why something was not measured. */
 export function problemsOf({ libraries, cpuFailed }: DropIns): readonly string[] {
   return [
     ...libraries.flatMap(({ name, problem }) =>

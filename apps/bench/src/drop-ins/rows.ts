@@ -1,4 +1,4 @@
-/** What a loop takes as it is, and with its drop-in, side by side. */
+/** Compares a loop without and with its drop-in. */
 
 import type { WireName } from '@meanwhile/harness/server'
 import { NOISE } from '../report/noise.ts'
@@ -11,33 +11,33 @@ export interface DropInRow {
   readonly scenario: string
   readonly loop: LoopName
   readonly wire: WireName
-  /** `null`: the loop asks for no stream by itself, so the server cannot serve it as it is. */
+  /** `null`: the loop does not stream by itself, so the server cannot serve it without the drop-in. */
   readonly plain: LoopFigures | null
   readonly eager: LoopFigures | null
-  /** Of the time that the plain loop takes beyond its bound, the part that the eager one does not take; `null` where it loses nothing. */
+  /** The share of the plain loop's time beyond its bound that the eager loop saves; `null` if the plain loop loses nothing. */
   readonly wonBack: number | null
 }
 
-/** Medians of the runs that count, in milliseconds; `null` where there is none. */
+/** Medians of the runs that count, in milliseconds; `null` if there is none. */
 export interface LoopFigures {
   readonly runs: number
   readonly wallMs: number | null
   readonly ratioToBound: number | null
-  /** Last argument byte of the first call written → its tool entered. */
+  /** From the last argument byte of the first call, written by the server, to the start of its tool. */
   readonly firstToolMs: number | null
 }
 
-/** What the loop itself takes. */
+/** The time of the loop itself. */
 export interface OwnTime {
   readonly loop: LoopName
   readonly wire: WireName
-  /** With tools of 0 ms: its time over the bound of the run. */
+  /** With tools of 0 ms: its time as a ratio to the bound of the run. */
   readonly ratioToBound: number | null
-  /** Whether that is so much that little can be won back. */
+  /** Whether that is so much that little can be saved. */
   readonly isSlow: boolean
 }
 
-/** A loop that takes more than so many times the bound with tools of 0 ms loses time that no drop-in wins back. */
+/** A loop above this ratio with tools of 0 ms loses time that no drop-in can save. */
 export const OWN_TIME_LIMIT = 1.03
 
 /** In the order of the scenarios, the loops and the wires. */

@@ -1,9 +1,9 @@
-/** What is measured besides the scenarios: the same scripts with tools that take no time. */
+/** Additional scenarios for drop-ins: the same scripts with tools that take no time. */
 
 import type { Scenario } from '../scenario.ts'
 import { SCENARIOS } from '../scenarios.ts'
 
-/** Shows what a loop itself takes: there is nothing to win back. */
+/** Shows the time of the loop itself: a drop-in can save nothing here. */
 export const OWN_TIME: Scenario = {
   ...withInstantTools(SCENARIOS.f),
   id: 'f-0ms',
@@ -13,7 +13,7 @@ export const OWN_TIME: Scenario = {
 
 const { pace: _, ...unpaced } = withInstantTools(SCENARIOS.f)
 
-/** The same as fast as it goes: what counts is CPU time. */
+/** The same without pauses: CPU time is what counts. */
 export const OWN_CPU: Scenario = {
   ...unpaced,
   id: 'f-cpu',

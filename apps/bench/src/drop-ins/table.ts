@@ -1,4 +1,4 @@
-/** Loops of other libraries as they are and with their drop-ins, on the console. */
+/** The table of loops of other libraries with and without their drop-ins, for the console. */
 
 import { styleText } from 'node:util'
 import { bareTable } from '../bare-table.ts'
@@ -54,7 +54,7 @@ function scenarioTable(rows: readonly DropInRow[], ownTimes: readonly OwnTime[])
   )
 }
 
-/** Of a loop that takes much itself. */
+/** The mark of a loop that itself takes much time. */
 export function slowMark({ loop, wire }: Pick<DropInRow, 'loop' | 'wire'>, ownTimes: readonly OwnTime[]): string {
   return ownTimes.some((one) => one.loop === loop && one.wire === wire && one.isSlow) ? ' *' : ''
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
 
-/** When nothing was written for this time, everything is written. */
+/** When nothing was written for this time, all writes are done. */
 const QUIET_MS = 100
 
 /**

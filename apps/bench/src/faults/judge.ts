@@ -1,9 +1,9 @@
-/** Executions beside those of the run that is not eager, counted as the promise has it. */
+/** Compares the executions of an eager run with those of a run without eager tools, and counts what the promise forbids. */
 
 import type { Effect } from '@meanwhile/core'
 import type { Trial } from './trial.ts'
 
-/** How many executions there were that the promise forbids, and how many that began early. */
+/** How many forbidden executions there were, and how many began early. */
 export interface Outcome {
   /** With arguments that no call had in the end. */
   readonly wrong: number
@@ -11,15 +11,15 @@ export interface Outcome {
   readonly extra: number
   /** That the other run made, and this one did not. */
   readonly missing: number
-  /** Of a call that had been executed already. */
+  /** Of a call that had already been executed. */
   readonly twice: number
-  /** While the model was speaking: nothing forbidden about that. */
+  /** While the model was streaming: that is not forbidden. */
   readonly early: number
 }
 
 /**
- * What of `eager` is forbidden, beside the same script run without. Of a `read` one more than in the other run is waste, not harm, where
- * its response did not stand or its arguments changed; of an `idempotent` or `reversible` call, where it was sealed when it
+ * Counts what is forbidden in `eager`, compared with the same script without eager tools. An additional execution of a `read` is waste, not harm, if
+ * its response was not accepted or its arguments changed; of an `idempotent` or `reversible` call, if it was sealed when it
  * started; of an `external` one, never. No call may be executed twice, whatever its effect.
  */
 export function judge(eager: Trial, waiting: Trial): Outcome {
@@ -27,7 +27,7 @@ export function judge(eager: Trial, waiting: Trial): Outcome {
   return sumOf([...effects].map((effect) => judgeThose(effect, eager, waiting)))
 }
 
-/** Of the tool of this effect: one trial has only one, except where that calls others. */
+/** The executions of the tool with this effect: a trial has only one, except when that calls others. */
 function judgeThose(effect: Effect, eager: Trial, waiting: Trial): Outcome {
   const executions = eager.executions.filter((execution) => execution.effect === effect)
   const usual = tally(waiting.executions.filter((execution) => execution.effect === effect))
@@ -68,7 +68,7 @@ export function sumOf(outcomes: readonly Outcome[]): Outcome {
   }
 }
 
-/** How often each was asked for in the end, by the attempt that did so most often; and how often as something that was then changed. */
+/** How often each was requested in the end, by the attempt that did so most often; and how often with arguments that were then changed. */
 function callsOf({ attempts }: Trial): {
   readonly asked: ReadonlyMap<string, number>
   readonly changed: ReadonlyMap<string, number>

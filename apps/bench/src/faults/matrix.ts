@@ -1,4 +1,4 @@
-/** Every fault script with tools of every effect, by our rule and by those of others: what each executes that it must not. */
+/** Runs every fault script with tools of every effect, by our rule and by the rules of others, and counts forbidden executions. */
 
 import type { Effect, Middleware } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
@@ -26,7 +26,7 @@ export const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', '
 export interface FaultCell {
   readonly fault: string
   readonly effect: Effect
-  /** How many scripts: each is run once without eager tools, and once by each rule. */
+  /** How many scripts: each runs once without eager tools, and once with each rule. */
   readonly scripts: number
   readonly rules: Readonly<Record<Rule, Outcome>>
 }
@@ -43,7 +43,7 @@ export async function faultMatrix(signal?: AbortSignal): Promise<readonly FaultC
   return cells
 }
 
-/** All of them together. */
+/** The sum of all cells. */
 export function sumOfCells(cells: readonly FaultCell[]): Pick<FaultCell, 'scripts' | 'rules'> {
   return {
     scripts: cells.reduce((sum, { scripts }) => sum + scripts, 0),

@@ -1,18 +1,18 @@
-/** What a model says in a fault script, moment by moment: what a wire would tell the assembler. */
+/** The responses of a fault script, moment by moment, as a wire would pass them to the assembler. */
 
 import { type Assembler, type FinishReason, ModelError } from '@meanwhile/core'
 
-/** One moment of a response; what it throws is the response's failure. */
+/** One moment of a response; if it throws, the response fails. */
 export type Moment = (to: Assembler) => void
 
-/** The shape of all responses of a script. Every script is played in each. */
+/** The form of all responses of a script. Every script runs in each form. */
 export interface Variant {
   readonly calls: number
-  /** Into how many deltas the arguments are cut. */
+  /** Into how many deltas the arguments are split. */
   readonly pieces: number
-  /** Each call is stated to be complete with its last delta, or not before the response ends, as on the Chat wire. */
+  /** Each call is sealed with its last delta, or only when the response ends, as on the Chat wire. */
   readonly sealed: 'at once' | 'at the end'
-  /** How many turns of the event loop a tool works. */
+  /** How many turns of the event loop a tool runs. */
   readonly turns: number
 }
 
@@ -23,18 +23,18 @@ export const VARIANTS: readonly Variant[] = [
 ]
 
 export interface Telling {
-  /** The ids of the calls begin with it. Default `a`. */
+  /** The prefix of the calls' ids. Default `a`. */
   readonly attempt?: string
-  /** What the calls ask for: the first for this number, each further one for the next. Default 0. */
+  /** The input of the first call; each further call has the next number. Default 0. */
   readonly from?: number
-  /** What comes before and after the arguments of each call. */
+  /** The text before and after the arguments of each call. */
   readonly before?: string
   readonly after?: string
-  /** The calls are stated to be complete, with this added to what they ask for. */
+  /** The calls are sealed with this number added to their input. */
   readonly changedBy?: number
-  /** The first call comes once more, under the same id. */
+  /** The first call is repeated with the same id. */
   readonly twice?: boolean
-  /** Each call asks for something besides, behind what it asks for. */
+  /** Each call has a further member after its input. */
   readonly besides?: boolean
 }
 
@@ -57,7 +57,7 @@ export function fail(): Moment {
   }
 }
 
-/** What is asked for. */
+/** The input of a call. */
 export interface Input {
   readonly n: number
   readonly besides?: string

@@ -1,27 +1,27 @@
-/** What can go wrong with calls that look complete: every fault as scripts, one for each point at which it can strike. */
+/** The faults of calls that look complete: each fault as scripts, one for each point at which it can happen. */
 
 import type { AgentState, AssistantPart, Middleware, ToolCall } from '@meanwhile/core'
 import { retryTool } from '@meanwhile/middleware'
 import { fail, finish, type Input, type Moment, tell, type Variant } from './response.ts'
 
 export interface Script {
-  /** Request by request; then the model says that it is done. */
+  /** Request by request; then the model answers that it is done. */
   readonly responses: readonly (readonly Moment[])[]
-  /** Before this moment of the first response the user aborts the run. */
+  /** The user aborts the run before this moment of the first response. */
   readonly abortAt?: number
-  /** Before this moment of the first response the user cancels the run, at once, and then resumes it. */
+  /** The user cancels the run at once before this moment of the first response, and then resumes it. */
   readonly cancelAt?: number
-  /** What happens when a response broke off. */
+  /** The reaction to a response that broke off. */
   readonly again?: 'retry' | 'failover'
-  /** What stands round the calls, or judges the response. */
+  /** A wrap around the calls, or a check of the response. */
   readonly guard?: Omit<Middleware, 'name'>
   readonly needsApproval?: boolean
   /**
-   * What the tool does: its work; or it fails at that; or it throws when that is done; or never comes to an end, even when it is aborted; or
-   * asks before it works; or it calls another tool, of the same effect, to do it.
+   * What the tool does: it works; or fails; or throws after its work; or never ends, even when it is aborted; or
+   * asks before it works; or calls another tool, with the same effect, to do it.
    */
   readonly tool?: 'works' | 'fails' | 'throws' | 'hangs' | 'asks' | 'passes on'
-  /** A `read` tool starts as soon as it has `n`, before the rest of its input has come. */
+  /** A `read` tool starts as soon as it has `n`, before the rest of its input has arrived. */
   readonly needs?: boolean
 }
 
@@ -122,7 +122,7 @@ function points(moments: readonly Moment[]): readonly number[] {
   return [...moments.keys()]
 }
 
-/** A response that ends so after each of its moments. */
+/** A response that ends in this way after each of its moments. */
 function broken(title: string, ending: (said: readonly Moment[]) => readonly Moment[]): Fault {
   return {
     title,
@@ -133,7 +133,7 @@ function broken(title: string, ending: (said: readonly Moment[]) => readonly Mom
   }
 }
 
-/** A response that breaks off after each of its moments; the next attempt, with ids of its own, asks for something so far from it. */
+/** A response that breaks off after each of its moments; the next attempt has other ids, and inputs from this number on. */
 function repeated(title: string, again: 'retry' | 'failover', from: number): Fault {
   return {
     title,
@@ -145,7 +145,7 @@ function repeated(title: string, again: 'retry' | 'failover', from: number): Fau
   }
 }
 
-/** Denies the first call after so many turns of the event loop. */
+/** Denies the first call after this many turns of the event loop. */
 function denying(turns: number): NonNullable<Middleware['wrapToolCall']> {
   return async function* (call, next) {
     for (let left = turns; left > 0; left--) await new Promise((resolve) => setImmediate(resolve))

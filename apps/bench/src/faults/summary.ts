@@ -1,4 +1,4 @@
-/** The fault matrix in words: what both the table on the console and the one in the report say. */
+/** The text of the fault matrix, for the tables on the console and in the report. */
 
 import { forbiddenOf, type Outcome } from './judge.ts'
 import { type FaultCell, RULES, type Rule, sumOfCells } from './matrix.ts'
@@ -12,13 +12,13 @@ export const RULE_TITLES: Readonly<Record<Rule, string>> = {
 export const FAULTS_TITLE = 'Executions that the promise forbids'
 
 export const FAULT_NOTES: readonly string[] = [
-  'Beside the run without eager tools: with arguments that no call had in the end (wrong), of a call that it does not make (extra), of one that it makes (missing), of one that was executed already (twice).',
-  'One more of a read whose response does not stand is waste and not counted, nor one of an idempotent or reversible call that was sealed when it started: for any rule.',
-  'Of a tool of the effect calls the executions of the read and of the external tool that it calls are counted.',
+  'Compared with the run without eager tools: with arguments that no call had in the end (wrong), of a call that it does not make (extra), of a call that it makes (missing), of a call that was already executed (twice).',
+  'An additional execution of a read whose response is not accepted is waste and not counted, nor one of an idempotent or reversible call that was sealed when it started: for any rule.',
+  'For a tool with the effect calls, the executions of the read and of the external tool that it calls are counted.',
   'valid JSON: starts when the arguments parse, adopts by call id (cloudwego/eino#934). tool-call part: starts at the adapter’s tool-call part (AI SDK up to 6.0.259, Mastra 1.71). Both are ports to our loop.',
 ]
 
-/** A line of the table: a fault, or all of them, with tools of every effect. */
+/** A row of the table: a fault, or the sum of all, over tools of every effect. */
 export interface FaultRow {
   readonly title: string
   readonly scripts: number
@@ -38,10 +38,10 @@ export function faultRows(cells: readonly FaultCell[]): readonly FaultRow[] {
   return [...rows, rowOf('all of them', cells, (outcome) => forbiddenOf(outcome).toLocaleString('en'))]
 }
 
-/** That eager starts happened at all, or the zeros would mean nothing. */
+/** Shows that eager starts happened at all; otherwise the zeros would mean nothing. */
 export function earlyNote(cells: readonly FaultCell[]): string {
   const { rules } = sumOfCells(cells)
-  return `Executions begun while the model was speaking: ${RULES.map((rule) => `${RULE_TITLES[rule]} ${rules[rule].early.toLocaleString('en')}`).join(', ')}.`
+  return `Executions that began while the model was streaming: ${RULES.map((rule) => `${RULE_TITLES[rule]} ${rules[rule].early.toLocaleString('en')}`).join(', ')}.`
 }
 
 function rowOf(title: string, cells: readonly FaultCell[], text: (outcome: Outcome) => string): FaultRow {

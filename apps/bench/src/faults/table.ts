@@ -1,4 +1,4 @@
-/** The fault matrix on the console: a line for each fault, a column for each rule. */
+/** The fault matrix on the console: a row for each fault, a column for each rule. */
 
 import { styleText } from 'node:util'
 import { bareTable } from '../bare-table.ts'

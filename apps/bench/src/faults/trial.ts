@@ -1,4 +1,4 @@
-/** One run of a fault script, and all that its tools were made to do. Time is turns of the event loop: nothing waits for a clock. */
+/** Runs a fault script once, and records all executions of its tools. Time is turns of the event loop: nothing waits for a clock. */
 
 import { setImmediate as turn } from 'node:timers/promises'
 import {
@@ -21,7 +21,7 @@ import type { Script } from './scripts.ts'
 
 export interface Trial {
   readonly executions: readonly Execution[]
-  /** Of each attempt, by call id: what each call asked for as it closed, then as it was sealed. */
+  /** For each attempt, by call id: the input of each call when it closed, then when it was sealed. */
   readonly attempts: readonly ReadonlyMap<string, readonly Asked[]>[]
 }
 
@@ -34,11 +34,11 @@ interface Execution extends Asked {
   readonly effect: Effect
   /** A call with these arguments had been sealed by then. */
   readonly sealed: boolean
-  /** The model was speaking. */
+  /** The model was streaming. */
   readonly early: boolean
 }
 
-/** Runs the script to its end, however it ends; `executor` starts tools early, or nothing does. */
+/** Runs the script to its end, however it ends; `executor` starts tools early; without it nothing does. */
 export async function trial(
   script: Script,
   { effect, turns }: { readonly effect: Effect; readonly turns: number },
@@ -52,7 +52,7 @@ export async function trial(
   let speaking = 0
 
   const { tool: does = 'works', needs = false } = script
-  /** What counts of an input: what a tool may start with. */
+  /** The part of the input that counts: what a tool may start with. */
   const asked = (input: unknown) => whatOf(step, needs ? { n: Object(input).n } : input)
   const working = (effect: Effect): NonNullable<Tool['execute']> =>
     async function execute(input, { answers }) {
@@ -67,8 +67,7 @@ export async function trial(
 
   const made = (name: string, effect: Effect, execute = working(effect)): Tool => ({
     name,
-    description:
-      'Takes anything, so that only the executor stands between it and wrong arguments, unless it starts with a part.',
+    description: 'Accepts anything, so that only the executor prevents wrong arguments, unless it starts with a part.',
     input: needs ? z.object({ n: z.number(), besides: z.string() }) : z.record(z.string(), z.unknown()),
     effect,
     ...(effect === 'reversible' && { compensate: () => undefined }),
@@ -86,7 +85,7 @@ export async function trial(
       ? [made('work', effect, callsBoth), made('part', 'read'), made('deed', 'external')]
       : [made('work', effect, does === 'passes on' ? passesOn : undefined), made('part', effect)]
 
-  /** Sees what the model says before anybody else does. */
+  /** Receives the model's events before all other middleware. */
   const witness: Middleware = {
     name: 'witness',
     async *wrapModel(request, next, run) {
@@ -122,13 +121,13 @@ export async function trial(
       witness,
     ],
   })
-  // How it ends is the script's to say, and not what is counted.
+  // The script decides how it ends; that is not counted.
   const ended = (run: AgentRun): Promise<AgentResult | undefined> => {
     runs.push(run)
     return run.result.catch(() => undefined)
   }
   let result = await ended(agent.stream('Go.', { signal: abort.signal }))
-  // Those who start by the rules of others ask for ever.
+  // With the rules of others some runs would ask forever.
   for (let left = 3; left > 0 && result && result.status !== 'completed'; left--) {
     const { checkpoint, interrupts = [] } = result
     result = await ended(agent.resume(checkpoint, Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))))
@@ -144,7 +143,7 @@ function whatOf(step: number, input: unknown): string {
   return `${step} ${JSON.stringify(input)}`
 }
 
-/** Two models that say the script by turns: each request gets the next response, whichever is asked. */
+/** Two models that share the script: each request gets the next response, from either model. */
 function models(
   { responses, abortAt, cancelAt }: Script,
   { abort, cancel }: { readonly abort: () => void; readonly cancel: () => void },
@@ -180,7 +179,7 @@ function models(
 
 const DONE: readonly Moment[] = [(to) => to.text('Done.'), finish('stop')]
 
-/** Asks again when a response broke off: the same model, or another. */
+/** Repeats a request whose response broke off: with the same model, or with another. */
 function again(other: Model | undefined): Middleware {
   return {
     name: 'again',

@@ -36,7 +36,7 @@ test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
     // Seven runs of two requests: the first of them opens the connection.
     expect(requests).toBe(14)
     expect(text).toContain('So there is no bound, no dispatch lag')
-    expect(text).toContain('theirs was asked 14 times')
+    expect(text).toContain('theirs was called 14 times')
     expect(text).not.toContain(KEY)
   },
 )

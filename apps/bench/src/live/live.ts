@@ -1,4 +1,4 @@
-/** A real endpoint, measured: who is asked, and what is to be said of the figures. */
+/** Prepares the measurement of a real endpoint, and the notes about its figures. */
 
 import { NO_KEY } from '../agents.ts'
 import type { BenchOptions, LiveOptions } from '../cli.ts'
@@ -11,16 +11,16 @@ import { LIVE_PROMPTS } from './prompts.ts'
 
 export interface Live {
   readonly plan: readonly Job[]
-  /** One run that nobody is told of: it opens the connection. */
+  /** One run that opens the connection; it is not reported. */
   readonly warmUp: readonly Job[]
   readonly measure: LiveBench['measure']
-  /** To be asked when all runs are made. */
+  /** Called when all runs are made. */
   remarks(): readonly string[]
 }
 
 type Extent = Pick<BenchOptions, 'wires' | 'modes' | 'runs'>
 
-/** Throws a {@link UsageError} if the key is not where it should be. */
+/** Throws a {@link UsageError} if the key is missing. */
 export function liveOf(options: LiveOptions, { wires, modes, runs }: Extent, prompts = LIVE_PROMPTS): Live {
   const bench = liveBench(accessOf(options), prompts)
   const scenarios = prompts.map(({ scenario }) => scenario)
@@ -41,18 +41,18 @@ function accessOf({ url, model, keyEnv }: LiveOptions): LiveAccess {
 }
 
 const REMARKS: readonly string[] = [
-  'A real model says something else each time, at another speed: saved compares two such answers, and means little with few runs. predicted is what each eager run saved against its own stream with the tools in parallel after it: that is the figure to go by.',
-  'Not known, as the server is not ours: when it wrote its bytes. So there is no bound, no dispatch lag, nothing possible, and no run is thrown out because its server was late.',
-  'The tools are stand-ins of fixed duration. Runs in which the model made other calls than it was asked for are not counted, and are told as failed. The first run, which opens the connection, is in no figure.',
+  'A real model answers differently each time, at another speed: saved compares two such answers, and means little with few runs. predicted is what each eager run saved, compared with its own stream and parallel tools after it: use this figure.',
+  'Unknown, because the server is not ours: when it wrote its bytes. So there is no bound, no dispatch lag and no possible saving, and no run is dropped because its server was late.',
+  'The tools are stand-ins of fixed duration. Runs in which the model made other calls than requested are not counted, and are shown as failed. The first run, which opens the connection, is not included.',
 ]
 
 function spent(bench: LiveBench, { model }: LiveOptions): string {
   const { requests, inputTokens, outputTokens } = bench.spent()
   const tokens = [inputTokens, outputTokens].map((number) => number.toLocaleString('en'))
-  return `${model} was asked ${count(requests, 'time')} in runs without failure: ${tokens[0]} tokens in, ${tokens[1]} out, by its own account.`
+  return `${model} was called ${count(requests, 'time')} in successful runs: ${tokens[0]} tokens in, ${tokens[1]} out, as it reports.`
 }
 
-/** Before anything is asked: it may cost something. */
+/** Printed before the first request, because requests may cost money. */
 export function announcement(runs: number, { url, model }: LiveOptions): string {
-  return `Asking ${model} at ${url}: ${count(runs, 'run')} of about two requests each.`
+  return `Calling ${model} at ${url}: ${count(runs, 'run')} of about two requests each.`
 }

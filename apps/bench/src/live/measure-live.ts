@@ -1,4 +1,4 @@
-/** One run against a real endpoint, measured by what its client sees. */
+/** Measures one run against a real endpoint, by what its client sees. */
 
 import { type AgentResult, callsOf, createAgent, messageOf } from '@meanwhile/core'
 import { clock } from '@meanwhile/harness/server'
@@ -16,9 +16,9 @@ export interface LiveAccess extends ModelAccess {
 }
 
 export interface LiveBench {
-  /** Rejects with a {@link RunFailedError} if the model did not make the calls it was asked for, in one response. */
+  /** Rejects with a {@link RunFailedError} if the model did not make the requested calls in one response. */
   measure(subject: Subject, signal: AbortSignal): Promise<Sample>
-  /** Of all runs so far. */
+  /** The sum of all runs so far. */
   spent(): { readonly requests: number; readonly inputTokens: number; readonly outputTokens: number }
 }
 
@@ -31,7 +31,7 @@ export function liveBench(access: LiveAccess, prompts: readonly LivePrompt[]): L
     async measure(subject, signal) {
       try {
         const asked = prompts.find((live) => live.scenario === subject.scenario)
-        if (!asked) throw new TypeError(`${subject.scenario.id} is no prompt`)
+        if (!asked) throw new TypeError(`${subject.scenario.id} is not a prompt`)
         const { sample, usage, requests } = await run(subject, asked, access, signal)
         spent.requests += requests
         spent.inputTokens += usage.inputTokens ?? 0
@@ -44,7 +44,7 @@ export function liveBench(access: LiveAccess, prompts: readonly LivePrompt[]): L
   }
 }
 
-/** Endpoints have been seen to say in an error what they were sent. */
+/** Some endpoints repeat the request in their errors. */
 function withoutKey(text: string, { apiKey }: LiveAccess): string {
   return apiKey === NO_KEY ? text : text.replaceAll(apiKey, '[key]')
 }
@@ -61,7 +61,7 @@ async function run(
   access: LiveAccess,
   signal: AbortSignal,
 ): Promise<LiveRun> {
-  if (!isMode(mode) || mode === 'floor') throw new TypeError(`a real model is not asked in the mode ${mode}`)
+  if (!isMode(mode) || mode === 'floor') throw new TypeError(`a real model cannot run in the mode ${mode}`)
   const watched: Watched[] = []
   const tools: ToolRun[] = []
   const agent = createAgent({

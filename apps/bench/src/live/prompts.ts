@@ -1,4 +1,4 @@
-/** What a real model is asked to do, with tools of ours that take their time and do nothing. */
+/** The prompts for a real model, with tools that take their time and do nothing. */
 
 import { z } from 'zod'
 import type { Scenario, ScenarioCall, ScenarioTool } from '../scenario.ts'
@@ -6,7 +6,7 @@ import type { Scenario, ScenarioCall, ScenarioTool } from '../scenario.ts'
 export interface LivePrompt {
   readonly scenario: Scenario
   readonly prompt: string
-  /** Each call of a tool takes so long, in milliseconds. */
+  /** How long each call of a tool takes, in milliseconds. */
   readonly toolMs: Readonly<Record<string, number>>
 }
 
@@ -60,7 +60,7 @@ export const LIVE_PROMPTS: readonly LivePrompt[] = [
 ]
 
 interface Asked extends Pick<Scenario, 'id' | 'title' | 'tools'> {
-  /** Names of the tools, in the order in which they are to be called. */
+  /** The names of the tools, in the order in which they must be called. */
   readonly calls: readonly (keyof typeof TOOL_MS)[]
   readonly prompt: string
 }
@@ -69,7 +69,7 @@ function prompt({ calls, prompt, ...rest }: Asked): LivePrompt {
   const asked: readonly ScenarioCall[] = calls.map((tool, index) => ({
     id: `call_${index + 1}`,
     tool,
-    // Its own affair.
+    // The model decides.
     input: undefined,
     toolMs: TOOL_MS[tool],
   }))

@@ -1,15 +1,15 @@
-/** When requests went out and their answers came in, as the client sees it. */
+/** Records when requests were sent and their responses arrived, as the client sees it. */
 
 import { clock } from '@meanwhile/harness/server'
 
-/** By the harness's clock. */
+/** On the harness's clock. */
 export interface Watched {
   readonly sent: number
-  /** When each piece of the body came. */
+  /** When each piece of the body arrived. */
   readonly pieces: number[]
 }
 
-/** A `fetch` that notes every request in `watched`. */
+/** A `fetch` that records every request in `watched`. */
 export function watchedFetch(watched: Watched[]): typeof fetch {
   return async (input, init) => {
     const here: Watched = { sent: clock(), pieces: [] }
@@ -28,7 +28,7 @@ export function watchedFetch(watched: Watched[]): typeof fetch {
   }
 }
 
-/** When the last piece came; when it was sent, if none did. */
+/** When the last piece arrived; when the request was sent, if none did. */
 export function endOf({ sent, pieces }: Watched): number {
   return pieces.at(-1) ?? sent
 }

@@ -1,4 +1,4 @@
-/** Core as it is in this checkout, built as it is published. */
+/** Builds the core of this checkout as it is published. */
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 export interface BuiltCore extends AsyncDisposable {
-  /** It has what core imports, and is gone when this is disposed of. */
+  /** It has core's dependencies, and is deleted when this is disposed of. */
   readonly folder: string
   /** The file that applications import. */
   readonly index: string

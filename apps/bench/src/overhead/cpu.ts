@@ -1,11 +1,11 @@
-/** CPU time, and what several measurements of it come to. */
+/** Measures CPU time, and summarizes several measurements. */
 
 import { median, percentile } from '../stats.ts'
 import type { Spread } from './table.ts'
 
 /**
- * Microseconds of this process's processor time: what else the machine does is no cost of ours. Garbage is not collected before:
- * a forced collection throws compiled code away, too, and what follows takes three times as long.
+ * Microseconds of this process's CPU time: other work on the machine does not count. Garbage is not collected before:
+ * a forced collection also discards compiled code, and the next work takes three times as long.
  */
 export async function cpuOf(work: () => Promise<void>): Promise<number> {
   const start = process.cpuUsage()

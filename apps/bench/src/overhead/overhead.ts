@@ -1,4 +1,4 @@
-/** What core itself costs: in process, without a network, a wire or an SDK. */
+/** Measures the cost of core itself: in process, without a network, a wire or an SDK. */
 
 import { execFile, fork } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ export type Work = (typeof WORKS)[number]
 const PROGRAM = fileURLToPath(new URL('./process.ts', import.meta.url))
 const run = promisify(execFile)
 
-/** Each measurement has a process of its own, one after another: none has another's heap, or its time. */
+/** Each measurement has its own process, one after another, so none is affected by another's heap or time. */
 export async function overhead(signal: AbortSignal): Promise<Figures> {
   let figures: Partial<Figures> = {}
   for (const work of WORKS) figures = { ...figures, ...(await inProcess(work, signal)) }
@@ -25,10 +25,10 @@ export async function overhead(signal: AbortSignal): Promise<Figures> {
   return { ...figures, ...cost, spanUs: perSpan, sdkSpanUs: sdkAlone, ...(await built(signal)) } as Figures
 }
 
-/** Node strips the types itself: what loads TypeScript for the bench names every function anew, which takes time and memory. */
+/** Node strips the types itself: the TypeScript loader of the benchmark renames every function, which takes time and memory. */
 const EXEC_ARGV = ['--conditions=@meanwhile/source', '--expose-gc']
 
-/** Figures of one kind of work. */
+/** The figures of one kind of work. */
 function inProcess(work: Work, signal: AbortSignal): Promise<Partial<Figures>> {
   return new Promise((resolve, reject) => {
     const child = fork(PROGRAM, [work], { execArgv: EXEC_ARGV, signal })
@@ -38,14 +38,14 @@ function inProcess(work: Work, signal: AbortSignal): Promise<Partial<Figures>> {
   })
 }
 
-/** What core weighs in an application's bundle, and the time to import it, as it is published, beside that of the AI SDK. */
+/** The size of core in an application's bundle, and the time to import it, as it is published, compared with the AI SDK. */
 async function built(signal: AbortSignal): Promise<Partial<Figures>> {
   await using present = await buildCore(signal)
   const agent = join(present.folder, 'agent.js')
   await writeFile(agent, `export { createAgent, tool } from './dist/index.js'`)
   const core: number[] = []
   const ai: number[] = []
-  // In turn, so that both meet the same machine.
+  // By turns, so that both meet the same state of the machine.
   for (let time = 0; time < 9; time++) {
     core.push(await importTime(pathToFileURL(present.index).href, signal))
     ai.push(await importTime(import.meta.resolve('ai'), signal))

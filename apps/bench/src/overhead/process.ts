@@ -1,4 +1,4 @@
-/** One measurement of core's own cost, in a process of its own, which sends its figures and ends. */
+/** A process that measures one part of core's own cost, sends its figures and ends. */
 
 import { type Agent, createAgent, type Model, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
@@ -30,7 +30,7 @@ const works: Readonly<Record<Work, () => Promise<Partial<Figures>>>> = {
 process.send?.(await works[process.argv[2] as Work]())
 process.disconnect()
 
-/** Its modules are loaded only here: the other measurements are to be without an SDK. */
+/** Its modules are loaded only here: the other measurements must run without an SDK. */
 async function telemetry(sdk: boolean): Promise<Partial<Figures>> {
   const { shares } = await import('./share.ts')
   const { perSpan, perDelta } = await shares({ sdk })
@@ -44,7 +44,7 @@ async function speed(): Promise<Partial<Figures>> {
   return { runsPerSecond: runs.inTurn, atOnce: runs.together / runs.inTurn, bareAtOnce: loops.together / loops.inTurn }
 }
 
-/** Per second. The best of each: what disturbs a round makes it slower, never faster. */
+/** Per second. The best of each: disturbances make a round slower, never faster. */
 async function rates(one: () => Promise<void>): Promise<{ readonly inTurn: number; readonly together: number }> {
   const best = { inTurn: 0, together: 0 }
   await together(one, AT_ONCE)
@@ -107,14 +107,14 @@ async function together(one: () => Promise<void>, times: number): Promise<void> 
   await Promise.all(Array.from({ length: times }, one))
 }
 
-/** With a reader, as an application has one. */
+/** With a reader, like an application. */
 async function read(agent: Agent): Promise<void> {
   let deltas = 0
   for await (const event of agent.stream('How is the weather?')) if ('delta' in event) deltas++
   if (deltas !== 50) throw new Error(`${deltas} deltas`)
 }
 
-/** As many deltas, with nothing of core. */
+/** As many deltas, without core. */
 async function readBare(): Promise<void> {
   for await (const delta of bare()) if (delta !== 'word ') throw new Error(delta)
 }
@@ -123,7 +123,7 @@ async function* bare(): AsyncGenerator<string> {
   for (let delta = 0; delta < 50; delta++) yield 'word '
 }
 
-/** Per second of the processor's time: what else the machine does is no cost of ours. */
+/** Per second of CPU time: other work on the machine does not count. */
 async function perSecond(work: () => Promise<void>): Promise<number> {
   const start = process.cpuUsage()
   await work()
@@ -131,7 +131,7 @@ async function perSecond(work: () => Promise<void>): Promise<number> {
   return (AT_ONCE / (user + system)) * 1e6
 }
 
-/** What is only weakly held goes between turns. */
+/** Weakly held objects are collected between turns. */
 async function heap(): Promise<number> {
   for (let time = 0; time < 5; time++) {
     globalThis.gc?.()

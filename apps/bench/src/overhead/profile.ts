@@ -1,16 +1,16 @@
-/** What a CPU profile says of who took how much of the time. */
+/** Computes shares of time from a CPU profile. */
 
 import type { Profiler } from 'node:inspector'
 
 export interface Frame {
   readonly functionName: string
-  /** `''` of what is the engine's own. */
+  /** `''` for frames of the engine. */
   readonly url: string
 }
 
 /**
- * The part of the time, from 0 to 1, that the frames themselves took, and what they called of engine and Node. Time that is nobody's
- * (collecting garbage, idle) is left out: it is taken for as everybody's as the rest is.
+ * The share of the time, from 0 to 1, of these frames themselves, including engine and Node functions that they called. Time without an owner
+ * (garbage collection, idle) is left out: it is assumed to be distributed like the rest.
  */
 export function partOf(profile: Profiler.Profile, belongs: (frame: Frame) => boolean): number {
   const callers = new Map(profile.nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node] as const)))
@@ -32,7 +32,7 @@ export function partOf(profile: Profiler.Profile, belongs: (frame: Frame) => boo
   return theirs / all
 }
 
-/** Such as `Object.entries`, or a module of Node: on the account of who called it. */
+/** Such as `Object.entries`, or a module of Node: counted for the caller. */
 function isBuiltIn(frame: Frame): boolean {
   return frame.url.startsWith('node:') || (frame.url === '' && !isNobody(frame))
 }

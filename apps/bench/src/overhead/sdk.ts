@@ -6,9 +6,9 @@ import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentele
 
 export interface Sdk {
   readonly tracerProvider: TracerProvider
-  /** What is run has the SDK's contexts, too: they are most of what deltas cost. */
+  /** The work runs with the SDK's contexts, too: they are most of the cost of deltas. */
   inContexts(work: () => Promise<void>): Promise<void>
-  /** How many spans were exported; all of them, after this. */
+  /** How many spans were exported; after this, all of them. */
   shutdown(): Promise<number>
 }
 

@@ -1,6 +1,6 @@
 /**
- * What telemetry takes of a run, after a sampling profiler. Without an SDK there is nothing to compare a run with, as core makes its
- * calls in any case; and the difference that an SDK makes is small beside what a busy machine does to two runs.
+ * Measures the share of telemetry in a run with a sampling profiler. Without an SDK a comparison is impossible, because core makes its
+ * calls anyway; and the difference that an SDK makes is smaller than the noise between two runs on a busy machine.
  */
 
 import { Session } from 'node:inspector/promises'
@@ -14,11 +14,11 @@ import type { Spread } from './table.ts'
 export interface ShareOptions {
   readonly sdk: boolean
   readonly rounds?: number
-  /** Of the run with many spans, in each round; a fifth of them of the one with many deltas. */
+  /** Runs with many spans in each round; a fifth as many with many deltas. */
   readonly runs?: number
   /**
-   * Rounds before the first that counts. A process that has just started pays three times as much for a span as later: V8 compiles
-   * what runs often by and by.
+   * Rounds before the first that counts. In a new process a span costs three times as much as later: V8 compiles
+   * hot code little by little.
    */
   readonly warmUps?: number
 }
@@ -26,7 +26,7 @@ export interface ShareOptions {
 /** Microseconds of CPU. */
 export interface Shares {
   readonly perSpan: Spread
-  /** For each layer that a delta comes through. */
+  /** For each layer that a delta passes. */
   readonly perDelta: Spread
 }
 
@@ -41,7 +41,7 @@ export async function shares({ sdk, rounds = 7, runs = 100, warmUps = 25 }: Shar
   return { perSpan: spreadOf(perSpan), perDelta: spreadOf(perDelta) }
 }
 
-/** Microseconds of each run, in each round: telemetry's part by the profile, of the time without the profiler. */
+/** Microseconds of each run, in each round: telemetry's share by the profile, of the time without the profiler. */
 async function shareOf(
   subject: Subject,
   { sdk, rounds, runs, warmUps }: Required<ShareOptions>,
@@ -73,7 +73,7 @@ async function profiled(work: () => Promise<void>): Promise<number> {
   }
 }
 
-/** API, SDK, and all of core's telemetry but for the flows with layers: those close, blame and end, and would be there in any case. */
+/** API, SDK, and all of core's telemetry except the flows with layers: those close, blame and end, and would run anyway. */
 function isTelemetry({ url }: Frame): boolean {
   if (url.includes('/@opentelemetry/')) return true
   return /\/telemetry\/|\/(?:run|attempt)-span\.ts|\/call-spans\.ts/.test(url) && !url.endsWith('/traced.ts')

@@ -1,4 +1,4 @@
-/** What a run calls an SDK for, heard once and done again without the run: what an SDK takes by itself. */
+/** Records a run's calls to an SDK, and repeats them without the run: the cost of the SDK by itself. */
 
 import {
   type Context,
@@ -23,12 +23,12 @@ export class SpanCalls {
   readonly #calls: Call[] = []
   readonly #numbers = new Map<Span | undefined, number>()
 
-  /** Hears what is called, and passes nothing on. */
+  /** Records all calls, and passes nothing on. */
   readonly provider: TracerProvider = {
     getTracer: () => ({ startSpan: this.#start, startActiveSpan: nobody }),
   }
 
-  /** All of it, at times of now, under the context that is active. */
+  /** Repeats all of it, with current times, under the active context. */
   repeat(tracer: Tracer): void {
     const again: Again = { tracer, spans: [], contexts: [] }
     for (const call of this.#calls) call(again)
@@ -74,12 +74,12 @@ export class SpanCalls {
   }
 }
 
-/** In the form in which core gives it. */
+/** In the form in which core passes it. */
 function timeOfDay(): HrTime {
   const now = performance.timeOrigin + performance.now()
   return [Math.floor(now / 1000), Math.floor((now % 1000) * 1e6)]
 }
 
 function nobody(): never {
-  throw new Error('core starts no span so')
+  throw new Error('core does not start spans this way')
 }

@@ -1,16 +1,16 @@
-/** Makes runs for whoever asks, and says what they took. */
+/** A process that makes runs on request, and reports their CPU time. */
 
 import { cpuOf } from './cpu.ts'
 import { startSdk } from './sdk.ts'
 import { SpanCalls } from './span-calls.ts'
 import { manySpans } from './subjects.ts'
 
-/** Without an SDK, with one, or with none but for what it does for such a run, after each. */
+/** Without an SDK, with one, or without one and followed by the SDK calls of such a run. */
 export type Mode = 'untraced' | 'traced' | 'repeated'
 
 export interface Request {
   readonly runs: number
-  /** No more runs come: all spans are to be exported. */
+  /** No more runs follow: all spans must be exported. */
   readonly shutdown?: true
 }
 

@@ -1,6 +1,6 @@
 /**
- * What an SDK adds to a run. The same runs are made without one, with one, and without one but for what it does for such a run after
- * each: by turns, each in a process of its own, as an application has one or has none.
+ * Measures what an SDK adds to a run. The same runs are made without one, with one, and without one but followed by the SDK calls of such a
+ * run: by turns, each in a separate process, as an application either has an SDK or not.
  */
 
 import { fileURLToPath } from 'node:url'
@@ -14,9 +14,9 @@ export interface SpanCost {
   readonly spansPerRun: number
   /** Microseconds of CPU of a run without an SDK. */
   readonly without: Spread
-  /** Microseconds of CPU that an SDK adds, of each span. */
+  /** Microseconds of CPU that an SDK adds per span. */
   readonly perSpan: Spread
-  /** The part of it that is there when the SDK is called as core calls it, but not by core. */
+  /** The part of it that the same SDK calls cost without core. */
   readonly sdkAlone: Spread
 }
 
@@ -29,7 +29,7 @@ interface SpanCostOptions extends ProcessOptions {
 
 const PROGRAM = fileURLToPath(new URL('./span-cost-process.ts', import.meta.url))
 
-/** Many short rounds, each with all, in another order: a busy second of the machine hits them alike. */
+/** Many short rounds, each with all three, in another order: a busy second of the machine affects them equally. */
 export async function spanCost({
   signal,
   execArgv,
@@ -64,7 +64,7 @@ export async function spanCost({
 /** Microseconds of CPU of a run, in one round. */
 export type Cost = Readonly<Record<Mode, number>>
 
-/** Differences within a round: what is slow in one is slow in all. */
+/** Differences within a round: a slow moment slows all of it. */
 export function costOf(costs: readonly Cost[], spansPerRun: number): SpanCost {
   const added = (mode: Mode) => spreadOf(costs.map((cost) => (cost[mode] - cost.untraced) / spansPerRun))
   const without = spreadOf(costs.map(({ untraced }) => untraced))

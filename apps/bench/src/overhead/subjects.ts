@@ -6,16 +6,16 @@ import type { TracerProvider } from '@opentelemetry/api'
 import { z } from 'zod'
 
 export interface Subject {
-  /** Of one run. */
+  /** In one run. */
   readonly spans: number
-  /** Of one run, each on its way up through so many layers: those of the middleware, and the model attempt. */
+  /** In one run, each counted for every layer that it passes: the middleware, and the model attempt. */
   readonly deltas: number
   readonly layers: number
   /** Makes runs one after another; without a provider they have no SDK. `after` is called after each. */
   runs(count: number, tracerProvider?: TracerProvider, after?: () => void): Promise<void>
 }
 
-/** Six steps, in each but the last four tool calls, and in each two hooks. The model speaks whole calls: deltas have a bar of their own. */
+/** Six steps, with four tool calls in all except the last, and two hooks in each. The model sends whole calls: deltas have their own limit. */
 export function manySpans(): Subject {
   const hooks: Middleware = { name: 'hooks', beforeModel: () => undefined, afterModel: () => undefined }
   const model: Model = {
@@ -32,7 +32,7 @@ export function manySpans(): Subject {
   return { spans: 1 + 6 + 20 + 12, deltas: 0, layers: 1, runs: runsOf(model, [hooks]) }
 }
 
-/** One step, 400 words, and four wraps round the model. */
+/** One step, 400 words, and four wraps around the model. */
 export function manyDeltas(): Subject {
   const wraps = Array.from(
     { length: 4 },

@@ -51,10 +51,10 @@ test('the table has a line for each figure, with its bar, whether that is met, a
     '   per span, no SDK                      1.00 µs  ≤ 1.00   ✓  0.50 to 2.00',
     '   per delta and layer, no SDK           0.05 µs  ≤ 0.05   ✓  0.03 to 0.10',
     '   per span, batch processor             8.00 µs  ≤ 8.00   ✓  4.00 to 16',
-    '     of that the SDK alone               4.00 µs              2.00 to 8.00',
+    '     of that the SDK by itself           4.00 µs              2.00 to 8.00',
     '   per delta and layer, with an SDK      0.25 µs  ≤ 0.50   ✓  0.13 to 0.50',
     '',
-    '   ✓ the bar is met, ✗ it is missed; a busy machine misses more of them',
+    '   ✓ within the limit, ✗ not; a busy machine misses more of them',
     '',
   ])
 })

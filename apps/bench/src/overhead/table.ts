@@ -1,35 +1,35 @@
-/** Core's own cost beside what it may cost at the most. */
+/** The table of core's own cost, with its limits. */
 
 import { styleText } from 'node:util'
 import { precise } from '../format.ts'
 
 export interface Figures {
   readonly runsPerSecond: number
-  /** Runs per second with 1,000 at once, as a part of those one after another. */
+  /** Runs per second with 1,000 at once, as a ratio to runs one after another. */
   readonly atOnce: number
-  /** The same of loops that read a bare generator, without anything of core. */
+  /** The same for loops that read a bare generator, without core. */
   readonly bareAtOnce: number
   readonly heldKiB: number
   readonly growthMb: number
   readonly bundleKb: number
-  /** The same of `createAgent` and `tool` alone. */
+  /** The same for only `createAgent` and `tool`. */
   readonly agentKb: number
   readonly importMs: number
-  /** As a part of the time to import `ai`, the AI SDK. */
+  /** As a ratio to the time to import `ai`, the AI SDK. */
   readonly importOfAi: number
   readonly spansPerRun: number
-  /** Microseconds of CPU of a run with so many spans, without an SDK. */
+  /** Microseconds of CPU of a run with this many spans, without an SDK. */
   readonly without: Spread
-  /** Microseconds of CPU, as all that follow: what an SDK adds to the same run, of each span. */
+  /** Microseconds of CPU, like all that follow: what an SDK adds to the same run, per span. */
   readonly spanUs: Spread
-  /** The part of it that is there when the SDK is called as core calls it, but not by core. */
+  /** The part of it that the same SDK calls cost without core. */
   readonly sdkSpanUs: Spread
   readonly untracedSpanUs: Spread
   readonly deltaUs: Spread
   readonly untracedDeltaUs: Spread
 }
 
-/** Of what was measured many times: half of the measurements are between low and high. */
+/** Many measurements: half of them are between low and high. */
 export interface Spread {
   readonly median: number
   readonly low: number
@@ -40,9 +40,9 @@ interface Line {
   readonly figure: Exclude<keyof Figures, 'spansPerRun' | 'without'>
   readonly title: string
   readonly unit: string
-  /** Absent: it stands beside the line above it, and has nothing of core. */
+  /** Absent: it belongs to the row above it, and does not measure core. */
   readonly limit?: number
-  /** Whether more is better. */
+  /** Whether the limit is a minimum. */
   readonly atLeast?: true
 }
 
@@ -53,7 +53,7 @@ const CORE: readonly Line[] = [
   { figure: 'heldKiB', title: 'heap per run, 10,000 held open', unit: 'KiB', limit: 40 },
   { figure: 'growthMb', title: 'heap growth after 10,000 runs', unit: 'MB', limit: 5 },
   { figure: 'bundleKb', title: 'core, bundled, minified, gzipped', unit: 'kB', limit: 25 },
-  { figure: 'agentKb', title: 'createAgent and tool alone', unit: 'kB', limit: 25 },
+  { figure: 'agentKb', title: 'only createAgent and tool', unit: 'kB', limit: 25 },
   { figure: 'importMs', title: 'import of core', unit: 'ms', limit: 40 },
   { figure: 'importOfAi', title: 'as part of the import of `ai`', unit: '', limit: 0.52 },
 ]
@@ -62,11 +62,11 @@ const SPANS: readonly Line[] = [
   { figure: 'untracedSpanUs', title: 'per span, no SDK', unit: 'µs', limit: 1 },
   { figure: 'untracedDeltaUs', title: 'per delta and layer, no SDK', unit: 'µs', limit: 0.05 },
   { figure: 'spanUs', title: 'per span, batch processor', unit: 'µs', limit: 8 },
-  { figure: 'sdkSpanUs', title: 'of that the SDK alone', unit: 'µs' },
+  { figure: 'sdkSpanUs', title: 'of that the SDK by itself', unit: 'µs' },
   { figure: 'deltaUs', title: 'per delta and layer, with an SDK', unit: 'µs', limit: 0.5 },
 ]
 
-/** The titles of the bars that were missed. */
+/** The titles of the limits that were missed. */
 export function missed(figures: Figures): readonly string[] {
   return [...CORE, ...SPANS].filter((line) => !isMet(line, figures)).map(({ title }) => title)
 }
@@ -77,7 +77,7 @@ export function overheadTable(figures: Figures): string {
   return [
     ...block('Overhead of core', '2 steps, 1 tool, 50 deltas, in process, no OpenTelemetry SDK', CORE, figures),
     ...block('Overhead of spans, in CPU time', `${run}; medians, and where half of the rounds are`, SPANS, figures),
-    styleText('dim', '   ✓ the bar is met, ✗ it is missed; a busy machine misses more of them'),
+    styleText('dim', '   ✓ within the limit, ✗ not; a busy machine misses more of them'),
     '',
   ].join('\n')
 }
@@ -100,7 +100,7 @@ function barOf(line: Line, figures: Figures): string {
   return `${styleText('dim', limit.padEnd(9))}${isMet(line, figures) ? styleText('green', '✓') : styleText('red', '✗')}`
 }
 
-/** So is what has no bar. */
+/** A row without a limit is always met. */
 function isMet({ figure, limit, atLeast }: Line, figures: Figures): boolean {
   if (limit === undefined) return true
   const value = medianOf(figures[figure])

@@ -1,4 +1,4 @@
-/** What drives a library of others: the seam inside its process. */
+/** The interface to another library, inside its process. */
 
 import type { WireName } from '@meanwhile/harness/server'
 import type { LoopName } from '../drop-ins/loops.ts'
@@ -8,7 +8,7 @@ import type { Work } from '../tools.ts'
 /** One run to make. */
 export interface PeerTask {
   readonly wire: WireName
-  /** Where the endpoints are, without `/v1`. */
+  /** The URL of the endpoints, without `/v1`. */
   readonly url: string
   readonly prompt: string
   readonly tools: readonly PeerTool[]
@@ -16,27 +16,27 @@ export interface PeerTask {
   readonly signal: AbortSignal
   /** Which of the library's loops. Default: the first, which streams. */
   readonly loop?: LoopName
-  /** Wraps what the library's drop-in wraps; gives it back as it is where no drop-in is measured. */
+  /** Wraps the value that the library's drop-in wraps; returns it unchanged if no drop-in is measured. */
   dropIn<Wrapped extends object>(wrapped: Wrapped): Wrapped
 }
 
 export interface PeerTool {
   readonly name: string
   readonly description: string
-  /** JSON Schema of an object. */
+  /** The JSON Schema of an object. */
   readonly schema: Readonly<Record<string, unknown>>
 }
 
-/** Does the task as the library's documentation says, streaming, and gives the text of the last answer. */
+/** Does the task as the library's documentation shows, streaming, and returns the text of the last answer. */
 export type PeerRun = (task: PeerTask) => Promise<string>
 
 /** Imports a module from the user's folder. */
 export type Load = (specifier: string) => Promise<unknown>
 
-/** Rejects if the library cannot be loaded, or is not one of those this was written for. */
+/** Rejects if the library cannot be loaded, or has an unsupported version. */
 export type Driver = (load: Load) => Promise<PeerRun>
 
-/** A library lacks what the driver needs of it. */
+/** A library lacks an export that the driver needs. */
 export class PeerExportError extends Error {
   override readonly name = 'PeerExportError'
 
@@ -46,8 +46,8 @@ export class PeerExportError extends Error {
 }
 
 /**
- * Loads a module and checks that it exports functions of these names. What these take and give is what the library documents:
- * nothing of it is among our dependencies, whose types could say so.
+ * Loads a module and checks that it exports functions with these names. Their types follow the library's documentation:
+ * the library is not among our dependencies, so its types cannot be checked.
  */
 export async function exportsOf<Module extends object>(
   load: Load,
@@ -61,7 +61,7 @@ export async function exportsOf<Module extends object>(
   return module as Module
 }
 
-/** Wires a library has a client for, where that is not all of them. */
+/** The wires that a library has a client for, if not all. */
 export const WIRES_OF: Readonly<Partial<Record<PeerName, readonly WireName[]>>> = {
   '@openai/agents': ['openai-chat', 'openai-responses'],
 }

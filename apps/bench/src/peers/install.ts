@@ -1,4 +1,4 @@
-/** Which of the libraries are there, in which version, and how the others are installed. */
+/** Finds which libraries are installed, in which version, and how to install the others. */
 
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -6,18 +6,18 @@ import type { WireName } from '@meanwhile/harness/server'
 import { z } from 'zod'
 import { PEERS, type PeerName } from '../modes.ts'
 
-/** What became of one library. */
+/** The state of one library. */
 export interface PeerState {
   readonly name: PeerName
   /** Absent if it is not installed. */
   readonly version?: string
   /** Why it was not measured; absent if it was. */
   readonly problem?: string
-  /** Wires it was not measured on, because it has no client for them. */
+  /** Wires on which it was not measured, because it has no client for them. */
   readonly notOn: readonly WireName[]
 }
 
-/** What each is measured with. */
+/** The packages that each is measured with. */
 const PACKAGES: Readonly<Record<PeerName, readonly string[]>> = {
   ai: ['ai', '@ai-sdk/openai', '@ai-sdk/anthropic'],
   '@openai/agents': ['@openai/agents', 'zod'],
@@ -28,7 +28,7 @@ const PACKAGES: Readonly<Record<PeerName, readonly string[]>> = {
 export interface Found {
   readonly name: PeerName
   readonly version?: string
-  /** Says what is missing, and how to install it. */
+  /** What is missing, and how to install it. */
   readonly problem?: string
 }
 
@@ -47,7 +47,7 @@ export async function findPeers(folder: string, names = PEERS): Promise<readonly
 
 const MANIFEST = z.object({ version: z.string() })
 
-/** Looked for as Node does: in the folder, and in all above it. */
+/** Searched for as Node does: in the folder, and in all folders above it. */
 async function versionOf(name: string, folder: string): Promise<string | undefined> {
   const here = resolve(folder)
   const text = await readFile(join(here, 'node_modules', name, 'package.json'), 'utf8').catch(() => undefined)

@@ -1,4 +1,4 @@
-/** What is to be said of the libraries of others, measured or not. */
+/** The notes about other libraries, measured or not. */
 
 import type { PeerState } from './install.ts'
 
@@ -14,6 +14,6 @@ export function peerNotes(states: readonly PeerState[]): readonly string[] {
 }
 
 const NOTES: readonly string[] = [
-  'Wall-clock, over the lower bound of that very run, and the median lag from the last argument byte to the tool; medians, in milliseconds. Where CPU counts, user time stands beside the wall-clock.',
-  'Each library streams in a process of its own, as its documentation says; ours in the process of the benchmark. The same scripts, server and stand-in tools for all, one after another in turns.',
+  'Wall-clock, over the lower bound of the same run, and the median lag from the last argument byte to the tool; medians, in milliseconds. Where CPU counts, user time follows the wall-clock.',
+  'Each library streams in a separate process, as its documentation shows; ours in the process of the benchmark. The same scripts, server and stand-in tools for all, one after another in turns.',
 ]

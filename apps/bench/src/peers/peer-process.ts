@@ -1,4 +1,4 @@
-/** The program of a library's own process: it makes the runs that the parent asks for over IPC, and ends with it. */
+/** The program of a library's own process: it makes the runs that the parent requests over IPC, and ends with the parent. */
 
 import { type Effect, messageOf } from '@meanwhile/core'
 import { clock } from '@meanwhile/harness/server'
@@ -17,7 +17,7 @@ export interface PeerJob extends Omit<PeerTask, 'work' | 'signal' | 'dropIn'> {
   readonly id: number
   /** By call id, in milliseconds. */
   readonly durations: ReadonlyMap<string, number>
-  /** What the drop-in is told; absent: the loop runs as it is. */
+  /** The settings of the drop-in; absent: the loop runs without it. */
   readonly eager?: EagerTerms
 }
 
@@ -31,7 +31,7 @@ export type ToPeer = PeerJob | { readonly cancel: number }
 /** Whether the library has loaded. `cpuUserMs` is the user time of the process up to then. */
 export type Loading = { readonly ready: true; readonly cpuUserMs: number } | { readonly problem: string }
 
-/** What became of a run. */
+/** The outcome of a run. */
 export type FromPeer =
   | { readonly id: number; readonly ran: Ran; readonly cpuUserMs: number }
   | { readonly id: number; readonly error: string }
@@ -49,7 +49,7 @@ type DropIn = <Wrapped extends object>(
   settings: { readonly alwaysStream: boolean },
 ) => Wrapped
 
-/** Where the drop-in of each library is. */
+/** The module of each library's drop-in. */
 const DROP_INS: Readonly<Record<Library, string>> = {
   ai: '@meanwhile/eager-tools/ai-sdk',
   langchain: '@meanwhile/eager-tools/langchain',
@@ -61,7 +61,7 @@ interface Loaded {
   readonly eager?: DropIn
 }
 
-/** `load` imports from where the process was started; `dropIn` is the library whose drop-in is measured, too. */
+/** `load` imports from the folder in which the process was started; `dropIn` is the library whose drop-in is also measured. */
 export async function serve(name: PeerName, load: Load, dropIn?: Library): Promise<void> {
   const going = new Map<number, AbortController>()
   const loaded = loadedWith(name, load, dropIn)
@@ -85,7 +85,7 @@ export async function serve(name: PeerName, load: Load, dropIn?: Library): Promi
   )
 }
 
-/** All that is loaded is loaded before the first run, whose time it must not take. */
+/** Everything is loaded before the first run, whose time it must not affect. */
 async function loadedWith(name: PeerName, load: Load, dropIn: Library | undefined): Promise<Loaded> {
   const run = await DRIVERS[name](load)
   if (dropIn === undefined) return { run }

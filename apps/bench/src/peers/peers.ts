@@ -1,4 +1,4 @@
-/** The libraries of others, started: each in a process of its own, as far as it is installed. */
+/** Starts the other libraries that are installed, each in a separate process. */
 
 import { messageOf } from '@meanwhile/core'
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'

@@ -1,4 +1,4 @@
-/** A library of others in a process of its own, which sees the packages of the user's folder and not ours. */
+/** Starts another library in a separate process, which sees the packages of the user's folder and not ours. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,13 +22,13 @@ export class PeerError extends Error {
 }
 
 export interface PeerPlace {
-  /** Where the library is installed. */
+  /** The folder in which the library is installed. */
   readonly folder: string
-  /** The library whose drop-in is loaded, too. Default: none. */
+  /** The library whose drop-in is also loaded. Default: none. */
   readonly dropIn?: Library
 }
 
-/** Rejects with a {@link PeerError} that says why the library cannot be driven. */
+/** Rejects with a {@link PeerError} with the reason why the library cannot be driven. */
 export async function spawnPeer(name: PeerName, { folder, dropIn }: PeerPlace, signal: AbortSignal): Promise<Peer> {
   const child = spawn(process.execPath, [...FLAGS, '--eval', programOf(name, dropIn)], {
     cwd: folder,
@@ -95,17 +95,17 @@ export async function spawnPeer(name: PeerName, { folder, dropIn }: PeerPlace, s
   }
 }
 
-/** Node strips the types itself: what loads TypeScript for the bench names every function anew, which takes CPU time. */
+/** Node strips the types itself: the TypeScript loader of the benchmark renames every function, which takes CPU time. */
 const FLAGS = ['--conditions=@meanwhile/source', '--no-warnings', '--input-type=module']
 
-/** Code that is given on the command line imports from the folder in which it runs; modules of ours import from where they are. */
+/** Code from the command line imports from the folder in which it runs; our modules import from their own folders. */
 function programOf(name: PeerName, dropIn: Library | undefined): string {
   const program = JSON.stringify(new URL('./peer-process.ts', import.meta.url).href)
   const [peer, its] = [JSON.stringify(name), JSON.stringify(dropIn)]
   return `const { serve } = await import(${program}); await serve(${peer}, (name) => import(name), ${its})`
 }
 
-/** Nothing, if the process ends before it says anything. */
+/** Undefined if the process ends before its first message. */
 async function firstMessage(child: ChildProcess): Promise<Loading | undefined> {
   const message = once(child, 'message').then(([message]) => message as Loading)
   return await Promise.race([message, once(child, 'close').then(() => undefined)])
@@ -131,7 +131,7 @@ function jobOf(id: number, { scenario, wire, mode }: Subject, url: string): Peer
   }
 }
 
-/** No key, no traces to anybody, no news of use. */
+/** No key, no traces, no usage statistics. */
 const QUIET = {
   OPENAI_API_KEY: 'none',
   ANTHROPIC_API_KEY: 'none',
@@ -142,5 +142,5 @@ const QUIET = {
   OPENAI_AGENTS_DISABLE_TRACING: '1',
 }
 
-/** Of what it wrote to its standard error, for the message if it ends. */
+/** How much of its standard error is kept for the message if it ends. */
 const LAST_WORDS = 500

@@ -1,4 +1,4 @@
-/** The libraries of others beside ours, on the console. */
+/** The table of other libraries next to ours, for the console. */
 
 import { styleText } from 'node:util'
 import { bareTable } from '../bare-table.ts'
@@ -9,7 +9,7 @@ import type { Entry } from '../results.ts'
 import type { PeerState } from './install.ts'
 import { peerNotes } from './notes.ts'
 
-/** Per scenario a line for each wire with a column for each library. */
+/** A table per scenario, with a row for each wire and a column for each library. */
 export function peersTable(entries: readonly Entry[], states: readonly PeerState[]): string {
   const peers = peersOf(entries)
   const columns = columnsOf(states.filter(({ name }) => peers.includes(name)))
@@ -21,7 +21,7 @@ export function peersTable(entries: readonly Entry[], states: readonly PeerState
           return `${styleText('bold', `${id}  ${title}`)}\n${bareTable(columns, cells)}`
         })
   const notes = peerNotes(states).map((note) => styleText('dim', note))
-  return `${[styleText('bold', 'Beside other libraries'), ...parts, notes.join('\n')].join('\n\n')}\n`
+  return `${[styleText('bold', 'Compared with other libraries'), ...parts, notes.join('\n')].join('\n\n')}\n`
 }
 
 interface Column {

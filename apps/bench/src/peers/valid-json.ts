@@ -1,12 +1,12 @@
-/** A port of the rule "start when the buffer is valid JSON, adopt by call id", to measure ours against. Not for use. */
+/** A port of the rule "start when the buffer is valid JSON, adopt by call id", to compare our rule with. Not for use. */
 
 import { type Middleware, map, type Run } from '@meanwhile/core'
 import { Adopting } from './adopting.ts'
 
 /**
- * The rule of cloudwego/eino#934 (draft, April 2026), as its description states it: a copy of the stream is read on the side; when the
- * arguments of a call are valid JSON (`json.Valid`) its tool is dispatched; the tools node then finds the result under the call's id
- * and does not execute again. Neither the tool's effect nor the final arguments are asked about, and each attempt dispatches anew.
+ * The rule of cloudwego/eino#934 (draft, April 2026), as its description states it: it reads a copy of the stream; when the
+ * arguments of a call are valid JSON (`json.Valid`) it dispatches the tool; the tools node then finds the result by the call's id
+ * and does not execute again. It considers neither the tool's effect nor the final arguments, and each attempt dispatches again.
  */
 export function validJson(): Middleware {
   const starts = new Adopting()

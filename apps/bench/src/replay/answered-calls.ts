@@ -1,4 +1,4 @@
-/** Which calls a request brings the results of: by this the requests of one conversation are found. */
+/** Finds the calls whose results a request contains: this identifies the requests of one conversation. */
 
 import type { WireName } from '@meanwhile/harness/server'
 import { z } from 'zod'

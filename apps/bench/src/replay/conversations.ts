@@ -1,22 +1,22 @@
-/** The exchanges of a recording as conversations: each response with calls, followed by the one to the request with their results. */
+/** Groups the exchanges of a recording into conversations: each response with calls, followed by the response to their results. */
 
 import { callsOf, messageOf, type ToolCall } from '@meanwhile/core'
 import type { RecordedExchange } from '@meanwhile/harness/server'
 import { answeredCalls } from './answered-calls.ts'
 import { type ReadResponse, readResponse } from './read-response.ts'
 
-/** A response that was read, and its calls that were its client's to make. */
+/** A response that was read, and those of its calls that the client had to make. */
 export interface Spoken extends ReadResponse {
-  /** Its place in the recording, counted from 0. */
+  /** Its index in the recording, from 0. */
   readonly index: number
   readonly exchange: RecordedExchange
   readonly calls: readonly ToolCall[]
 }
 
 export interface Conversations {
-  /** Those in which a tool is called. The last response of each may call tools, too: their results then were never sent. */
+  /** Conversations with tool calls. The last response of each may call tools, too: their results then were never sent. */
   readonly withCalls: readonly (readonly Spoken[])[]
-  /** How many responses stand alone and call nothing: there is nothing to start early in them. */
+  /** How many single responses call nothing: nothing can start early in them. */
   readonly withoutCalls: number
   /** What cannot be played, and why. */
   readonly left: readonly { readonly index: number; readonly why: string }[]
@@ -55,7 +55,7 @@ async function read(exchange: RecordedExchange, index: number): Promise<Spoken |
   const { finishReason } = response.message
   if (finishReason !== 'tool-calls' && finishReason !== 'stop') return { why: `it ended with ${finishReason}` }
   if (calls.some((call) => call.inputError !== undefined || !isObject(call.input))) {
-    return { why: 'the arguments of a call are no JSON object' }
+    return { why: 'the arguments of a call are not a JSON object' }
   }
   return { ...response, calls, exchange, index }
 }

@@ -1,4 +1,4 @@
-/** What a recorded response said: read as an agent reads it, by our adapter over the official client. */
+/** Reads a recorded response as an agent does, with our adapter over the official client. */
 
 import { type AssistantMessage, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
 import type { RecordedExchange } from '@meanwhile/harness/server'
@@ -7,16 +7,16 @@ import { modelOf } from '../agents.ts'
 
 export interface ReadResponse {
   readonly message: AssistantMessage
-  /** By call id: the write that brought the last byte of its arguments, counted from 0. */
+  /** By call id: the write with the last byte of its arguments, counted from 0. */
   readonly lastWrites: ReadonlyMap<string, number>
 }
 
-/** Rejects with what a client throws at such a response. */
+/** Rejects with the error that a client throws for such a response. */
 export async function readResponse({ request, response }: RecordedExchange): Promise<ReadResponse> {
   let written = -1
   const lastWrites = new Map<string, number>()
   const frames = response.frames.values()
-  // Nothing is held ready: a piece is taken when all that came before it has been read.
+  // Nothing is buffered: a piece is taken when everything before it has been read.
   const body = new ReadableStream<Uint8Array>(
     {
       pull(controller) {

@@ -1,4 +1,4 @@
-/** A recording as scenarios: one for each conversation in which tools are called. */
+/** Converts a recording to scenarios: one for each conversation with tool calls. */
 
 import { basename } from 'node:path'
 import { messageOf, textOf } from '@meanwhile/core'
@@ -14,11 +14,11 @@ import { checkFacts, type ToolFacts } from './tool-facts.ts'
 
 export interface Replay {
   readonly scenarios: readonly Scenario[]
-  /** What was played, what was not, and what is not the recording's. */
+  /** What was played, what was not, and what does not come from the recording. */
   readonly remarks: readonly string[]
 }
 
-/** Throws a {@link UsageError} if there is nothing to play in the text, or something to say of the tools first. */
+/** Throws a {@link UsageError} if the text has nothing to play, or if the tools must be described first. */
 export async function replayScenarios(
   text: string,
   facts: ReadonlyMap<string, ToolFacts>,
@@ -48,12 +48,12 @@ function exchangesOf(text: string, file: string): readonly RecordedExchange[] {
   }
 }
 
-/** With its last byte: a client that has read enough leaves before an end that comes later, and then there is none in the log. */
+/** With its last byte: a client that has read enough disconnects before a later end, and then the log has no end. */
 function endingAtOnce(reply: ScriptedReply): ScriptedReply {
   return 'raw' in reply ? { ...reply, raw: reply.raw.filter((step) => !('end' in step)) } : reply
 }
 
-/** An agent gives such calls ids of its own, and ours are found by their ids. */
+/** An agent gives such calls other ids, and the benchmark finds calls by their ids. */
 function repeatsIds(chain: readonly Spoken[]): boolean {
   const ids = chain.flatMap(({ calls }) => calls.map(({ id }) => id))
   return new Set(ids).size < ids.length
@@ -80,7 +80,7 @@ function scenarioOf(
   return {
     id,
     title: `Conversation ${id}`,
-    shape: `${shapeOf(tools, turns)}; as it was recorded`,
+    shape: `${shapeOf(tools, turns)}; as recorded`,
     timing: 'recorded',
     tools,
     turns: isAnswered ? turns : [...turns, []],
@@ -90,7 +90,7 @@ function scenarioOf(
   }
 }
 
-/** For the results of calls that nobody sent in the recording. */
+/** For the results of calls that the recording does not have. */
 const UNANSWERED = 'Done.'
 
 const ANY = z.record(z.string(), z.unknown())
@@ -99,7 +99,7 @@ function remarksOf({ withCalls, withoutCalls, left }: Conversations, played: num
   const repeating = withCalls.length - played
   const open = withCalls.filter((chain) => (chain.at(-1)?.calls.length ?? 0) > 0).length
   return [
-    `${name}: recorded bytes at their recorded times; the tools are stand-ins that take the time and have the effect that --tool says.`,
+    `${name}: recorded bytes at their recorded times; the tools are stand-ins with the duration and effect of --tool.`,
     ...(withoutCalls > 0
       ? [`${name}: ${count(withoutCalls, 'response')} without calls not played: eager tools have nothing to do there.`]
       : []),

@@ -47,7 +47,7 @@ test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
     expect(scenarios).toMatchObject([
       {
         id: 'shop-1',
-        shape: '2 turns with calls: search 3 ms (read) × 2, rates 1 ms (external); as it was recorded',
+        shape: '2 turns with calls: search 3 ms (read) × 2, rates 1 ms (external); as recorded',
         timing: 'recorded',
         wires: [wire],
         answer: 'It is here.',
@@ -74,7 +74,7 @@ test('tools that nobody has described are asked for, with the times that the rec
   const text = await recorded('openai-chat', SHOP)
   const missing = replayScenarios(text, new Map([['rates', { ms: 1, effect: 'read' } as const]]), 'shop.json')
   await expect(missing).rejects.toThrow(expect.objectContaining({ name: 'UsageError' }))
-  await expect(missing).rejects.toThrow(/^shop\.json: say how long its tools take .*: --tool search=\d+:EFFECT \(/)
+  await expect(missing).rejects.toThrow(/^shop\.json: describe how long its tools take .*: --tool search=\d+:EFFECT \(/)
 })
 
 test('calls whose results nobody answered get an answer; what failed or broke is told and not played', async () => {
@@ -103,16 +103,18 @@ test('a recording is played on its own wire alone: another is exit code 2 and on
   await writeFile(file, await recorded('openai-chat', SHOP))
   const line = ['--replay', file, '--tool', 'search=1', '--tool', 'rates=1', '--wire', 'anthropic']
   expect(await main(line)).toBe(2)
-  expect(error.mock.calls).toEqual([['error: --wire: shop-1 was recorded on openai-chat, and is played there alone']])
+  expect(error.mock.calls).toEqual([
+    ['error: --wire: shop-1 was recorded on openai-chat, and can only be played there'],
+  ])
   error.mockRestore()
 })
 
-test('a recording that is there already is not written over, and one of nothing is not written', async () => {
+test('an existing recording is not overwritten, and an empty one is not written', async () => {
   const folder = await temporary()
   const options = { upstream: 'http://127.0.0.1:9', signal: AbortSignal.abort(), say: () => undefined }
   expect(await record({ ...options, file: join(folder, 'a.json') })).toBe(0)
   await expect(readFile(join(folder, 'a.json'))).rejects.toThrow('ENOENT')
-  await expect(record({ ...options, file: import.meta.filename })).rejects.toThrow('is there already')
+  await expect(record({ ...options, file: import.meta.filename })).rejects.toThrow('already exists')
 })
 
 /** A user's own agent asks through the recorder. */

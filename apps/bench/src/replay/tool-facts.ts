@@ -1,4 +1,4 @@
-/** What a recording cannot say of the tools, or not for sure: how long they take, and what they do to the world. */
+/** The facts about tools that a recording does not contain: how long they take, and their effects. */
 
 import type { Effect } from '@meanwhile/core'
 import { median } from '../stats.ts'
@@ -10,7 +10,7 @@ export interface ToolFacts {
   readonly effect: Effect
 }
 
-/** Throws a {@link UsageError} that asks for those of the called tools that nobody has said anything of, with what the recording says. */
+/** Throws a {@link UsageError} that asks for the missing facts of the called tools, with what the recording shows. */
 export function checkFacts(
   chains: readonly (readonly Spoken[])[],
   facts: ReadonlyMap<string, ToolFacts>,
@@ -25,7 +25,7 @@ export function checkFacts(
     return `--tool ${name}=${wait === undefined ? 'MS' : Math.round(wait)}:EFFECT`
   })
   throw new UsageError(
-    `${file}: say how long its tools take and what they do (read, idempotent, reversible or external): ${options.join(' ')}${NOTE}`,
+    `${file}: describe how long its tools take and their effects (read, idempotent, reversible or external): ${options.join(' ')}${NOTE}`,
   )
 }
 

@@ -1,4 +1,4 @@
-/** Loops of other libraries, as they are and with their drop-ins. */
+/** The report's section on loops of other libraries with and without their drop-ins. */
 
 import { barText } from '../bars.ts'
 import { comparisonsOf, type Label } from '../comparison.ts'

@@ -1,4 +1,4 @@
-/** The figures as a table. */
+/** The report's table of figures. */
 
 import { barsOf, barText } from '../bars.ts'
 import {
@@ -57,7 +57,7 @@ ${rows.map(
 
 function wallColumn(mode: Mode): Column {
   return {
-    // That it is after the stream the notes say: here it would make the head four lines high.
+    // The notes say that it is after the stream: here it would make the head four lines high.
     head: mode === 'parallel' ? 'Parallel' : MODE_HEADINGS[mode],
     cell({ modes }) {
       const entry = modes[mode]
@@ -79,7 +79,7 @@ const EAGER_COLUMNS: readonly Column[] = [
   { head: 'Predicted', cell: (row) => html`<td>${signed(pacedEager(row)?.predictedSavedMs)}</td>` },
 ]
 
-/** What only the log of a server of ours can tell. */
+/** Columns that need the log of our own server. */
 const SERVED_COLUMNS: readonly Column[] = [
   { head: 'Off, or overhead', cell: ({ modes }) => html`<td>${checkText(modes.eager)}</td>` },
   { head: 'Possible', cell: (row) => html`<td>${milliseconds(pacedEager(row)?.possibleSavingMs)}</td>` },

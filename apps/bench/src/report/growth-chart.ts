@@ -19,7 +19,7 @@ ${chartOf({
 })}`
 }
 
-/** The least width at which the panels stand beside one another. */
+/** The smallest width at which the panels are next to one another. */
 const ABREAST_FROM = 600
 const PANEL = 190
 const MARGIN_TOP = 24

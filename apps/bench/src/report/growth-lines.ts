@@ -1,4 +1,4 @@
-/** What the line of each way looks like, in the growth chart and in its key. */
+/** The style of each way's line, in the growth chart and in its key. */
 
 import { dot, line, type Markish, type SymbolType } from '@observablehq/plot'
 import type { Contender } from '../modes.ts'
@@ -8,7 +8,7 @@ import { wayTitle } from './names.ts'
 
 interface Line<Point> {
   readonly points: readonly Point[]
-  /** Those that have a symbol. Default: all. */
+  /** The points with a symbol. Default: all. */
   readonly marked?: readonly Point[]
   readonly x: keyof Point & string
   readonly y: keyof Point & string
@@ -46,7 +46,7 @@ interface Look {
   readonly dashes?: string
 }
 
-/** Told apart by their symbols: those of ours have colours besides. */
+/** Distinguished by their symbols; our modes also have colours. */
 const LOOKS: Readonly<Record<Contender, Look>> = {
   sequential: { color: 'var(--wait)', symbol: 'triangle' },
   parallel: { color: 'var(--token)', symbol: 'square' },

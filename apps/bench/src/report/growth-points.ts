@@ -1,4 +1,4 @@
-/** How the CPU time of a run grows with the size of its arguments: what is drawn, and told in words and figures. */
+/** How the CPU time of a run grows with the size of its arguments: the data of the chart, its text and its table. */
 
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { CONTENDERS, type Contender, type Way } from '../modes.ts'
@@ -12,7 +12,7 @@ export interface GrowthPoint {
   readonly cpuMs: number
 }
 
-/** Whatever was measured at two sizes or more, on one wire in one way. */
+/** Measurements at two sizes or more, on one wire in one way. */
 export interface Growth {
   readonly wire: WireName
   readonly way: Contender

@@ -1,4 +1,4 @@
-/** Whether twice the arguments take twice the time, as a picture and as a table. */
+/** The report's section that shows whether twice the arguments take twice the time, as a picture and as a table. */
 
 import { milliseconds, NONE } from '../format.ts'
 import type { Entry } from '../results.ts'
@@ -8,7 +8,7 @@ import { type Html, html } from './html.ts'
 import { WIRE_TITLES, wayTitle } from './names.ts'
 import { scrollingTable } from './scrolling-table.ts'
 
-/** Nothing, unless two sizes were measured at least. */
+/** Undefined unless at least two sizes were measured. */
 export function growthSection(entries: readonly Entry[]): Html | undefined {
   const growths = growthOf(entries)
   if (growths.length === 0) return undefined

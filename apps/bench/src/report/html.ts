@@ -1,4 +1,4 @@
-/** HTML and SVG by template: whatever is put in is escaped, unless it is HTML already. */
+/** HTML and SVG templates: every inserted value is escaped, unless it is HTML already. */
 
 export class Html {
   readonly text: string

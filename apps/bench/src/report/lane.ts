@@ -1,4 +1,4 @@
-/** A mode's typical run, as one of those that are drawn below one another. */
+/** A mode's typical run, as one row of a picture. */
 
 import { beside } from '../comparison.ts'
 import { milliseconds } from '../format.ts'
@@ -20,7 +20,7 @@ export function headingOf({ mode, entry }: Lane): string {
   return `${MODE_HEADINGS[mode]}: ${milliseconds(entry.wallMs)} ms${besides === '' ? '' : ` · ${besides}`}`
 }
 
-/** The end of the parallel run beside which something was saved, if this is the eager one and it was. */
+/** The end of the parallel run, if this is the eager run and it saved time. */
 export function savedUntil({ mode, entry, timeline }: Lane, lanes: readonly Lane[]): number | undefined {
   const baseline = lanes.find((lane) => lane.mode === BASELINE)?.timeline
   const { savedMs, wallMs } = entry
@@ -37,7 +37,7 @@ export function sentenceOf({ mode, entry, timeline: { streams, calls } }: Lane):
   return `${MODE_HEADINGS[mode]}: ${milliseconds(entry.wallMs)} ms, ${early} of ${calls.length} tools started before the end of the stream${saved}.`
 }
 
-/** Whether the model said the same in all runs, at the same times: else nothing in two pictures can be compared. */
+/** Whether the model sent the same in all runs, at the same times: otherwise two pictures cannot be compared. */
 function isSame({ timing }: Entry): boolean {
   return timing === 'paced' || timing === 'recorded'
 }

@@ -1,4 +1,4 @@
-/** The savings ledger: what eager runs say themselves, step by step. */
+/** The savings ledger: what eager runs report, step by step. */
 
 import type { StepSavings } from '@meanwhile/eager-tools'
 import { comparisonsOf, isPaced } from '../comparison.ts'
@@ -8,7 +8,7 @@ import { type Html, html } from './html.ts'
 import { WIRE_TITLES } from './names.ts'
 import { MORE, scrollingTable } from './scrolling-table.ts'
 
-/** Nothing, unless something was measured that could be saved. */
+/** Undefined unless something was measured that could be saved. */
 export function ledgerSection(cells: readonly Cell[]): Html | undefined {
   const paced = cells.filter(({ entry, ledger }) => isPaced(entry) && ledger && ledger.length > 0)
   if (paced.length === 0) return undefined
@@ -16,7 +16,7 @@ export function ledgerSection(cells: readonly Cell[]): Html | undefined {
 <h2 id="ledger">The savings ledger</h2>
 ${scrollingTable(
   'ledger-table',
-  html`By the eager runs’ own account, in milliseconds${MORE}`,
+  html`As the eager runs report it, in milliseconds${MORE}`,
   html`<thead><tr><th scope="col">Wire</th>${HEADS.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 ${comparisonsOf(paced.map(({ entry }) => entry)).map(({ scenario }) => group(scenario, paced))}`,
 )}
@@ -27,9 +27,9 @@ ${comparisonsOf(paced.map(({ entry }) => entry)).map(({ scenario }) => group(sce
 const HEADS = ['Saved', 'Wasted', 'Step', 'Calls in parallel', 'Calls one by one', 'Stream', 'Calls started early']
 
 const NOTES: readonly string[] = [
-  'Of the run nearest to the median: what result.savings gives to whoever runs an agent with eager tools, from the request on, of each step with calls.',
-  'Saved: calls in parallel less step. Wasted: how long calls ran whose results were thrown away.',
-  'Step: it had ended. Calls in parallel, one by one: it would have ended, with the same calls after the stream. Stream: the model had ended.',
+  'The run nearest to the median: the values of result.savings, which every agent with eager tools has, for each step with calls, from its request on.',
+  'Saved: calls in parallel minus step. Wasted: how long calls ran whose results were discarded.',
+  'Step: when it ended. Calls in parallel, one by one: when it would have ended, with the same calls after the stream. Stream: when the model ended.',
 ]
 
 function group({ id, title }: { readonly id: string; readonly title: string }, cells: readonly Cell[]): Html {

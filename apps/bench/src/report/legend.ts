@@ -1,4 +1,4 @@
-/** What the things in the timelines mean. */
+/** The legend of the timelines. */
 
 import { swatchOf } from './chart.ts'
 import { type Html, html } from './html.ts'
@@ -18,9 +18,9 @@ const ALL = { from: 0, to: 26, top: 0, bottom: 12 }
 const WORDS: readonly (readonly [Partial<Parts>, string])[] = [
   [
     { streams: [ALL], writes: [4.5, 10.5, 16.5, 22.5].map((at) => ({ at, top: 2, bottom: 10 })) },
-    'the model speaks, a tick per write',
+    'the model streams, a tick per write',
   ],
   [{ waits: [{ from: 3, to: 26, middle: 6 }] }, 'arguments complete, tool waits'],
-  [{ calls: [{ ...ALL, top: 2, bottom: 10 }] }, 'tool works'],
+  [{ calls: [{ ...ALL, top: 2, bottom: 10 }] }, 'tool runs'],
   [{ saved: [ALL] }, 'saved against parallel'],
 ]

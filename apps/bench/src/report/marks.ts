@@ -1,21 +1,21 @@
-/** What everything of a run looks like. */
+/** The style of everything in the picture of a run. */
 
 import { dot, line, link, type Markish, rect, ruleX } from '@observablehq/plot'
 import type { Parts } from './parts.ts'
 
-/** What is behind comes first. */
+/** In drawing order: the background first. */
 export function marksOf({ saved, streams, writes, waits, calls }: Partial<Parts>): Markish[] {
   return [
     rect(saved ?? [], { ...AREA, fill: 'url(#hatch)' }),
     rect(streams ?? [], { ...AREA, fill: 'var(--stream)' }),
-    // One broken line, and not a thousand short ones: the page is a third as long.
+    // One broken line instead of a thousand short ones makes the page a third as long.
     line(
       (writes ?? []).flatMap(({ at, top, bottom }) => [{ at, y: top }, { at, y: bottom }, { at: Number.NaN }]),
       { x: 'at', y: 'y', stroke: 'var(--token)', strokeWidth: 1 },
     ),
     link(waits ?? [], { x1: 'from', x2: 'to', y: 'middle', ...WAITING }),
     dot(waits ?? [], { x: 'from', y: 'middle', r: 2.5, fill: 'var(--wait)' }),
-    // A call that took no time is to be seen, too.
+    // A call that took no time must be visible, too.
     rect(calls ?? [], { ...AREA, insetRight: -1, fill: 'var(--call)' }),
   ]
 }

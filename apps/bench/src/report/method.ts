@@ -1,4 +1,4 @@
-/** How it was measured, and on what. */
+/** The report's section on how and on what machine it was measured. */
 
 import { isServedHere } from '../comparison.ts'
 import { notesOf } from '../notes.ts'
@@ -14,9 +14,9 @@ export function method(entries: readonly Entry[], results: Results): Html {
 </section>`
 }
 
-/** What the table here has and the one on the console has not. */
+/** Columns of this table that the one on the console does not have. */
 const COLUMNS: readonly string[] = [
-  'Possible: the most that eager could have saved against parallel, by what the server sent in that run.',
+  'Possible: the most that eager could have saved against parallel, according to what the server sent in that run.',
   'Turnaround: stream and tools done → the next request arrived at the server.',
 ]
 

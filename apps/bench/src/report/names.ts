@@ -1,4 +1,4 @@
-/** What things are called on the page. */
+/** The names of things on the page. */
 
 import type { WireName } from '@meanwhile/harness/server'
 import { type Contender, isMode, type Mode } from '../modes.ts'
@@ -16,7 +16,7 @@ export const MODE_HEADINGS: Readonly<Record<Mode, string>> = {
   floor: 'Bare loop',
 }
 
-/** Libraries of others are called what their packages are. */
+/** Other libraries have the names of their packages. */
 export function wayTitle(way: Contender): string {
   return isMode(way) ? MODE_HEADINGS[way] : way
 }

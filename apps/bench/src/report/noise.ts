@@ -1,2 +1,2 @@
-/** A difference below this share of the time is not claimed as one. */
+/** A smaller difference, as a share of the time, counts as noise. */
 export const NOISE = 0.005

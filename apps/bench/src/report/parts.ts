@@ -1,4 +1,4 @@
-/** Where everything of a run is in its picture: milliseconds across, pixels down. */
+/** The position of everything in the picture of a run: milliseconds across, pixels down. */
 
 import type { Timeline } from '../sample.ts'
 
@@ -34,16 +34,16 @@ const STREAM = 16
 const CALL = 8
 const GAP = 3
 
-/** How many pixels a run takes downwards. */
+/** The height of a run in pixels. */
 export function heightOf({ calls }: Timeline): number {
   return STREAM + calls.length * (CALL + GAP)
 }
 
 export interface Place {
   readonly top: number
-  /** Writes are told to so many milliseconds: two within are one tick, as nobody could tell them apart. */
+  /** Writes within this many milliseconds are one tick, because they would be indistinguishable. */
   readonly tickMs: number
-  /** When the run would have ended that saved nothing. */
+  /** When a run without savings would have ended. */
   readonly savedUntil?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** The libraries of others beside ours. */
+/** The report's section that compares other libraries with ours. */
 
 import { beside, type Comparison, type ComparisonRow, comparisonsOf, peersOf } from '../comparison.ts'
 import { milliseconds, NONE, precise } from '../format.ts'
@@ -20,7 +20,7 @@ export function peersSection(entries: readonly Entry[], states: readonly PeerSta
       .map(({ name, version }) => ({ head: `${name} ${version}`, way: name })),
   ]
   return html`<section aria-labelledby="peers">
-<h2 id="peers">Beside other libraries</h2>
+<h2 id="peers">Compared with other libraries</h2>
 ${measured.length > 0 ? table(entries, columns) : undefined}
 <ul>${peerNotes(states).map((note) => html`<li>${note}</li>\n`)}</ul>
 </section>`
@@ -34,7 +34,7 @@ interface Column {
 function table(entries: readonly Entry[], columns: readonly Column[]): Html {
   return scrollingTable(
     'peers-table',
-    'Medians of theirs and ours, in milliseconds',
+    'Medians of other libraries and ours, in milliseconds',
     html`<thead><tr><th scope="col">Wire</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead>
 ${comparisonsOf(entries).map((comparison) => group(comparison, columns))}`,
   )

@@ -113,7 +113,7 @@ test('the tab key reaches all that scrolls or opens, in the order of the page', 
   const stops = [
     'radio "OpenAI Chat"',
     'region "Medians, in milliseconds',
-    'region "By the eager runs’ own account, in milliseconds',
+    'region "As the eager runs report it, in milliseconds',
     'The same as a table',
     'region "By fault, over tools of every effect"',
   ]

@@ -1,4 +1,4 @@
-/** The results as one page that needs nothing but itself. */
+/** The results as one self-contained page. */
 
 import { readFileSync } from 'node:fs'
 import { modesOf } from '../comparison.ts'
@@ -56,7 +56,7 @@ function failures(entries: readonly Entry[]): Html | undefined {
 </section>`
 }
 
-/** The hatching of what was saved: used by every picture. */
+/** The hatching for saved time, which every picture uses. */
 function patterns(): Html {
   return html`<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>
 <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6"/><line y2="6"/></pattern>

@@ -1,4 +1,4 @@
-/** The headline: what eager saves against parallel, scenario by scenario, those where it saves nothing included. */
+/** The headline: what eager saves against parallel, by scenario, including scenarios without savings. */
 
 import { comparisonsOf, isPaced, type Label } from '../comparison.ts'
 import { milliseconds, percent } from '../format.ts'
@@ -22,12 +22,12 @@ export function headline(entries: readonly Entry[]): Html {
   return html`<header>
 <p class="name">Meanwhile · bench</p>
 <h1>${title}</h1>
-<p class="lede">Eager tools start while the model is still speaking. ${sentence(savings)}</p>
+<p class="lede">Eager tools start while the model is still streaming. ${sentence(savings)}</p>
 ${savings.length > 0 ? html`<ul class="savings">${savings.map(tile)}</ul>` : undefined}
 </header>`
 }
 
-/** From the least to the most: never the best case alone. */
+/** From the smallest to the largest: never only the best case. */
 function titleOf(shares: readonly number[]): string {
   const [least, most] = [Math.min(...shares), Math.max(...shares)]
   if (shares.length === 0 || most <= 0) return 'Eager tools, measured'
@@ -44,7 +44,7 @@ function savingsOf(entries: readonly Entry[]): readonly Saving[] {
   })
 }
 
-/** What a real model says differs from run to run: there each eager run's own account is taken. */
+/** A real model's answers differ from run to run: there each eager run's own report is used. */
 function savedBy(eager: Entry | undefined): number | null | undefined {
   return eager?.timing === 'live' ? eager.predictedSavedMs : eager?.savedMs
 }

@@ -1,4 +1,4 @@
-/** A table that may be wider than the page: it scrolls by itself, by the keyboard too, and is told by its caption. */
+/** A table that may be wider than the page: it scrolls by itself, by the keyboard too, and its caption is its name for screen readers. */
 
 import { type Content, type Html, html } from './html.ts'
 

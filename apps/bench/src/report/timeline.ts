@@ -1,4 +1,4 @@
-/** One scenario on one wire as a picture: the modes below one another, on one axis of time. */
+/** Draws one scenario on one wire: the modes below one another, on one time axis. */
 
 import { axisX, gridX, type Markish, text } from '@observablehq/plot'
 import { isPaced } from '../comparison.ts'
@@ -9,7 +9,7 @@ import { headingOf, type Lane, savedUntil, sentenceOf } from './lane.ts'
 import { boundMark, marksOf } from './marks.ts'
 import { heightOf, partsOf } from './parts.ts'
 
-/** `id` is unique on the page; `span` is what the whole width stands for, in milliseconds. */
+/** `id` is unique on the page; `span` is the time that the whole width represents, in milliseconds. */
 export function timelineOf(id: string, lanes: readonly Lane[], span: number, title: string): Html {
   const description = lanes.map(sentenceOf).join(' ')
   return chartOf({ id, title, description, draw: (width) => drawing(lanes, span, width) })
@@ -67,14 +67,14 @@ function axis(span: number, width: number): Markish[] {
   ]
 }
 
-/** That of the last mode, which is the eager one if there is one: between paced runs it differs by microseconds. */
+/** The bound of the last mode, which is the eager one if it exists: between paced runs it differs by microseconds. */
 function bound(lanes: readonly Lane[], bottom: number): Markish {
   const lane = lanes.at(-1)
   const at = lane && isPaced(lane.entry) ? lane.timeline.bound : undefined
   return at === undefined ? null : boundMark(at, bottom)
 }
 
-/** Last of all, so that no line runs through the words. */
+/** Drawn last, so that no line crosses the words. */
 function headings(placed: readonly Placed[]): Markish[] {
   const saving = placed.filter(({ savedUntil }) => savedUntil !== undefined)
   return [

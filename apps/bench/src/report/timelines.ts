@@ -1,4 +1,4 @@
-/** The pictures of all scenarios, one wire at a time: which one is a choice that needs no script. */
+/** The pictures of all scenarios, one wire at a time: the choice of the wire needs no script. */
 
 import type { WireName } from '@meanwhile/harness/server'
 import { comparisonsOf, type Label } from '../comparison.ts'
@@ -24,7 +24,7 @@ ${figures}
 </section>`
 }
 
-/** Which figures are shown, style.css decides by what is checked here. */
+/** style.css shows the figures of the checked wire. */
 function chooser(wires: readonly WireName[]): Html {
   return html`<fieldset class="wires">
 <legend>Wire format</legend>
@@ -50,7 +50,7 @@ ${timelineOf(`${id}-${wire}`, lanes, span, `${title}, ${WIRE_TITLES[wire]}`)}</d
 }
 
 function lanesOf(id: string, wire: WireName, cells: readonly Cell[]): readonly Lane[] {
-  // The bare loop is a yardstick, and no way to run an agent.
+  // The bare loop is only a reference, not a way to run an agent.
   return MODES.filter((mode) => mode !== 'floor').flatMap((mode) => {
     const cell = cells.find(({ entry }) => entry.scenario === id && entry.wire === wire && entry.mode === mode)
     return cell?.typical ? [{ mode, entry: cell.entry, timeline: cell.typical }] : []

@@ -1,4 +1,4 @@
-/** A run that keeps its checkpoints in SQLite, and the same run as a turn of a thread, in this process. */
+/** A run that stores its checkpoints in SQLite, and the same run as a turn of a thread, in this process. */
 
 import { join } from 'node:path'
 import { type Agent, type CheckpointStore, createAgent } from '@meanwhile/core'
@@ -26,11 +26,11 @@ export interface Cost {
 
 export interface Contestants extends Disposable {
   readonly contestant: Readonly<Record<Way, Contestant>>
-  /** What each run has cost until now, by way. */
+  /** The cost of each run so far, by way. */
   readonly costs: Readonly<Record<Way, readonly Cost[]>>
 }
 
-/** What one run does: its text. */
+/** Makes one run and returns its text. */
 type Played = (agent: Agent, signal: AbortSignal) => Promise<string>
 
 /** The databases are in this folder. */
@@ -77,7 +77,7 @@ export function openContestants(folder: string): Contestants {
   }
 }
 
-/** With a reader, as an application has one. */
+/** With a reader, like an application. */
 async function playRun(agent: Agent, signal: AbortSignal, checkpoints: CheckpointStore): Promise<string> {
   const run = agent.stream(PROMPT, { signal, checkpoints })
   for await (const { type } of run) void type

@@ -1,4 +1,4 @@
-/** What a thread costs: scenario b as a run with checkpoints and as a turn of a thread, by turns. */
+/** Measures the cost of a thread: scenario b as a run with checkpoints and as a turn of a thread, by turns. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,9 +18,9 @@ export interface ThreadCost {
   readonly runs: number
   /** Wall times in milliseconds, run by run. */
   readonly wallMs: Readonly<Record<Way, readonly number[]>>
-  /** CPU time of a run that comes as fast as it goes, in milliseconds: medians. */
+  /** CPU time of a run that streams as fast as possible, in milliseconds: medians. */
   readonly cpuMs: Readonly<Record<Way, number>>
-  /** Writes of such a run that waited for the disk: the most there were. */
+  /** Writes of such a run that waited for the disk: the maximum. */
   readonly synced: Readonly<Record<Way, number>>
 }
 
@@ -28,7 +28,7 @@ export interface ThreadCostOptions {
   readonly runs: number
   readonly signal: AbortSignal
   readonly transport?: TransportName
-  /** Runs in each way that come as fast as they go. Default {@link UNPACED_RUNS}. */
+  /** Runs in each way that stream as fast as possible. Default {@link UNPACED_RUNS}. */
   readonly unpacedRuns?: number
   /** Called before each run. */
   onRun?(): void
@@ -36,14 +36,14 @@ export interface ThreadCostOptions {
 
 export const UNPACED_RUNS = 60
 
-/** Compiled code and open connections first. */
+/** For compiled code and open connections. */
 const WARM_UP_RUNS = 5
 
 const WIRE: WireName = 'openai-chat'
 
 const { pace: _, ...instant } = withInstantTools(SCENARIOS.b)
 
-const UNPACED: Scenario = { ...instant, id: 'b-cpu', shape: '1 call of 0 ms, as fast as it goes', timing: 'at-once' }
+const UNPACED: Scenario = { ...instant, id: 'b-cpu', shape: '1 call of 0 ms, as fast as possible', timing: 'at-once' }
 
 /** Rejects if a run does not count. */
 export async function measureThreads(options: ThreadCostOptions): Promise<ThreadCost> {
@@ -77,7 +77,7 @@ export async function measureThreads(options: ThreadCostOptions): Promise<Thread
   }
 }
 
-/** How many runs there are. */
+/** The total number of runs. */
 export function runsInAll(runs: number): number {
   return WAYS.length * (WARM_UP_RUNS + UNPACED_RUNS + runs)
 }

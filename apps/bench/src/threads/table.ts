@@ -1,4 +1,4 @@
-/** What a thread costs, on the console, beside what it may cost. */
+/** The table of a thread's cost, with its limits. */
 
 import { styleText } from 'node:util'
 import { bareTable } from '../bare-table.ts'
@@ -9,13 +9,13 @@ import { median, range } from '../stats.ts'
 import type { Way } from './contestants.ts'
 import { type ThreadCost, UNPACED_RUNS } from './measure-threads.ts'
 
-/** A turn's median wall time, as a part of the run's. */
+/** The limit for a turn's median wall time, as a ratio to the run's. */
 export const WALL_LIMIT = 1.05
 
-/** How many writes a turn may wait for beyond those of its run. */
+/** How many more writes than its run a turn may wait for. */
 export const WRITES_LIMIT = 2
 
-/** Fewer runs say nothing about the wall time. */
+/** With fewer runs the wall time has no meaning. */
 export const LEAST_RUNS = 7
 
 const TITLES: Readonly<Record<Way, string>> = { run: 'a run with sqliteStore', turn: 'a turn with sqliteThreads' }
@@ -47,12 +47,12 @@ export function threadsTable(cost: ThreadCost): string {
   ]
   const bars = threadBars(cost).map((bar) => styleText(bar.met ? 'green' : 'red', barText(bar)))
   const notes = [
-    `wall: ${cost.runs} runs in each way, by turns. CPU and synced writes: ${UNPACED_RUNS} more as fast as they go, with a tool of 0 ms; CPU of this process, client and reader included.`,
+    `wall: ${cost.runs} runs in each way, by turns. CPU and synced writes: ${UNPACED_RUNS} more runs as fast as possible, with a tool of 0 ms; CPU of this process, including client and reader.`,
     ...(cost.runs < LEAST_RUNS ? [`The wall time is judged from ${LEAST_RUNS} runs on.`] : []),
   ]
   return [
     '',
-    `${styleText('bold', 'What a thread costs')}`,
+    `${styleText('bold', 'The cost of a thread')}`,
     `   ${styleText('dim', `b: ${SCENARIOS.b.shape}`)}`,
     bareTable(columns, [row('run'), row('turn')]),
     '',

@@ -1,11 +1,11 @@
-/** The text of a workload file, checked. */
+/** Parses and validates a workload file. */
 
 import { messageOf } from '@meanwhile/core'
 import type { z } from 'zod'
 import { UsageError } from '../usage-error.ts'
 import { WORKLOAD_SCHEMA, type Workload } from './schema.ts'
 
-/** Throws a {@link UsageError} that names the file, and where in it something is wrong. */
+/** Throws a {@link UsageError} that names the file and the position of the error. */
 export function parseWorkload(text: string, file: string): Workload {
   const { data, error } = WORKLOAD_SCHEMA.safeParse(parsed(text, file))
   if (data) return data
@@ -24,7 +24,7 @@ function parsed(text: string, file: string): unknown {
 
 type Issue = z.core.$ZodIssue
 
-/** Of a choice the alternative that fits best says what is wrong, of a key its own schema. */
+/** For a union the best matching alternative has the message, for a key its own schema. */
 function innermost(issue: Issue): Issue {
   if (issue.code === 'invalid_key') return { ...issue, message: issue.issues[0]?.message ?? issue.message }
   if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return issue

@@ -1,4 +1,4 @@
-/** A user's workload as a scenario. */
+/** Converts a user's workload to a scenario. */
 
 import { basename } from 'node:path'
 import { call, respond, type ScriptStep, say, think, wait } from '@meanwhile/core/testing'
@@ -30,7 +30,7 @@ export function workloadScenario(workload: Workload, file: string): Scenario {
   }
 }
 
-/** The file says no more of its arguments than what they are. */
+/** The file defines the arguments, but no schema for them. */
 const ANY = z.record(z.string(), z.unknown())
 
 function callsOf(turn: Turn, index: number, { tools }: Workload): readonly ScenarioCall[] {

@@ -1,6 +1,6 @@
 /**
- * Measures the CPU time of the present core beside that of an older core. Both do the same work by turns, each in its own process. The older
- * core also does it in a second process: how much that differs from the first shows what the machine and V8's compiler add.
+ * Compares the CPU time of the present core with that of an older core. Both do the same work by turns, each in its own process. The older
+ * core also does it in a second process: how much that differs from the first shows the noise of the machine and of V8's compiler.
  */
 
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ import type { Answer, Request } from './process.ts'
 import { WORK_NAMES, WORKS, type WorkName } from './works.ts'
 
 export interface AgainstOptions {
-  /** Where the older core is. */
+  /** The folder of the older core. */
   readonly folder: string
   readonly signal: AbortSignal
   readonly plan?: Plan
@@ -24,15 +24,15 @@ export interface AgainstOptions {
 
 export interface Plan {
   readonly works: readonly WorkName[]
-  /** How often three new processes are started for each kind of work. */
+  /** How many times three new processes are started for each kind of work. */
   readonly starts: number
-  /** The part of each work that is done in a round. */
+  /** The share of each work that is done in a round. */
   readonly part: number
 }
 
 export const PLAN: Plan = { works: WORK_NAMES, starts: 9, part: 1 }
 
-/** How many rounds there are, of all work. */
+/** How many rounds all the work has. */
 export function roundsOf({ works, starts }: Plan): number {
   return works.reduce((sum, work) => sum + starts * (WORKS[work].warmUps + WORKS[work].rounds), 0)
 }
@@ -45,17 +45,17 @@ export interface Against {
 }
 
 export interface TitledComparison extends Comparison {
-  /** Of the work. */
+  /** The title of the work. */
   readonly title: string
 }
 
-/** @throws {UsageError} There is no built core in the folder, or it does not do the work. */
+/** @throws {UsageError} The folder has no built core, or that core cannot do the work. */
 export async function against({ folder, signal, plan = PLAN, onRound }: AgainstOptions): Promise<Against> {
   const older = await findOlderCore(folder)
   await using built = await buildCore(signal)
   const cores: Cores = { older: older.index, again: older.index, present: built.index }
   const made = new Map<WorkName, readonly Start[]>()
-  // Each kind of work comes again and again, so that none has the machine's worst minute to itself.
+  // Each kind of work is repeated, so that a bad minute of the machine does not hit only one.
   for (let start = 0; start < plan.starts; start++) {
     for (const work of plan.works) {
       const rounds = await roundsOfOneStart(work, cores, { signal, plan, onRound: () => onRound?.(work) })

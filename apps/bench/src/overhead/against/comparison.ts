@@ -1,11 +1,11 @@
-/** What the rounds say of two cores. */
+/** Compares two cores by their rounds. */
 
 import { limitWithSpread } from '../../bars.ts'
 import { median } from '../../stats.ts'
 import { spreadOf } from '../cpu.ts'
 import type { Spread } from '../table.ts'
 
-/** Microseconds of CPU that the same work took in one round: with the older core in two processes, and with the present one. */
+/** Microseconds of CPU for the same work in one round: with the older core in two processes, and with the present one. */
 export interface Round {
   readonly older: number
   readonly again: number
@@ -19,18 +19,18 @@ export interface Comparison {
   /** Microseconds of CPU of a round: the medians. */
   readonly older: number
   readonly present: number
-  /** What the older core took in its second process, as a part of what it took in its first: of each start the median. */
+  /** The older core in its second process, as a ratio to its first process: the median of each start. */
   readonly self: Spread
-  /** What the present core took, as a part of what the older one took in its first process: of each start the median. */
+  /** The present core, as a ratio to the older one in its first process: the median of each start. */
   readonly ratio: Spread
-  /** Of the starts, half have a ratio of the older core to itself that is at most so far from 1. */
+  /** Half of the starts have a ratio of the older core to itself that is at most this far from 1. */
   readonly spread: number
-  /** What the median of the ratio may be at the most. */
+  /** The limit for the median of the ratio. */
   readonly limit: number
   readonly isMet: boolean
 }
 
-/** Ratios are of one round, because a slow moment slows all of it. Several starts count, because V8 compiles differently in each. */
+/** Ratios are within one round, because a slow moment slows all of it. Several starts count, because V8 compiles differently in each. */
 export function comparisonOf(starts: readonly Start[]): Comparison {
   const rounds = starts.flat()
   const self = spreadOf(starts.map((start) => ratioIn(start, 'again')))

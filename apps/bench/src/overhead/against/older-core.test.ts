@@ -24,7 +24,7 @@ test('a core that is not built is an error that says what to do', async () => {
   const folder = await temporary()
   const core = await written(folder, 'packages/core', MANIFEST)
   await expect(findOlderCore(folder)).rejects.toThrow(
-    new UsageError(`the core in ${core} is not built: there is no ${core}/dist/index.js (npm run build makes it)`),
+    new UsageError(`the core in ${core} is not built: ${core}/dist/index.js is missing (npm run build makes it)`),
   )
 })
 
@@ -36,7 +36,7 @@ test.each([
   const folder = await temporary()
   if (manifest !== undefined) await written(folder, '.', manifest)
   await expect(findOlderCore(folder)).rejects.toThrow(UsageError)
-  await expect(findOlderCore(folder)).rejects.toThrow(`there is no @meanwhile/core in ${folder}: name a checkout`)
+  await expect(findOlderCore(folder)).rejects.toThrow(`${folder} has no @meanwhile/core: name a checkout`)
 })
 
 async function written(folder: string, place: string, manifest: unknown): Promise<string> {

@@ -1,4 +1,4 @@
-/** The built core in a folder of the user's. */
+/** Finds the built core in a folder of the user. */
 
 import { access, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -13,7 +13,7 @@ export interface OlderCore {
   readonly index: string
 }
 
-/** The package itself, a checkout, where it is installed, and what `npm pack` has packed. */
+/** The package itself, a checkout, an installation, and the output of `npm pack`. */
 const PLACES = ['.', 'packages/core', 'node_modules/@meanwhile/core', 'package']
 
 const MANIFEST = z.object({
@@ -22,7 +22,7 @@ const MANIFEST = z.object({
   exports: z.object({ '.': z.object({ default: z.string() }) }),
 })
 
-/** @throws {UsageError} There is none, or it is not built. */
+/** @throws {UsageError} The core is missing or not built. */
 export async function findOlderCore(folder: string): Promise<OlderCore> {
   for (const place of PLACES) {
     const here = resolve(folder, place)
@@ -34,12 +34,11 @@ export async function findOlderCore(folder: string): Promise<OlderCore> {
       () => true,
       () => false,
     )
-    if (!isBuilt)
-      throw new UsageError(`the core in ${here} is not built: there is no ${index} (npm run build makes it)`)
+    if (!isBuilt) throw new UsageError(`the core in ${here} is not built: ${index} is missing (npm run build makes it)`)
     return { folder: here, version: manifest.version, index }
   }
   throw new UsageError(
-    `there is no @meanwhile/core in ${folder}: name a checkout of this repository, its packages/core, or a folder with the package installed`,
+    `${folder} has no @meanwhile/core: name a checkout of this repository, its packages/core, or a folder with the package installed`,
   )
 }
 

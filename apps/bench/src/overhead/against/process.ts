@@ -1,11 +1,11 @@
-/** Does one kind of work with one core, as much of it as it is asked for, and says what it took. */
+/** A process that does one kind of work with one core, as much as requested, and reports the CPU time. */
 
 import { pathToFileURL } from 'node:url'
 import { cpuOf } from '../cpu.ts'
 import { type Core, WORKS, type WorkName } from './works.ts'
 
 export interface Request {
-  /** How many runs, calls or steps; 0: the core is only loaded. */
+  /** How many runs, calls or steps; 0: only loads the core. */
   readonly size: number
 }
 

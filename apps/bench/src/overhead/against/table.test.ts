@@ -14,7 +14,7 @@ const result: Against = {
 
 test('first the older core is set against itself, then the present one against it, with the limit of each', () => {
   expect(stripVTControlCharacters(againstTable(result)).split('\n').slice(1, 11)).toEqual([
-    'CPU time of core beside an older core',
+    'CPU time of core, compared with an older core',
     '   the older one: 0.0.7 in /older/packages/core',
     '',
     'The older core against itself',

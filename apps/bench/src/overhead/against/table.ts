@@ -1,4 +1,4 @@
-/** What the present core takes beside an older one, as a table. */
+/** The table that compares the present core with an older one. */
 
 import { styleText } from 'node:util'
 import { OLDER_CORE_LIMIT } from '../../bars.ts'
@@ -6,14 +6,14 @@ import { milliseconds, ratio } from '../../format.ts'
 import type { Spread } from '../table.ts'
 import type { Against, TitledComparison } from './against.ts'
 
-/** The titles of the work that takes more than it may. */
+/** The titles of the work that exceeds its limit. */
 export const missedAgainst = ({ comparisons }: Against): readonly string[] =>
   comparisons.filter(({ isMet }) => !isMet).map(({ title }) => title)
 
 export function againstTable({ older, comparisons }: Against): string {
   return [
     '',
-    styleText('bold', 'CPU time of core beside an older core'),
+    styleText('bold', 'CPU time of core, compared with an older core'),
     `   ${styleText('dim', `the older one: ${older.version} in ${older.folder}`)}`,
     '',
     styleText('bold', 'The older core against itself'),
@@ -28,8 +28,8 @@ export function againstTable({ older, comparisons }: Against): string {
 }
 
 const NOTES = [
-  'A ratio is that of one round. Of each start of the processes the median counts, and of the starts the median; half of',
-  'the starts are between the two figures beside it. The spread is the distance from 1 to the farther of those two, and',
+  'A ratio is within one round. The median of each start of the processes counts, and then the median of the starts; half of',
+  'the starts are between the two figures next to it. The spread is the distance from 1 to the farther of those two, and',
   `the limit is ${OLDER_CORE_LIMIT} and the spread. Times are medians of a round.`,
 ]
 

@@ -1,9 +1,9 @@
-/** What two cores are measured with. Their models are of the bench: with one core as with the other they do the same. */
+/** The work that two cores are measured with. The models belong to the benchmark: they do the same with both cores. */
 
 import type { createAgent, Message, Model, Tool, ToolCall, tool } from '@meanwhile/core'
 import { z } from 'zod'
 
-/** What is used of a core. */
+/** The part of a core that is used. */
 export interface Core {
   readonly createAgent: typeof createAgent
   readonly tool: typeof tool
@@ -14,9 +14,9 @@ export type WorkName = (typeof WORK_NAMES)[number]
 
 export interface Work {
   readonly title: string
-  /** How many runs, calls or steps are measured at a time, in a round. */
+  /** How many runs, calls or steps one round measures. */
   readonly size: number
-  /** Rounds of new processes: those that come first, in which V8 compiles what runs often, and those that count. */
+  /** Rounds of new processes: the first ones, in which V8 compiles hot code, and those that count. */
   readonly warmUps: number
   readonly rounds: number
   /** Throws if the core did not do all of it. */
@@ -42,7 +42,7 @@ async function together(core: Core, size: number): Promise<void> {
   expectEqual(made(), size, 'calls')
 }
 
-/** Two steps, one tool, 50 deltas, with a reader, as an application has one. */
+/** Two steps, one tool, 50 deltas, with a reader, like an application. */
 function shortRuns(core: Core): { one(): Promise<void>; made(): number } {
   const look = lookOf(core)
   const asks = callOf(0)
@@ -72,7 +72,7 @@ function shortRuns(core: Core): { one(): Promise<void>; made(): number } {
   }
 }
 
-/** A step that asks for all calls, and one that answers. */
+/** A step that requests all calls, and one that answers. */
 async function inOneStep(core: Core, size: number): Promise<void> {
   const look = lookOf(core)
   const calls = Array.from({ length: size }, (_, index) => callOf(index))
@@ -89,7 +89,7 @@ async function inOneStep(core: Core, size: number): Promise<void> {
   expectEqual(look.made(), size, 'calls')
 }
 
-/** A call in each step but the last, which answers. */
+/** A call in each step except the last, which answers. */
 async function inSteps(core: Core, size: number): Promise<void> {
   const look = lookOf(core)
   const model: Model = {

@@ -1,4 +1,4 @@
-/** A model of the AI SDK's providers, for the libraries that take one. */
+/** A model of the AI SDK's providers, for libraries that accept one. */
 
 import { exportsOf, type Load, type PeerTask } from '../driver.ts'
 

@@ -35,7 +35,7 @@ export const langchain: Driver = async (load) => {
     )
     const agent = createAgent(task.dropIn({ model: modelOf(task), tools }))
     const messages = [{ role: 'user', content: task.prompt }]
-    // The mode `messages` is what makes the model stream. Its own `streaming` would count tokens, for which it goes to the network.
+    // The mode `messages` makes the model stream. Its own `streaming` would count tokens, for which it uses the network.
     const streamMode = ['values', 'messages']
     const options = { recursionLimit: 100, signal: task.signal }
     if (task.loop === 'agent.invoke') return textOf(await agent.invoke({ messages }, options))
