@@ -61,7 +61,7 @@ test('through PgBouncer in transaction mode runs go on, and readers and workers 
   expect(await cancelled(runs)).toBeLessThan(5_000)
 })
 
-test('with a pool that listens next to PgBouncer they hear at once (DU12)', async () => {
+test('with a listening pool that bypasses PgBouncer, readers and workers are notified at once (DU12)', async () => {
   const runs = pooled({ listen: here.pool })
   await work(pooled({ listen: here.pool }))
   expect(await cancelled(runs)).toBeLessThan(900)
