@@ -1,4 +1,4 @@
-/** Threads: conversations that are kept, with one turn at a time. */
+/** Threads: stored conversations, with one turn at a time. */
 
 import {
   type Agent,
@@ -24,13 +24,13 @@ import type { ResumedTurn, Turn } from './turn.ts'
 import type { WhenAsking, WhenBusy } from './user-decisions.ts'
 import { Wakes } from './wakes.ts'
 
-/** What the agent and the context of a turn are made of. */
+/** The input from which the agent and the context of a turn are made. */
 export interface TurnInfo {
   /** The id of the thread. */
   readonly id: string
   /** The id of the turn. */
   readonly turn: string
-  /** What was given with the message. */
+  /** The `metadata` that was passed with the message. */
   readonly metadata?: Json
 }
 
@@ -38,34 +38,34 @@ interface CommonOptions {
   /** `memoryThreads()`, `sqliteThreads(path)`, `postgresThreads({ pool })` or your own. */
   readonly store: ThreadStore
   /**
-   * What happens to a message that comes while a turn is running. `queue` (default): it begins a turn when those before it have ended.
+   * What happens to a message that arrives while a turn is running. `queue` (default): it begins a turn when the earlier ones have ended.
    * `steer`: it goes into the running turn before the next model call; if that is too late it is queued. `preempt`: the running turn is
    * stopped, and its turn begins next. `reject`: `send` throws `ThreadBusyError`.
    */
   readonly whenBusy?: WhenBusy
   /**
-   * What happens to a message that comes while a turn waits for an answer. `close` (default): the waiting turn ends as stopped, its open
-   * calls are answered with the reason, and the message begins a turn. `reject`: `send` throws `ThreadBusyError`.
+   * What happens to a message that arrives while a turn waits for an answer. `close` (default): the waiting turn ends as stopped, its open
+   * calls get the reason as their result, and the message begins a turn. `reject`: `send` throws `ThreadBusyError`.
    */
   readonly whenAsking?: WhenAsking
   /**
-   * Hears of every error that no caller gets: a turn has failed, a store could not be written, or `watch` could not take over a thread. What it
-   * throws is ignored, except for a warning. Default: `process.emitWarning` with a `MeanwhileWarning`, once for each name of an error.
+   * Called with every error that no caller gets: a turn has failed, the store could not be written, or `watch` could not take over a thread. If it
+   * throws, that only causes a warning. Default: `process.emitWarning` with a `MeanwhileWarning`, once for each name of an error.
    */
   readonly onError?: (error: unknown, at: ErrorPlace) => void
 }
 
-/** `Context`: the context that each run gets. */
+/** `Context`: the type of the context that each run gets. */
 export interface ThreadsOptions<Context = unknown> extends CommonOptions {
   /** The agent of all threads, or a function that returns the agent of each turn. All agents of a thread have the same name. */
   readonly agent: Agent | ((turn: TurnInfo) => Agent | Promise<Agent>)
   /**
-   * Makes the context of a run, unless this process was given it with the message. If it throws, the turn fails with `ContextError`: nothing
+   * Makes the context of a run, unless this process received it with the message. If it throws, the turn fails with `ContextError`: nothing
    * has run, and the turn can be retried.
    */
   readonly context?: (turn: TurnInfo) => Context | undefined | Promise<Context | undefined>
   /**
-   * Milliseconds after which another process may take over a turn whose process is gone. The process that works on a turn renews this three
+   * Milliseconds after which another process may take over a turn whose process has died. The process that runs a turn renews its lease three
    * times as often. Default 10,000, at least 100.
    */
   readonly lease?: number
@@ -74,33 +74,38 @@ export interface ThreadsOptions<Context = unknown> extends CommonOptions {
 /** Threads whose turns are durable runs. */
 export interface DurableThreadsOptions extends CommonOptions {
   /**
-   * `durableRuns(…)` of `@meanwhile/durable`. Its workers advance the turns, and tell the threads of each stop: so each process that calls `runs.work` makes the
-   * same threads before. The `data` of a run is `{ thread, turn, metadata }`.
+   * `durableRuns(…)` of `@meanwhile/durable`. Its workers advance the turns, and report each stop to the threads: so each process that calls
+   * `runs.work` must create
+   * the same threads first. The `data` of a run is `{ thread, turn, metadata }`.
    */
   readonly runs: ThreadRuns
-  /** The name of the agent of all threads, or a function that returns that of each turn. Default: the only agent of the runs. */
+  /** The name of the agent of all threads, or a function that returns the name for each turn. Default: the only agent of the runs. */
   readonly agent?: string | ((turn: TurnInfo) => string | Promise<string>)
 }
 
 export interface ContextOptions<Context = unknown> {
-  /** The context of the run. It is not stored: a process that takes the turn over makes its own. */
+  /** The context of the run. It is not stored: a process that takes over the turn makes its own. */
   readonly context?: Context
 }
 
 export interface SendOptions<Context = unknown> extends ContextOptions<Context> {
-  /** The id of the message. If the thread has a message with this id, nothing is said, and the turn of that message is returned. Default: a random one. */
+  /**
+   * The id of the message. If the thread already has a message with this id, nothing is added, and the turn of that message is returned. Default: a
+   * random one.
+   */
   readonly messageId?: string
   /**
-   * The id of a message that began a turn, to edit it: as with `rewind`, that message and all that came later are superseded, and this one is said in
-   * their place. Both is one change. `messageId` may be the same id; then each call replaces anew. If it is another id, a repeated call returns
+   * The id of a message that began a turn, to edit it: as with `rewind`, that message and everything after it are superseded, and this message
+   * replaces
+   * it. Both is one change. `messageId` may be the same id; then each call replaces the message again. If it is another id, a repeated call returns
    * the same turn.
    */
   readonly replacing?: string
-  /** Small JSON that is stored with the turn, and given to `agent` and `context`. */
+  /** Small JSON that is stored with the turn, and passed to `agent` and `context`. */
   readonly metadata?: Json
-  /** Default: that of the threads. */
+  /** Default: the option of the threads. */
   readonly whenBusy?: WhenBusy
-  /** Default: that of the threads. */
+  /** Default: the option of the threads. */
   readonly whenAsking?: WhenAsking
 }
 
@@ -110,41 +115,45 @@ export interface ThreadSummary {
   readonly updatedAt: Date
 }
 
-/** All methods reject with `ThreadIdError` for an id that is no string of 1 to 1,024 characters. All except `read`, `list` and `delete` reject with `ThreadDeletedError`. */
+/**
+ * All methods reject with `ThreadIdError` for an id that is not a string of 1 to 1,024 characters. All except `read`, `list` and `delete` reject with
+ * `ThreadDeletedError`.
+ */
 export interface Threads<Context = unknown> {
   /**
-   * Says something in a thread; the first message makes the thread. Resolves when the message is stored.
+   * Adds a message to a thread; the first message creates the thread. Resolves when the message is stored.
    *
-   * @throws {ThreadBusyError} A turn is running or waits, and the options reject a message then; or a turn is running, and the message replaces another.
-   * @throws {InputError} It is no user message, or empty.
-   * @throws {UnknownMessageError} No turn begins with the message that is to be replaced.
-   * @throws {ConfigError} An option is unknown or cannot work.
+   * @throws {ThreadBusyError} A turn is running or waits, and the options reject messages then; or a turn is running, and the message replaces
+   * another.
+   * @throws {InputError} It is not a user message, or it is empty.
+   * @throws {UnknownMessageError} No turn begins with the message to replace.
+   * @throws {ConfigError} An option is unknown or not valid.
    */
   send(thread: string, message: string | UserMessage, options?: SendOptions<Context>): Promise<Turn>
   /**
-   * Answers what the waiting turn asks, by id of the interrupt. Resolves when its run goes on.
-   * `turn.events({ after: turn.cursor })` tells what follows.
+   * Answers questions of the waiting turn, by id of the interrupt. Resolves when its run continues.
+   * `turn.events({ after: turn.cursor })` streams the events that follow.
    *
-   * @throws {UnknownInterruptError} The thread does not ask that, or it was answered.
+   * @throws {UnknownInterruptError} The thread has no such question, or it was answered.
    * @throws {TypeError} There is no answer, or one that is not JSON.
-   * @throws {AnswerError} An answer does not have the form that is asked for. Nothing has run, and the question stays open.
+   * @throws {AnswerError} An answer does not match the schema of its question. Nothing has run, and the question stays open.
    */
   answer(thread: string, answers: Answers, options?: ContextOptions<Context>): Promise<ResumedTurn>
   /**
-   * Stops the turn that runs or waits. What was said stays. The queue is kept, and waits for the next message, or it is dropped. Resolves when
+   * Stops the turn that runs or waits. Its messages stay. The queue is kept and waits for the next message, or it is dropped. Resolves when
    * the turn has ended.
    */
   stop(thread: string, options?: { readonly queue?: 'keep' | 'drop'; readonly signal?: AbortSignal }): Promise<void>
   /**
-   * The newest turn, which has failed, goes on from its last complete step.
+   * Continues the newest turn, which must have failed, from its last complete step.
    *
    * @throws {NothingToRetryError} It has not failed.
    * @throws {ThreadBusyError} A turn is running or waits.
    */
   retry(thread: string, options?: ContextOptions<Context>): Promise<ResumedTurn>
   /**
-   * Goes back to before a message that began a turn: to edit it, or to have another answer. What came later stays stored as superseded,
-   * and nobody sees it any more.
+   * Goes back to before a message that began a turn: to edit it, or to get another answer. Everything after it stays stored as superseded,
+   * and is no longer visible.
    *
    * @throws {UnknownMessageError} No turn begins with it.
    * @throws {ThreadBusyError} A turn is running.
@@ -153,11 +162,11 @@ export interface Threads<Context = unknown> {
   /**
    * Copies a thread, up to a message that began a turn, or all turns that have ended. Returns the id of the copy.
    *
-   * @throws {ThreadExistsError} There is a thread under the id `as`.
+   * @throws {ThreadExistsError} A thread with the id `as` exists.
    * @throws {UnknownMessageError} No turn begins with the message.
    */
   fork(thread: string, options?: { readonly before?: string; readonly as?: string }): Promise<string>
-  /** A thread that does not exist, or was deleted, is empty. */
+  /** Returns the state of a thread. It is empty for a thread that does not exist or was deleted. */
   read(thread: string): Promise<ThreadState>
   /**
    * Returns a turn; without an id the newest one that has begun, and undefined if there is none.
@@ -165,15 +174,18 @@ export interface Threads<Context = unknown> {
    * @throws {UnknownTurnError} The thread has no turn with this id.
    */
   turn(thread: string, turn?: string): Promise<Turn | undefined>
-  /** Newest first. `after`: the id of the last thread of the page before; `limit`: default 100. */
+  /** Newest first. `after`: the id of the last thread of the previous page; `limit`: default 100. */
   list(options?: { readonly after?: string; readonly limit?: number }): Promise<readonly ThreadSummary[]>
-  /** Deletes what was said. The running turn is stopped, and the id cannot be used again. */
+  /** Deletes all messages. The running turn is stopped, and the id cannot be used again. */
   delete(thread: string): Promise<void>
-  /** Takes over all turns whose process is gone, and returns how many there were. A turn that cannot be taken over holds up no other: then the first such error is thrown at the end. */
+  /**
+   * Takes over all turns whose process has died, and returns how many there were. If a turn cannot be taken over, the others still are; the first
+   * such error is thrown at the end.
+   */
   recover(): Promise<number>
-  /** Calls `recover` twice in the time of a lease, until it is closed. What cannot be taken over is tried again. */
+  /** Calls `recover` twice per lease time, until it is closed. Turns that could not be taken over are tried again. */
   watch(): { close(): void }
-  /** Leaves the turns that run here to other processes, and begins no more. Resolves when nothing is written any more. */
+  /** Leaves the turns that run here to other processes, and begins no more. Resolves when all writes are done. */
   close(): Promise<void>
 }
 
@@ -182,10 +194,11 @@ const OPTIONS: OptionNames<ThreadsOptions> = { ...COMMON, agent: '', context: 'd
 const DURABLE_OPTIONS: OptionNames<DurableThreadsOptions> = { ...COMMON, runs: '', agent: '' }
 
 /**
- * Makes threads over a store. What `context` returns has the type of the context that `send`, `answer` and `retry` take; without it, name the type:
+ * Creates threads over a store. The return type of `context` is the type of the context that `send`, `answer` and `retry` accept; without it, name
+ * the type:
  * `createThreads<Context>(…)`. With `runs` the turns are durable runs, which any worker advances: `durableRuns({ context })` makes their context.
  *
- * @throws {ConfigError} An option cannot work; the error names it.
+ * @throws {ConfigError} An option is not valid; the error names it.
  */
 export function createThreads<Context = unknown>(options: ThreadsOptions<Context>): Threads<Context>
 export function createThreads(options: DurableThreadsOptions): Threads<undefined>
@@ -228,7 +241,7 @@ function durableThreads(options: DurableThreadsOptions): Threads {
   return new StoredThreads({ ...host, store: withoutOldRuns(host.store, runs) }, turns, mannersOf(options))
 }
 
-/** Milliseconds within which a process starts the run of a turn that it has stored. */
+/** How soon a process starts the run of a turn that it has stored, in milliseconds. */
 const START = 1_000
 
 function hostOf({ store, onError }: CommonOptions, lease: number): Host {
