@@ -1,4 +1,4 @@
-/** A turn, as its caller sees it. */
+/** A turn of a thread: its events and its result. */
 
 import type { Json, PendingInterrupt, Usage } from '@meanwhile/core'
 import { seqOf } from './cursor.ts'
@@ -10,7 +10,7 @@ import { alive, newThread } from './thread-records.ts'
 import type { TurnRecord } from './thread-store.ts'
 import type { TurnRunner } from './turn-runner.ts'
 
-/** How a turn has ended, or what it waits for. */
+/** The end of a turn, or the questions that it waits for. */
 export type TurnResult = CompletedTurn | WaitingTurn | FailedTurn | StoppedTurn
 
 interface ResultBase {
@@ -32,7 +32,7 @@ export interface WaitingTurn extends ResultBase {
   readonly status: 'waiting'
   readonly output?: undefined
   readonly error?: undefined
-  /** What it waits for. */
+  /** The questions that wait for an answer. */
   readonly interrupts: readonly PendingInterrupt[]
 }
 
@@ -52,7 +52,7 @@ export interface StoppedTurn extends ResultBase {
 }
 
 export interface EventsOptions {
-  /** The cursor of the last event that is known. Default: from the beginning of the turn. */
+  /** The cursor of the last known event. Default: from the beginning of the turn. */
   readonly after?: string
   readonly signal?: AbortSignal
 }
@@ -62,20 +62,20 @@ export interface Turn {
   /** The id of the thread. */
   readonly thread: string
   /**
-   * The events of the turn, for any number of readers: complete steps by their messages, the step at work by its deltas, then what happens. It
-   * ends when the turn ends, and when it waits for an answer. A reader that leaves stops nothing.
+   * Streams the events of the turn, for any number of readers: complete steps as their messages, the running step as its deltas, then new events. It
+   * ends when the turn ends, and when it waits for an answer. A reader that stops reading does not stop the turn.
    *
-   * @throws {CursorError} The cursor is damaged, or of another thread.
+   * @throws {CursorError} The cursor is damaged, or belongs to another thread.
    * @throws {ThreadDeletedError} The thread was deleted.
    */
   events(options?: EventsOptions): AsyncGenerator<ThreadEvent, void>
-  /** Resolves when the turn has ended, or waits for an answer. A turn that fails resolves, too: its `status` says so. */
+  /** Resolves when the turn has ended, or waits for an answer. It also resolves if the turn fails: check its `status`. */
   readonly result: Promise<TurnResult>
 }
 
-/** A turn that goes on with an answer, or again after it has failed. */
+/** A turn that continues with an answer, or is retried. */
 export interface ResumedTurn extends Turn {
-  /** Where it went on: `events({ after: cursor })` tells what came since. */
+  /** The point at which it continued: `events({ after: cursor })` streams the events after it. */
   readonly cursor: string
 }
 
@@ -89,7 +89,7 @@ export function turnHandle(host: Host, runner: TurnRunner, thread: string, id: s
     },
     get result() {
       const result = resultOf(host, thread, id)
-      // Nobody has to wait for it.
+      // Callers need not await it.
       result.catch(() => undefined)
       return result
     },
