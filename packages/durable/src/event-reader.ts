@@ -144,8 +144,9 @@ class Tail {
     }
   }
 
-  /** Resolves when the version has changed. Rejects if the run does not exist. */
+  /** Resolves when the version has changed. Rejects if the run does not exist, or with the reason of the signal. */
   async changed(version: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
     if (version !== this.version) return
     await new Promise<void>((resolve, reject) => {
       const settled = () => {

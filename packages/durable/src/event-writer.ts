@@ -86,7 +86,7 @@ export class EventWriter {
       this.#isStepOver = true
     }
     this.#waiting.push({ event, text, isDelta })
-    this.#timer ??= setTimeout(() => this.#flush(), this.#every)
+    this.#wait()
   }
 
   /** Resolves when everything is written, or after a few seconds. */
@@ -103,25 +103,31 @@ export class EventWriter {
     clearTimeout(this.#timer)
   }
 
+  /** Starts the timer of the next batch, unless a batch is being written. */
+  #wait(): void {
+    if (!this.#writing) this.#timer ??= setTimeout(() => this.#flush(), this.#every)
+  }
+
   #flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
+    if (this.#waiting.length === 0) return
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined
+      if (this.#waiting.length > 0 && !this.#isOver) this.#wait()
     })
   }
 
-  /** Writes until no event waits. */
+  /** Writes the waiting events; at the end of the run, until no event waits. */
   async #write(): Promise<void> {
-    while (this.#waiting.length > 0 && !this.#isOver) {
+    do {
       const batch = this.#waiting
       const isStepOver = this.#isStepOver
       this.#waiting = []
       this.#isStepOver = false
       await this.#surely(() => this.#store(batch))
       if (isStepOver) await this.#surely(() => this.#clean())
-      if (!this.#isLast) await pause(this.#every)
-    }
+    } while (this.#isLast && this.#waiting.length > 0)
   }
 
   /** Repeats `work` until it succeeds. */

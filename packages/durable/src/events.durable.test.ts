@@ -307,3 +307,29 @@ test('a custom event that JSON cannot hold is left out', async () => {
   expect(custom).toEqual(['small'])
   expect((await runs.result('run')).messages.map(textOf)).toEqual(['Go', 'Done.'])
 })
+
+test('a reader whose signal aborts while it fetches events throws the reason at once', async () => {
+  const runs = runsOf(agentOf([respond(call('ask'))]))
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  let last: string | undefined
+  for await (const { cursor, event } of runs.events('run')) {
+    last = cursor
+    if (event.type === 'run-stopped') break
+  }
+  if (last === undefined) throw new Error('the reader has seen nothing')
+  const end = new AbortController()
+  const reading = runs.events('run', { after: last, signal: end.signal })[Symbol.asyncIterator]().next()
+  end.abort(new Error('the reader has left'))
+  await expect(reading).rejects.toThrow('the reader has left')
+}, 10_000)
+
+test('the end of a run writes its last events at once, however seldom events are written', async () => {
+  // The run ends while the writer waits for its next batch.
+  const agent = agentOf([respond(say('One '), wait(3_800), say('two.'))])
+  const runs = runsOf(agent, { events: { every: 3_600 } })
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await runs.result('run')
+  expect(fold(await all(runs.events('run'))).map(textOf)).toEqual(['Go', 'One two.'])
+})
