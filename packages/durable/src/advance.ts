@@ -50,12 +50,13 @@ async function stretch(shop: Workshop, live: LiveRun, claim: Claim, signal: Abor
     shop.eventsEvery === undefined ? undefined : new EventWriter(shop.database, shop.changes, claim, shop.eventsEvery)
   try {
     const result = await play(shop, live, claim, events, signal)
-    if (result === 'waits') return await waits(shop, claim, events)
+    if (result === 'waits') return await waits(shop, live, claim, events)
     if (result.checkpointError) throw result.checkpointError
     live.outcome = result
     if (result.status === 'interrupted')
       return await waits(
         shop,
+        live,
         claim,
         events,
         result.interrupts.map(({ id }) => id),
@@ -76,7 +77,7 @@ async function stretch(shop: Workshop, live: LiveRun, claim: Claim, signal: Abor
     if (error instanceof AnswerError) {
       // Nothing has run yet, so the question accepts another answer.
       await runs.withdraw(claim.id, error.id)
-      return await runs.interrupt(claim, [], infoOf(error))
+      return await runs.interrupt(claim, { read: live.read, error: infoOf(error) })
     }
     if (claim.tries < shop.maxAttempts && shop.isAgain(error, claim.tries)) throw error
     return await ended(shop, claim, failed(error), live.read)
@@ -126,11 +127,12 @@ async function play(
 
 async function waits(
   { runs }: Workshop,
+  { read }: LiveRun,
   claim: Claim,
   events: EventWriter | undefined,
   open: readonly string[] = [],
 ): Promise<boolean> {
-  const goesOn = await runs.interrupt(claim, open)
+  const goesOn = await runs.interrupt(claim, { open, read })
   if (!goesOn && open.length > 0) events?.push({ type: 'run-stopped', status: 'interrupted' })
   await events?.end()
   return goesOn

@@ -22,7 +22,7 @@ import { Changes } from './changes.ts'
 import { Database } from './database.ts'
 import { checkedOptions, type DurableOptions } from './durable-options.ts'
 import type { DurableRun } from './durable-run.ts'
-import type { Engine, WakeOptions } from './engine.ts'
+import type { Engine, EngineWorker, WakeOptions } from './engine.ts'
 import { NothingToRetryError, RunCancelledError, RunFailedError, RunIdError, RunIdTakenError } from './errors.ts'
 import { EventReader, type ReadEvent, type ReadOptions } from './event-reader.ts'
 import { Inboxes, type LiveRun } from './live-run.ts'
@@ -76,10 +76,11 @@ export interface DurableRuns<Output = unknown> {
    * false if the run has ended. A message that arrives just as the run ends is in the run's `unread`.
    */
   send(id: string, message: string | UserMessage): Promise<boolean>
-  /** Stops the run, like `AgentRun.cancel`; default `now`. Resolves when the request is stored, not when the run has stopped. */
+  /** Stops the run, like `AgentRun.cancel`; default `now`. Resolves when the request is stored and the engine has been notified, not when the run has stopped. */
   cancel(id: string, options?: { readonly at?: CancelMode }): Promise<void>
   /**
-   * Continues a failed or cancelled run from its checkpoint. `rerun` works as in `agent.resume`.
+   * Continues a failed or cancelled run from its checkpoint. `rerun` works as in `agent.resume`. If it fails, call it again: a run that
+   * is already running is woken before the error is thrown.
    * @throws {NothingToRetryError} The run has neither failed nor been cancelled.
    */
   retry(id: string, options?: { readonly rerun?: readonly Effect[] }): Promise<void>
@@ -100,7 +101,10 @@ export interface DurableRuns<Output = unknown> {
    * @throws {CursorError} `after` is not a cursor.
    */
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent>
-  /** Deletes the run and its checkpoint. A running run stops. Deleting a run that does not exist is not an error. */
+  /**
+   * Deletes the run and its checkpoint. A running run stops. Deleting a run that does not exist is not an error. If it fails, call it again: the
+   * checkpoint may already be deleted.
+   */
   delete(id: string): Promise<void>
   /** Deletes runs that ended before a time (epoch milliseconds, or a `Date`), with their checkpoints. Returns how many were deleted. */
   prune(options: { readonly olderThan: Date | number }): Promise<number>
@@ -211,16 +215,18 @@ class Runs<Output> implements DurableRuns<Output> {
   async cancel(id: string, { at = 'now' }: { readonly at?: CancelMode } = {}): Promise<void> {
     if (!MODES.includes(at)) throw new ConfigError('at', `must be one of ${MODES.join(', ')}`)
     const { runs, changes } = this.#shop
-    const { status } = await runs.known(id)
+    await runs.known(id)
     await runs.cancel(id, at)
     changes.tell(id)
-    // No worker has the run: a worker is woken so that listeners receive this stop, too.
-    if (status !== 'running') await this.#wake(id)
+    // The worker that has the run may miss this, and if no worker has it, listeners receive the stop from the worker that is woken.
+    await this.#wake(id)
   }
 
   async retry(id: string, { rerun }: { readonly rerun?: readonly Effect[] } = {}): Promise<void> {
     const { runs } = this.#shop
     const { status } = await runs.known(id)
+    // An earlier retry may have failed before it woke the run.
+    if (status === 'running') await this.#wake(id)
     if (status !== 'failed' && status !== 'cancelled') throw new NothingToRetryError(id, status)
     await runs.retry(id, rerun)
     await this.#wake(id)
@@ -257,7 +263,9 @@ class Runs<Output> implements DurableRuns<Output> {
 
   async delete(id: string): Promise<void> {
     const { runs, store, changes } = this.#shop
-    await runs.delete(id, (one) => store.delete(one))
+    // The row goes last: as long as anything is left, the run exists and can be deleted.
+    await store.delete(id)
+    await runs.delete(id)
     changes.tell(id)
   }
 
@@ -265,9 +273,10 @@ class Runs<Output> implements DurableRuns<Output> {
     const { runs, store } = this.#shop
     let count = 0
     for (;;) {
-      const pruned = await runs.prune(Number(olderThan), (id) => store.delete(id))
-      count += pruned
-      if (pruned === 0) return count
+      const old = await runs.endedBefore(Number(olderThan))
+      if (old.length === 0) return count
+      for (const id of old) await store.delete(id)
+      count += await runs.prune(old, Number(olderThan))
     }
   }
 
@@ -289,7 +298,13 @@ class Runs<Output> implements DurableRuns<Output> {
     old?.drop()
     // So that it also listens between two runs.
     const unwatch = changes.watch('', () => old?.drop())
-    const worker = await this.#engine.work((id, call) => advance(this.#shop, bench, id, call), { concurrency })
+    let worker: EngineWorker
+    try {
+      worker = await this.#engine.work((id, call) => advance(this.#shop, bench, id, call), { concurrency })
+    } catch (error) {
+      unwatch()
+      throw error
+    }
     return {
       async stop({ grace = 30_000 } = {}) {
         bench.isStopping = true

@@ -32,6 +32,16 @@ export interface RunEnd {
   readonly error?: ErrorInfo
 }
 
+/** The run waits. */
+interface Waits {
+  /** The questions that it waits for. */
+  readonly open?: readonly string[]
+  /** How many messages of its inbox it has read. */
+  readonly read?: number | undefined
+  /** Why its last answer was refused. */
+  readonly error?: ErrorInfo
+}
+
 export type KnownRun = Omit<DurableRun, 'interrupts' | 'unread'> &
   NewRun & { readonly read: number; readonly sent: number }
 
@@ -120,13 +130,13 @@ export class RunsTable {
     )
   }
 
-  /** The run waits for answers to these questions. Returns whether there already is an answer: then the run must continue. */
-  async interrupt({ id, attempt }: Claim, open: readonly string[], error?: ErrorInfo): Promise<boolean> {
+  /** The run waits for answers. Returns whether there already is an answer: then the run must continue. */
+  async interrupt({ id, attempt }: Claim, { open = [], read, error }: Waits): Promise<boolean> {
     const [row] = await this.#database.query(
-      `UPDATE ${this.#runs} SET rerun = NULL, stopped_at_attempt = attempts, error = $4, status = CASE
+      `UPDATE ${this.#runs} SET rerun = NULL, stopped_at_attempt = attempts, error = $4, read = coalesce($5, read), status = CASE
         WHEN EXISTS (SELECT 1 FROM ${this.#answers} WHERE id = $1 AND interrupt = ANY($3)) THEN 'running' ELSE 'interrupted' END
       WHERE id = $1 AND attempts = $2 AND ${LIVE} RETURNING status`,
-      [id, attempt, open, error ? JSON.stringify(error) : null],
+      [id, attempt, open, error ? JSON.stringify(error) : null, read ?? null],
     )
     return row?.status === 'running'
   }
@@ -222,25 +232,27 @@ export class RunsTable {
     )
   }
 
-  /** Deletes the run and everything that belongs to it. `also` deletes what must be gone before the commit. */
-  async delete(id: string, also: (id: string) => Promise<void>): Promise<void> {
-    await this.#database.transaction(async (query) => {
-      await query(`DELETE FROM ${this.#runs} WHERE id = $1`, [id])
-      await also(id)
-    })
+  /** Deletes the run and everything that belongs to it. */
+  async delete(id: string): Promise<void> {
+    await this.#database.query(`DELETE FROM ${this.#runs} WHERE id = $1`, [id])
   }
 
-  /** Does the same for at most 100 runs that ended before a time. Returns how many there were. */
-  async prune(olderThan: number, also: (id: string) => Promise<void>): Promise<number> {
-    return await this.#database.transaction(async (query) => {
-      const rows = await query(
-        `DELETE FROM ${this.#runs} WHERE id IN (SELECT id FROM ${this.#runs} WHERE ended_at < to_timestamp($1::float8 / 1000)
-        ORDER BY ended_at LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING id`,
-        [olderThan],
-      )
-      for (const { id } of rows) await also(String(id))
-      return rows.length
-    })
+  /** At most 100 runs that ended before this time, in epoch milliseconds. */
+  async endedBefore(time: number): Promise<readonly string[]> {
+    const rows = await this.#database.query(
+      `SELECT id FROM ${this.#runs} WHERE ended_at < to_timestamp($1::float8 / 1000) ORDER BY ended_at LIMIT 100`,
+      [time],
+    )
+    return rows.map(({ id }) => String(id))
+  }
+
+  /** Deletes those of the runs that ended before this time. Returns how many there were. */
+  async prune(ids: readonly string[], time: number): Promise<number> {
+    const rows = await this.#database.query(
+      `DELETE FROM ${this.#runs} WHERE id = ANY($1) AND ended_at < to_timestamp($2::float8 / 1000) RETURNING id`,
+      [ids, time],
+    )
+    return rows.length
   }
 }
 
