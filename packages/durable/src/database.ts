@@ -95,7 +95,8 @@ export type Query = (text: string, values?: unknown[]) => Promise<readonly Postg
 /**
  * Makes the tables of durable runs and the table of checkpoints, if they are missing. Any number of processes may call it at once.
  * @throws {ConfigError} `pool` is not a pool, or `schema` is not a valid name.
- * @throws {DurableSetUpError} The database user may not make tables, or there are tables of another version.
+ * @throws {DurableSetUpError} The database does not exist, its user may not make tables, or there are tables of another version.
+ * @throws {DurableStoreError} The server cannot be reached, or has failed.
  */
 export async function setUpDurable({
   pool,
@@ -105,7 +106,12 @@ export async function setUpDurable({
   readonly schema?: string
 }): Promise<void> {
   const database = new Database(pool, schema)
-  await setUpPostgres({ pool, schema: database.schema })
+  try {
+    await setUpPostgres({ pool, schema: database.schema })
+  } catch (cause) {
+    if (cause instanceof CheckpointStoreError) throw new DurableSetUpError(cause.message, { cause })
+    throw new DurableStoreError(codeOf(cause), { cause })
+  }
   await database.transaction(async (query) => {
     // Two transactions that make a table at once conflict, in spite of IF NOT EXISTS.
     await query(`SELECT pg_advisory_xact_lock(hashtext('@meanwhile/durable'))`)
@@ -133,7 +139,7 @@ export function durableSchema(schema = 'meanwhile'): string {
 CREATE TABLE IF NOT EXISTS ${name}.runs (
   id text COLLATE "C" PRIMARY KEY,
   agent text NOT NULL,
-  conversation text,
+  conversation text, -- JSON, as PostgreSQL stores no NUL
   data text, -- JSON, for the context of the run
   status text NOT NULL DEFAULT 'running',
   error text, -- JSON: name and message

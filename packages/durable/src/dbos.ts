@@ -4,9 +4,10 @@
  */
 
 import { DBOS, type DBOSClient } from '@dbos-inc/dbos-sdk'
-import { ConfigError } from '@meanwhile/core'
+import { ConfigError, checkOptions } from '@meanwhile/core'
 import { Database, type PostgresPool } from './database.ts'
 import type { Advance, Engine, EngineWorker, WakeOptions } from './engine.ts'
+import { checkTimer } from './given.ts'
 
 export interface DbosOptions {
   /** A `Pool` of `pg`, for the table of heartbeats. */
@@ -47,6 +48,7 @@ const MIDDLE = 1_000_000
  * @throws {ConfigError} `pool` is not a pool, or `schema` is not a valid name.
  */
 export function dbosEngine(options: DbosOptions | DbosClientOptions): Engine {
+  if (typeof options !== 'object' || options === null) throw new ConfigError('options', 'must be an object')
   const { queue = 'meanwhile' } = options
   const workflowName = `${queue}.advance`
   const wakeBy =
@@ -64,12 +66,21 @@ export function dbosEngine(options: DbosOptions | DbosClientOptions): Engine {
       await enqueue(request, id)
     }
   if ('client' in options) {
+    checkOptions('dbosEngine', options, { client: '', queue: '' })
     const { client } = options
     return {
       wake: wakeBy((request, id) => client.enqueue(request, id)),
       work: () => Promise.reject(new ConfigError('client', 'can only wake runs: a worker needs dbosEngine({ pool })')),
     }
   }
+  checkOptions('dbosEngine', options, {
+    pool: '',
+    schema: '',
+    queue: '',
+    heartbeat: '',
+    deadAfter: '',
+    pollingInterval: '',
+  })
   return workingEngine(
     options,
     queue,
@@ -84,6 +95,7 @@ function workingEngine(
   workflowName: string,
   wake: Engine['wake'],
 ): Engine {
+  for (const [option, value] of Object.entries({ heartbeat, deadAfter, pollingInterval })) checkTimer(option, value)
   const database = new Database(pool, schema)
   const members = `"${database.schema}".dbos_workers`
   const workers = new Set<Worker>()

@@ -3,6 +3,7 @@
 import { type Agent, type CheckpointStore, ConfigError, checkOptions } from '@meanwhile/core'
 import type { PostgresPool } from './database.ts'
 import type { Engine } from './engine.ts'
+import { checkMilliseconds, checkTimer } from './given.ts'
 import type { ContextRequest } from './workshop.ts'
 
 export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent[]> {
@@ -53,8 +54,10 @@ export function checkedOptions<Options extends DurableOptions>(options: Options)
     maxAttempts: 'retryLimit',
     again: 'retry',
   })
-  const { agents, store, listen, engine, events, maxAttempts = 1 } = options
+  const { agents, store, listen, engine, context, events, maxAttempts = 1, again } = options
   if (!Array.isArray(agents) || agents.length === 0) throw new ConfigError('agents', 'must be an array of agents')
+  if (agents.some((agent) => typeof agent?.begin !== 'function'))
+    throw new ConfigError('agents', 'must be agents, as createAgent returns them')
   const names = agents.map((agent) => agent.name)
   if (names.some((name) => !name)) throw new ConfigError('agents', 'each agent must have a name')
   const double = names.find((name, index) => names.indexOf(name) !== index)
@@ -67,6 +70,8 @@ export function checkedOptions<Options extends DurableOptions>(options: Options)
     throw new ConfigError('engine', 'must be an engine, such as pgBossEngine returns')
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
     throw new ConfigError('maxAttempts', 'must be a positive integer')
+  for (const [name, value] of Object.entries({ context, again }))
+    if (value !== undefined && typeof value !== 'function') throw new ConfigError(name, 'must be a function')
   if (events !== false && events !== undefined) {
     checkOptions<Exclude<DurableOptions['events'], false | undefined>>(
       'durableRuns',
@@ -74,9 +79,8 @@ export function checkedOptions<Options extends DurableOptions>(options: Options)
       { every: '', keepFor: '' },
       'events.',
     )
-    for (const [name, value] of Object.entries(events))
-      if (value !== undefined && !(value >= 0))
-        throw new ConfigError(`events.${name}`, 'must be a number of milliseconds, 0 or more')
+    checkTimer('events.every', events.every)
+    checkMilliseconds('events.keepFor', events.keepFor)
   }
   return options
 }

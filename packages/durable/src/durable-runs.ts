@@ -25,6 +25,7 @@ import type { DurableRun } from './durable-run.ts'
 import type { Engine, EngineWorker, WakeOptions } from './engine.ts'
 import { NothingToRetryError, RunCancelledError, RunFailedError, RunIdError, RunIdTakenError } from './errors.ts'
 import { EventReader, type ReadEvent, type ReadOptions } from './event-reader.ts'
+import { checkConversation, checkData, checkedMessage, checkedTime, checkTimer, checkWake, isRunId } from './given.ts'
 import { Inboxes, type LiveRun } from './live-run.ts'
 import { OldEvents } from './old-events.ts'
 import { RunsTable } from './runs-table.ts'
@@ -59,6 +60,7 @@ export interface DurableRuns<Output = unknown> {
    * @throws {UnknownAgentError} No agent has this name.
    * @throws {RunIdError} The id is not valid.
    * @throws {RunIdTakenError} A run of another agent, or a run that is not durable, has this id.
+   * @throws {ConfigError} Another option is not valid. Nothing is stored then.
    */
   start(agent: string, input: RunInput, options?: StartOptions): Promise<{ readonly id: string }>
   /**
@@ -74,6 +76,7 @@ export interface DurableRuns<Output = unknown> {
   /**
    * Adds a user message to the history before the next model call, in whichever process the run is. The run reads each message once. Returns
    * false if the run has ended. A message that arrives just as the run ends is in the run's `unread`.
+   * @throws {InputError} It is not a user message, or it is empty. Nothing is stored then.
    */
   send(id: string, message: string | UserMessage): Promise<boolean>
   /** Stops the run, like `AgentRun.cancel`; default `now`. Resolves when the request is stored and the engine has been notified, not when the run has stopped. */
@@ -175,7 +178,10 @@ class Runs<Output> implements DurableRuns<Output> {
   async start(name: string, input: RunInput, options: StartOptions = {}): Promise<{ readonly id: string }> {
     checkOptions('start', options, { id: 'runId', conversationId: '', data: '', priority: '', delay: '' })
     const { id = crypto.randomUUID(), conversationId, data, priority, delay } = options
-    checkId(id)
+    if (!isRunId(id)) throw new RunIdError(id)
+    checkConversation(conversationId)
+    checkData(data)
+    checkWake(options)
     const agent = agentOf(this.#shop, { id, agent: name })
     const run = { id, agent: name, conversationId, data }
     if (!(await this.#isThere(id, name))) {
@@ -206,8 +212,9 @@ class Runs<Output> implements DurableRuns<Output> {
 
   async send(id: string, message: string | UserMessage): Promise<boolean> {
     const { runs, changes } = this.#shop
+    const checked = checkedMessage(message)
     await runs.known(id)
-    const isTaken = await runs.send(id, typeof message === 'string' ? { role: 'user', content: message } : message)
+    const isTaken = await runs.send(id, checked)
     if (isTaken) changes.tell(id)
     return isTaken
   }
@@ -262,6 +269,7 @@ class Runs<Output> implements DurableRuns<Output> {
   }
 
   async delete(id: string): Promise<void> {
+    if (!isRunId(id)) return
     const { runs, store, changes } = this.#shop
     // The row goes last: as long as anything is left, the run exists and can be deleted.
     await store.delete(id)
@@ -271,22 +279,26 @@ class Runs<Output> implements DurableRuns<Output> {
 
   async prune({ olderThan }: { readonly olderThan: Date | number }): Promise<number> {
     const { runs, store } = this.#shop
+    const before = checkedTime('olderThan', olderThan)
     let count = 0
     for (;;) {
-      const old = await runs.endedBefore(Number(olderThan))
+      const old = await runs.endedBefore(before)
       if (old.length === 0) return count
       for (const id of old) await store.delete(id)
-      count += await runs.prune(old, Number(olderThan))
+      count += await runs.prune(old, before)
     }
   }
 
   onStopped(listener: OnStopped): () => void {
+    if (typeof listener !== 'function') throw new ConfigError('listener', 'must be a function')
     const { listeners } = this.#shop
     listeners.add(listener)
     return () => listeners.delete(listener)
   }
 
-  async work({ concurrency = 10 }: { readonly concurrency?: number } = {}): Promise<DurableWorker> {
+  async work(options: { readonly concurrency?: number } = {}): Promise<DurableWorker> {
+    checkOptions('work', options, { concurrency: '' })
+    const { concurrency = 10 } = options
     if (!Number.isInteger(concurrency) || concurrency < 1)
       throw new ConfigError('concurrency', 'must be a positive integer')
     await this.#ready()
@@ -307,6 +319,7 @@ class Runs<Output> implements DurableRuns<Output> {
     }
     return {
       async stop({ grace = 30_000 } = {}) {
+        checkTimer('grace', grace)
         bench.isStopping = true
         let timer: ReturnType<typeof setTimeout> | undefined
         const tooLong = new Promise<void>((resolve) => {
@@ -375,13 +388,3 @@ class Runs<Output> implements DurableRuns<Output> {
 }
 
 const MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
-
-function checkId(id: string): void {
-  const isOne = typeof id === 'string' && id.length > 0 && id.length <= 255 && !id.includes('\0') && isWellFormed(id)
-  if (!isOne) throw new RunIdError(id)
-}
-
-/** Whether each half of a surrogate pair has its other half. */
-function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text)
-}

@@ -15,7 +15,7 @@ export class DurableError extends Error {
   readonly id: string
 
   constructor(id: string, problem: string, options?: ErrorOptions) {
-    super(id ? `run ${JSON.stringify(id.slice(0, 64))}: ${problem}` : problem, options)
+    super(id ? `run ${quoted(id)}: ${problem}` : problem, options)
     this.id = id
   }
 }
@@ -56,7 +56,7 @@ export class UnknownAgentError extends DurableError {
   readonly agent: string
 
   constructor(id: string, agent: string, known: readonly string[]) {
-    super(id, `no agent here has the name ${JSON.stringify(agent.slice(0, 64))}; the agents are ${known.join(', ')}`)
+    super(id, `no agent here has the name ${quoted(agent)}; the agents are ${known.join(', ')}`)
     this.agent = agent
   }
 }
@@ -142,4 +142,9 @@ export class RunHandedBackError extends DurableError {
   constructor(id: string) {
     super(id, 'this worker is stopping: another one must continue')
   }
+}
+
+/** A name from outside, which may be long or no string. */
+function quoted(name: unknown): string {
+  return JSON.stringify(String(name).slice(0, 64))
 }

@@ -4,7 +4,8 @@ import type { AgentEvent, CheckpointStore } from '@meanwhile/core'
 import type { Changes } from './changes.ts'
 import { type Database, isFailure } from './database.ts'
 import type { RunStopped } from './durable-run.ts'
-import { CursorError } from './errors.ts'
+import { CursorError, UnknownRunError } from './errors.ts'
+import { isInt32, isRunId } from './given.ts'
 import { DROPPED } from './old-events.ts'
 import type { RunEnd, RunsTable } from './runs-table.ts'
 import { isCheckpoint, loaded } from './workshop.ts'
@@ -56,6 +57,7 @@ export class EventReader {
     id: string,
     { after, follow = true, signal }: ReadOptions = {},
   ): AsyncGenerator<ReadEvent, void, undefined> {
+    if (!isRunId(id)) throw new UnknownRunError(id)
     const from = after === undefined ? { done: 0, seq: 0, index: 0, isEnd: false } : placeOf(id, after)
     let { done, isEnd } = from
     signal?.throwIfAborted()
@@ -249,7 +251,7 @@ interface Place {
 
 function placeOf(id: string, cursor: string): Place {
   const [, batch, index] = /^(\d{1,10})\.(\d{1,10}|end)$/.exec(String(cursor)) ?? []
-  if (batch === undefined || index === undefined) throw new CursorError(id)
+  if (batch === undefined || index === undefined || !isInt32(Number(batch))) throw new CursorError(id)
   const seq = Number(batch)
   if (index === 'end') return { done: seq, seq: 0, index: 0, isEnd: true }
   return { done: seq - 1, seq, index: Number(index), isEnd: false }

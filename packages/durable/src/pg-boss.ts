@@ -1,6 +1,6 @@
 /** The engine of pg-boss 12: its jobs have heartbeats, and a worker that has lost a job cannot complete it. */
 
-import { ConfigError } from '@meanwhile/core'
+import { ConfigError, checkOptions } from '@meanwhile/core'
 import type { PgBoss } from 'pg-boss'
 import type { Engine } from './engine.ts'
 
@@ -32,12 +32,16 @@ interface Job {
  * notifies
  * the worker at once.
  */
-export function pgBossEngine(
-  boss: PgBoss,
-  { queue = 'meanwhile', heartbeatSeconds = 10, pollingIntervalSeconds = 0.5, retryLimit = 1_000 }: PgBossOptions = {},
-): Engine {
+export function pgBossEngine(boss: PgBoss, options: PgBossOptions = {}): Engine {
   if (typeof boss?.send !== 'function' || typeof boss.work !== 'function')
     throw new ConfigError('boss', 'must be a PgBoss of pg-boss')
+  checkOptions('pgBossEngine', options, {
+    queue: '',
+    heartbeatSeconds: '',
+    pollingIntervalSeconds: '',
+    retryLimit: '',
+  })
+  const { queue = 'meanwhile', heartbeatSeconds = 10, pollingIntervalSeconds = 0.5, retryLimit = 1_000 } = options
   return {
     async setUp() {
       await boss.start()

@@ -6,6 +6,7 @@ import type { PostgresRow } from '@meanwhile/core/stores/postgres'
 import { codeOf, type Database, UNSYNCED } from './database.ts'
 import type { DurableRun, EndStatus, RunStatus } from './durable-run.ts'
 import { type ErrorInfo, UnknownRunError } from './errors.ts'
+import { isRunId } from './given.ts'
 
 /** The properties of a run that are set once, when it starts. */
 export interface NewRun {
@@ -73,11 +74,17 @@ export class RunsTable {
   async insert({ id, agent, conversationId, data }: NewRun): Promise<void> {
     await this.#database.query(
       `INSERT INTO ${this.#runs} (id, agent, conversation, data) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-      [id, agent, conversationId ?? null, data === undefined ? null : JSON.stringify(data)],
+      [
+        id,
+        agent,
+        conversationId === undefined ? null : JSON.stringify(conversationId),
+        data === undefined ? null : JSON.stringify(data),
+      ],
     )
   }
 
   async find(id: string): Promise<KnownRun | undefined> {
+    if (!isRunId(id)) return undefined
     const [row] = await this.#database.query(
       `SELECT id, agent, conversation, data, status, error, attempts, sent, read, made_at, ended_at FROM ${this.#runs} WHERE id = $1`,
       [id],
@@ -273,7 +280,7 @@ function knownRun(row: PostgresRow): KnownRun {
 function givenOf({ agent, conversation, data }: PostgresRow): Omit<NewRun, 'id'> {
   return {
     agent: String(agent),
-    ...(typeof conversation === 'string' && { conversationId: conversation }),
+    ...(typeof conversation === 'string' && { conversationId: JSON.parse(conversation) }),
     ...(typeof data === 'string' && { data: JSON.parse(data) }),
   }
 }
