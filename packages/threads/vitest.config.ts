@@ -8,9 +8,9 @@ export default defineProject({
     include: ['src/**/*.test.ts'],
     exclude: [...configDefaults.exclude, 'src/**/*.durable.test.ts'],
     environment: 'node',
-    // A file leaves nothing behind, so the next one need not load everything anew.
+    // A file leaves nothing behind, so the next one need not load every module again.
     isolate: false,
-    // On a busy machine a test may take long, and is no worse for it.
+    // On a busy machine a test may take long.
     testTimeout: 20_000,
   },
 })

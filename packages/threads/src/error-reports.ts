@@ -1,32 +1,32 @@
-/** Errors that no caller awaits: they go to `onError`, and otherwise become warnings of the process. */
+/** Reports errors that no caller awaits: to `onError`, or without it as warnings of the process. */
 
 import { messageOf } from '@meanwhile/core'
 import { LeaseLostError } from './thread-errors.ts'
 
 /** Where an error happened. */
 export interface ErrorPlace {
-  /** The id of the thread. Absent: the store could not say which threads need work. */
+  /** The id of the thread. Absent if the store failed to list the threads that need work. */
   readonly thread?: string
   /** The id of the turn. */
   readonly turn?: string
 }
 
-/** Hears of an error. */
+/** Receives an error. */
 export type OnError = (error: unknown, at: ErrorPlace) => void
 
-/** Never throws. A lost lease is not reported: the turn goes on in the process that has it now. */
+/** Returns a function that reports errors and never throws. A lost lease is not reported: the turn continues in the process that took it over. */
 export function reporter(onError: OnError = warn): OnError {
   return (error, at) => {
     if (error instanceof LeaseLostError) return
-    const told = async () => onError(error, at)
-    told().catch((thrown: unknown) => warn(thrown, at))
+    const report = async () => onError(error, at)
+    report().catch((thrown: unknown) => warn(thrown, at))
   }
 }
 
-/** Kinds of errors that this process has warned of. */
+/** The names of the errors for which this process has printed a warning. */
 const warned = new Set<string>()
 
-/** The names of errors are not ours: after so many no more are kept. */
+/** Any code can invent error names, so this many are kept at most. */
 const MOST_KINDS = 100
 
 function warn(error: unknown, { thread }: ErrorPlace): void {

@@ -1,12 +1,12 @@
-/** The events of a turn at work: live readers get them from here, and they are stored in batches. */
+/** Collects the events of a running turn: readers in this process get them from here, and they are stored in batches. */
 
 import { isKept, type ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent } from './thread-store.ts'
 
-/** Milliseconds after which a delta is stored. */
+/** Deltas are stored after this many milliseconds. */
 const BATCH = 50
 
-/** If so many events wait for the store, the turn waits, too. */
+/** When this many events wait for the store, the turn waits for it. */
 const MOST_WAITING = 1_024
 
 const DELTAS: ReadonlySet<string> = new Set(['text-delta', 'reasoning-delta', 'tool-input-delta', 'tool-progress'])
@@ -19,23 +19,23 @@ export interface Batch {
 export class EventLog {
   readonly #turn: string
   #seq: number
-  /** It has all events after this `seq`. */
+  /** The log has all events after this `seq`. */
   #from: number
   #events: StoredEvent[] = []
   #waiting: StoredEvent[] = []
   #droppedThrough: number | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Stores what waits. */
+  /** Stores the waiting events. */
   readonly #store: () => void
-  readonly #heard: () => void
+  readonly #pushed: () => void
 
-  /** `heard` is called for each event. */
-  constructor(turn: string, seq: number, store: () => void, heard: () => void) {
+  /** `store` stores the waiting events; `pushed` is called after each new event. */
+  constructor(turn: string, seq: number, store: () => void, pushed: () => void) {
     this.#turn = turn
     this.#seq = seq
     this.#from = seq
     this.#store = store
-    this.#heard = heard
+    this.#pushed = pushed
   }
 
   get from(): number {
@@ -46,12 +46,12 @@ export class EventLog {
     return this.#waiting.length >= MOST_WAITING
   }
 
-  /** The events after this `seq`, which is {@link from} or higher. */
+  /** Returns the events after this `seq`, which must be {@link from} or higher. */
   after(seq: number): readonly StoredEvent[] {
     return this.#events.slice(Math.max(0, seq - this.#from))
   }
 
-  /** Returns the `seq` of the event. */
+  /** Adds an event and returns its `seq`. */
   push(event: ThreadEventBody): number {
     const seq = ++this.#seq
     const stored: StoredEvent = { seq, turn: this.#turn, ...(isKept(event) && { isKept: true }), event }
@@ -60,17 +60,17 @@ export class EventLog {
     if (event.type === 'step-end' && !event.path) this.#stepEnded()
     if (DELTAS.has(event.type)) this.#timer ??= setTimeout(this.#store, BATCH)
     else this.#store()
-    this.#heard()
+    this.#pushed()
     return seq
   }
 
-  /** Its messages now stand for its deltas. */
+  /** The messages of the step replace its deltas, which are no longer stored. */
   #stepEnded(): void {
     this.#droppedThrough = this.#seq
     this.#waiting = this.#waiting.filter(({ isKept }) => isKept)
   }
 
-  /** Takes out what waits, to be stored now. */
+  /** Removes and returns the waiting events, for the next write. */
   take(): Batch {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -81,13 +81,13 @@ export class EventLog {
     return { events, ...(droppedThrough !== undefined && { droppedThrough }) }
   }
 
-  /** A batch could not be stored, and waits again. */
+  /** A batch could not be stored: its events wait for the next write. */
   putBack({ events, droppedThrough }: Batch): void {
     this.#waiting = [...events, ...this.#waiting]
     this.#droppedThrough ??= droppedThrough
   }
 
-  /** A batch is stored. Events that its step has ended with are read from the store from now on. */
+  /** A batch is stored. Readers get the events of complete steps from the store from now on. */
   stored({ droppedThrough }: Batch): void {
     if (droppedThrough === undefined) return
     this.#events = this.#events.filter(({ seq }) => seq > droppedThrough)

@@ -1,15 +1,15 @@
-/** What callers give: it is checked and copied before anything is done with it. */
+/** Checks and copies the arguments of callers. */
 
 import { ConfigError, InputError, type UserMessage } from '@meanwhile/core'
 import { ThreadIdError } from './thread-errors.ts'
 import type { WhenAsking, WhenBusy } from './user-decisions.ts'
 
-/** Throws {@link ThreadIdError}. `thread`: the thread that a message or turn is of. */
+/** Throws {@link ThreadIdError} if the id is not valid. `thread`: the thread of the message or turn. */
 export function checkId(id: unknown, what: ThreadIdError['what'], thread?: string): void {
   if (typeof id !== 'string' || id === '' || id.length > 1_024) throw new ThreadIdError(id, what, thread)
 }
 
-/** What happens to a message that comes while a turn is active. */
+/** What happens to a message that arrives while a turn is active. */
 export interface Manners {
   readonly whenBusy: WhenBusy
   readonly whenAsking: WhenAsking
@@ -20,7 +20,7 @@ const CHOICES = {
   whenAsking: ['close', 'reject'],
 } satisfies { readonly [Option in keyof Manners]: readonly Manners[Option][] }
 
-/** Throws `ConfigError`. */
+/** Returns the options. Throws `ConfigError` if one is not valid. */
 export function checkedManners(manners: Manners): Manners {
   for (const option of ['whenBusy', 'whenAsking'] as const) {
     const choices: readonly string[] = CHOICES[option]
@@ -29,7 +29,7 @@ export function checkedManners(manners: Manners): Manners {
   return manners
 }
 
-/** A copy of the message. Throws `InputError` if it is no user message, or empty. */
+/** Returns a copy of the message. Throws `InputError` if it is not a user message, or if it is empty. */
 export function checkedMessage(given: string | UserMessage): UserMessage {
   const message: UserMessage = typeof given === 'string' ? { role: 'user', content: given } : given
   const isUser = typeof message === 'object' && message !== null && message.role === 'user'
@@ -40,7 +40,7 @@ export function checkedMessage(given: string | UserMessage): UserMessage {
   return asJson(message, 'message')
 }
 
-/** A copy. Throws a `TypeError` if it is not JSON. */
+/** Returns a copy. Throws a `TypeError` if the value is not JSON. */
 export function asJson<Value>(value: Value, what: string): Value {
   const text = JSON.stringify(value, (_, member: unknown) => {
     const isNone = ['function', 'symbol', 'bigint'].includes(typeof member)

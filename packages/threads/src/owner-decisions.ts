@@ -1,4 +1,4 @@
-/** What the owner of a turn decides, which is the process that works on it: pure decisions over what is stored. Each returns what is to be written, and calls nobody. */
+/** The decisions of a turn's owner, the process that runs it. Each is a pure function: it takes the stored records and returns the change to write. */
 
 import type { Json, PendingInterrupt, ToolMessage, Usage } from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from './thread-events.ts'
@@ -7,12 +7,12 @@ import { activeTurn, type Claim, claimed, type Owner, ownTurn, type Work } from 
 import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
 
 /**
- * Whoever takes over a turn numbers its events from so far behind the last one that is stored: readers may have heard events of the lost process
- * that were not stored, and no other event is to have their numbers.
+ * A process that takes over a turn skips this many numbers after the last stored event. Readers may have received events of the lost process that
+ * were not stored: no other event may have their numbers.
  */
 const GAP = 2 ** 20
 
-/** What the owner writes while it works. */
+/** What the owner writes while the turn runs. */
 export interface Progress {
   readonly events: readonly StoredEvent[]
   readonly droppedThrough?: number
@@ -22,14 +22,14 @@ export interface Progress {
   readonly joined?: readonly { readonly turn: string; readonly seq: number }[]
 }
 
-/** What the owner learns when it writes. */
+/** What the owner reads from the store with each write. */
 export interface Orders {
   readonly isStopping: boolean
-  /** Messages that are to join its turn. */
+  /** The turns whose messages should join the running turn. */
   readonly steering: readonly TurnRecord[]
 }
 
-/** The owner writes, and keeps its lease. */
+/** The owner writes the progress of its turn and renews its lease. */
 export function progressed(stored: StoredThread, owner: Owner, progress: Progress, claim: Claim): Change<Orders> {
   const turn = ownTurn(stored, owner)
   const { events, joined = [], droppedThrough = 0 } = progress
@@ -41,7 +41,7 @@ export function progressed(stored: StoredThread, owner: Owner, progress: Progres
     const { message: _, isSteering: __, isDropped: ___, ...rest } = one
     return [{ ...rest, status: 'joined', joined: owner.turn, startSeq: seq }]
   })
-  // A lease that has just been renewed is not written again with every batch.
+  // A lease that was renewed a moment ago is not written again with every batch.
   const isFresh = turn.leaseUntil - claim.now > (claim.lease * 2) / 3
   const held = isFresh ? [] : [{ ...turn, leaseUntil: claim.now + claim.lease }]
   const { joined: _, ...written } = progress
@@ -60,7 +60,7 @@ export function progressed(stored: StoredThread, owner: Owner, progress: Progres
   }
 }
 
-/** How a turn has ended, or what it waits for. */
+/** How a turn has ended, or the questions that it waits for. */
 export type Outcome =
   | {
       readonly status: 'waiting'
@@ -75,7 +75,7 @@ export type Outcome =
       readonly usage?: Usage
     }
 
-/** The turn ends or waits. If it ends, the next one of the queue begins with the same change. */
+/** The turn ends or waits. If it ends, the same change begins the next turn of the queue. */
 export function ended(
   stored: StoredThread,
   owner: Owner,
@@ -86,7 +86,7 @@ export function ended(
   const before = progressed(stored, owner, progress, claim)
   const own = ownTurn(stored, owner)
   const joins = (before.turns ?? []).filter(({ id }) => id !== own.id)
-  // It was stopped before its question could be shown to anybody.
+  // The turn was stopped before anybody could see its question.
   if (outcome.status === 'waiting' && own.closing !== undefined) {
     const turn = claimed(own, claim)
     return {
@@ -97,7 +97,7 @@ export function ended(
   }
   const { closing: _, answers, interrupts, settled: __, ...turn } = own
   const { status, ...rest } = outcome
-  // The run may not have taken the answers. A retry gives them again, so that nobody is asked twice.
+  // The run may have failed before it used the answers. A retry passes them again, so that nobody is asked twice.
   const untaken = status === 'failed' && answers && { answers, ...(interrupts && { interrupts }) }
   const thread = { ...(before.thread ?? stored.thread), updatedAt: claim.now }
   const seq = thread.seq + 1
@@ -133,7 +133,7 @@ export function ended(
   }
 }
 
-/** The owner leaves its turn: any process may take it over at once. */
+/** The owner gives up its turn: any process may take it over at once. */
 export function left(stored: StoredThread, owner: Owner): Change<undefined> {
   return { turns: [{ ...ownTurn(stored, owner), leaseUntil: 0 }], result: undefined }
 }
@@ -151,7 +151,7 @@ export function recovered(stored: StoredThread, claim: Claim): Change<Work | und
   return { thread: { ...thread, seq }, turns: [turn], result: { kind, turn, seq, cause: 'recovery' } }
 }
 
-/** The run has refused the answers: the question is open again. */
+/** The run has rejected the answers: the turn waits for an answer again. */
 export function refused(stored: StoredThread, owner: Owner): Change<undefined> {
   const { answers: _, ...turn } = ownTurn(stored, owner)
   return { turns: [{ ...turn, status: 'waiting', leaseUntil: 0 }], result: undefined }

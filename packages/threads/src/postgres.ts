@@ -1,4 +1,4 @@
-/** Threads in a PostgreSQL database: a door of its own, because it needs Node. */
+/** The entry point for threads in a PostgreSQL database. It is separate because it needs Node. */
 export {
   type PostgresThreadsOptions,
   type PostgresThreadsPool,

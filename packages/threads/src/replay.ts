@@ -1,4 +1,4 @@
-/** Reads the events of a turn: first what is stored, then what is told while it goes on. */
+/** Streams the events of a turn: first the stored ones, then new ones while the turn runs. */
 
 import { cursorAt } from './cursor.ts'
 import type { Host } from './host.ts'
@@ -6,10 +6,10 @@ import type { ThreadEvent } from './thread-events.ts'
 import { isEnd, type StoredEvent, type ThreadRecord, type TurnRecord } from './thread-store.ts'
 import type { TurnRunner } from './turn-runner.ts'
 
-/** How many events are read from the store at once. */
+/** The number of events that one query of the store reads. */
 const PAGE = 256
 
-/** Ends when the turn has ended, or waits for an answer. */
+/** Streams the events after `after`. It ends when the turn has ended or waits for an answer. */
 export async function* replay(
   { store, wakes }: Host,
   runner: TurnRunner,
@@ -22,7 +22,7 @@ export async function* replay(
   let followed = turn
   let isOver = false
   let end: ThreadEvent | undefined
-  const told = (one: StoredEvent): ThreadEvent => {
+  const eventOf = (one: StoredEvent): ThreadEvent => {
     seq = one.seq
     return { ...one.event, turn: one.turn, cursor: cursorAt({ tag }, seq) }
   }
@@ -35,8 +35,8 @@ export async function* replay(
       const query = { after: seq, turn: followed, limit: PAGE }
       const events: readonly StoredEvent[] = isLive ? log.after(seq) : await store.events(thread, query)
       for (const one of events) {
-        const event = told(one)
-        // It is not the end if the turn was retried.
+        const event = eventOf(one)
+        // A `turn-end` followed by more events is not the end: the turn was retried.
         end = event.type === 'turn-end' ? event : undefined
         if (!end) yield event
       }
@@ -56,7 +56,7 @@ export async function* replay(
         followed = record.joined
         seq = Math.max(seq, (record.startSeq ?? 0) - 1)
       } else if (isEnd(record) || record.status === 'waiting') {
-        // Events that were written since the last look are read first.
+        // Events may have been written since the last query: read once more before the end.
         if (isOver) {
           if (end) yield end
           else if (record.status === 'dropped') yield ended(record, tag, seq)
@@ -65,7 +65,7 @@ export async function* replay(
         isOver = true
       } else {
         const before = seq
-        for await (const one of runner.follow(thread, record, seq, signal)) yield told(one)
+        for await (const one of runner.follow(thread, record, seq, signal)) yield eventOf(one)
         if (seq === before) await woken.next()
       }
     } finally {
@@ -74,7 +74,7 @@ export async function* replay(
   }
 }
 
-/** A turn that never began has no events. */
+/** The only event of a turn that was dropped before it began. */
 function ended({ id }: TurnRecord, tag: string, seq: number): ThreadEvent {
   return { type: 'turn-end', status: 'dropped', turn: id, cursor: cursorAt({ tag }, seq) }
 }

@@ -1,2 +1,2 @@
-/** Threads in a SQLite database: a door of its own, because it needs Node. */
+/** The entry point for threads in a SQLite database. It is separate because it needs Node. */
 export { type SqliteThreads, sqliteThreads } from './stores/sqlite.ts'

@@ -1,11 +1,11 @@
-/** Messages of users on their way into a run: given to it, and then told as one of its events. */
+/** Tracks user messages that were sent to a running run until the run emits them as events. */
 
 import type { Message, UserMessage } from '@meanwhile/core'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
 
-/** A message that a run has, or is to have, and that it has not told yet. */
+/** A message that was sent to a run, or will be, and that the run has not emitted yet. */
 export interface Steered {
-  /** The turn that it came with. */
+  /** The id of the turn that was created for the message. */
   readonly turn: string
   readonly messageId: string
   readonly message: UserMessage
@@ -15,7 +15,7 @@ export class Steering {
   readonly #expected: Steered[] = []
   readonly #turns = new Set<string>()
 
-  /** The run has the message: it will be told, and need not be given again. */
+  /** The run has the message and will emit it, so it need not be sent again. */
   expect(steered: Steered): void {
     this.#turns.add(steered.turn)
     this.#expected.push(steered)
@@ -26,15 +26,15 @@ export class Steering {
     return this.#turns.has(turn)
   }
 
-  /** The run tells a message: which one of those that were expected. */
-  told(message: Message): Steered | undefined {
+  /** The run has emitted a message. Returns the expected message that it equals, if there is one. */
+  emitted(message: Message): Steered | undefined {
     if (!isSaid(message)) return undefined
     return taken(this.#expected, message)
   }
 
   /**
-   * A run goes on that has these messages, and will tell them: the first of the candidates that says the same is expected. Returns the candidates that
-   * it does not have.
+   * A resumed run will emit these messages: for each, the first candidate with the same content is expected. Returns the candidates that the run does
+   * not have.
    */
   resume(arriving: readonly Message[], candidates: readonly Steered[]): readonly Steered[] {
     const rest = [...candidates]
@@ -46,19 +46,19 @@ export class Steering {
   }
 }
 
-/** Removes the first one that says the same, and returns it. */
+/** Removes and returns the first one that has the same content. */
 function taken(list: Steered[], message: UserMessage): Steered | undefined {
   const text = JSON.stringify(message)
   const index = list.findIndex((one) => JSON.stringify(one.message) === text)
   return index < 0 ? undefined : list.splice(index, 1)[0]
 }
 
-/** Whether a user has said it, and no middleware. */
+/** Whether the message comes from a user, not from a middleware. */
 export function isSaid(message: Message): message is UserMessage {
   return message.role === 'user' && message.origin === undefined
 }
 
-/** The messages that users have said, among events. */
+/** Returns the messages of users among these events. */
 export function saidIn(events: readonly StoredEvent[]): readonly Steered[] {
   return events.flatMap(({ turn, event }) => {
     if (event.type !== 'message' || !isSaid(event.message)) return []
@@ -66,7 +66,7 @@ export function saidIn(events: readonly StoredEvent[]): readonly Steered[] {
   })
 }
 
-/** The messages of turns that are to join another one. */
+/** Returns the messages of the turns that should join another turn. */
 export function steeredBy(turns: readonly TurnRecord[]): readonly Steered[] {
   return turns.flatMap(({ id, messageId, message, isSteering }) =>
     isSteering && message ? [{ turn: id, messageId, message }] : [],

@@ -1,6 +1,6 @@
-/** The errors of threads: one small class for each thing that a caller may catch. */
+/** The errors that threads throw. */
 
-/** The base of all errors of threads. */
+/** The base class of all errors of threads. */
 export class ThreadError extends Error {
   override readonly name: string = 'ThreadError'
   /** The id of the thread. */
@@ -12,14 +12,15 @@ export class ThreadError extends Error {
   }
 }
 
-/** The id of a thread, message or turn cannot be one: it is no string of 1 to 1,024 characters. */
+/** The id of a thread, message or turn is not a string of 1 to 1,024 characters. */
 export class ThreadIdError extends ThreadError {
   override readonly name = 'ThreadIdError'
+  /** What the id belongs to. */
   readonly what: 'thread' | 'message' | 'turn'
-  /** What was given. */
+  /** The value that was passed. */
   readonly id: unknown
 
-  /** `thread`: the thread that a message or turn is of. */
+  /** `thread`: the thread of the message or turn. */
   constructor(id: unknown, what: ThreadIdError['what'], thread?: string) {
     super(thread ?? (typeof id === 'string' ? id : ''), `the id of a ${what} must be a string of 1 to 1,024 characters`)
     this.what = what
@@ -27,7 +28,7 @@ export class ThreadIdError extends ThreadError {
   }
 }
 
-/** A turn is running or waits for an answer, and the call is not allowed then. */
+/** The call is not allowed while a turn is running or waits for an answer. */
 export class ThreadBusyError extends ThreadError {
   override readonly name = 'ThreadBusyError'
   readonly status: 'running' | 'waiting'
@@ -47,7 +48,7 @@ export class ThreadDeletedError extends ThreadError {
   }
 }
 
-/** A fork cannot have this id: there is a thread under it. */
+/** The id of a fork is already the id of another thread. */
 export class ThreadExistsError extends ThreadError {
   override readonly name = 'ThreadExistsError'
 
@@ -87,7 +88,7 @@ export class NothingToRetryError extends ThreadError {
   }
 }
 
-/** A cursor that is damaged, of another thread, or of an event that this thread does not have. */
+/** The cursor is damaged, or belongs to another thread or to an event that this thread does not have. */
 export class CursorError extends ThreadError {
   override readonly name = 'CursorError'
   readonly cursor: string
@@ -98,7 +99,7 @@ export class CursorError extends ThreadError {
   }
 }
 
-/** Another process has taken over the turn, so this one writes nothing more for it. Callers never get this error. */
+/** Another process has taken over the turn, so this process writes nothing more for it. Callers never receive this error. */
 export class LeaseLostError extends ThreadError {
   override readonly name = 'LeaseLostError'
 

@@ -1,9 +1,9 @@
-/** The queue of a thread: which turn begins next, and what becomes of those that wait. */
+/** The queue of a thread: which turn begins next, and how queued turns are dropped. */
 
 import { activeTurn, type Claim, claimed, type Work } from './thread-records.ts'
 import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
 
-/** The turns that wait to begin, the next first. */
+/** Returns the queued turns, the next one first. */
 export function queueOf({ turns }: Pick<StoredThread, 'turns'>): readonly TurnRecord[] {
   const queued = turns.filter(({ status }) => status === 'queued')
   return [...queued.filter(({ isFirst }) => isFirst), ...queued.filter(({ isFirst }) => !isFirst)]
@@ -23,7 +23,7 @@ export function begun(stored: StoredThread, claim: Claim): Change<Work | undefin
     isKept: true,
     event: { type: 'turn-start', message, messageId: turn.messageId },
   }
-  // What failed before can be retried no more.
+  // Earlier turns that failed can no longer be retried.
   const failed = stored.turns.filter(({ status }) => status === 'failed')
   return {
     thread: { ...thread, seq, updatedAt: claim.now },
@@ -34,12 +34,12 @@ export function begun(stored: StoredThread, claim: Claim): Change<Work | undefin
   }
 }
 
-/** The user wants no more of what waits. A message that is to join the turn at work may have joined it already. */
-export function dropped(turn: TurnRecord, isTurnAtWork: boolean): TurnRecord {
-  return isTurnAtWork && turn.isSteering ? { ...turn, isDropped: true } : { ...turn, status: 'dropped' }
+/** Drops a queued turn. If its message should join the running turn, it may have joined already: then it is only marked. */
+export function dropped(turn: TurnRecord, isTurnRunning: boolean): TurnRecord {
+  return isTurnRunning && turn.isSteering ? { ...turn, isDropped: true } : { ...turn, status: 'dropped' }
 }
 
-/** The turn that it was to join has ended without it. */
+/** The turn that the message should have joined has ended without it: the message waits in the queue, unless it was dropped. */
 export function notJoined({ isSteering: _, isDropped, ...turn }: TurnRecord): TurnRecord {
   return isDropped ? dropped(turn, false) : turn
 }

@@ -1,27 +1,27 @@
-/** Records of threads and turns: how they are made, and what follows from them. */
+/** Creates and reads the stored records of threads and turns. */
 
 import { LeaseLostError, ThreadDeletedError } from './thread-errors.ts'
 import type { StoredThread, ThreadRecord, TurnRecord } from './thread-store.ts'
 
-/** What a decision needs to know of the process that makes it. Both in milliseconds. */
+/** The time, and how long a lease lasts: a decision needs both. In milliseconds. */
 export interface Claim {
   readonly now: number
   readonly lease: number
 }
 
-/** Somebody who works on a turn. */
+/** The right of one process to write for a turn. A takeover raises the epoch, so that the former owner can no longer write. */
 export interface Owner {
   readonly thread: string
   readonly turn: string
   readonly epoch: number
 }
 
-/** What is to be done for a turn that has been claimed. `seq`: the number of the last event before it. */
+/** The work on a turn that a process has claimed. `seq`: the number of the last event before it. */
 export type Work = { readonly turn: TurnRecord; readonly seq: number } & (
   | { readonly kind: 'begin'; readonly cause?: undefined }
-  /** Its run goes on from its checkpoint; if there is none it begins. */
+  /** The run continues from its checkpoint; without one it begins. */
   | { readonly kind: 'resume'; readonly cause: 'answer' | 'recovery' | 'retry' }
-  /** Its run is closed. `cause`: its process is gone, and may have told what counts no more. */
+  /** The run is closed. `cause`: its process has died, and may have emitted events that no longer count. */
   | { readonly kind: 'close'; readonly cause?: 'recovery' }
 )
 
@@ -30,20 +30,20 @@ export function newThread(id: string, tag: string, now: number): StoredThread {
   return { thread: { ...thread, isDeleted: false }, turns: [] }
 }
 
-/** The turn that runs or waits. */
+/** Returns the turn that runs or waits for an answer. */
 export function activeTurn({ turns }: Pick<StoredThread, 'turns'>): TurnRecord | undefined {
   return turns.find(({ status }) => status === 'running' || status === 'waiting')
 }
 
-/** A turn that has begun, now or before. One that has joined another turn never begins. */
+/** A turn that has begun. A turn whose message has joined another turn never begins. */
 export type BegunTurn = TurnRecord & { readonly startSeq: number }
 
-/** The turns that have begun, in the order of their messages. */
+/** Returns the turns that have begun, in the order of their messages. */
 export function begunTurns(turns: readonly TurnRecord[]): readonly BegunTurn[] {
   return turns.filter(hasBegun).sort((a, b) => a.startSeq - b.startSeq)
 }
 
-/** The newest of the turns that have begun. */
+/** Returns the newest turn that has begun. */
 export function newestTurn(turns: readonly TurnRecord[]): TurnRecord | undefined {
   let newest: BegunTurn | undefined
   for (const turn of turns) if (hasBegun(turn) && turn.startSeq > (newest?.startSeq ?? 0)) newest = turn
@@ -54,18 +54,18 @@ export function hasBegun(turn: TurnRecord): turn is BegunTurn {
   return turn.startSeq !== undefined && turn.status !== 'joined'
 }
 
-/** The thread, unless it was deleted. Throws {@link ThreadDeletedError}. */
+/** Returns the thread. Throws {@link ThreadDeletedError} if it was deleted. */
 export function alive(stored: StoredThread): StoredThread {
   if (stored.thread.isDeleted) throw new ThreadDeletedError(stored.thread.id)
   return stored
 }
 
-/** The turn belongs to the process that decides this, for the time of a lease. */
+/** Returns the turn as owned by this process for one lease. */
 export function claimed(turn: TurnRecord, { now, lease }: Claim): TurnRecord {
   return { ...turn, status: 'running', epoch: turn.epoch + 1, leaseUntil: now + lease }
 }
 
-/** The turn of whoever writes. Throws {@link LeaseLostError} if somebody else has it by now. */
+/** Returns the turn of this owner. Throws {@link LeaseLostError} if another process has taken it over. */
 export function ownTurn({ turns }: StoredThread, { thread, turn, epoch }: Owner): TurnRecord {
   const own = turns.find(({ id }) => id === turn)
   if (own?.status !== 'running' || own.epoch !== epoch) throw new LeaseLostError(thread)

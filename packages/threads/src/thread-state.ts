@@ -1,4 +1,4 @@
-/** A thread as its reader has it. */
+/** Builds the state of a thread that readers receive: its messages, turns, questions and queue. */
 
 import type { Json, Message, PendingInterrupt, ToolMessage } from '@meanwhile/core'
 import { cursorAt } from './cursor.ts'
@@ -18,11 +18,11 @@ export interface ThreadMessage {
 export interface TurnState {
   readonly id: string
   readonly status: TurnStatus
-  /** Of the message that it begins with. */
+  /** The id of the message that began the turn. */
   readonly messageId: string
   readonly metadata?: Json
   readonly createdAt: Date
-  /** When it ended, or began to wait for an answer. */
+  /** When the turn ended, or began to wait for an answer. */
   readonly endedAt?: Date
   readonly error?: ErrorInfo
 }
@@ -30,21 +30,21 @@ export interface TurnState {
 export interface ThreadState {
   readonly id: string
   readonly status: 'idle' | 'running' | 'waiting'
-  /** All that was said, in order. What the model reads may be shorter, if a middleware summarises it. */
+  /** All messages, in order. The model may read fewer, if a middleware summarises them. */
   readonly messages: readonly ThreadMessage[]
-  /** What waits for an answer. */
+  /** The questions that wait for an answer. */
   readonly interrupts: readonly PendingInterrupt[]
-  /** While it waits: results of calls beside those that ask. They are not among the messages yet. */
+  /** While the thread waits: the results of the calls that do not ask. They are not among the messages yet. */
   readonly settled: readonly ToolMessage[]
   /** All turns that have begun, in the order of their messages. */
   readonly turns: readonly TurnState[]
-  /** Messages that wait for their turn, the next first. */
+  /** The messages in the queue, the next one first. */
   readonly queued: readonly ThreadMessage[]
-  /** Give it as `after` to the events of the running turn, to hear what is not among the messages. */
+  /** Pass it as `after` to `events` of the running turn, to receive what is not among the messages. */
   readonly cursor?: string
 }
 
-/** `given`: all turns. `stored`: the kept events. `open`: those that are not stored yet. */
+/** `given`: all turns. `stored`: the kept events in the store. The last parameter: what the running turn has not stored yet. */
 export function stateOf(
   thread: ThreadRecord,
   given: readonly TurnRecord[],
@@ -66,14 +66,14 @@ export function stateOf(
     queued: queueOf({ turns }).flatMap(({ id, messageId, message }) =>
       message ? [{ id: messageId, turn: id, message }] : [],
     ),
-    // What a turn waits for is told by its last event, which is not kept.
+    // The last event of a waiting turn has its questions, and is not a kept event.
     cursor: cursorAt(thread, waiting ? thread.seq : (events.at(-1)?.seq ?? 0)),
   }
 }
 
 const NONE: OpenEvents = { kept: [], retracted: [], joined: [] }
 
-/** The state of a thread that does not exist. */
+/** Returns the state of a thread that does not exist. */
 export function emptyState(id: string): ThreadState {
   return { id, status: 'idle', messages: [], interrupts: [], settled: [], turns: [], queued: [] }
 }

@@ -1,4 +1,4 @@
-/** The work on one turn in this process: its run is played, and what the run tells is written. */
+/** Runs one turn in this process: starts or resumes its run, and writes the events of the run. */
 
 import {
   type AgentEvent,
@@ -20,9 +20,9 @@ import { failed, outcomeOf } from './turn-outcome.ts'
 import { TurnWriter } from './turn-writer.ts'
 
 export class TurnWork implements LiveTurn {
-  /** When it is over: the work on the next turn, if that has begun. Never rejects. */
+  /** Resolves when this work is over, with the work on the next turn if that has begun. Never rejects. */
   readonly done: Promise<Work | undefined>
-  /** Resolves when the run goes on, here or in another process; rejects if the run does not take the answers, or the store fails. */
+  /** Resolves when the run continues, here or in another process. Rejects if the run rejects the answers, or if the store fails. */
   readonly started: Promise<void>
   readonly turn: TurnRecord
   readonly contexts: Map<string, unknown>
@@ -51,7 +51,7 @@ export class TurnWork implements LiveTurn {
     this.started = new Promise<void>((resolve, reject) => {
       this.#start = { resolve, reject }
     })
-    // Nobody has to wait for it.
+    // Callers need not await it.
     this.started.catch(() => undefined)
     this.done = this.#do()
   }
@@ -62,12 +62,12 @@ export class TurnWork implements LiveTurn {
 
   stop(): void {
     this.#isStopping = true
-    // How the run ends is told by its result.
+    // The result of the run reports how it ends.
     this.#run?.cancel().catch(() => undefined)
   }
 
   steer(turns: readonly TurnRecord[]): void {
-    // Before the run has begun nobody knows whether it takes them: the next write gives them again.
+    // A run that has not begun may not accept them: the next write returns them again.
     if (!this.#run || !this.#hasBegun || this.#isOut) return
     for (const steered of steeredBy(turns))
       if (!this.#steering.has(steered.turn) && this.#run.send(steered.message)) this.#steering.expect(steered)
@@ -79,7 +79,7 @@ export class TurnWork implements LiveTurn {
     await this.done
   }
 
-  /** Another process has the turn, or is to have it: nothing more is told. */
+  /** Whether another process has the turn or will take it: then this one emits no more events. */
   get #isOut(): boolean {
     return this.#isLeaving || this.#writer.isLost
   }
@@ -92,7 +92,7 @@ export class TurnWork implements LiveTurn {
       const outcome = await this.#outcome()
       return outcome && (await this.#writer.end(outcome))
     } catch (error) {
-      // What could not be stored stays as it was: another process takes the turn over when the lease has run out.
+      // The stored turn is unchanged: another process takes it over when the lease has expired.
       if (!this.#isOut) {
         this.#report(error)
         this.#start.reject(error)
@@ -108,7 +108,7 @@ export class TurnWork implements LiveTurn {
     }
   }
 
-  /** How the turn ends, or what it waits for; undefined if its question is open again. */
+  /** Returns how the turn ends or what it waits for; undefined if the run rejected the answers, so that the turn waits again. */
   async #outcome(): Promise<Outcome | undefined> {
     try {
       return await (this.#work.kind === 'close' ? this.#close() : this.#play())
@@ -125,7 +125,7 @@ export class TurnWork implements LiveTurn {
     }
   }
 
-  /** Begins the run, or goes on with it, and listens until it ends. */
+  /** Starts or resumes the run, and reads its events until it ends. */
   async #play(): Promise<Outcome> {
     const agent = await this.#host.agentOf(this.turn, this.#thread)
     const { id } = this.turn
@@ -149,7 +149,7 @@ export class TurnWork implements LiveTurn {
     for await (const event of this.#run) {
       this.#hasBegun = true
       this.#start.resolve()
-      this.#tell(event)
+      this.#emit(event)
       if (this.log.isFull) await this.#writer.flush()
     }
     const result = await this.#run.result
@@ -161,7 +161,7 @@ export class TurnWork implements LiveTurn {
   async #close(): Promise<Outcome> {
     this.#start.resolve()
     const checkpoint = await this.#checkpoint()
-    // Its answer was accepted before anybody could stop it.
+    // The final answer was accepted before the turn could be stopped.
     if (checkpoint?.hasFinalAnswer) return await this.#play()
     const { before, own } = await this.#events()
     if (!checkpoint) {
@@ -184,8 +184,8 @@ export class TurnWork implements LiveTurn {
   }
 
   /**
-   * The turn goes on with this history: its events are made to fit that, and readers hear which of its messages count. Returns the messages that the
-   * run had told and does not have; `sent` are those that it has and has not told.
+   * The turn continues with this history. The stored events are corrected to match it, and readers learn which messages still count. `sent`: messages
+   * that the run has and has not emitted. Returns the messages that the run had emitted and no longer has.
    */
   async #goOn(
     before: readonly StoredEvent[],
@@ -195,8 +195,8 @@ export class TurnWork implements LiveTurn {
   ): Promise<readonly Steered[]> {
     const { retracted, missing, replaced } = reconcile(before, own, history)
     const steering = steeredBy((await this.#host.store.load(this.#thread))?.turns ?? [])
-    const told = saidIn(retracted)
-    const left = this.#steering.resume([...missing, ...sent], [...told, ...steering])
+    const emitted = saidIn(retracted)
+    const left = this.#steering.resume([...missing, ...sent], [...emitted, ...steering])
     this.#writer.retract(retracted.map(({ seq }) => seq))
     const { cause } = this.#work
     if (cause) {
@@ -206,13 +206,13 @@ export class TurnWork implements LiveTurn {
       this.#writer.push({ type: 'turn-resumed', cause, messages })
     }
     const runId = this.turn.id
-    for (const message of missing) this.#tell({ type: 'message', message, runId })
-    if (replaced) this.#tell({ type: 'history-replaced', messages: replaced, runId })
-    return told.filter((one) => left.includes(one))
+    for (const message of missing) this.#emit({ type: 'message', message, runId })
+    if (replaced) this.#emit({ type: 'history-replaced', messages: replaced, runId })
+    return emitted.filter((one) => left.includes(one))
   }
 
-  /** Readers hear the events of the run, and of the agents inside it. The thread has its own events for the beginning and end. */
-  #tell(event: AgentEvent): void {
+  /** Emits an event of the run, or of an agent inside it. `run-start` and `run-end` of the run are left out: turns have their own such events. */
+  #emit(event: AgentEvent): void {
     if (this.#isOut) return
     const isOwn = !event.path
     if (isOwn && (event.type === 'run-start' || event.type === 'run-end')) return
@@ -220,7 +220,7 @@ export class TurnWork implements LiveTurn {
       this.#writer.push(event)
       return
     }
-    const steered = this.#steering.told(event.message)
+    const steered = this.#steering.emitted(event.message)
     this.#writer.push({ ...event, messageId: steered?.messageId ?? crypto.randomUUID() }, steered?.turn)
   }
 

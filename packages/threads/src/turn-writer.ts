@@ -1,4 +1,4 @@
-/** Writes what a turn tells: one batch after another, in the name of the process that works on it. */
+/** Writes the events of a running turn to the store, one batch after another, as long as this process owns the turn. */
 
 import { CheckpointConflictError, type CheckpointStore } from '@meanwhile/core'
 import { EventLog } from './event-log.ts'
@@ -9,10 +9,10 @@ import type { ThreadEventBody } from './thread-events.ts'
 import { newThread, type Owner, type Work } from './thread-records.ts'
 import type { Change, ChangeOptions, StoredThread } from './thread-store.ts'
 
-/** What a writer learns with its writes. */
+/** Receives what the writer reads from the store with each write. */
 export interface WriterListener {
   heed(orders: Orders): void
-  /** Another process has taken over the turn: nothing more is written. */
+  /** Another process has taken over the turn: this one writes nothing more. */
   lose(): void
 }
 
@@ -21,10 +21,10 @@ export class TurnWriter {
   readonly #host: Host
   readonly #owner: Owner
   readonly #listener: WriterListener
-  /** Settles when all has been written that was to be written until now. */
+  /** Resolves when all writes that were requested until now are done. */
   #last: Promise<unknown> = Promise.resolve()
   #isLost = false
-  /** A write is on its way that takes all that waits. */
+  /** A write of all waiting events has been scheduled. */
   #isDue = false
   readonly #joined: { turn: string; seq: number }[] = []
   #retracted: readonly number[] = []
@@ -33,61 +33,61 @@ export class TurnWriter {
     this.#host = host
     this.#owner = { thread, turn: turn.id, epoch: turn.epoch }
     this.#listener = listener
-    const heard = () => host.wakes.wake(thread)
-    this.log = new EventLog(turn.id, seq, () => this.#soon(), heard)
+    const pushed = () => host.wakes.wake(thread)
+    this.log = new EventLog(turn.id, seq, () => this.#soon(), pushed)
   }
 
   get isLost(): boolean {
     return this.#isLost
   }
 
-  /** Returns the number that the event gets. `joined`: the turn whose message it tells. */
+  /** Adds an event and returns its number. `joined`: the turn whose message the event has. */
   push(event: ThreadEventBody, joined?: string): number {
     const seq = this.log.push(event)
     if (joined !== undefined) this.#joined.push({ turn: joined, seq })
     return seq
   }
 
-  /** These events do not count any more. */
+  /** Marks these events as no longer valid, with the next write. */
   retract(seqs: readonly number[]): void {
     this.#retracted = seqs
   }
 
-  /** Stores what waits, so that the process keeps the turn. What cannot be stored waits for the next write. */
+  /** Stores the waiting events and renews the lease. Events that cannot be stored wait for the next write. */
   async beat(): Promise<void> {
     await this.#write({ isBeat: true }).catch((error: unknown) => this.#report(error))
   }
 
-  /** Stores what waits. */
+  /** Stores the waiting events. */
   flush(): Promise<void> {
     return this.#write({})
   }
 
-  /** Stores all that was told, and how the turn has ended. Returns the work that this begins. */
+  /** Stores all events and the outcome of the turn. Returns the work on the next turn, if that begins. */
   async end(outcome: Outcome): Promise<Work | undefined> {
     await this.#last
     const { progress } = this.#take()
     return await this.#change((stored) => ended(stored, this.#owner, outcome, progress, this.#host.claim()))
   }
 
-  /** Opens the question again whose answers the run has refused. */
+  /** The run has rejected the answers: the turn waits for an answer again. */
   async refuse(): Promise<void> {
     await this.#last
     await this.#change((stored) => refused(stored, this.#owner))
   }
 
-  /** Leaves the turn to another process. If that cannot be stored, the others wait until the lease has run out. */
+  /** Gives up the turn. If that cannot be stored, other processes wait until the lease has expired. */
   async leave(): Promise<void> {
     await this.#change((stored) => left(stored, this.#owner)).catch((error: unknown) => this.#report(error))
   }
 
-  /** Drops what was told and not stored. Resolves when nothing is being written any more. */
+  /** Drops events that are not stored. Resolves when no write is running any more. */
   async close(): Promise<void> {
     this.log.close()
     await this.#last
   }
 
-  /** Where the run keeps its checkpoints: what was told until then is stored with them. */
+  /** The checkpoint store of the run. Each save also stores the events until then. */
   get checkpoints(): CheckpointStore {
     const { checkpoints } = this.#host.store
     return {
@@ -96,7 +96,7 @@ export class TurnWriter {
         try {
           await this.#write({ checkpoint: { id, checkpoint, expected } })
         } catch (error) {
-          // The run must not go on.
+          // This error stops the run.
           throw error instanceof LeaseLostError ? new CheckpointConflictError(id, expected) : error
         }
       },
@@ -105,7 +105,7 @@ export class TurnWriter {
     }
   }
 
-  /** Stores what waits, with what else comes at the same moment. */
+  /** Stores the waiting events in a microtask, so that events of the same moment share a write. */
   #soon(): void {
     if (this.#isDue) return
     this.#isDue = true
@@ -130,7 +130,7 @@ export class TurnWriter {
         throw error
       }
     })
-    // Whoever asked for the write hears of its error; the next write only waits for it.
+    // The caller of this write receives its error; the next write only waits for it.
     this.#last = written.catch(() => undefined)
     return written
   }

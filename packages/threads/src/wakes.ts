@@ -1,6 +1,6 @@
-/** Wakes whoever waits for a change in a thread. Changes by other processes wake nobody here, so whoever waits also looks again after a while. */
+/** Wakes code that waits for a change in a thread. Changes by other processes wake nothing here, so a wait also ends after a short time. */
 
-/** Milliseconds after which a waiting reader looks at the store again. */
+/** A waiting reader queries the store again after this many milliseconds. */
 const LOOK_AGAIN = 200
 
 export class Wakes {
@@ -11,8 +11,8 @@ export class Wakes {
   }
 
   /**
-   * Listens from now on. `next` resolves when the thread has changed since, or after a while; it rejects with the signal's reason. Call `close`
-   * in any case.
+   * Listens from now on. `next` resolves when the thread has changed since this call, or after a short time; it rejects with the signal's reason.
+   * Always call `close`.
    */
   listen(thread: string, signal?: AbortSignal): { next(): Promise<void>; close(): void } {
     let timer: ReturnType<typeof setTimeout> | undefined

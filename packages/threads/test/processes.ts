@@ -1,13 +1,13 @@
-/** Processes that share a store, played in one process: each can be killed at any moment. */
+/** Simulates processes that share a store, inside one process. Each can be killed at any moment. */
 
 import type { ThreadStore } from '../src/index.ts'
 
 export interface Process {
   readonly store: ThreadStore
   readonly isDead: boolean
-  /** Nothing that it does from now on reaches the store. With a number: after so many more writes, whose outcome it does not learn. */
+  /** Nothing that it does from now on reaches the store. `after`: this many more writes still do; the last of them never returns. */
   kill(after?: number): void
-  /** It does nothing until it is woken. */
+  /** Its accesses to the store wait until `wake` is called. */
   pause(): void
   wake(): void
 }

@@ -1,4 +1,4 @@
-/** Threads in a PostgreSQL database, for the processes of many machines. */
+/** Stores threads in a PostgreSQL database, for processes on many machines. */
 
 import { createHash, randomUUID } from 'node:crypto'
 import { ConfigError } from '@meanwhile/core'
@@ -24,7 +24,7 @@ import type {
   TurnRecord,
 } from '../thread-store.ts'
 
-/** What the store needs of a pool of connections: a `Pool` of `pg` has it. */
+/** The part of a connection pool that the store uses. A `Pool` of `pg` has it. */
 export interface PostgresThreadsPool extends PostgresClient {
   connect(): Promise<PostgresConnection>
 }
@@ -39,9 +39,9 @@ interface PostgresConnection extends PostgresClient {
 const UNKNOWN =
   'the connection was lost while a change was committed, and somebody else has changed the thread since. Whether the change was made is not known'
 
-/** A change that was written. If its connection was lost then, nobody knows whether it was committed. */
+/** A change that was written. If its connection was lost after that, it is unknown whether it was committed. */
 interface Uncertain<Result> {
-  /** The `change` of the thread before it, and its own. */
+  /** The id of the thread's change before it, and its own id. */
   readonly before: unknown
   readonly own: string
   readonly result: Result
@@ -50,12 +50,12 @@ interface Uncertain<Result> {
 export type PostgresThreadsOptions = PostgresOptions<PostgresThreadsPool>
 
 /**
- * Keeps threads in tables of the schema, which {@link setUpPostgresThreads} makes, and the checkpoints of their runs beside them, as `postgresStore` does. What
- * begins or ends a turn, and each checkpoint, is on the disk of the server when its method resolves; deltas may be lost if the server crashes. A
- * change whose connection was lost is made again, unless it had been committed.
+ * Stores threads in tables that {@link setUpPostgresThreads} creates, and the checkpoints of their runs in the same schema, as `postgresStore` does.
+ * Checkpoints, and the changes that begin or end a turn, are on the server's disk when their method resolves. The newest deltas may be lost if the
+ * server crashes. If the connection is lost during a change, the change is made again unless it had been committed.
  *
- * Each method throws a `CheckpointStoreError` if the database or its tables do not exist, or the tables are of another version.
- * @throws {ConfigError} The pool has no `query` and `connect`, the schema is no name, or `retries` is no whole number from 0.
+ * Each method throws a `CheckpointStoreError` if the database or its tables do not exist, or if the tables are of another version.
+ * @throws {ConfigError} The pool has no `query` or no `connect`, the schema is not a valid name, or `retries` is not a whole number from 0.
  */
 export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
   const { name, query, again } = openPostgres(options, 'setUpPostgresThreads')
@@ -63,7 +63,7 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
   if (typeof pool.connect !== 'function') throw new ConfigError('pool', 'must have a connect, as a Pool of pg has')
   const sql = statementsIn(name)
 
-  /** Makes a change once; again if its connection was lost, unless it had been committed. */
+  /** Makes a change exactly once: if its connection was lost, again unless it had been committed. */
   function change<Result>(
     id: string,
     decide: (stored: StoredThread | undefined) => Change<Result>,
@@ -83,7 +83,7 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     )
   }
 
-  /** Only one transaction of a thread is at work at a time. */
+  /** Runs the work in a transaction. A thread has only one running transaction at a time. */
   async function inTransaction<Result>(
     id: string,
     { isFleeting = false, ...asked }: ChangeOptions,
@@ -91,13 +91,13 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
   ): Promise<Result> {
     const connection = await pool.connect()
     let isLost = false
-    // The query at work rejects, too. Without a listener the process would end.
+    // The running query rejects as well. Without a listener the process would exit.
     const lose = () => {
       isLost = true
     }
     connection.on('error', lose)
     try {
-      // Each statement sees what was committed before it: so the lock comes before the reading.
+      // Each statement sees what was committed before it, so the lock must come before the read.
       await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED')
       await connection.query(sql.lock, [lockOf(id), isFleeting])
       const { rows } = await connection.query(sql.found, foundBy(id, asked))
@@ -147,7 +147,7 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     }
     if (droppedThrough !== undefined) await connection.query(sql.drop, [key, droppedThrough])
     if (retracted.length > 0) await connection.query(sql.retract, [key, [...retracted]])
-    // In the transaction nothing is sent again by itself.
+    // No retries inside the transaction.
     const inside = postgresStore({ pool: connection, ...(schema !== undefined && { schema }), retries: 0 })
     if (checkpoint) await inside.save(checkpoint.id, checkpoint.checkpoint, checkpoint.expected)
     for (const run of forgotten) await inside.delete(run)
@@ -183,9 +183,9 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
 }
 
 /**
- * Makes the schema and its tables unless they exist, with that of the checkpoints. Any number of processes may do so at once.
- * @throws {ConfigError} The pool has no `query`, or the schema is no name.
- * @throws {CheckpointStoreError} There is no such database, its user may not make tables, or there are tables of another version.
+ * Creates the schema, its tables and the table of checkpoints, unless they exist. Any number of processes may call it at once.
+ * @throws {ConfigError} The pool has no `query`, or the schema is not a valid name.
+ * @throws {CheckpointStoreError} The database does not exist, its user may not create tables, or the tables are of another version.
  */
 export async function setUpPostgresThreads(options: PostgresOptions): Promise<void> {
   const { name, query, setUp } = openPostgres(options, 'setUpPostgresThreads')
@@ -196,8 +196,8 @@ export async function setUpPostgresThreads(options: PostgresOptions): Promise<vo
 }
 
 /**
- * The statements of {@link setUpPostgresThreads} as text, for those who migrate with a tool of their own.
- * @throws {ConfigError} The schema is no name.
+ * Returns the statements of {@link setUpPostgresThreads} as text, for your own migration tool.
+ * @throws {ConfigError} The schema is not a valid name.
  */
 export function postgresThreadsSchema(schema = 'meanwhile'): string {
   const checkpoints = postgresSchema(schema)
@@ -228,7 +228,7 @@ function statementsIn(name: string) {
   const [threads, turns, events] = [`${name}.threads`, `${name}.turns`, `${name}.thread_events`]
   const checkpoints = `${name}.checkpoints`
   return {
-    // Only what is fleeting does not wait for the disk.
+    // Only fleeting changes, such as deltas, do not wait for the disk.
     lock: `SELECT pg_advisory_xact_lock($1::bigint), set_config('synchronous_commit',
       CASE WHEN $2 THEN 'off' ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`,
     found: `SELECT record, change, NULL AS number FROM ${threads} WHERE key = $1
@@ -271,7 +271,7 @@ function statementsIn(name: string) {
   }
 }
 
-/** A number of 64 bits for each thread. Two threads that have the same one only wait for each other. */
+/** Returns the key of the thread's lock, 64 bits. Two threads with the same key only wait for each other. */
 function lockOf(id: string): string {
   return createHash('sha256').update(JSON.stringify(id)).digest().readBigInt64BE().toString()
 }

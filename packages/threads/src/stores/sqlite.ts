@@ -1,4 +1,4 @@
-/** Threads in a SQLite database, for the processes of one machine. It needs a Node that has `node:sqlite`. */
+/** Stores threads in a SQLite database, for the processes of one machine. It needs a Node with `node:sqlite`. */
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
@@ -20,12 +20,12 @@ export interface SqliteThreads extends ThreadStore {
 }
 
 /**
- * Opens the database, and makes it if there is none; `:memory:` is one of its own. `node:sqlite` is synchronous: a write takes the thread
- * for the time of a write to the disk, and for at most 5 s while another process writes. What begins or ends a turn, and each checkpoint,
- * is on the disk when its method resolves; deltas may be lost with the power of the machine.
+ * Opens the database, and creates it if it does not exist; `:memory:` is a new database that lives in this process. `node:sqlite` is synchronous: a
+ * write blocks the event loop while it writes to the disk, and for at most 5 s while another process writes. Checkpoints, and the changes that begin
+ * or end a turn, are on the disk when their method resolves. The newest deltas may be lost if the machine loses power.
  *
- * @throws {ConfigError} The path is none, or this Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
- * @throws {CheckpointStoreError} The file cannot be opened, or is no database; `cause` is SQLite's error.
+ * @throws {ConfigError} The path is not a string, or this Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
+ * @throws {CheckpointStoreError} The file cannot be opened, or is not a database; `cause` is SQLite's error.
  */
 export function sqliteThreads(path: string): SqliteThreads {
   const { database, sql } = open(path)
@@ -82,7 +82,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     if (change.isErased) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
   }
 
-  /** In one transaction: either all of it, or nothing. */
+  /** Runs the work in one transaction: all of it is written, or nothing. */
   function atOnce<Result>(work: () => Result): Result {
     database.exec('BEGIN IMMEDIATE')
     try {
@@ -95,7 +95,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     }
   }
 
-  /** FULL waits for the disk; NORMAL does not, and nothing is out of order afterwards. */
+  /** FULL waits for the disk. NORMAL does not; a power loss may then lose the newest writes, but never reorders them. */
   function sync(wanted: boolean): void {
     if (wanted === isSynced) return
     database.exec(`PRAGMA synchronous = ${wanted ? 'FULL' : 'NORMAL'}`)
@@ -205,7 +205,7 @@ const STATEMENTS = {
   thread: 'SELECT record FROM threads WHERE id = ?',
   putThread: `INSERT INTO threads (id, state, record) VALUES (:id, :state, :record)
     ON CONFLICT (id) DO UPDATE SET state = :state, record = :record`,
-  // Each part has an index: how many turns the thread has had does not count.
+  // Each part has an index, so the cost does not grow with the number of turns.
   found: `SELECT record FROM turns WHERE id IN (
       SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND status IN ('queued', 'running', 'waiting')
       UNION SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND id = :turn
@@ -252,7 +252,7 @@ type Statements = { readonly [Name in keyof typeof STATEMENTS]: StatementSync }
 
 function open(path: string): { readonly database: DatabaseSync; readonly sql: Statements } {
   if (typeof path !== 'string') throw new ConfigError('path', 'must be the path of a file, or :memory:')
-  // Not imported: where there is none, only the use of it may fail.
+  // Not imported: on a Node without it, only this call may fail.
   const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
   if (!sqlite)
     throw new ConfigError('sqliteThreads', `Node ${process.version} has no node:sqlite; it takes 22.13 or newer`)
@@ -273,18 +273,18 @@ function rollBack(database: DatabaseSync): void {
   try {
     database.exec('ROLLBACK')
   } catch {
-    // SQLite has done that already, or nothing had begun.
+    // SQLite has already rolled back, or no transaction had begun.
   }
 }
 
 const SQLITE_BUSY = 5
 
-/** No reader waits for a write then. The database stays so. */
+/** Switches to write-ahead logging, so that readers do not wait for writes. The database keeps this mode. */
 function writeAhead(database: DatabaseSync): void {
   try {
     database.exec('PRAGMA journal_mode = WAL')
   } catch (error) {
-    // Two processes that switch at once would wait for each other: the other one switches, or the next that opens it.
+    // Another process is switching at the same time. If it fails too, the next process that opens the database switches.
     const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
     if (code !== SQLITE_BUSY) throw error
   }
@@ -294,7 +294,7 @@ function parsed<Value>(text: SQLOutputValue | undefined): Value {
   return JSON.parse(String(text)) as Value
 }
 
-/** The id as text that SQLite keeps apart from all others: half a surrogate pair would become U+FFFD in UTF-8. */
+/** Returns the id as text that is unique in UTF-8: without the escapes, every lone surrogate would become U+FFFD. */
 function keyOf(id: string): string {
   return JSON.stringify(id).slice(1, -1)
 }

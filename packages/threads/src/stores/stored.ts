@@ -1,4 +1,4 @@
-/** What the stores of this package share. */
+/** Functions that all stores of this package share. */
 
 import { CheckpointConflictError, type StoredCheckpoint } from '@meanwhile/core'
 import type { TurnRecord } from '../thread-store.ts'
@@ -9,7 +9,7 @@ export function isOpen({ status }: TurnRecord): boolean {
 
 export const ORDER = (a: TurnRecord, b: TurnRecord): number => a.number - b.number
 
-/** The text that a store writes. Throws a `RangeError` if no later save could be told from this one. */
+/** Returns the text that a store writes. Throws a `RangeError` unless the revision is a safe integer above `expected`. */
 export function checkpointText(checkpoint: StoredCheckpoint, expected: number): string {
   const { revision } = checkpoint
   if (!Number.isSafeInteger(revision) || revision <= expected)

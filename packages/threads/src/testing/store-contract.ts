@@ -1,21 +1,21 @@
-/** What every store of threads must do, as cases for whatever test runner there is. */
+/** Tests for any store of threads, as cases for any test runner. */
 
 import { CheckpointConflictError } from '@meanwhile/core'
 import { storeContract } from '@meanwhile/core/testing'
 import type { Change, StoredEvent, ThreadRecord, ThreadStore, TurnRecord } from '../thread-store.ts'
 
-/** An empty store of its own for one case. */
+/** An empty store for one case. */
 export interface ThreadStoreUnderTest {
   readonly store: ThreadStore
-  /** The same data as another process sees it. Absent: no other process can. */
+  /** The same data as another process sees it. Absent if other processes cannot open the store. */
   readonly elsewhere?: ThreadStore
   close?(): void | Promise<void>
 }
 
 export interface ThreadStoreCase {
-  /** A sentence that says what holds. */
+  /** A sentence that describes the expected behaviour. */
   readonly name: string
-  /** Rejects if the store does not do it. */
+  /** Rejects if the store does not behave so. */
   run(): Promise<void>
 }
 
@@ -255,14 +255,14 @@ const cases: readonly (readonly [string, Check])[] = [
     async (store, elsewhere) => {
       const running = (n: number, leaseUntil: number) => turnOf(n, 'running', { startSeq: 1, leaseUntil })
       await write(store, 'late', { thread: threadOf('late'), turns: [running(1, 99)] })
-      await write(store, 'at work', { thread: threadOf('at work'), turns: [running(2, 100), turnOf(3, 'queued')] })
+      await write(store, 'running', { thread: threadOf('running'), turns: [running(2, 100), turnOf(3, 'queued')] })
       await write(store, 'left', { thread: threadOf('left'), turns: [turnOf(4, 'queued'), turnOf(5, 'queued')] })
       await write(store, 'paused', { thread: threadOf('paused', { isPaused: true }), turns: [turnOf(6, 'queued')] })
       await write(store, 'asks', { thread: threadOf('asks'), turns: [turnOf(7, 'waiting'), turnOf(8, 'queued')] })
       await write(store, 'idle', { thread: threadOf('idle'), turns: [turnOf(9, 'completed')] })
       same((await elsewhere.due(100, 10)).toSorted(), ['late', 'left'], 'what is due')
       same((await elsewhere.due(100, 1)).length, 1, 'one that is due')
-      same((await elsewhere.due(101, 10)).toSorted(), ['at work', 'late', 'left'], 'what is due later')
+      same((await elsewhere.due(101, 10)).toSorted(), ['running', 'late', 'left'], 'what is due later')
     },
   ],
   [
@@ -356,7 +356,7 @@ function same(found: unknown, expected: unknown, what: string): void {
   if (a !== b) throw new ThreadStoreContractError(`${what}: ${a} instead of ${b}`)
 }
 
-/** With the names of all members in order. */
+/** Sorts the keys of all objects in the value. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
