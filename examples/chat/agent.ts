@@ -1,4 +1,4 @@
-/** Whom the chat talks to: an agent with a tool that reads, one that needs leave, and one that the page itself makes. */
+/** The agent of the chat, with three tools: one that only reads, one that needs approval, and one that runs in the page. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
@@ -11,7 +11,7 @@ const weather = tool({
   name: 'weather',
   description: 'The weather in a city.',
   input: z.object({ city: z.string() }),
-  effect: 'read', // it may start while the model is still speaking
+  effect: 'read', // it may start while the model is still streaming
   async *execute({ city }, { signal }) {
     if (city === 'Atlantis') throw new Error('connect ECONNREFUSED weather-db.internal:5432')
     for (const station of [1, 2, 3, 4]) {

@@ -14,9 +14,9 @@ import { agent } from './agent.ts'
 export async function startServer({ page, file, port }: { page: string; file: string; port: number }) {
   const store = sqliteThreads(file)
   const threads = createThreads({ agent, store, lease: 3_000 })
-  threads.watch() // goes on with turns that a server was killed in
+  threads.watch() // continues turns whose server was killed
 
-  // Whoever reaches the server may read and write all threads: it listens on this machine only.
+  // Anyone who can reach the server may read and write all threads, so it only listens on this machine.
   const chat = chatHandler({ threads, open: () => undefined })
   const app = new Hono()
   app.all('/api/chat/*', ({ req }) => chat(req.raw))
@@ -27,7 +27,7 @@ export async function startServer({ page, file, port }: { page: string; file: st
   const { port: actual } = server.address() as AddressInfo
   const close = async () => {
     const closed = once(server.close(), 'close')
-    if ('closeAllConnections' in server) server.closeAllConnections() // of pages that read: they come back
+    if ('closeAllConnections' in server) server.closeAllConnections() // the connections of open pages: they reconnect
     await closed
     await threads.close()
     store.close()

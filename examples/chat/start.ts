@@ -1,4 +1,4 @@
-/** `npm run chat`: builds the page, starts the server, and says where it is. */
+/** `npm run chat`: builds the page, starts the server, and prints its address. */
 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,6 @@
 import type { CallState } from './chat-message.ts'
 
-/** By how much each call began before the model had finished its message: of the calls that this page has seen begin. */
+/** How long before the end of its message each call began. Only for calls that began while this page was open. */
 export class HeadStarts {
   readonly #begun = new Map<string, number>()
   readonly #ms = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** What all trials need: the page, a server that can be killed, and a browser. */
+/** The setup of all trials: the page, a server that can be killed, and a browser. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,13 +20,13 @@ export async function buildPage(folder: string): Promise<void> {
   await build({ root: ROOT, logLevel: 'warn', build: { outDir: folder, emptyOutDir: true } })
 }
 
-/** The environment of a server that asks this model. */
+/** The environment of a server that uses this model. */
 export function environmentOf(model: { readonly url: string }): NodeJS.ProcessEnv {
   const { ANTHROPIC_API_KEY: _, ...rest } = process.env
   return { ...rest, OPENAI_API_KEY: 'a', OPENAI_BASE_URL: `${model.url}/v1` }
 }
 
-/** A page of a thread, in a window of its own. */
+/** Opens a page of a thread in its own browser context. */
 export async function openPage(browser: Browser, url: string, thread: string): Promise<Page> {
   const page = await (await browser.newContext()).newPage()
   page.setDefaultTimeout(15_000)
@@ -44,7 +44,7 @@ export async function historyAt(url: string, thread: string): Promise<readonly U
 export interface Trial extends AsyncDisposable {
   /** What the server has printed, over all its lives. */
   readonly printed: readonly string[]
-  /** A page of this thread, in a window of its own. */
+  /** Opens a page of this thread in its own browser context. */
   open(thread: string): Promise<Page>
   /** Of a thread, from the server. */
   history(thread: string): Promise<readonly UIMessage[]>
@@ -115,7 +115,7 @@ export async function say(page: Page, text: string): Promise<void> {
 export const click = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click()
 
-/** Waits until the page has nothing to wait for but its user. */
+/** Waits until the page only waits for its user. */
 export async function isQuiet(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
 }
@@ -132,7 +132,7 @@ export async function lastOf(page: Page): Promise<readonly string[]> {
   })
 }
 
-/** What is at the end of each trial: the page has the messages that the thread has. */
+/** Checked at the end of each trial: the page has the messages that the thread has. */
 export async function expectEqual({ history }: Pick<Trial, 'history'>, page: Page, thread: string): Promise<void> {
   await isQuiet(page)
   await vi.waitFor(async () =>

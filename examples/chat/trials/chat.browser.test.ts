@@ -22,7 +22,7 @@ test('a text is streamed, and what the page has is what the thread has (UI2)', a
   await expectEqual(trial, page, 'text')
 })
 
-test('a card shows its call, its progress and its head start while the model is still speaking (UI2, UI3)', async () => {
+test('a card shows its call, its progress and its head start while the model is still streaming (UI2, UI3)', async () => {
   const page = await trial.open('card')
   await say(page, 'weather')
   const card = page.getByRole('region', { name: 'weather' })
@@ -36,7 +36,7 @@ test('a card shows its call, its progress and its head start while the model is 
   await expectEqual(trial, page, 'card')
 })
 
-test('a call that is allowed is made once, beside one that needs no leave (UI2, UI3)', async () => {
+test('an approved call is made once, next to one that needs no approval (UI2, UI3)', async () => {
   const page = await trial.open('approve')
   const before = mails()
   await say(page, 'mail and weather, both')
@@ -100,7 +100,7 @@ test('a failed attempt is taken back, and the next one takes its place (UI1, UI2
   await expectEqual(trial, page, 'flaky')
 })
 
-test('a model that fails is told without its words, and may be asked again (UI2, UI4)', async () => {
+test('a model failure is shown without the text of its error, and can be retried (UI2, UI4)', async () => {
   const page = await trial.open('fails')
   await say(page, 'this fails')
   await page.getByText('Something went wrong.').waitFor()

@@ -1,4 +1,4 @@
-/** The model of the trials: an endpoint that answers by what it is asked. It outlives the servers that ask it. */
+/** The model of the trials: an endpoint whose response depends on the request. It keeps running when a server is killed. */
 
 import { call, cut, fail, respond, type ScriptResponse, say, think } from '@meanwhile/core/testing'
 import type { JournalEntry } from '@meanwhile/harness'

@@ -180,7 +180,7 @@ export class Play {
       async *wrapModel(request, next, run) {
         reached('a wrap has a request', run)
         return yield* map(next(request), (event) => {
-          reached('the model speaks', run)
+          reached('the model streams', run)
           return event
         })
       },

@@ -15,7 +15,7 @@ export const MOMENTS = [
   'a wrap has a result',
   'a step begins',
   'a wrap has a request',
-  'the model speaks',
+  'the model streams',
   'the model has spoken',
   'an answer is judged',
   'the run tells',

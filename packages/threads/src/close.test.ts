@@ -78,7 +78,7 @@ test('threads that are closed begin no turn of the queue, and none that is sent 
   for (const thread of ['t', 'u']) expect(await second.read(thread)).toMatchObject({ status: 'idle', queued: [] })
 })
 
-test('whenever a turn that asks is stopped, it ends as stopped, and its messages are told once (TH2, TH5)', async () => {
+test('whenever a turn that asks is stopped, it ends as stopped, and readers receive each of its messages once (TH2, TH5)', async () => {
   const ask = tool({
     name: 'ask',
     description: 'Asks.',

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { shown } from '../test/chat.ts'
 import { createThreads, memoryThreads, type TurnInfo } from './index.ts'
 
-/** Threads whose tool says for whom it works, after it was allowed to. */
+/** Threads with a tool that needs approval and returns the tenant from its context. */
 function opened(made: (turn: TurnInfo) => unknown) {
   const did: string[] = []
   const tenant = contextOf(z.object({ tenant: z.string() }))

@@ -57,7 +57,7 @@ test('deltas are stored every 50 ms, or with the next other event, and readers d
   ])
 })
 
-test('the log is bounded by the step at work: its deltas go when it ends, and messages stay (TH7)', async () => {
+test('the log holds no more than the running step: its deltas are dropped when it ends, and messages stay (TH7)', async () => {
   const { store, plain } = watched()
   const model = scriptedModel([words(100, 20)])
   const threads = createThreads({ agent: createAgent({ model }), store })
@@ -70,7 +70,7 @@ test('the log is bounded by the step at work: its deltas go when it ends, and me
   expect([...typesOf(await plain.events('t'))]).toEqual(['turn-start', 'message', 'turn-end'])
 })
 
-test('the record of a turn is written when its lease is renewed, and not with every batch (TH6, TH12)', async () => {
+test('the record of a turn is only written when its lease is renewed, not with every batch (TH6, TH12)', async () => {
   const { store } = watched()
   const leases: number[] = []
   const begun = Date.now()
@@ -135,7 +135,7 @@ test('a turn that waits or has failed keeps no deltas either (TH7)', async () =>
   expect((await types()).slice(-2)).toEqual(['turn-start', 'turn-end'])
 })
 
-test('what could not be stored is stored with the next write (TH6, TH7)', async () => {
+test('events that could not be stored are stored with the next write (TH6, TH7)', async () => {
   const { store, plain } = watched()
   let failed = false
   const change: ThreadStore['change'] = (id, decide, options) =>
@@ -160,7 +160,7 @@ test('what could not be stored is stored with the next write (TH6, TH7)', async 
   expect((await plain.events('t')).map(({ event }) => event.type)).toEqual(['turn-start', 'message', 'turn-end'])
 })
 
-test('a run waits for a store that is slow, so that what is not stored stays bounded (TH7, TH12)', async () => {
+test('a run waits for a slow store, so that the number of unstored events stays bounded (TH7, TH12)', async () => {
   const { plain } = watched()
   let most = 0
   const change: ThreadStore['change'] = async (id, decide, options) => {

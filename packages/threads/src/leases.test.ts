@@ -49,7 +49,7 @@ function two(script: ScriptedResponse, execute: (signal: AbortSignal) => Promise
 
 const slowly = () => respond(...Array.from({ length: 40 }, (_, n) => [say(`w${n} `), wait(100)]).flat())
 
-test('as long as its process lives a turn is not taken over, however long it takes (TH6)', async () => {
+test('a turn is not taken over as long as its process lives, however long the turn takes (TH6)', async () => {
   const { first, second } = two(slowly)
   const turn = await first.threads.send('t', 'go')
   second.threads.watch()
@@ -58,7 +58,7 @@ test('as long as its process lives a turn is not taken over, however long it tak
   expect([first.model.requests.length, second.model.requests.length]).toEqual([1, 0])
 })
 
-test('a turn whose process is gone is found when its lease has run out, and not before; the context is made anew (TH6, TH10)', async () => {
+test('a turn whose process has died is taken over when its lease has expired, not before; its context is made again (TH6, TH10)', async () => {
   const { first, second, contexts } = two(slowly)
   const turn = await first.threads.send('t', 'go', { metadata: { user: 'ada' } })
   await vi.advanceTimersByTimeAsync(300)
@@ -72,7 +72,7 @@ test('a turn whose process is gone is found when its lease has run out, and not 
   expect(contexts).toEqual(['first {"user":"ada"}', 'second {"user":"ada"}'])
 })
 
-test('all turns whose process is gone are taken over, however many they are, and one that cannot be holds up no other (TH6)', async () => {
+test('all turns whose process has died are taken over, however many there are, and one that fails does not block the others (TH6)', async () => {
   const { first, second, shared } = two(() => respond(say('a'), wait(100)))
   const ids = Array.from({ length: 250 }, (_, n) => `t${n}`)
   await Promise.all(ids.map((id) => first.threads.send(id, 'go')))
@@ -88,7 +88,7 @@ test('all turns whose process is gone are taken over, however many they are, and
   await third.close()
 })
 
-test('of several processes that find a turn one takes it over (TH1, TH6)', async () => {
+test('if several processes find a turn, only one takes it over (TH1, TH6)', async () => {
   const { first, second, shared } = two(slowly)
   await first.threads.send('t', 'go')
   first.process.kill()
@@ -144,7 +144,7 @@ test('a process that wakes after the takeover stops its run, and writes nothing 
   expect((await second.threads.read('t')).turns).toMatchObject([{ status: 'stopped' }])
 })
 
-test('a process that is closed leaves its turns at once to another one (TH6)', async () => {
+test('when a process closes its threads, another one can take over its turns at once (TH6)', async () => {
   const { first, second } = two(slowly)
   await first.threads.send('t', 'go')
   await vi.advanceTimersByTimeAsync(300)
@@ -154,7 +154,7 @@ test('a process that is closed leaves its turns at once to another one (TH6)', a
   expect((await second.threads.read('t')).turns).toMatchObject([{ status: 'completed' }])
 })
 
-test('a queue that nobody works on is found, unless it is paused (TH1, TH6)', async () => {
+test('a queue without a running turn is recovered, unless it is paused (TH1, TH6)', async () => {
   const { first, second } = two(() => respond(say('Well.')))
   const message = { role: 'user', content: 'left over' } as const
   await first.threads.send('t', 'go')
@@ -313,7 +313,7 @@ test('wherever a process dies after a message that steers was taken, it is said 
   expect(joins).toBeGreaterThan(8)
 })
 
-test('a message that was told, and that no checkpoint has, is given to the run again (TH1, TH6)', async () => {
+test('a message that readers received, and that no checkpoint has, is sent to the run again (TH1, TH6)', async () => {
   const script = ({ messages }: ModelRequest) =>
     messages.at(-1)?.content === 'go' ? respond(wait(10), call('look')) : respond(say('a'), wait(60), say('b'))
   const { first, second, shared } = two(script)
@@ -362,7 +362,7 @@ test('an answer whose process loses the turn is taken, and the turn goes on else
   expect(did).toHaveLength(1)
 })
 
-/** A thread that asks; `ask` answers in a process that dies after so many writes. */
+/** A thread that asks; `ask` answers in a process that dies after this many writes. */
 function asking(writes: number): {
   first: { process: Process; threads: Threads }
   second: Threads

@@ -20,7 +20,7 @@ function heard() {
   return { errors, onError: (error: unknown, at: ErrorPlace) => void errors.push({ error, at }) }
 }
 
-test('onError hears the error of a turn that fails, with the thread and the turn (TH4)', async () => {
+test('onError receives the error of a failed turn, with the thread and the turn (TH4)', async () => {
   const { errors, onError } = heard()
   const threads = createThreads({ agent: chat().agent, store: memoryThreads(), onError })
   const turn = await threads.send('t', 'fails')
@@ -30,7 +30,7 @@ test('onError hears the error of a turn that fails, with the thread and the turn
   ])
 })
 
-test('onError hears what watch could not take over, and that the store could not say what is due (TH6)', async () => {
+test('onError receives the errors of threads that watch could not take over, and of a store that could not list them (TH6)', async () => {
   const shared = memoryThreads()
   const first = createThreads({ agent: chat({ delay: 50 }).agent, store: shared, lease: LEASE })
   await first.send('t', 'story')
@@ -59,7 +59,7 @@ test('onError hears what watch could not take over, and that the store could not
   ])
 })
 
-test('onError hears that a turn could not be written while it ran, and the turn still completes (TH4)', async () => {
+test('onError receives the error of a write while a turn runs, and the turn still completes (TH4)', async () => {
   const shared = memoryThreads()
   const { errors, onError } = heard()
   const broken = new Error('the store is away')

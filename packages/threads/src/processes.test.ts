@@ -130,7 +130,7 @@ async function heard(type: string, count = 1): Promise<void> {
   for await (const event of turn?.events() ?? []) if (event.type === type && ++found >= count) return
 }
 
-test('a process is killed in a text: another one takes the turn over, and the text stands once (TH6, TH10)', async () => {
+test('a process is killed in a text: another one takes the turn over, and the text is stored once (TH6, TH10)', async () => {
   const [first, second] = [await Child.start(), await Child.start()]
   await first.tell({ send: 'story' })
   await heard('text-delta', 4)
@@ -142,7 +142,7 @@ test('a process is killed in a text: another one takes the turn over, and the te
   expect(noted('context')).toEqual([`context ${first.pid}`, `context ${second.pid}`])
 }, 60_000)
 
-test('a process is killed in a tool that is not a read: it is not made again, and the model is told so (TH6)', async () => {
+test('a process is killed in a tool that is not a read: the call is not made again, and the model reads why (TH6)', async () => {
   const first = await Child.start()
   await first.tell({ send: 'work' })
   await soon(
@@ -282,7 +282,7 @@ test('one turn at a time, over two processes: stops, steers and messages reach t
   expect((await threads.read('t')).turns.at(-1)).toMatchObject({ status: 'stopped' })
 }, 60_000)
 
-test('a reader in another process hears all of a turn, also when that is taken over (TH5, TH6)', async () => {
+test('a reader in another process receives all events of a turn, also when the turn is taken over (TH5, TH6)', async () => {
   const first = await Child.start()
   await first.tell({ send: 'story' })
   const turn = await soon(

@@ -177,7 +177,7 @@ async function obey(world: World, order: Order): Promise<void> {
   await vi.advanceTimersByTimeAsync(0)
 }
 
-/** Whoever reads a turn that is over from its beginning has the messages that the thread has. */
+/** A reader that reads an ended turn from its beginning has the messages that the thread has. */
 async function checkReaders({ shared }: World): Promise<void> {
   const threads = createThreads({ agent: createAgent({ model: scriptedModel([]) }), store: shared })
   const { messages, turns } = await threads.read('t')
@@ -191,7 +191,7 @@ async function checkReaders({ shared }: World): Promise<void> {
   }
 }
 
-/** Somebody loads the page: what the thread shows, and what is told behind its cursor, are the messages of the turn in the end. */
+/** A page is loaded: the thread's state and the events after its cursor add up to the messages of the turn. */
 async function reload(world: World): Promise<void> {
   const threads = createThreads({ agent: createAgent({ model: scriptedModel([]) }), store: world.shared })
   const { messages, cursor } = await threads.read('t')
@@ -281,7 +281,7 @@ const FOUND: readonly Order[][] = [
 ]
 
 test(
-  'whatever comes between, the history is valid, no message is lost, nothing is asked or done twice (TH1, TH2, TH3, TH5, TH6, TH8, TH11)',
+  'whatever interrupts it, the history is valid, no message is lost, nothing is asked or done twice (TH1, TH2, TH3, TH5, TH6, TH8, TH11)',
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(order, { minLength: 3, maxLength: 14 }), async (orders) => {

@@ -8,7 +8,7 @@ const typesOf = async (turn: Turn, after?: string) => {
   return types
 }
 
-test('a turn that was retried is told beyond its first end, which is told no more (TH4, TH5)', async () => {
+test('readers of a retried turn no longer receive its first end, and receive what follows it (TH4, TH5)', async () => {
   const { agent, open } = chat()
   const threads = createThreads({ agent, store: memoryThreads() })
   const turn = await threads.send('t', 'fails')
@@ -20,7 +20,7 @@ test('a turn that was retried is told beyond its first end, which is told no mor
   expect(types.slice(-2)).toEqual(['message', 'turn-end'])
 })
 
-test('the cursor of a thread that waits lies behind the question, and its turn says since when (TH5)', async () => {
+test('the cursor of a waiting thread is after the question, and its turn has the time since when it waits (TH5)', async () => {
   const threads = createThreads({ agent: chat().agent, store: memoryThreads() })
   const turn = await threads.send('t', 'mail')
   const before = Date.now()

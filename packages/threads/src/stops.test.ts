@@ -62,7 +62,7 @@ test('a stop can be left before the turn has ended (TH2)', async () => {
   expect(await threads.read('t')).toMatchObject({ status: 'idle', turns: [{ status: 'stopped' }] })
 })
 
-test('a reader that leaves stops nothing (TH5)', async () => {
+test('a reader that stops reading does not stop the turn (TH5)', async () => {
   const { threads } = opened(respond(say('a'), wait(100), say('b')))
   const turn = await threads.send('t', 'question')
   const left = new AbortController()
@@ -78,7 +78,7 @@ test('a reader that leaves stops nothing (TH5)', async () => {
 })
 
 test.each(['stop', 'preempt'])(
-  'what comes late of a %s stops no turn that has begun since (TH1, TH2)',
+  'a late %s does not stop a turn that has begun since (TH1, TH2)',
   async (order) => {
     const shared = memoryThreads()
     let delay = 0

@@ -19,7 +19,7 @@ const replaced = (seq: number, ...contents: string[]): StoredEvent => {
 
 const history = (...contents: string[]) => contents.map(user)
 
-test('the history is what was said since it was last rewritten (TH7)', () => {
+test('the history has the messages since it was last rewritten (TH7)', () => {
   expect(historyOf([])).toEqual([])
   expect(historyOf([said(1, 'a'), said(2, 'b'), replaced(3, 'ab'), said(4, 'c')])).toEqual(history('ab', 'c'))
 })
@@ -37,7 +37,7 @@ test.each([
   expect(found.replaced).toBeUndefined()
 })
 
-test('after the end of a process a history that was rewritten, and not told, is told (TH6)', () => {
+test('after a process has died, readers receive a rewritten history whose event was not stored (TH6)', () => {
   const found = reconcile([said(1, 'a')], [said(2, 'b')], history('summary', 'b', 'c'))
   expect(found).toEqual({ retracted: [], missing: history('c'), replaced: history('summary', 'b', 'c') })
 })
@@ -53,7 +53,7 @@ test('each message is compared once, however long the turn that goes on (TH6)', 
   expect(calls).toBeLessThan(3 * texts.length)
 })
 
-test('what was said stays whole where a middleware makes the history short, and the next turn begins with the short one (TH7)', async () => {
+test('all messages stay when a middleware shortens the history, and the next turn begins with the short one (TH7)', async () => {
   const short: Middleware = {
     name: 'short',
     beforeModel: ({ messages }) =>

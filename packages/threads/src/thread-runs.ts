@@ -1,4 +1,4 @@
-/** What threads need of durable runs: `durableRuns` of `@meanwhile/durable` returns it. */
+/** The interface through which threads use durable runs. `durableRuns` of `@meanwhile/durable` returns an implementation. */
 
 import type {
   AgentEvent,
@@ -13,16 +13,16 @@ import type {
 import type { ErrorInfo } from './thread-events.ts'
 
 export interface ThreadRuns {
-  /** The names of their agents. */
+  /** The names of the agents of the runs. */
   readonly agents: readonly string[]
-  /** If there is a run under the id, it is woken. `delay`: milliseconds before a worker may take it. */
+  /** Starts a run, or wakes the run that has this id. `delay`: milliseconds before a worker may take it. */
   start(
     agent: string,
     input: readonly Message[],
     options: { readonly id: string; readonly conversationId: string; readonly data: Json; readonly delay?: number },
   ): Promise<unknown>
   answer(id: string, answers: Answers): Promise<void>
-  /** Returns false if the run has ended. */
+  /** Sends a message to a run. Returns false if the run has ended. */
   send(id: string, message: UserMessage): Promise<boolean>
   cancel(id: string): Promise<void>
   retry(id: string): Promise<void>
@@ -32,14 +32,14 @@ export interface ThreadRuns {
     options: { readonly after?: string; readonly follow?: boolean; readonly signal?: AbortSignal },
   ): AsyncIterable<ThreadRunEvent>
   delete(id: string): Promise<void>
-  /** Calls the listener in the worker at each stop of a run, again if it fails or its process dies. */
+  /** Calls the listener in the worker each time a run stops, and again if the listener fails or its process dies. */
   onStopped(listener: (run: StoppedThreadRun) => Promise<void>): unknown
 }
 
 export type ThreadRunStatus = 'running' | 'interrupted' | 'cancelled' | 'completed' | 'failed'
 
 export interface ThreadRunEvent {
-  /** Two numbers with a point between them, which grow from event to event. */
+  /** Two numbers separated by a point. They increase from event to event. */
   readonly cursor: string
   readonly event: AgentEvent | { readonly type: 'run-stopped' }
 }
@@ -49,7 +49,7 @@ export interface StoppedThreadRun {
   readonly data?: Json
   readonly status: Exclude<ThreadRunStatus, 'running'>
   readonly error?: ErrorInfo
-  /** Grows from stop to stop, except that a run which waits for an answer may be cancelled. */
+  /** Increases from stop to stop, except when a run that waits for an answer is cancelled. */
   readonly attempts: number
   outcome(reason?: string): Promise<{
     readonly messages?: readonly Message[] | undefined

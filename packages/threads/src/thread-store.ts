@@ -1,4 +1,4 @@
-/** What a store of threads keeps, and what it must do. */
+/** The interface of a store of threads, and the records that it keeps. */
 
 import type {
   Answers,
@@ -12,19 +12,19 @@ import type {
 } from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from './thread-events.ts'
 
-/** `joined`: its message went into a turn that was running. */
+/** The states of a turn. `joined`: its message went into another turn that was running. */
 export type TurnStatus = 'queued' | 'running' | 'waiting' | 'joined' | EndStatus
 
 /** A thread without its turns and events. Times are milliseconds since the epoch. */
 export interface ThreadRecord {
   readonly id: string
-  /** A random text in each cursor of this thread, so that cursors of other threads are refused. */
+  /** A random text in each cursor of this thread, so that cursors of other threads are rejected. */
   readonly tag: string
   readonly createdAt: number
   readonly updatedAt: number
   /** The highest `seq` of its events. */
   readonly seq: number
-  /** How many turns it has had. */
+  /** The number of turns so far. */
   readonly turns: number
   /** The history of the next run begins with the event of this `seq`. */
   readonly historyAt: number
@@ -33,44 +33,44 @@ export interface ThreadRecord {
   readonly isDeleted: boolean
 }
 
-/** A turn. Its id is the id of its run, too. */
+/** A turn. Its id is also the id of its run. */
 export interface TurnRecord {
   readonly id: string
-  /** From 1, in the order in which the messages came. */
+  /** From 1, in the order in which the messages arrived. */
   readonly number: number
   readonly status: TurnStatus
   readonly messageId: string
-  /** What the user said. Only a turn that has not begun has it: then its `turn-start` event does. */
+  /** The user's message. Only before the turn begins; from then on the `turn-start` event has it. */
   readonly message?: UserMessage
   readonly metadata?: Json
   readonly createdAt: number
-  /** When it ended, or began to wait, the last time. */
+  /** When the turn last ended or began to wait. */
   readonly endedAt?: number
-  /** Whether it goes before the others in the queue. */
+  /** Whether the turn begins before the others in the queue. */
   readonly isFirst?: boolean
-  /** Whether its message is to join the running turn. */
+  /** Whether its message should join the running turn. */
   readonly isSteering?: boolean
-  /** Whether it is dropped if its message does not join the running turn. */
+  /** Whether the turn is dropped if its message does not join the running turn. */
   readonly isDropped?: boolean
-  /** The turn that its message has joined. */
+  /** The id of the turn that its message has joined. */
   readonly joined?: string
   /** `seq` of its first event, or of the message that has joined another turn. */
   readonly startSeq?: number
   /** The thread's `historyAt` when it began. */
   readonly historyAt?: number
-  /** How often a process has begun to work on it. Each write names it, so that an earlier process is refused. */
+  /** How often a process has claimed the turn. Each write is checked against it, so that an earlier owner cannot write. */
   readonly epoch: number
-  /** Of a durable run: how often a worker had taken it when it stopped the last time. */
+  /** Only with durable runs: how often a worker had taken the run when it last stopped. */
   readonly attempts?: number
-  /** When another process may take it over. 0: at once, or nobody works on it. */
+  /** When another process may take over the turn, in milliseconds since the epoch. 0: at once, or it is not running. */
   readonly leaseUntil: number
-  /** It is to stop, or is being closed: this is the reason that its open calls are answered with. */
+  /** Why the turn is being stopped or closed. Its open calls get this reason as their result. Absent: it is not being stopped. */
   readonly closing?: string
-  /** The answers to what it waited for last. */
+  /** The answers to its newest questions. */
   readonly answers?: Answers
-  /** What it waits for, or waited for last. */
+  /** Its newest questions. */
   readonly interrupts?: readonly PendingInterrupt[]
-  /** Of a turn that waits: the results of calls that did not ask. */
+  /** Only of a waiting turn: the results of the calls that did not ask. */
   readonly settled?: readonly ToolMessage[]
   readonly error?: ErrorInfo
   /** The text of its answer. */
@@ -83,55 +83,55 @@ export interface TurnRecord {
 export interface StoredEvent {
   readonly seq: number
   readonly turn: string
-  /** Absent: it is dropped when its step has ended. */
+  /** Whether the event is stored for good. Absent: it is dropped when its step has ended. */
   readonly isKept?: boolean
   readonly event: ThreadEventBody
 }
 
-/** What a change is decided by. */
+/** The records from which a change is decided. */
 export interface StoredThread {
   readonly thread: ThreadRecord
-  /** The turns that have not ended, the newest that has begun, and those that were asked for; by number. */
+  /** The turns that have not ended, the newest turn that has begun, and the turns named in {@link Asked}; ordered by number. */
   readonly turns: readonly TurnRecord[]
 }
 
-/** What is written in one transaction. What is absent stays as it is. */
+/** A change to a thread, written in one transaction. Absent members change nothing. */
 export interface Change<Result> {
   readonly result: Result
   readonly thread?: ThreadRecord
-  /** New and changed ones. */
+  /** New and changed turns. */
   readonly turns?: readonly TurnRecord[]
   readonly events?: readonly StoredEvent[]
-  /** The events up to this `seq` that are not kept are dropped. */
+  /** Deletes the events up to this `seq` that are not kept. */
   readonly droppedThrough?: number
-  /** These events are superseded, by `seq`. */
+  /** The `seq` of each event that is superseded. */
   readonly retracted?: readonly number[]
   /**
-   * Before the rest is written, all stored events and turns from this `seq` on are superseded, and the checkpoints of those turns are deleted:
-   * what the same change writes counts.
+   * All stored events and turns from this `seq` on are superseded, and the checkpoints of those turns are deleted. This happens before the rest of
+   * the change is written, so its own events and turns are not superseded.
    */
   readonly supersededFrom?: number
-  /** Saved as `CheckpointStore.save` saves it; if that throws nothing is written. */
+  /** Saved like `CheckpointStore.save`; if that throws, nothing of the change is written. */
   readonly checkpoint?: { readonly id: string; readonly checkpoint: StoredCheckpoint; readonly expected: number }
-  /** Ids of checkpoints to be deleted. */
+  /** Ids of checkpoints to delete. */
   readonly forgotten?: readonly string[]
-  /** All turns, events and checkpoints of the thread are deleted. */
+  /** Deletes all turns, events and checkpoints of the thread. */
   readonly isErased?: boolean
 }
 
-/** Turns to be found in addition to those that are always found. */
+/** Turns to load in addition to those that are always loaded: by id, or by the id of their message. */
 export interface Asked {
   readonly turn?: string
   readonly messageId?: string
 }
 
 export interface ChangeOptions extends Asked {
-  /** Whether the write need not wait for the disk: it may be lost if the machine loses its power. */
+  /** The write need not wait for the disk: it may be lost if the machine loses power. */
   readonly isFleeting?: boolean
 }
 
 export interface EventQuery {
-  /** Events with a higher `seq`. Default 0. */
+  /** Only events with a higher `seq`. Default 0. */
   readonly after?: number
   readonly turn?: string
   readonly keptOnly?: boolean
@@ -139,28 +139,29 @@ export interface EventQuery {
 }
 
 /**
- * Keeps threads, and the checkpoints of their runs. It never returns superseded turns and events. To write your own store, run `threadStoreContract` of `@meanwhile/threads/testing` against it.
+ * Keeps threads and the checkpoints of their runs. It never returns superseded turns and events. If you write your own store, test it with
+ * `threadStoreContract` of `@meanwhile/threads/testing`.
  */
 export interface ThreadStore {
   readonly checkpoints: CheckpointStore
-  /** Undefined if there is no such thread. */
+  /** Returns undefined if the thread does not exist. */
   load(id: string, asked?: Asked): Promise<StoredThread | undefined>
   /**
-   * Decides and writes as one: no other change of this thread comes between. `decide` is synchronous and may be called more than once. If it
-   * throws, `change` rejects with that error, and nothing is written.
+   * Reads the thread, calls `decide`, and writes the change that it returns, all in one transaction. `decide` is synchronous and may be called more
+   * than once. If it throws, `change` rejects with that error, and nothing is written.
    */
   change<Result>(
     id: string,
     decide: (stored: StoredThread | undefined) => Change<Result>,
     options?: ChangeOptions,
   ): Promise<Result>
-  /** In order. */
+  /** Returns events in the order of their `seq`. */
   events(id: string, query?: EventQuery): Promise<readonly StoredEvent[]>
-  /** All turns, by number. */
+  /** Returns all turns, ordered by number. */
   turns(id: string): Promise<readonly TurnRecord[]>
-  /** Newest first, without the deleted ones. `after`: the id of the last thread of the page before. */
+  /** Returns threads, newest first, without deleted ones. `after`: the id of the last thread of the previous page. */
   list(options: { readonly after?: string; readonly limit: number }): Promise<readonly ThreadRecord[]>
-  /** Threads whose running turn has a lease that has run out, or whose queue nobody works on although it is not paused. */
+  /** Returns the ids of threads that need a process: the lease of their running turn has expired, or they have a queue that is not paused and no active turn. */
   due(now: number, limit: number): Promise<readonly string[]>
 }
 

@@ -17,7 +17,7 @@ test('what context makes types the context that is given', () => {
   const threads = createThreads({ agent, store, context: async ({ id }) => ({ tenant: id }) })
   expectTypeOf(threads).toEqualTypeOf<Threads<{ tenant: string }>>()
   expectTypeOf(threads.send).toBeCallableWith('t', 'x', { context: { tenant: 'acme' } })
-  // @ts-expect-error The tenant is no number.
+  // @ts-expect-error The tenant is not a number.
   void threads.send('t', 'x', { context: { tenant: 1 } })
   // @ts-expect-error The tenant is missing.
   void threads.answer('t', {}, { context: {} })
@@ -30,13 +30,13 @@ test('a type that is named is the one that context has to make', () => {
     readonly tenant: string
   }
   expectTypeOf(createThreads<Tenant>).toBeCallableWith({ agent, store })
-  // @ts-expect-error The tenant is no number.
+  // @ts-expect-error The tenant is not a number.
   createThreads<Tenant>({ agent, store, context: () => ({ tenant: 1 }) })
   expectTypeOf<Threads<Tenant>>().toExtend<Threads>()
   expectTypeOf(createThreads({ agent, store })).toEqualTypeOf<Threads>()
 })
 
-test('the status of a result says what it has', () => {
+test('the status of a result narrows its type', () => {
   type Of<Status> = Extract<TurnResult, { status: Status }>
   expectTypeOf<Of<'waiting'>['interrupts']>().toEqualTypeOf<readonly PendingInterrupt[]>()
   expectTypeOf<Of<'failed'>['error']>().toEqualTypeOf<ErrorInfo>()

@@ -40,7 +40,7 @@ describe.each(Object.entries(stores))('%s', (_, newStore) => {
   threadBehaviours({ newStore, opened })
 })
 
-test('a message that is none is named in the error, and an option that nobody knows is refused (TH9)', async () => {
+test('the error of an invalid message names it, and an unknown option is rejected (TH9)', async () => {
   const threads = createThreads({ agent: chat().agent, store: memoryThreads() })
   await expect(threads.send('t', 5 as never)).rejects.toThrow('a text or a user message; this is a number')
   await expect(threads.send('t', [] as never)).rejects.toThrow('a text or a user message; this is a list')
@@ -58,7 +58,7 @@ test('a message that is none is named in the error, and an option that nobody kn
   expect(await threads.list()).toEqual([])
 })
 
-test('each turn is worked on with the agent that is made for it (TH10)', async () => {
+test('each turn runs with the agent that is made for it (TH10)', async () => {
   const made: unknown[] = []
   const threads = createThreads({
     store: memoryThreads(),
@@ -72,7 +72,7 @@ test('each turn is worked on with the agent that is made for it (TH10)', async (
   expect(made).toEqual([{ id: 't', turn: turn.id, metadata: { user: 'ada' } }])
 })
 
-test('options that cannot work are refused (TH1)', async () => {
+test('invalid options are rejected (TH1)', async () => {
   const store = memoryThreads()
   const { agent } = chat()
   expect(() => createThreads({ store } as never)).toThrow(expect.objectContaining({ option: 'agent' }))

@@ -75,8 +75,7 @@ export interface ThreadsOptions<Context = unknown> extends CommonOptions {
 export interface DurableThreadsOptions extends CommonOptions {
   /**
    * `durableRuns(…)` of `@meanwhile/durable`. Its workers advance the turns, and report each stop to the threads: so each process that calls
-   * `runs.work` must create
-   * the same threads first. The `data` of a run is `{ thread, turn, metadata }`.
+   * `runs.work` must create the same threads first. The `data` of a run is `{ thread, turn, metadata }`.
    */
   readonly runs: ThreadRuns
   /** The name of the agent of all threads, or a function that returns the name for each turn. Default: the only agent of the runs. */
@@ -96,9 +95,8 @@ export interface SendOptions<Context = unknown> extends ContextOptions<Context> 
   readonly messageId?: string
   /**
    * The id of a message that began a turn, to edit it: as with `rewind`, that message and everything after it are superseded, and this message
-   * replaces
-   * it. Both is one change. `messageId` may be the same id; then each call replaces the message again. If it is another id, a repeated call returns
-   * the same turn.
+   * replaces it, in one change. `messageId` may be the same id; then each call replaces the message again. If it is another id, a repeated call
+   * returns the same turn.
    */
   readonly replacing?: string
   /** Small JSON that is stored with the turn, and passed to `agent` and `context`. */
@@ -195,8 +193,7 @@ const DURABLE_OPTIONS: OptionNames<DurableThreadsOptions> = { ...COMMON, runs: '
 
 /**
  * Creates threads over a store. The return type of `context` is the type of the context that `send`, `answer` and `retry` accept; without it, name
- * the type:
- * `createThreads<Context>(…)`. With `runs` the turns are durable runs, which any worker advances: `durableRuns({ context })` makes their context.
+ * the type: `createThreads<Context>(…)`. With `runs` the turns are durable runs, which any worker advances: `durableRuns({ context })` makes their context.
  *
  * @throws {ConfigError} An option is not valid; the error names it.
  */

@@ -1,4 +1,4 @@
-/** Who runs the turns of threads: this process, or the workers of durable runs. What is asked of it is stored before. */
+/** The interface for running turns: in this process, or in the workers of durable runs. Each request is stored before it is called. */
 
 import type { Answers } from '@meanwhile/core'
 import type { EventLog } from './event-log.ts'
@@ -7,39 +7,39 @@ import type { StoredEvent, TurnRecord } from './thread-store.ts'
 import type { Resumption, SaidResult } from './user-decisions.ts'
 
 export interface TurnRunner {
-  /** Milliseconds between two looks for turns that nobody works on. */
+  /** The interval in milliseconds at which `watch` looks for turns without a process. */
   readonly lookEvery: number
-  /** Whether contexts can be given to it. */
+  /** Whether callers can pass contexts. */
   readonly takesContext: boolean
-  /** A message was said. `context`: that of its run. */
+  /** A message was stored. `context`: the context of its run. */
   said(
     thread: string,
     said: SaidResult,
     options: { readonly isPreempting: boolean; readonly context?: unknown },
   ): Promise<void>
-  /** Answers the turn that waits. Resolves when its run goes on. */
+  /** Answers the waiting turn. Resolves when its run continues. */
   answer(thread: string, answers: Answers, context: unknown): Promise<Resumption>
-  /** Resolves when the run goes on. */
+  /** Retries a turn. Resolves when its run continues. */
   retry(thread: string, work: Work, context: unknown): Promise<void>
-  /** The turn is to stop; if it waited, this work has to be done. */
+  /** Stops the turn. `work`: how to close it, if it was waiting. */
   stop(thread: string, turn: string | undefined, work: Work | undefined): Promise<void>
-  /** Goes on with a turn whose process is gone. Returns whether there was one. */
+  /** Continues a turn whose process has died. Returns whether there was one. */
   recover(thread: string): Promise<boolean>
-  /** The thread was deleted. */
+  /** Stops the work on a deleted thread. */
   leave(thread: string): Promise<void>
   close(): Promise<void>
-  /** The events of a turn that runs in this process. */
+  /** Returns the events of a turn that runs in this process. */
   logOf(thread: string, turn: string): EventLog | undefined
-  /** The events of a turn that runs elsewhere that are behind this number and not in the store. It ends when there are no more for now. */
+  /** Streams the events after `seq` of a turn that runs elsewhere, if they are not in the store yet. Ends when there are no more for now. */
   follow(thread: string, turn: TurnRecord, seq: number, signal?: AbortSignal): AsyncIterable<StoredEvent>
-  /** The kept ones among them that there are by now. `seq`: that of the last stored event of the thread. */
+  /** Returns the kept events of the running turn that are not stored yet. `seq`: the number of the thread's last stored event. */
   open(thread: string, turn: BegunTurn, seq: number): Promise<OpenEvents>
 }
 
-/** Events that the store will have when the turn has stopped. */
+/** What the store will have when the turn has stopped. */
 export interface OpenEvents {
   readonly kept: readonly StoredEvent[]
-  /** Stored events that do not count any more, by number. */
+  /** The numbers of stored events that no longer count. */
   readonly retracted: readonly number[]
   /** Ids of turns whose messages have joined. */
   readonly joined: readonly string[]

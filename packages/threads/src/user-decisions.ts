@@ -1,4 +1,4 @@
-/** What users decide: pure decisions over what is stored. Each returns what is to be written, and calls nobody. */
+/** The decisions for requests of users. Each is a pure function: it takes the stored records and returns the change to write. */
 
 import type { Answers, Json, UserMessage } from '@meanwhile/core'
 import { UnknownInterruptError } from '@meanwhile/core'
@@ -8,9 +8,9 @@ import { begun, dropped, queueOf } from './thread-queue.ts'
 import { activeTurn, alive, type Claim, claimed, newestTurn, newThread, touched, type Work } from './thread-records.ts'
 import type { Change, StoredThread, ThreadRecord, TurnRecord } from './thread-store.ts'
 
-/** Of a message that comes while a turn is running. */
+/** What happens to a message that arrives while a turn is running. */
 export type WhenBusy = 'queue' | 'steer' | 'preempt' | 'reject'
-/** Of a message that comes while a turn waits for an answer. */
+/** What happens to a message that arrives while a turn waits for an answer. */
 export type WhenAsking = 'close' | 'reject'
 
 export interface Said {
@@ -22,12 +22,12 @@ export interface Said {
   readonly whenAsking: WhenAsking
 }
 
-/** Why a turn is closed: what its open calls are answered with. */
+/** Why a turn is closed. Its open calls get this text as their result. */
 const NOT_ANSWERED = 'The user wrote a message instead of answering.'
 const PREEMPTED = 'The user wrote another message.'
 const STOPPED = 'The user stopped this.'
 
-/** What a message has led to: its turn, and the work that it begins or the turn that runs meanwhile. */
+/** The effect of a message: its turn, and either the work that begins or the turn that is running. */
 export interface SaidResult {
   readonly record: TurnRecord
   readonly work?: Work
@@ -73,10 +73,7 @@ export function said(stored: StoredThread, message: Said, claim: Claim): Change<
   return { thread: grown, turns: [...changed, turn], result: { record: turn, busy: active.id } }
 }
 
-/**
- * A message of the user in the place of another one: that and all that came after it are superseded. Throws {@link UnknownMessageError} if no turn
- * begins with the other one.
- */
+/** A message that replaces another one: that one and everything after it are superseded. Throws {@link UnknownMessageError} if no turn begins with it. */
 export function saidInstead(stored: StoredThread, replacing: string, message: Said, claim: Claim): Change<SaidResult> {
   const isKnown = stored.turns.some(({ messageId }) => messageId === message.messageId)
   if (isKnown && message.messageId !== replacing) return said(stored, message, claim)
@@ -85,13 +82,13 @@ export function saidInstead(stored: StoredThread, replacing: string, message: Sa
   return { ...said({ thread, turns }, message, claim), supersededFrom }
 }
 
-/** A turn that goes on, and the cursor behind which it does. */
+/** A turn that continues, and the cursor after which its new events begin. */
 export interface Resumption {
   readonly work: Work
   readonly cursor: string
 }
 
-/** Answers to what the turn asks. Throws {@link UnknownInterruptError} if it does not ask that. */
+/** Answers the questions of the turn. Throws {@link UnknownInterruptError} for an answer without a question. */
 export function answered(stored: StoredThread, answers: Answers, claim: Claim): Change<Resumption> {
   const { thread } = alive(stored)
   const active = activeTurn(stored)
@@ -131,12 +128,12 @@ export function stopped(
   }
 }
 
-/** Its owner learns of it with its next write. The first reason holds. */
+/** Marks the turn: its owner reads this with its next write. If the turn is marked already, the first reason stays. */
 function stopping(turn: TurnRecord, reason: string): TurnRecord {
   return { ...turn, closing: turn.closing ?? reason }
 }
 
-/** A failed turn goes on. Throws {@link NothingToRetryError} if the newest turn has not failed. */
+/** Continues a failed turn. Throws {@link NothingToRetryError} if the newest turn has not failed. */
 export function retried(stored: StoredThread, claim: Claim): Change<Resumption> {
   const { thread } = alive(stored)
   const active = activeTurn(stored)
@@ -149,7 +146,7 @@ export function retried(stored: StoredThread, claim: Claim): Change<Resumption> 
 
 type Rewound = Change<undefined> & Required<Pick<Change<undefined>, 'thread' | 'supersededFrom'>>
 
-/** This message and all that came after it are superseded. Throws {@link UnknownMessageError} if no turn begins with it. */
+/** Supersedes this message and everything after it. Throws {@link UnknownMessageError} if no turn begins with it. */
 export function rewound(stored: StoredThread, messageId: string, claim: Claim): Rewound {
   const { thread } = alive(stored)
   if (activeTurn(stored)?.status === 'running') throw new ThreadBusyError(thread.id, 'running')
@@ -157,7 +154,7 @@ export function rewound(stored: StoredThread, messageId: string, claim: Claim): 
   return { thread: { ...touched(thread, claim), historyAt }, supersededFrom: startSeq, result: undefined }
 }
 
-/** The turn that begins with this message: where it begins, and from where the history counted then. Throws {@link UnknownMessageError}. */
+/** Returns where the turn with this message begins, and where its history began. Throws {@link UnknownMessageError}. */
 export function turnFrom(
   { thread, turns }: StoredThread,
   messageId: string,
@@ -168,7 +165,7 @@ export function turnFrom(
   return { startSeq, historyAt }
 }
 
-/** Everything is erased. The record stays, so that the id is not used again. */
+/** Erases everything except the record of the thread, so that its id is not used again. */
 export function deleted(stored: StoredThread, { now }: Claim): Change<undefined> {
   const { id, tag, createdAt, seq } = stored.thread
   const thread = { ...newThread(id, tag, createdAt).thread, seq, updatedAt: now, isDeleted: true }

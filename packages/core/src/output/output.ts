@@ -27,8 +27,8 @@ export function outputOf(schema: ToolSchema): Output {
 }
 
 /**
- * The request as its model is asked. One that has no structured output of its own gets a tool that gives the output; where the request forbids calls,
- * that one alone may be called.
+ * Returns the request that is sent to the model. A model without structured output gets a tool whose input is the output; if the request forbids
+ * calls, the model may only call that tool.
  */
 function withOutputTool(request: ModelRequest): ModelRequest {
   const { output, ...rest } = request
@@ -86,7 +86,7 @@ function givenBy(answer: AssistantMessage | ToolMessage): ToolCall {
     return answer.isError ? { ...call, input: '', inputError: textOf(answer) } : { ...call, input: answer.output }
   }
   const last = answer.content.findLast((part) => part.type === 'text')
-  // Some models say something before, in a part of its own.
+  // Some models write a separate text part first.
   const json = parsed(textOf(answer)) ?? parsed(last?.text ?? '')
   return json ? { ...call, ...json } : { ...call, input: '', inputError: 'it is not JSON' }
 }

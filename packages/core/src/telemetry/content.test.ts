@@ -330,7 +330,7 @@ test('an unknown value in the environment means off, and is reported once', asyn
   await asking(undefined).run('How is Rome?')
   await asking(undefined).run('How is Rome?')
   expect(contentOf(named('chat scripted-1')[0])).toEqual({})
-  expect(told).toEqual([`meanwhile: ${VARIABLE} is yes please, which is none of its values; no content is captured`])
+  expect(told).toEqual([`meanwhile: ${VARIABLE} is yes please, which is not a valid value; no content is captured`])
 })
 
 test('anything but a boolean or a function is refused (A2)', async () => {

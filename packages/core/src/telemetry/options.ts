@@ -47,7 +47,7 @@ export function captureOf(option: CaptureContent | undefined): CaptureContent {
   if (!isOn && !OFF.test(word) && word !== toldOf) {
     toldOf = word
     untroubled(() =>
-      diag.warn(`meanwhile: ${VARIABLE} is ${word}, which is none of its values; no content is captured`),
+      diag.warn(`meanwhile: ${VARIABLE} is ${word}, which is not a valid value; no content is captured`),
     )
   }
   return isOn

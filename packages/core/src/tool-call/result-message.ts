@@ -71,7 +71,7 @@ function written(tool: Tool, output: unknown, most: number): Written {
   throw unreadable(tool, `returned ${withArticle(typeof output)}, which is not JSON; give the tool a toContent`)
 }
 
-/** The error to throw. An `AgentError` ends the run wherever it is thrown, so it is not wrapped. */
+/** The error to throw. An `AgentError` always ends the run, so it is not wrapped. */
 function unreadable({ name }: Tool, problem: string, cause?: unknown): Error {
   return cause instanceof AgentError ? cause : new ToolOutputError(name, problem, { cause })
 }

@@ -254,7 +254,7 @@ test('a final answer of any depth is not an answer that fits (P11, M14)', async 
   )
 })
 
-test('questions and answers are no deeper and no larger than can be saved (P11, L10)', async () => {
+test('questions and answers that are too deep or too large to be saved are rejected (P11, L10)', async () => {
   for (const payload of [nested(600), ring, graph]) {
     const model = scriptedModel([respond(call('ask'))])
     const ask = tool({ name: 'ask', description: 'Asks', input: z.object({}), execute: () => interrupt(payload) })

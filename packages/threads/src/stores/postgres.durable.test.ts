@@ -29,7 +29,7 @@ function poolOf(connectionString = url, options: PoolConfig = {}): Pool {
   return pool
 }
 
-/** An empty store in a schema of its own. */
+/** An empty store in a new schema. */
 async function storeIn(pool = poolOf(), options: { readonly retries?: number } = {}) {
   const schema = `threads_${++schemas}`
   await setUpPostgresThreads({ pool, schema })
@@ -47,7 +47,7 @@ for (const { name, run } of contract) {
   })
 }
 
-/** As it is sent, so that it is no part of `READ COMMITTED`. */
+/** The whole statement, so that it does not match `READ COMMITTED`. */
 const COMMIT = 'COMMIT\0'
 
 const EMPTY = { id: 't', tag: '0123abcd', createdAt: 1, updatedAt: 2, turns: 0, historyAt: 0, isPaused: false }
@@ -102,7 +102,7 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-test('postgres: a change is made again if its connection is cut in the middle, and a failure of its own is thrown at once (DU5)', async () => {
+test('postgres: a change is made again if its connection is cut in the middle, and its own failure is thrown at once (DU5)', async () => {
   const proxy = await cuttingProxy(url)
   try {
     const { store } = await storeIn(poolOf(proxy.url, { max: 1 }))
@@ -125,7 +125,7 @@ test('postgres: a change is made again if its connection is cut in the middle, a
   }
 })
 
-test('postgres: if somebody else has changed the thread since a commit that nobody heard of, that is said, and nothing is done twice (DU5)', async () => {
+test('postgres: if another process changed the thread after a commit with unknown outcome, an error reports it, and nothing is done twice (DU5)', async () => {
   const proxy = await cuttingProxy(url)
   try {
     const { store, schema } = await storeIn(poolOf(proxy.url))
@@ -201,7 +201,7 @@ test('postgres: several may set up a schema at once, also one that has checkpoin
     expect(await postgresThreads({ pool, schema }).change('t', next)).toBe(1)
 })
 
-test('postgres: no pool, no tables and old tables are told apart (DU11, A2)', async () => {
+test('postgres: a missing pool, missing tables and old tables cause different errors (DU11, A2)', async () => {
   const pool = poolOf()
   const noPool = expect.objectContaining({ name: 'ConfigError', option: 'pool' })
   expect(() => postgresThreads({ pool: undefined } as never)).toThrow(noPool)

@@ -110,7 +110,7 @@ export function sqliteThreads(path: string): SqliteThreads {
         try {
           return JSON.parse(String(row.checkpoint))
         } catch (cause) {
-          throw new CheckpointCorruptError(id, 'what is stored is no JSON', { cause })
+          throw new CheckpointCorruptError(id, 'the stored text is not JSON', { cause })
         }
       },
       async save(id, checkpoint, expected) {

@@ -262,7 +262,7 @@ const cases: readonly (readonly [string, Check])[] = [
       await write(store, 'idle', { thread: threadOf('idle'), turns: [turnOf(9, 'completed')] })
       same((await elsewhere.due(100, 10)).toSorted(), ['late', 'left'], 'what is due')
       same((await elsewhere.due(100, 1)).length, 1, 'one that is due')
-      same((await elsewhere.due(101, 10)).toSorted(), ['running', 'late', 'left'], 'what is due later')
+      same((await elsewhere.due(101, 10)).toSorted(), ['late', 'left', 'running'], 'what is due later')
     },
   ],
   [
