@@ -77,31 +77,28 @@ test('a reader that stops reading does not stop the turn (TH5)', async () => {
   expect(await turn.result).toMatchObject({ status: 'completed', text: 'ab' })
 })
 
-test.each(['stop', 'preempt'])(
-  'a late %s does not stop a turn that has begun since (TH1, TH2)',
-  async (order) => {
-    const shared = memoryThreads()
-    let delay = 0
-    const change: ThreadStore['change'] = async (...given) => {
-      const ms = delay
-      const result = await shared.change(...given)
-      if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
-      return result
-    }
-    const answers = [1, 2].map(() => respond(say('a'), wait(100), say('b'), wait(100), say('c')))
-    const threads = createThreads({
-      agent: createAgent({ model: scriptedModel(answers) }),
-      store: { ...shared, change },
-    })
-    await threads.send('t', 'one')
-    // It is stored at once, and this process learns that only when the turn has ended and the next one has begun.
-    delay = 250
-    const ordered = order === 'stop' ? threads.stop('t') : threads.send('t', 'two', { whenBusy: 'preempt' })
-    delay = 0
-    if (order === 'stop') await threads.send('t', 'two')
-    await vi.advanceTimersByTimeAsync(1_000)
-    await ordered
-    const { turns } = await threads.read('t')
-    expect(turns.map(({ status }) => status)).toEqual(['stopped', 'completed'])
-  },
-)
+test.each(['stop', 'preempt'])('a late %s does not stop a turn that has begun since (TH1, TH2)', async (order) => {
+  const shared = memoryThreads()
+  let delay = 0
+  const change: ThreadStore['change'] = async (...given) => {
+    const ms = delay
+    const result = await shared.change(...given)
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+    return result
+  }
+  const answers = [1, 2].map(() => respond(say('a'), wait(100), say('b'), wait(100), say('c')))
+  const threads = createThreads({
+    agent: createAgent({ model: scriptedModel(answers) }),
+    store: { ...shared, change },
+  })
+  await threads.send('t', 'one')
+  // It is stored at once, and this process learns that only when the turn has ended and the next one has begun.
+  delay = 250
+  const ordered = order === 'stop' ? threads.stop('t') : threads.send('t', 'two', { whenBusy: 'preempt' })
+  delay = 0
+  if (order === 'stop') await threads.send('t', 'two')
+  await vi.advanceTimersByTimeAsync(1_000)
+  await ordered
+  const { turns } = await threads.read('t')
+  expect(turns.map(({ status }) => status)).toEqual(['stopped', 'completed'])
+})

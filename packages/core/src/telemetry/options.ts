@@ -46,9 +46,7 @@ export function captureOf(option: CaptureContent | undefined): CaptureContent {
   const isOn = ON.test(word)
   if (!isOn && !OFF.test(word) && word !== toldOf) {
     toldOf = word
-    untroubled(() =>
-      diag.warn(`meanwhile: ${VARIABLE} is ${word}, which is not a valid value; no content is captured`),
-    )
+    untroubled(() => diag.warn(`meanwhile: ${VARIABLE} is ${word}, which is not a valid value; no content is captured`))
   }
   return isOn
 }
