@@ -11,8 +11,8 @@ const rows = Object.entries(budget()).map(([entry, { whole, one, oneAlone, runs 
 
 const page = `# Sizes
 
-What each entry adds to a bundle: minified and gzipped, with its dependencies and without its peers (\`@opentelemetry/api\`, the vendors'
-clients, and core for all other packages). For entries that only run on Node, only our own code counts. A kB is 1,000 bytes.
+What each entry adds to a bundle, minified and gzipped. Dependencies are included. Peers are not: \`@opentelemetry/api\`, the vendors'
+clients, and, for all other packages, core. For entries that only run on Node, only our own code is included. A kB is 1,000 bytes.
 
 | entry | everything, kB | one export | only that export, kB | runs |
 |---|--:|---|--:|---|

@@ -1,6 +1,6 @@
 /**
- * The site: `npm run docs:build` makes it, `npm run docs:dev` shows it while you write. VitePress is the 2 to come, because it stands on
- * the vite that the tests stand on; the latest 1 would bring another.
+ * The site: `npm run docs:build` builds it, `npm run docs:dev` shows it while you write. This is a preview of VitePress 2, because it uses the
+ * same version of vite as the tests; VitePress 1 would add another one.
  */
 
 import { globSync, readFileSync } from 'node:fs'
@@ -45,10 +45,11 @@ const sidebar = [
     page('Agents together', '/agents'),
     page('Structured output', '/structured-output'),
     page('Eager tools', '/eager-tools'),
-    page('Eager tools in your own loop', '/drop-ins'),
+    page('Eager tools in other libraries', '/drop-ins'),
     page('Durable runs', '/durable'),
     page('Testing', '/testing'),
-    page('Traces and cost', '/telemetry'),
+    page('Traces and metrics', '/telemetry'),
+    page('Tokens and cost', '/telemetry#tokens-and-cost'),
     page('Traces in Jaeger', '/jaeger'),
     page('Deploying', '/deploying'),
     page('Errors and retries', '/errors'),

@@ -16,8 +16,8 @@ export const OTHER = '_OTHER'
 
 /**
  * span · INTERNAL · the span that is active when the run is called; for an agent as a tool, that call's span · `{agent}` follows if the
- * agent has a name. From the start of the run until its result is known and nothing of it is running except background calls that it has
- * handed over. A resumed run has a link to the one that was interrupted.
+ * agent has a name. It begins with the run. It ends when the result is known and all its calls have ended, except background calls that it
+ * has handed over. A resumed run has a link to the one that was interrupted.
  */
 export const INVOKE_AGENT = 'invoke_agent'
 /**
@@ -27,10 +27,10 @@ export const INVOKE_AGENT = 'invoke_agent'
  */
 export const CHAT = 'chat'
 /**
- * span · INTERNAL · the innermost `wrapToolCall`, otherwise the innermost `wrapAgent`, otherwise the run; for a call that a tool makes,
- * that tool's span; for a tool outside of a run, the active span; for an early call in the loop of another library, the span that is active
- * when its model is called · One execution of a call; `{tool}` follows if there is such a tool. From its slot until its function has
- * settled. It has links to the `chat` spans that requested it. It is exported when the fate of its call is known.
+ * span · INTERNAL · the innermost `wrapToolCall`, otherwise the innermost `wrapAgent`, otherwise the run; for a call that a tool makes, that
+ * tool's span; for a tool outside of a run, the active span; for an early call in the loop of another library, the span that is active when
+ * its model is called · One execution of a call; `{tool}` follows if there is such a tool. From its slot until its function returns or throws.
+ * It has links to the `chat` spans that requested it. It is exported when its call is committed or discarded.
  */
 export const EXECUTE_TOOL = 'execute_tool'
 /**
@@ -123,9 +123,8 @@ interface AttributeTypes {
    * run, chat, tool, middleware, later · Why the span's status is ERROR. For a chat the HTTP status, or the status that corresponds to an
    * error inside the stream; without one `connection`, `finish_reason_error`, `idle_timeout`, `invalid_call_id`, `invalid_chunk`,
    * `stream_restarted`, `stream_truncated` (no finish reason arrived) or `unsupported_call`. For a tool `invalid_input`, `unknown_tool` or
-   * `compensation_failed`. For both `timeout` after their own limit: of a model call, of its silence, of the tool. Otherwise the name of
-   * the error's class. `_OTHER` if what was thrown is not an error or its name is not that of its class, and for any other code of a
-   * provider, which is in `data` of the `ModelError`.
+   * `compensation_failed`. For both `timeout` after a time limit: of a model call, its silence, a tool call. Otherwise the name of the error's
+   * class; `_OTHER` if that is not its name, if no `Error` was thrown, and for any other code of a provider (see `data` of the `ModelError`).
    */
   'error.type': string
   /** event · Content: the message of an exception. */
@@ -154,7 +153,7 @@ interface AttributeTypes {
   'meanwhile.dispatch.mode': string
   /**
    * tool, later · The evidence for its start: `prefix` (the arguments that its tool needs), `closed` (all, but they may still change),
-   * `sealed` (they cannot change), `model_stood`.
+   * `sealed` (they cannot change), `model_stood` (its model call succeeded).
    */
   'meanwhile.dispatch.evidence': string
   /**
