@@ -25,8 +25,10 @@ export function dropInsMarkdown(dropIns: DropIns, scenarios: Titles, environment
   const about = measured.map(({ id, title }) => `\`${id}\`: ${title}.`).join(' ')
   return `${[heads, heads.map((_, at) => (at < 2 ? '---' : '--:')), ...lines].map(lineOf).join('\n')}
 
-${about} Medians, as it is → with \`eager()\`; every tool is declared \`read\`. Won back: of the time that the loop loses beyond what is
-physically possible, the part that \`eager()\` saves. CPU ×: user time of ${CPU_RUNS} runs as fast as they go, over that of the loop as it is.
+${about} Medians, as it is → with \`eager()\`; every tool is declared \`read\`. Won back: how much of the
+avoidable time \`eager()\` saves. The avoidable time is the time of the loop as it is, minus the shortest time that is possible. One time and a –: the
+loop requests whole responses, and the server of the bench only streams. So it ran only with \`alwaysStream\`, and there is nothing to compare with.
+CPU ×: the user time of ${CPU_RUNS} runs without pauses, divided by that of the loop as it is.
 Measured with ${new Intl.ListFormat('en').format(versions)}. Machine: ${machineText(environment)}.
 `
 }
