@@ -16,14 +16,12 @@ const mail = tool({
   input: z.object({ to: z.string(), text: z.string() }),
   execute: ({ to }) => `Sent to ${to}.`,
 })
-const agent = createAgent({
-  model: modelOr([
-    respond(say('I write.'), call('send_mail', { to: 'ada@example.org', text: 'Hello.' })),
-    respond(say('I have sent it.')),
-  ]),
-  tools: [mail],
-  middleware: [approve({ tools: ['send_mail'] })],
-})
+const model = modelOr([
+  respond(say('I write.'), call('send_mail', { to: 'ada@example.org', text: 'Hello.' })),
+  respond(say('I have sent it.')),
+])
+
+const agent = createAgent({ model, tools: [mail], middleware: [approve({ tools: ['send_mail'] })] })
 
 const threads = createThreads({ agent, store: memoryThreads() })
 
