@@ -1,4 +1,4 @@
-// The JavaScript of a package, built in its folder: a file per entry of its `exports`, and one per part that entries share, for
+// Builds the JavaScript of a package, in its folder: a file for each entry of `exports`, and one for each part that entries share, because
 // many small files are slow to import. Declarations are tsc's (docs/decisions/0023).
 import { globSync, readFileSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
@@ -19,7 +19,7 @@ const doors = Object.values(exports)
   .filter((door) => typeof door !== 'string')
   .map((door) => [door.default.slice('./dist/'.length, -'.js'.length), door['@meanwhile/source']])
 
-// A program is started as a file of its own.
+// A program starts from its own file.
 const programs = globSync('src/*-process.ts').map((file) => [basename(file, '.ts'), file])
 
 export default defineConfig({
@@ -33,7 +33,7 @@ export default defineConfig({
     cleanDir: true,
     chunkFileNames: 'shared-[name].js',
     minifyInternalExports: false,
-    // What a user reads on hovering is in the declarations.
+    // Editors show the comments of the declarations.
     comments: { jsdoc: false },
     sourcemap: true,
     sourcemapExcludeSources: true,

@@ -19,7 +19,7 @@ export default defineRoutes({
     })),
 })
 
-/** What a file says of itself on top stands above its code. */
+/** The comment at the top of a file is shown above its code. */
 function page(file: string, source: string): string {
   const [top = ''] = source.match(/^(\/\/ .*\n)+/) ?? []
   const about = top.replaceAll(/^\/\/ /gm, '')

@@ -9,12 +9,12 @@ const HELP = `npm run chat -- [--port 8787] [--database chat.db | --postgres]
 
 Builds the page of the chat, serves it, and prints its address.
 
-  --port      Default: a free one.
-  --database  The file in which conversations are kept. Default: chat.db beside the example.
-  --postgres  Two servers and two workers over PostgreSQL: the database of DATABASE_URL, else its own server, which is removed at the end.
+  --port      Default: a free port.
+  --database  The file that stores conversations. Default: chat.db in the folder of the example.
+  --postgres  Two servers and two workers over PostgreSQL: the database in DATABASE_URL, or otherwise a temporary server, which is removed at the end.
   --help      Prints this.
 
-OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment: asks the real model. Without a key the model is played from a script.`
+OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment: uses the real model. Without a key a script plays the model.`
 
 function options() {
   try {
@@ -60,7 +60,7 @@ try {
   console.log(`The chat is at ${url} (Ctrl-C ends it)`)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close())
 } catch (error) {
-  const hint = postgres ? ' A database can be named in DATABASE_URL.' : ''
+  const hint = postgres ? ' DATABASE_URL can name a database.' : ''
   console.error(messageOf(error) + hint)
   process.exitCode = 1
 }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 // An application and core as npm may install them: with one copy of the OpenTelemetry API, or with one each. Real trees of
-// node_modules, real copies, and a process of its own for each.
+// node_modules, real copies, and a new process for each.
 
 const run = promisify(execFile)
 const require = createRequire(import.meta.url)
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(scratch, { recursive: true }))
 
-/** The folder of an application: core as a package in it, with a copy of the API of its own if `cores` differs from `apps`. */
+/** The folder of an application: core as a package in it, with its own copy of the API if `cores` differs from `apps`. */
 async function installed(apps: Version, cores: Version): Promise<string> {
   const folder = join(scratch, `app ${apps}, core ${cores}`)
   const modules = join(folder, 'node_modules')
@@ -48,7 +48,7 @@ async function linkApi(modules: string, version: Version): Promise<void> {
   await symlink(API[version], join(modules, '@opentelemetry/api'))
 }
 
-/** What the application of the README would be, with a span of its own in the tool. */
+/** The application of the README, with its own span in the tool. */
 const APP = `
 import { createAgent, tool } from '@meanwhile/core'
 import { context, trace } from '@opentelemetry/api'
@@ -65,7 +65,7 @@ const look = tool({
   description: 'Looks.',
   input,
   execute() {
-    // The context is named, because SDK 3 would look for it in the copy of its own, which is 1.10.
+    // The context is named, because SDK 3 would look for it in its own copy, which is 1.10.
     trace.getTracer('app').startSpan('mine', {}, context.active()).end()
     return 'seen'
   },
@@ -112,17 +112,17 @@ test.each([
   ['1.10.0', '1.10.0'],
   ['1.9.0', '1.9.0'],
 ] as const)(
-  'with one copy of the API, %s, for the application and core, all spans are there and nest',
+  'when the application and core share one copy of the API, %s, all spans are recorded and nest',
   async (apps, cores) => {
     expect(await ran(apps, cores)).toEqual({ ...done, spans: ALL })
   },
 )
 
-test('a copy of core’s own that is older than the application’s works as one copy does', async () => {
+test('if core’s copy of the API is older than the application’s, it works like one copy', async () => {
   expect(await ran('1.10.0', '1.9.0')).toEqual({ ...done, spans: ALL })
 })
 
-test('a copy of core’s own that is newer than the application’s records nothing, and does no harm', async () => {
+test('if core’s copy of the API is newer than the application’s, core records nothing, and the run is not affected', async () => {
   expect(await ran('1.9.0', '1.10.0')).toEqual({ ...done, spans: [['mine', null]] })
 })
 

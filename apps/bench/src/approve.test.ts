@@ -1,4 +1,4 @@
-/** Approval beside eager tools, and in the trace. */
+/** Approval with eager tools, and in the trace. */
 
 import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
 import { call, collect, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
@@ -25,7 +25,7 @@ const ATTRIBUTES = [
   'meanwhile.outcome',
 ]
 
-/** A run in which `send`, a read as `look` is, is under approval; everything is logged with its time. */
+/** A run in which `send` requires approval. Like `look` it is a read. Everything is logged with its time. */
 async function ran(
   responses: readonly ScriptResponse[],
   list: List,
@@ -73,7 +73,7 @@ const outside: List = (approval) => [approval, eagerTools()]
 const inside: List = (approval) => [eagerTools(), approval]
 const lists = [outside, inside]
 
-test('eager: a call under approval waits for its response to stand, is asked about once, and runs then (O10)', async () => {
+test('eager: a call that requires approval waits until its response is accepted, is asked for once, and then runs (O10)', async () => {
   const responses = [respond(call('send', { n: 1 }, { id: 'a' }), call('look', { n: 2 }), wait(500), say('.')), done]
   for (const list of lists) {
     const { log } = await ran(responses, list, { tools: async ({ name }) => name === 'send' })
@@ -81,7 +81,7 @@ test('eager: a call under approval waits for its response to stand, is asked abo
   }
 })
 
-test('eager: a predicate that takes its time holds back its call alone (O10)', async () => {
+test('eager: a slow predicate delays only its own call (O10)', async () => {
   const slow: ApproveOptions['tools'] = async ({ name }) => {
     await new Promise((resolve) => setTimeout(resolve, name === 'send' ? 200 : 0))
     return false
@@ -90,7 +90,7 @@ test('eager: a predicate that takes its time holds back its call alone (O10)', a
   expect((await ran(responses, outside, { tools: slow })).log).toEqual(['0 look 2', '200 send 1'])
 })
 
-test('eager: nobody is asked about a call whose response does not stand (O10)', async () => {
+test('eager: nobody is asked to approve a call whose response is not accepted (O10)', async () => {
   for (const list of lists) {
     const { log, error } = await ran([respond(call('send', { n: 1 }), wait(500), cut())], list)
     expect(error).toMatchObject({ name: 'ModelError' })
@@ -98,7 +98,7 @@ test('eager: nobody is asked about a call whose response does not stand (O10)', 
   }
 })
 
-test('eager, and the model asked again: one question, under the id that the history has (O10, O4, N22)', async () => {
+test('eager, and a model call that is repeated: one question, with the id in the history (O10, O4, N22)', async () => {
   const responses = [
     respond(call('send', { n: 1 }, { id: 'a' }), wait(50), cut()),
     respond(call('send', { n: 1 }, { id: 'b' }), wait(50), say('.')),
@@ -110,7 +110,7 @@ test('eager, and the model asked again: one question, under the id that the hist
   }
 })
 
-test('eager: without ask the run is interrupted once, when the response has stood, and nothing has run (O10, N22)', async () => {
+test('eager: without ask the run is interrupted once, after the response is accepted, and nothing has run (O10, N22)', async () => {
   const responses = [respond(call('send', { n: 1 }, { id: 'a' }), wait(500), say('.')), done]
   const { result, log } = await ran(responses, outside, {}, false)
   expect(result).toMatchObject({
@@ -120,14 +120,14 @@ test('eager: without ask the run is interrupted once, when the response has stoo
   expect(log).toEqual([])
 })
 
-test('a denied call has the span of its wrap and none of an execution (N23)', async () => {
+test('a denied call has a span for its wrap and none for an execution (N23)', async () => {
   const responses = [respond(call('send', { n: 1 }), call('look', { n: 2 })), done]
   const { outline } = await ran(responses, outside, { ask: () => ({ decision: 'deny' }) })
   expect(outline.match(/middleware approve wrapToolCall .*next_calls":0/g)).toHaveLength(1)
   expect(outline.match(/execute_tool \w+/g)).toEqual(['execute_tool look'])
 })
 
-test('the span of a call that waited for its approval says so, eager, not eager and resumed (H28, O10)', async () => {
+test('the span of a call that waited for approval shows this: eager, not eager and resumed (H28, O10)', async () => {
   const responses = [respond(call('send', { n: 1 }), call('look', { n: 2 }), wait(500), say('.')), done]
   const late = {
     'meanwhile.dispatch.mode': 'after_model',
@@ -145,7 +145,7 @@ test('the span of a call that waited for its approval says so, eager, not eager 
   )
 })
 
-test('what is asked, allowed and read is the same with eager tools and without, however calls fail and are edited (O10, O19, N23)', async () => {
+test('questions, allowed calls and results are the same with eager tools and without, however calls fail and are edited (O10, O19, N23)', async () => {
   const anyCall = fc.record({ name: fc.constantFrom('send', 'look'), n: fc.nat({ max: 5 }) })
   const anyStep = fc.record({
     calls: fc.array(anyCall, { maxLength: 4 }),
@@ -170,7 +170,7 @@ test('what is asked, allowed and read is the same with eager tools and without, 
           return approvals[(question.input as { n: number }).n] ?? { decision: 'allow' }
         }
         const { result, error, log } = await ran(all, list, { ask, remember: remembers ? 'run' : 'never' })
-        // A read that was allowed before may start early, in vain; no other call does.
+        // A read that was allowed before may start early for nothing; no other call does.
         const sent = (remembers ? [] : log).flatMap((line) =>
           line.includes('send') ? [line.replace(/^\d+ /, '')] : [],
         )

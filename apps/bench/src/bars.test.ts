@@ -18,7 +18,7 @@ function entry(over: Partial<Entry>): Entry {
   return { ...cell.entry, ...over }
 }
 
-test('each bar is judged by the scenario and wire that came worst', () => {
+test('each bar is judged by the scenario and wire with the worst value', () => {
   const bars = barsOf([
     entry({
       scenario: 'f',
@@ -44,13 +44,13 @@ test('each bar is judged by the scenario and wire that came worst', () => {
   ])
 })
 
-test('a bar that is just missed is shown with the digits that say so', () => {
+test('a bar that is narrowly missed is shown with enough digits to see it', () => {
   const textOf = (ratioToBound: number) => barsOf([entry({ scenario: 'f', ratioToBound })]).map(barText)
   expect(textOf(1.00502)).toEqual(['✗ eager at most 1.005 × the bound: at worst 1.00502 in f anthropic'])
   expect(textOf(1.00498)).toEqual(['✓ eager at most 1.005 × the bound: at worst 1.005 in f anthropic'])
 })
 
-test('of what has to reach a limit the least counts, also where it is just missed', () => {
+test('if values must reach a minimum, the smallest one counts, also when it narrowly misses', () => {
   const textOf = (...values: readonly number[]) =>
     worstOf(
       { title: 'at least 0.9 won back', limit: 0.9, atLeast: true },
@@ -61,11 +61,11 @@ test('of what has to reach a limit the least counts, also where it is just misse
   expect(textOf()).toEqual([])
 })
 
-test('a call that may not start early waits by right: its lag is not judged', () => {
+test('the lag of a call that may not start early is not judged, because it must wait', () => {
   const late = { first: 1_200, p50: 1_200, p99: 1_200, max: 1_200 }
   expect(barsOf([entry({ scenario: 'g', startedEarly: 0, dispatchLagMs: late })])).toEqual([])
 })
 
-test('what was not measured is no bar, met or not', () => {
+test('a value that was not measured has no bar, neither met nor missed', () => {
   expect(barsOf([entry({ mode: 'parallel', ratioToBound: 1.5 })])).toEqual([])
 })

@@ -4,15 +4,15 @@ import { startBench } from '../test/bench-process.ts'
 import { shownByJaeger } from '../test/jaeger-page.ts'
 import { jaegerProblems } from '../test/jaeger-schema.ts'
 
-// The bench as a process of its own, with collectors that work, and with some that do not.
+// The bench in its own process, with collectors that work and collectors that fail.
 
 /** Not paced, so that it takes little time. */
 const QUICK = ['--scenario', 'd50', '--mode', 'eager', '--transport', 'msw']
 
-/** What ends late takes eight seconds: the SDK's time limits if nobody sets others. */
+/** A late end takes eight seconds: the SDK's default time limits. */
 const LATE = 4_000
 
-test('every span arrives at the collector and in both files, the same in each', async () => {
+test('the collector and both files receive every span, the same in each', async () => {
   await using receiver = await otlpReceiver()
   await using bench = await startBench(...QUICK, '--runs', '20', '--otlp', receiver.url, '--traces', 'traces.json')
   expect(await bench.ended).toMatchObject({ code: 0, stderr: '' })
@@ -46,7 +46,7 @@ test.each([
   ['hangs', 'hang', /^\d+ spans not sent to \S+: Request timed out\n$/],
   ['answers 503', { status: 503 }, /^\d+ spans not sent to \S+: .+\n$/],
 ] as const)(
-  'a collector that %s neither fails the run nor holds it up, and is mentioned once',
+  'a collector that %s neither fails the run nor delays it, and is reported once',
   async (_, fault, said) => {
     const receiver = await otlpReceiver({ fault: fault ?? [] })
     if (fault === undefined) await receiver.close()
@@ -64,10 +64,10 @@ test.each([
   60_000,
 )
 
-test('Ctrl-C sends what there is, cancelled runs included, and writes no files', async () => {
+test('Ctrl-C sends the spans so far, including cancelled runs, and writes no files', async () => {
   await using receiver = await otlpReceiver()
   await using bench = await startBench('--scenario', 'b', '--otlp', receiver.url, '--traces', 'traces.json')
-  // The batch of the first five seconds: it is at work.
+  // The batch of the first five seconds: the bench is running.
   const { spans } = await receiver.waitFor(({ spans }) => spans.length > 0, { timeout: 30_000 })
   expect(outcomes(spans)).not.toContain('cancelled')
   bench.child.kill('SIGINT')
@@ -88,7 +88,7 @@ test('Ctrl-C does not wait for a collector that hangs', async () => {
 
 let alone: Promise<number> | undefined
 
-/** What a run takes that sends nothing, in milliseconds. */
+/** How long a run takes that sends nothing, in milliseconds. */
 function timeAlone(): Promise<number> {
   return (alone ??= (async () => {
     await using bench = await startBench(...QUICK, '--runs', '1')

@@ -67,7 +67,7 @@ test('a run from the command line prints a table and writes results and report',
   }
 })
 
-test('a workload of one’s own gets the same table and files, beside scenarios of ours', async () => {
+test('your own workload gets the same table and files, together with built-in scenarios', async () => {
   const folder = await temporary()
   const printed: string[] = []
   vi.spyOn(console, 'log').mockImplementation((text: string) => void printed.push(text))
@@ -83,7 +83,7 @@ test('a workload of one’s own gets the same table and files, beside scenarios 
   expect(await main([...options, '--json', json, '--report', report].map(String))).toBe(0)
 
   const { results, remarks } = JSON.parse(await readFile(json ?? '', 'utf8')) as { results: Entry[]; remarks: string[] }
-  // What is called like a scenario of ours, or twice, gets a number.
+  // A workload with the name of a built-in scenario, or of another workload, gets a number.
   expect(results.map(({ scenario, mode }) => `${scenario} ${mode}`)).toEqual(
     ['a-2', 'a-3'].flatMap((id) => [`${id} sequential`, `${id} parallel`, `${id} eager`]),
   )
@@ -93,7 +93,7 @@ test('a workload of one’s own gets the same table and files, beside scenarios 
   expect(await readFile(report ?? '', 'utf8')).toContain('<span class="id">a-2</span> Mine')
 })
 
-test('a file that does not say what it should is exit code 2 and one line', async () => {
+test('an invalid file ends with exit code 2 and one line', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue()
   const file = join(await temporary(), 'mine.json')
   await writeFile(file, '{"speed": 5}')
@@ -105,7 +105,7 @@ test('a file that does not say what it should is exit code 2 and one line', asyn
   ])
 })
 
-test('a command line that is not understood is exit code 2, and --help is 0', async () => {
+test('an invalid command line ends with exit code 2, and --help with 0', async () => {
   const error = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   const out = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
   expect(await main(['--wire', 'gemini'])).toBe(2)

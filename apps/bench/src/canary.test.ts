@@ -17,7 +17,7 @@ import OpenAI from 'openai'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
-// A word that must not leave stands wherever users, models, tools and providers say something; all that is posted is searched for it.
+// A word that must not leave the process is in everything that users, models, tools and providers write. The test searches all posted data for it.
 
 const CANARY = 'canary-4711'
 const said = (where: string) => `${where} says “${CANARY}”`
@@ -36,7 +36,7 @@ async function setup() {
     for (const api of [trace, metrics, context]) api.disable()
     await receiver.close()
   })
-  // A metric of the application's own: there is a payload of metrics to search in any case.
+  // The application's own metric, so that there is always a payload of metrics to search.
   meterProvider.getMeter('app').createCounter('app.visits').add(1)
   return {
     async sent() {
@@ -116,7 +116,7 @@ async function run(wire: WireName, more: Partial<AgentOptions> = {}) {
   return await agent.run(said('the prompt'))
 }
 
-/** Those that every wire has: what there are of tokens depends on what it counts. */
+/** The metrics that every wire has. Those of tokens depend on what the wire counts. */
 const METRICS: readonly unknown[] = expect.arrayContaining([
   'app.visits',
   'gen_ai.client.inference.duration',
@@ -126,12 +126,12 @@ const METRICS: readonly unknown[] = expect.arrayContaining([
 ])
 
 test.each(WIRE_NAMES)(
-  'nothing that anybody said is in what is posted: prompts, arguments, results, errors, invented names, on %s',
+  'posted data contains no prompts, arguments, results, errors or invented names, on %s',
   async (wire) => {
     const app = await setup()
     const { text, messages } = await run(wire)
     expect(text).toBe(said('the answer'))
-    // It was there to be caught.
+    // The word was there to be found.
     for (const where of ['the prompt', 'the argument', 'the result', 'the error', 'the text']) {
       expect(JSON.stringify(messages)).toContain(said(where))
     }
@@ -157,7 +157,7 @@ test.each(WIRE_NAMES)(
   },
 )
 
-test('nor is what a run, a hook or a model of one’s own throws', async () => {
+test('posted data does not contain what a run, a hook or your own model throws', async () => {
   const app = await setup()
   const throwing = (name: string): Middleware => ({
     name,

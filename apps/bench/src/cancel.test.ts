@@ -4,14 +4,14 @@ import { earlyStop, retryModel } from '@meanwhile/middleware'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
-// A cancel meets middlewares that have a life of their own.
+// A cancel while middleware waits or makes its own model calls.
 
 beforeEach(() => {
   vi.useFakeTimers()
   return () => vi.useRealTimers()
 })
 
-/** What each request gets follows from its history, and from how many there were with that history. Tokens come every 10 ms. */
+/** The response to a request depends on its history, and on the number of requests with that history. Tokens come every 10 ms. */
 function modelOf(responses: readonly (readonly ScriptResponse[])[]): Model & { readonly requests: ModelRequest[] } {
   const requests: ModelRequest[] = []
   const asked = new Map<number, number>()
@@ -45,9 +45,9 @@ async function ended<Read>(reading: Promise<Read>): Promise<Read> {
 const stored = (checkpoint: Checkpoint | undefined) => JSON.parse(JSON.stringify(checkpoint)) as Checkpoint
 
 test.each(['now', 'after-model', 'after-tools'] as const)(
-  'cancel %s while retryModel waits stops the run there: no timer, no further request, and the resume asks again (K7, J6, J8, J10)',
+  'cancel %s while retryModel waits stops the run there: no timer, no further request, and the resume calls the model again (K7, J6, J8, J10)',
   async (at) => {
-    // At 9 ms the attempt is at work still, for whose end `now` does not wait.
+    // At 9 ms the attempt is still running, and `now` does not wait for its end.
     for (const moment of at === 'now' ? [500] : [9, 500]) {
       const middleware = [retryModel({ baseDelay: 1_000, random: () => 0 })]
       const { agent, model, run, reading } = start([[respond(say('Hm'), fail()), respond(say('Fine.'))]], {
@@ -72,7 +72,7 @@ test.each(['now', 'after-model', 'after-tools'] as const)(
   },
 )
 
-test('a closing answer that is cancelled is asked for again, once, with one instruction (O11)', async () => {
+test('a closing answer that is cancelled is requested again, once, with one instruction (O11)', async () => {
   const look = tool({ name: 'look', description: 'l', input: z.object({}), effect: 'read', execute: () => 'seen' })
   const responses = [[respond(call('look', {}, { id: 'look', deltas: 1 }))], [respond(say('What I know is this.'))]]
   const options = { tools: [look], maxSteps: 1, middleware: [earlyStop()] }
@@ -100,7 +100,7 @@ test('a closing answer that is cancelled is asked for again, once, with one inst
   }
 })
 
-test('cancelled before its closing answer, a run makes that when it is resumed (O11, N18)', async () => {
+test('a run that is cancelled before its closing answer requests it when it is resumed (O11, N18)', async () => {
   const look = tool({ name: 'look', description: 'l', input: z.object({}), effect: 'read', execute: () => 'seen' })
   const responses = [[respond(call('look', {}, { id: 'look', deltas: 1 }))], [respond(say('This.'))]]
   const { agent, model, run, reading } = start(responses, { tools: [look], maxSteps: 1, middleware: [earlyStop()] })

@@ -26,7 +26,7 @@ test('lists are taken in the usual order, each name once, and d means all three 
   expect(modes).toEqual(['eager'])
 })
 
-test('--full measures every scenario with more runs, and --runs and --scenario still have their say', () => {
+test('--full measures every scenario with more runs, and --runs and --scenario still apply', () => {
   expect(parseOptions(['--full'])).toMatchObject({
     scenarios: ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f', 'g'],
     runs: { sequential: 7, parallel: 7, eager: 7, floor: 7 },
@@ -37,21 +37,21 @@ test('--full measures every scenario with more runs, and --runs and --scenario s
   })
 })
 
-test('the bare loop runs where CPU time counts, and where it is asked for', () => {
+test('the bare loop runs where CPU time counts, and where it is requested', () => {
   expect(parseOptions(['--scenario', 'f']).modes).not.toContain('floor')
   expect(parseOptions(['--scenario', 'f', '--mode', 'floor']).modes).toEqual(['floor'])
   expect(parseOptions(['--scenario', 'd']).modes).toContain('floor')
   expect(parseOptions(['--full']).modes).toContain('floor')
 })
 
-test('the fault matrix comes with a run of everything, alone with --faults, and with neither if scenarios are named', () => {
+test('the fault matrix runs with the usual scenarios by default, by itself with --faults, and not at all if scenarios are named', () => {
   expect(parseOptions([])).toMatchObject({ scenarios: ['a', 'b', 'c', 'f'], faults: true })
   expect(parseOptions(['--faults'])).toMatchObject({ scenarios: [], faults: true })
   expect(parseOptions(['--scenario', 'f'])).toMatchObject({ scenarios: ['f'], faults: false })
   expect(parseOptions(['--scenario', 'f', '--faults'])).toMatchObject({ scenarios: ['f'], faults: true })
 })
 
-test('the fault matrix alone writes the files that are named, and leaves those of a measured run', () => {
+test('with only the fault matrix, the named files are written, and the files of a measured run are not', () => {
   expect(parseOptions(['--faults'])).not.toMatchObject({ json: expect.anything() })
   expect(parseOptions(['--faults'])).not.toMatchObject({ report: expect.anything() })
   expect(parseOptions(['--faults', '--report', 'faults.html'])).toMatchObject({ report: 'faults.html' })
@@ -59,18 +59,18 @@ test('the fault matrix alone writes the files that are named, and leaves those o
   expect(parseOptions(['--faults', '--scenario', 'f'])).toMatchObject({ json: 'results.json', report: 'report.html' })
 })
 
-test('--otlp alone means the usual collector', () => {
+test('--otlp without an address means the usual collector', () => {
   expect(parseOptions(['--otlp']).otlp).toBe('http://localhost:4318')
   expect(parseOptions(['--otlp', 'http://10.0.0.1:4318']).otlp).toBe('http://10.0.0.1:4318')
 })
 
-test('--traces names the file for the page of Jaeger', () => {
+test('--traces names the file for Jaeger’s page', () => {
   expect(parseOptions(['--scenario', 'b', '--traces', 'traces.json']).traces).toBe('traces.json')
   expect(parseOptions([])).not.toHaveProperty('traces')
 })
 
 test.each([['--otlp'], ['--traces', 'traces.json']])(
-  '%s has no spans to take of the fault matrix alone',
+  '%s is refused with --faults, because the fault matrix has no spans',
   (...option) => {
     const { error, written } = failureOf(['--faults', ...option])
     expect(error.exitCode).toBe(1)
@@ -79,7 +79,7 @@ test.each([['--otlp'], ['--traces', 'traces.json']])(
   },
 )
 
-test('a workload or a replay is measured alone, and beside scenarios that are named', () => {
+test('a workload or a replay is measured by itself, or together with scenarios that are named', () => {
   const file = import.meta.filename
   expect(parseOptions(['--workload', file, '--workload', file])).toMatchObject({
     scenarios: [],
@@ -100,7 +100,7 @@ test('a workload or a replay is measured alone, and beside scenarios that are na
   })
 })
 
-test('--peers alone looks in the current folder, and measures the usual scenarios without the fault matrix', () => {
+test('--peers without a folder looks in the current one, and measures the usual scenarios without the fault matrix', () => {
   expect(parseOptions(['--peers'])).toMatchObject({ peers: '.', scenarios: ['a', 'b', 'c', 'f'], faults: false })
   expect(parseOptions(['--peers', '..'])).toMatchObject({ peers: '..' })
   expect(parseOptions(['--peers', '--faults'])).toMatchObject({ scenarios: ['a', 'b', 'c', 'f'], faults: true })
@@ -118,13 +118,13 @@ test('--base-url names a real endpoint, and nothing else is measured', () => {
   })
 })
 
-test('--record records, to a file that may be named, and writes no results', () => {
+test('--record writes a recording, to a file that may be named, and no results', () => {
   expect(parseOptions(['--record', API])).toMatchObject({ record: { upstream: API, file: 'recording.json' } })
   expect(parseOptions(['--record', API])).not.toHaveProperty('json')
   expect(parseOptions(['--record', API, '--recording', 'a.json'])).toMatchObject({ record: { file: 'a.json' } })
 })
 
-test('--overhead measures what core itself costs', () => {
+test('--overhead measures the cost of core itself', () => {
   expect(parseOptions(['--overhead'])).toMatchObject({ overhead: true })
   // It writes none.
   expect(parseOptions(['--overhead', '--json', 'report.html'])).toMatchObject({ overhead: true })
@@ -135,13 +135,13 @@ test('--against names the folder of an older core', () => {
   expect(parseOptions(['--overhead'])).not.toHaveProperty('against')
 })
 
-test('--threads measures what a thread costs, and nothing else', () => {
+test('--threads measures only the cost of a thread', () => {
   expect(parseOptions(['--threads'])).toMatchObject({ threads: { runs: 15 } })
   expect(parseOptions(['--threads', '--runs', '2'])).toMatchObject({ threads: { runs: 2 } })
   expect(parseOptions([])).not.toHaveProperty('threads')
 })
 
-test('--durable measures what durability costs a run, and nothing else', () => {
+test('--durable measures only the cost of a durable run', () => {
   expect(parseOptions(['--durable'])).toMatchObject({ durable: { runs: 20 } })
   expect(parseOptions(['--durable', '--runs', '1'])).toMatchObject({ durable: { runs: 1 } })
   expect(parseOptions([])).not.toHaveProperty('durable')
@@ -196,13 +196,13 @@ test.each([
   [['--durable', '--full'], "option '--durable' cannot be used with option '--full'"],
   [['--durable', '--report', 'x.html'], "option '--durable' cannot be used with option '--report <file>'"],
   [['--drop-ins', '--mode', 'eager'], "option '--drop-ins' cannot be used with option '--mode <names>'"],
-])('%j is an error that says what there is', (args, message) => {
+])('%j is an error that lists what is possible', (args, message) => {
   const { error, written } = failureOf(args)
   expect(error.exitCode).not.toBe(0)
   expect(written).toContain(message)
 })
 
-test('--drop-ins measures b and f seven times, with nothing of ours, and writes the usual files', () => {
+test('--drop-ins measures b and f seven times, without our own modes, and writes the usual files', () => {
   expect(parseOptions(['--drop-ins'])).toEqual({
     scenarios: ['b', 'f'],
     workloads: [],

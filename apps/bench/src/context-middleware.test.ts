@@ -1,4 +1,4 @@
-/** What shapes what the model reads (plans, summaries, tools, instructions), beside eager tools and in the trace. */
+/** Middleware that changes what the model reads (plans, summaries, tools, instructions), with eager tools and in the trace. */
 
 import { type AgentResult, createAgent, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
@@ -29,7 +29,7 @@ afterEach(() => void vi.useRealTimers())
 const exporter = new InMemorySpanExporter()
 const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
 const done = respond(say('Done.'))
-/** Comes at once, and is complete 500 ms later. */
+/** The call comes at once, and the response is complete 500 ms later. */
 const slow = (...calls: ReturnType<typeof call>[]) => respond(...calls, wait(500), say('.'))
 
 const look = tool({
@@ -62,7 +62,7 @@ async function allWays(responses: readonly ScriptResponse[], list: () => readonl
   return { late, early: inside }
 }
 
-/** Files whose versions nobody asks for: a digest takes real time, which a fake clock does not wait for. */
+/** Files without versions: a digest takes real time, which a fake clock does not wait for. */
 function timeless(files: Readonly<Record<string, string>>): FileBackend {
   const read = async (path: string) => ({ bytes: new TextEncoder().encode(files[path]), version: '' })
   return { ...memoryBackend(files), read }
@@ -71,7 +71,7 @@ function timeless(files: Readonly<Record<string, string>>): FileBackend {
 const read = ({ messages }: AgentResult) =>
   messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []))
 
-test('planTasks and eagerTools: a plan is listed as it is when the response asks for it (N44)', async () => {
+test('planTasks and eagerTools: a list of the plan shows its state when the response requests it (N44)', async () => {
   const { early } = await allWays(
     [
       slow(call('task_create', { subject: 'One' })),
@@ -87,7 +87,7 @@ test('planTasks and eagerTools: a plan is listed as it is when the response asks
   expect(early.outline.match(/execute_tool task_\w+/g)).toHaveLength(4)
 })
 
-test('summarize and eagerTools: early calls are history like any others; the summary is a chat under its hook (N27, N29)', async () => {
+test('summarize and eagerTools: early calls are history like any others; the summary is a chat span inside its hook’s span (N27, N29)', async () => {
   const writer = () =>
     scriptedModel(
       Array.from({ length: 9 }, () => respond(say('In short.'))),
@@ -123,7 +123,7 @@ test('toolSearch and eagerTools: an early search finds nothing for its own respo
   expect(early.outline.match(/execute_tool far/g)).toHaveLength(1)
 })
 
-test('skills and eagerTools: a skill is read early, one that forks runs once its response has stood (N41, N43)', async () => {
+test('skills and eagerTools: a skill is read early; a skill that forks runs after its response is accepted (N41, N43)', async () => {
   const head = (name: string, more = '') => `---\nname: ${name}\ndescription: d\n${more}---\n`
   const backend = timeless({
     'skills/a/SKILL.md': `${head('plain')}Be plain.`,
@@ -143,7 +143,7 @@ test('skills and eagerTools: a skill is read early, one that forks runs once its
   expect(early.outline).toMatch(/middleware skills beforeAgent/)
 })
 
-test('agentsMd and eagerTools: each request has the instructions, no message of the run has (N53)', async () => {
+test('agentsMd and eagerTools: each request has the instructions, and no message of the run has them (N53)', async () => {
   const backend = timeless({ 'AGENTS.md': 'Be kind.' })
   const { late, early } = await allWays([slow(call('look', { n: 1 })), done], () => [agentsMd({ backend })])
   expect([late.took, early.took]).toEqual([900, 500])
@@ -153,7 +153,7 @@ test('agentsMd and eagerTools: each request has the instructions, no message of 
   expect(early.outline.match(/middleware agents-md wrapModel/g)).toHaveLength(2)
 })
 
-test('redact and eagerTools: a secret in the input reaches the tool early and is discarded by nothing (N59, H16)', async () => {
+test('redact and eagerTools: the tool receives a secret in its input early, and its call is not discarded (N59, H16)', async () => {
   const key = `sk-${'k3Y'.repeat(8)}`
   const use = tool({
     name: 'look',

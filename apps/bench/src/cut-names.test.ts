@@ -8,11 +8,11 @@ import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-// Names in pieces, with everything that a name alone sets off: warm-ups, and starts on the members that a tool needs.
+// Names in pieces, with everything that starts as soon as the name is known: warm-ups, and starts on the members that a tool needs.
 
 const client = (fetch: typeof globalThis.fetch) => new OpenAI({ apiKey: 'none', fetch, maxRetries: 0, logLevel: 'off' })
 
-/** `read` and `read_file`, which say what happens to them. */
+/** `read` and `read_file`, which write down what happens to them. */
 function toolsThat(happened: string[], effect: Effect, needs?: readonly 'path'[]): [Tool, Tool] {
   const toolOf = (name: string): Tool => {
     const common = {
@@ -33,7 +33,7 @@ function toolsThat(happened: string[], effect: Effect, needs?: readonly 'path'[]
 const cut = quirks.filter(({ id }) => id === 'C47')
 
 test.each(cut)(
-  'a name that grows warms up and starts no tool that it begins with: $title (P2, H31, H33, Q5)',
+  'a name that arrives in pieces does not warm up or start a tool with a shorter name: $title (P2, H31, H33, Q5)',
   async (quirk) => {
     for (const needs of [undefined, ['path'], []] as const) {
       const happened: string[] = []
@@ -46,10 +46,13 @@ test.each(cut)(
   },
 )
 
-test.each(cut)('so it is in a loop of one’s own, whatever the tools do: $title (P2, H37)', async (quirk) => {
-  for (const effect of ['read', 'idempotent', 'reversible', 'external'] as const)
-    expect(await inOwnLoop(quirk, effect)).toEqual(['read_file a.txt'])
-})
+test.each(cut)(
+  'in your own loop a name in pieces does not start a tool with a shorter name, whatever its effect: $title (P2, H37)',
+  async (quirk) => {
+    for (const effect of ['read', 'idempotent', 'reversible', 'external'] as const)
+      expect(await inOwnLoop(quirk, effect)).toEqual(['read_file a.txt'])
+  },
+)
 
 async function inOwnLoop(quirk: Quirk, effect: Effect): Promise<string[]> {
   const happened: string[] = []
@@ -62,7 +65,7 @@ async function inOwnLoop(quirk: Quirk, effect: Effect): Promise<string[]> {
   return happened.filter((what) => !what.endsWith('warm'))
 }
 
-test('a tool that a middleware hides, and one by its alias, are names that a name may grow to (P2, M9, N48)', async () => {
+test('a name may grow to that of a hidden tool, or to an alias (P2, M9, N48)', async () => {
   for (const [name, aliases] of [
     ['read_file', {}],
     ['open', { aliases: { names: ['read_file'] } }],

@@ -20,13 +20,13 @@ afterEach(() => void vi.useRealTimers())
 interface Ran {
   readonly messages: readonly Message[] | undefined
   readonly error: unknown
-  /** What the tools were given, in order. */
+  /** The inputs of the tools, in order. */
   readonly executions: readonly string[]
   readonly discarded: number
 }
 
 interface Play {
-  /** Of the tools there are. */
+  /** The names of the tools. */
   readonly names?: readonly string[]
   /** What the model answers after the quirk. */
   readonly next?: readonly ScriptResponse[]
@@ -67,7 +67,7 @@ async function run(
   try {
     for await (const event of going) if (event.type === 'tool-discarded') discarded += 1
   } catch {
-    // It is what the result rejects with.
+    // The result rejects with it.
   }
   watch.assertEndedOnce()
   return { ...(await settled), executions, discarded }
@@ -83,7 +83,7 @@ function modelOf(wire: WireName, fetch: typeof globalThis.fetch) {
   return openai({ client, model: 'm', api: wire === 'openai-chat' ? 'chat' : 'responses', idleTimeout })
 }
 
-/** The tools whose calls the quirk is expected to give; one of them is not there, so that unknown tools are met, too. */
+/** The tools that the quirk is expected to call. One of them is missing, so that unknown tools occur, too. */
 function toolNames({ expected, declared }: Quirk): string[] {
   const calls = [expected, declared?.expected].flatMap((outcome) => outcome?.calls ?? [])
   return [...new Set(calls.map(({ name }) => name))].filter((name) => name !== '' && name !== 'parallel')
@@ -97,7 +97,7 @@ function count(executions: readonly string[]): Map<string, number> {
 
 const EFFECTS = ['read', 'idempotent', 'reversible', 'external'] as const
 
-test.each(quirks)('eager changes nothing of $wire $id, $title, but when its tools run', async (quirk) => {
+test.each(quirks)('eager changes only when tools run: $wire $id, $title', async (quirk) => {
   for (const effect of EFFECTS) {
     const waiting = await run(quirk, effect, [])
     const eager = await run(quirk, effect, [eagerTools()])
@@ -108,14 +108,14 @@ test.each(quirks)('eager changes nothing of $wire $id, $title, but when its tool
     const before = count(waiting.executions)
     for (const [execution, times] of count(eager.executions)) {
       const wasted = times - (before.get(execution) ?? 0)
-      // One more than in the other run only where the response did not stand, or its arguments changed after they had closed.
+      // One more than in the other run only if the response was not accepted, or its arguments changed after they had closed.
       expect(wasted, `${effect}: ${execution}`).toBeLessThanOrEqual(stands(quirk) ? 0 : 1)
     }
     for (const execution of before.keys()) expect(eager.executions).toContain(execution)
   }
 })
 
-/** Whether the response stands as its calls had closed: it may be acted on, and nothing came after an object that spoils it. */
+/** Whether the response is accepted with its calls as they had closed: they may run, and nothing after their objects changed them. */
 function stands({ expected }: Quirk): boolean {
   if (!('finishReason' in expected) || expected.calls.some(({ invalid }) => invalid)) return false
   return expected.finishReason === 'stop' || expected.finishReason === 'tool-calls'
@@ -123,7 +123,7 @@ function stands({ expected }: Quirk): boolean {
 
 const restarts = quirks.filter(({ id }) => id === 'T14')
 
-test.each(restarts)('on $wire a second response lets no call run: $title (P1)', async (quirk) => {
+test.each(restarts)('on $wire no call runs after a second response: $title (P1)', async (quirk) => {
   for (const effect of EFFECTS) {
     const waiting = await run(quirk, effect, [])
     const eager = await run(quirk, effect, [eagerTools()])
@@ -148,7 +148,7 @@ test.each(restarts)('on $wire the retry after a second response makes each call 
 const named = quirks.filter(({ id }) => ['C9', 'C18', 'C47', 'C48'].includes(id))
 
 test.each(named)(
-  'of $wire $id, $title, exactly the calls that are meant are made, eager or not (P2, P3, P21)',
+  '$wire $id, $title: exactly the intended calls are made, eager or not (P2, P3, P21)',
   async (quirk) => {
     const { tools, expected } = quirk.declared ?? { tools: [], expected: quirk.expected }
     const names = tools.length > 0 ? tools.map(({ name }) => name) : toolNames(quirk)

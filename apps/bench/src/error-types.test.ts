@@ -13,7 +13,7 @@ import { SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import OpenAI from 'openai'
 import { expect, onTestFinished, test } from 'vitest'
 
-// What providers call their errors, as long as they like, in whatever member: on no wire does it come to where spans are counted by.
+// Providers may put any text, of any length, into any member of an error. On no wire is it posted.
 
 const WORD = `${'quota_of_tenant_4711_'.repeat(266)}gone`
 
@@ -23,7 +23,7 @@ function modelOf(wire: WireName, fetch: typeof globalThis.fetch): Model {
   return openai({ client: new OpenAI(options), model: 'm', api: wire === 'openai-chat' ? 'chat' : 'responses' })
 }
 
-/** What the spans and metrics of a run with this model are posted with. */
+/** The posted spans and metrics of a run with this model. */
 async function postedBy(model: Model) {
   const receiver = await otlpReceiver()
   onTestFinished(() => receiver.close())
@@ -49,37 +49,31 @@ async function postedBy(model: Model) {
 
 const both = (type: string) => ({ chat: type, measured: type, run: 'ModelError' })
 
-test.each(WIRE_NAMES)(
-  'on %s an error inside the stream is called by its status, or is another one (P13)',
-  async (wire) => {
-    const failing = (code: string) => mockModels({ script: [respond(say('So'), fail({ code }))], wires: [wire] }).fetch
-    const known = await postedBy(modelOf(wire, failing('invalid_request_error')))
-    expect(known).toMatchObject(both('400'))
-    for (const code of ['tenant_quota', WORD]) {
-      const posted = await postedBy(modelOf(wire, failing(code)))
-      // OpenAI's have a type beside the code, which stands for a status.
-      expect(posted).toMatchObject(both(wire === 'anthropic' ? '_OTHER' : '500'))
-      expect(posted.data).toContain(code)
-      expect(posted.said).not.toContain('tenant')
-    }
-  },
-)
-
-test.each(WIRE_NAMES)(
-  'on %s an error in the place of the response is called by its status alone (P13)',
-  async (wire) => {
-    const { fetch } = mockModels({ script: [respond(fail({ status: 418, code: WORD }))], wires: [wire] })
-    const posted = await postedBy(modelOf(wire, fetch))
-    expect(posted).toMatchObject(both('418'))
-    expect(posted.data).toContain(WORD)
+test.each(WIRE_NAMES)('on %s the type of an error inside the stream is its status, or _OTHER (P13)', async (wire) => {
+  const failing = (code: string) => mockModels({ script: [respond(say('So'), fail({ code }))], wires: [wire] }).fetch
+  const known = await postedBy(modelOf(wire, failing('invalid_request_error')))
+  expect(known).toMatchObject(both('400'))
+  for (const code of ['tenant_quota', WORD]) {
+    const posted = await postedBy(modelOf(wire, failing(code)))
+    // OpenAI's errors have a type as well as a code. The type implies a status.
+    expect(posted).toMatchObject(both(wire === 'anthropic' ? '_OTHER' : '500'))
+    expect(posted.data).toContain(code)
     expect(posted.said).not.toContain('tenant')
-  },
-)
+  }
+})
+
+test.each(WIRE_NAMES)('on %s the type of an error response is only its status (P13)', async (wire) => {
+  const { fetch } = mockModels({ script: [respond(fail({ status: 418, code: WORD }))], wires: [wire] })
+  const posted = await postedBy(modelOf(wire, fetch))
+  expect(posted).toMatchObject(both('418'))
+  expect(posted.data).toContain(WORD)
+  expect(posted.said).not.toContain('tenant')
+})
 
 const members: readonly (readonly [WireName, string, object])[] = [
   ['openai-chat', 'type', { error: { type: WORD, message: 'no' } }],
   ['openai-chat', 'code and type', { error: { code: WORD, type: WORD, message: 'no' } }],
-  ['openai-chat', 'all there is', { error: WORD }],
+  ['openai-chat', 'whole body', { error: WORD }],
   ['openai-responses', 'code of the event', { type: 'error', code: WORD, message: 'no' }],
   [
     'openai-responses',
@@ -89,7 +83,7 @@ const members: readonly (readonly [WireName, string, object])[] = [
   ['anthropic', 'type', { type: 'error', error: { type: WORD, message: 'no' } }],
 ]
 
-test.each(members)('on %s a word that is an error’s %s is nowhere (P13)', async (wire, _, event) => {
+test.each(members)('on %s the words in an error’s %s are not posted (P13)', async (wire, _, event) => {
   const posted = await postedBy(modelOf(wire, mockModels({ script: [rawResponse([{ event }], { wire })] }).fetch))
   expect(posted).toMatchObject(both(String(posted.chat)))
   expect(posted.chat).toMatch(/^(_OTHER|[A-Z]\w{0,30})$/)
@@ -100,7 +94,7 @@ test.each(members)('on %s a word that is an error’s %s is nowhere (P13)', asyn
 const told: readonly (readonly [string, unknown, string])[] = [
   ['a word', WORD, '_OTHER'],
   ['an object', { code: WORD, type: WORD, message: 'no' }, '_OTHER'],
-  ['an error with a name of its own', Object.assign(new Error('no'), { name: 'QuotaOfTenant' }), '_OTHER'],
+  ['an error with its own name', Object.assign(new Error('no'), { name: 'QuotaOfTenant' }), '_OTHER'],
   [
     'an error of its client',
     { message: 'no', code: WORD, type: WORD, statusCode: 429, isRetryable: true, responseBody: WORD },
@@ -109,7 +103,7 @@ const told: readonly (readonly [string, unknown, string])[] = [
 ]
 
 test.each(told)(
-  'through the AI SDK, what the provider says as %s is called %o no further (P13)',
+  'through the AI SDK, the words of an error that the provider sends as %s, %o, are not posted (P13)',
   async (_, error, type) => {
     const parts = [{ type: 'error', error }]
     const model = aiSdk({

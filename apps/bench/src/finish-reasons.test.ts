@@ -9,7 +9,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 
-// What a run says of why its responses ended: in results, events and spans, through every door.
+// The finish reasons of a run: in results, events and spans, through every adapter.
 
 type Fetch = typeof globalThis.fetch
 
@@ -17,14 +17,14 @@ const onChat = (fetch: Fetch) => openai({ client: new OpenAI({ apiKey: 'none', f
 const onResponses = (fetch: Fetch) => openai({ client: new OpenAI({ apiKey: 'none', fetch }), model: 'm' })
 const onMessages = (fetch: Fetch) => anthropic({ client: new Anthropic({ apiKey: 'none', fetch }), model: 'm' })
 
-/** Each door, and its words for a step that calls tools, and for one that answers. */
+/** Each adapter, with its finish reason for a step that calls tools, and for one that answers. */
 const doors: readonly (readonly [name: string, model: (fetch: Fetch) => Model, calls: string, answer: string])[] = [
   ['Chat', onChat, 'tool_calls', 'stop'],
   ['Responses', onResponses, 'tool-calls', 'stop'],
   ['Messages', onMessages, 'tool_use', 'end_turn'],
 ]
 
-/** A run of these responses, and what it says of their ends. */
+/** The finish reasons of a run with these responses. */
 async function reasonsOf(model: Model) {
   const exporter = new InMemorySpanExporter()
   const spanProcessors = [new SimpleSpanProcessor({ exporter })]
@@ -53,7 +53,7 @@ const calling: readonly ScriptResponse[] = [respond(call('f', {})), respond(say(
 const without: readonly ScriptResponse[] = [respond(say('Done.'), end({ finishReason: 'tool-calls' }))]
 
 test.each(doors)(
-  '%s: a step that calls tools says so, and the answer that it is one (P18)',
+  '%s: the finish reason of a step shows whether it calls tools or answers (P18)',
   async (_, model, calls, answer) => {
     expect(await reasonsOf(model(mockModels({ script: calling }).fetch))).toEqual({
       result: 'stop',
@@ -67,9 +67,12 @@ test.each(doors)(
 
 const STOPPED = { result: 'stop', messages: ['stop'], events: ['stop'], chats: [['stop']], run: [['stop']] }
 
-test.each(doors)('%s: a response that says it calls tools, and calls none, has stopped (P18)', async (_, model) => {
-  expect(await reasonsOf(model(mockModels({ script: without }).fetch))).toEqual(STOPPED)
-})
+test.each(doors)(
+  '%s: a response that ends for tool calls, and contains none, has the finish reason stop (P18)',
+  async (_, model) => {
+    expect(await reasonsOf(model(mockModels({ script: without }).fetch))).toEqual(STOPPED)
+  },
+)
 
 /** A model of the AI SDK that answers with these parts, one list for each request. */
 function ofParts(...answers: object[][]): Model {
@@ -91,7 +94,7 @@ const done = [
   { type: 'text-delta', id: '0', delta: 'Done.' },
 ]
 
-test('through the AI SDK a step that calls tools says so, and the answer that it is one (P18)', async () => {
+test('through the AI SDK the finish reason of a step shows whether it calls tools or answers (P18)', async () => {
   const steps = { result: 'stop', messages: ['tool-calls', 'stop'], events: ['tool-calls', 'stop'] }
   const own = ofParts([f, finish('tool-calls', 'tool_use')], [...done, finish('stop', 'end_turn')])
   expect(await reasonsOf(own)).toEqual({ ...steps, chats: [['tool_use'], ['end_turn']], run: [['end_turn']] })
@@ -99,7 +102,7 @@ test('through the AI SDK a step that calls tools says so, and the answer that it
   expect(await reasonsOf(none)).toEqual({ ...steps, chats: [['tool-calls'], ['stop']], run: [['stop']] })
 })
 
-test('through the AI SDK a response that says it calls tools, and calls none of ours, has stopped (P18)', async () => {
+test('through the AI SDK a response that ends for tool calls, and calls none of the agent’s tools, has the finish reason stop (P18)', async () => {
   expect(await reasonsOf(ofParts([...done, finish('tool-calls', 'tool_use')]))).toEqual(STOPPED)
   const executed = [{ ...f, providerExecuted: true }, { ...f, type: 'tool-result', result: {} }, ...done]
   expect(await reasonsOf(ofParts([...executed, finish('tool-calls', 'tool_calls')]))).toEqual(STOPPED)

@@ -21,7 +21,7 @@ function setup() {
 
 const inside = (span: { spanContext(): SpanContext }) => trace.setSpanContext(ROOT_CONTEXT, span.spanContext())
 
-test('Jaeger’s page shows a trace as it was: tree, times, kinds, links, errors, events, and attributes of every type', () => {
+test('Jaeger’s page shows a trace unchanged: tree, times, kinds, links, errors, events, and attributes of every type', () => {
   const { tracer, otlp } = setup()
   const run = tracer.startSpan('run', { startTime: [10, 0] }, ROOT_CONTEXT)
   const chat = tracer.startSpan('chat', { startTime: [10, 1_500], kind: SpanKind.CLIENT }, inside(run))
@@ -103,7 +103,7 @@ test('Jaeger’s page shows a trace as it was: tree, times, kinds, links, errors
   ])
 })
 
-test('traces stand in the order in which they began; a link into another trace makes no child', () => {
+test('traces are in the order in which they began; a link to another trace does not make a child', () => {
   const { tracer, otlp } = setup()
   const first = tracer.startSpan('first', { startTime: [1, 0] }, ROOT_CONTEXT)
   const resumed = tracer.startSpan(
@@ -124,7 +124,7 @@ test('traces stand in the order in which they began; a link into another trace m
   ])
 })
 
-test('a link to the parent is no second reference to it; what is OK says so; a service without a name has one', () => {
+test('a link to the parent is not a second reference; a span with status OK shows it; a service without a name gets one', () => {
   const span = (name: string, more: Partial<ReceivedSpan>): ReceivedSpan => ({
     traceId: 't',
     spanId: name,
@@ -162,7 +162,7 @@ test('a link to the parent is no second reference to it; what is OK says so; a s
   ])
 })
 
-test('the OTLP file stands beside the other, and holds what a collector would have got', () => {
+test('the OTLP file is in the same folder, and contains what a collector would receive', () => {
   expect(['traces.json', 'a/b.json', 'spans'].map(otlpPathOf)).toEqual([
     'traces.otlp.json',
     'a/b.otlp.json',
@@ -175,7 +175,7 @@ test('the OTLP file stands beside the other, and holds what a collector would ha
   expect(JSON.parse(file?.text ?? '')).toEqual(JSON.parse(otlp()))
 })
 
-test('the checks of the page find what it would choke on', () => {
+test('the checks of the page find data that it cannot show', () => {
   const { tracer, otlp } = setup()
   tracer.startSpan('run', { startTime: [1, 0] }, ROOT_CONTEXT).end([2, 0])
   const text = traceFiles('traces.json', otlp())[0]?.text ?? ''
@@ -192,7 +192,7 @@ test('the checks of the page find what it would choke on', () => {
   }
 })
 
-test('the schema of what Jaeger’s query service answers finds what that would not', () => {
+test('the schema of the JSON from Jaeger’s query service finds deviations from it', () => {
   const { tracer, otlp } = setup()
   const run = tracer.startSpan('run', { startTime: [1, 0], attributes: { early: 2 } }, ROOT_CONTEXT)
   tracer.startSpan('chat', { startTime: [1, 500_000] }, inside(run)).end([2, 0])

@@ -53,7 +53,7 @@ test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
   },
 )
 
-test('a run whose tool got other arguments than the scenario says does not count', async () => {
+test('a run whose tool received other arguments than the scenario defines does not count', async () => {
   const other = call('run_task', { ...input, content: 'stop' }, { id: 'call_1' })
   await expect(fails({ ...scenario, script: [respond(other), respond(say('Done.'))] })).rejects.toThrow(
     'call_1 ran with other arguments',
@@ -69,11 +69,11 @@ test('a run in which a tool ran twice or not at all does not count', async () =>
   await expect(fails({ ...scenario, script: [respond(say('Done.'))] })).rejects.toThrow('1 requests arrived, not 2')
 })
 
-test('a run with another answer than the script says does not count', async () => {
+test('a run with another answer than the one in the script does not count', async () => {
   await expect(fails({ ...scenario, answer: 'Not yet.' })).rejects.toThrow('the answer was "Done."')
 })
 
-test('a run of several turns is measured turn by turn', async () => {
+test('a run with several turns is measured turn by turn', async () => {
   await using transport = await openTransport('msw', signal)
   const second = { key: 'task-2', content: '' }
   const turns: Scenario = {
@@ -100,7 +100,7 @@ test('a run of several turns is measured turn by turn', async () => {
   expect(boundMs).toBeGreaterThanOrEqual(5)
 })
 
-/** The scenario expects what `scenario` expects, whatever it makes the model say. */
+/** The scenario expects what `scenario` expects, whatever its model streams. */
 async function fails(wrong: Scenario): Promise<unknown> {
   await using transport = await openTransport('msw', signal)
   const stage = (_: Pick<Scenario, 'script'>, wire: WireName) => transport.stage(wrong, wire)

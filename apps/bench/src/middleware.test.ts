@@ -1,4 +1,4 @@
-/** Each bundled middleware beside eager tools, and in the trace. */
+/** Each bundled middleware with eager tools, and in the trace. */
 
 import { type AgentEvent, type Message, textOf } from '@meanwhile/core'
 import {
@@ -41,7 +41,7 @@ const read = (events: readonly AgentEvent[]) =>
 const other = (...responses: readonly ScriptResponse[]) =>
   scriptedModel(responses, { provider: 'other', id: 'other-1' })
 
-test('fallbackModel and eagerTools, in either order: a tool runs once though the models ask under different ids (O4, J13, N5)', async () => {
+test('fallbackModel and eagerTools, in either order: a tool runs once even if the models request it with different ids (O4, J13, N5)', async () => {
   const asked = (id: string, ending: ScriptStep) => respond(call('look', { n: 1, ms: 300 }, { id }), wait(50), ending)
   for (const eagerInside of [true, false]) {
     const list = [fallbackModel({ models: [other(asked('b1', say('.')), done)] }), eagerTools()]
@@ -64,7 +64,7 @@ test('fallbackModel and eagerTools, in either order: a tool runs once though the
   }
 })
 
-test('retryTool and eagerTools: the tries of an early call start early, too, each with a span (N7, O2)', async () => {
+test('retryTool and eagerTools: each try of an early call starts early and has a span (N7, O2)', async () => {
   const middleware = [eagerTools(), retryTool(noChance)]
   const { log, result, outline, took } = await timedRun(
     [respond(call('look', { n: 1, ms: 10, fails: 2 }), wait(400), say('.')), done],
@@ -79,14 +79,14 @@ test('retryTool and eagerTools: the tries of an early call start early, too, eac
   )
 })
 
-test('no further try of an early call starts after its discard, and a wait for one ends at once (O2)', async () => {
+test('after an early call is discarded, no further try starts, and a wait for one ends at once (O2)', async () => {
   const { log, error, events, took, timers } = await timedRun(
     [respond(call('look', { n: 1, fails: 9 }, { id: 'c1' }), wait(50), fail({ status: 400 }))],
     [eagerTools(), retryTool({ ...noChance, baseDelay: 5_000 })],
   )
   expect(error).toMatchObject({ name: 'ModelError', status: 400 })
   expect(log).toEqual(['0 look 1'])
-  // The custom event says that the next try waits.
+  // The custom event reports that the next try waits.
   expect(toldOfCalls(events)).toEqual([
     'tool-start c1',
     'tool-entered c1',
@@ -107,7 +107,7 @@ test('timeout and eagerTools: an early call has the same limit and the same erro
   expect(early.outline).toMatch(/middleware timeout wrapToolCall .*"error.type":"ToolTimeoutError".* ERROR/)
 })
 
-test('a model call over its limit is an error of its chat span, called timeout (N11)', async () => {
+test('a model call that exceeds its time limit is an error of its chat span, with the type timeout (N11)', async () => {
   const { outline, events, log } = await timedRun(
     [respond(call('look', { n: 1, ms: 50 }, { id: 'c1' }), wait(5_000), say('.'))],
     [timeout({ idle: 200 }), eagerTools()],
@@ -157,7 +157,7 @@ test('callLimits and eagerTools: the same calls are made, in call order, however
   )
 }, 60_000)
 
-test('callLimits: the call that is not made has no execute_tool span, the last model call a chat span (N13)', async () => {
+test('callLimits: the call that is not made has no execute_tool span; the last model call has a chat span (N13)', async () => {
   const looks = (n: number) => respond(call('look', { n }), wait(10), say('.'))
   const { outline, result, log } = await timedRun(
     [looks(1), looks(2), done],
@@ -171,7 +171,7 @@ test('callLimits: the call that is not made has no execute_tool span, the last m
   expect(outline.match(/chat scripted-1/g)).toHaveLength(3)
 })
 
-test('answerGuard and eagerTools: a refused answer takes nothing back of what was made (N19)', async () => {
+test('answerGuard and eagerTools: a refused answer does not discard calls that were made (N19)', async () => {
   const responses = [
     respond(call('look', { n: 1 }), wait(10), say('.')),
     respond(say('Half '), end({ finishReason: 'length' })),
@@ -199,7 +199,7 @@ test('earlyStop and a gate, with eagerTools: the rejected last answer is the res
   expect(outline).toMatch(/middleware early-stop wrapModel/)
 })
 
-test('patchToolCalls and clearToolResults and eagerTools: what an early call answered is history like any other (N30, N50)', async () => {
+test('patchToolCalls, clearToolResults and eagerTools: the result of an early call is history like any other (N30, N50)', async () => {
   const input: readonly Message[] = [
     { role: 'user', content: 'Go' },
     {
@@ -238,7 +238,7 @@ const anyResponse = fc
     ),
   )
 
-test('the standard list comes to the same with eagerTools and without, whatever fails (H16, O20)', async () => {
+test('the standard list has the same outcome with eagerTools and without, whatever fails (H16, O20)', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyResponse, { maxLength: 5 }),

@@ -30,7 +30,7 @@ function gate(): Gate {
 
 const CALL = respond(call('search', { q: 'owls', top: 3 }, { id: 'c1', deltas: 4 }))
 
-/** Sends of the first response what names the tool, and `more` events; and the others when the gate is open. */
+/** Sends the first response up to the tool's name and `more` events, and the rest when the gate is open. */
 function stopping(wire: WireName, { opened }: Gate, more = 0): Fetch {
   const { fetch } = mockModels({ script: [CALL, respond(say('Done.'))], wires: [wire] })
   return async (...request) => {
@@ -48,7 +48,7 @@ function stopping(wire: WireName, { opened }: Gate, more = 0): Fetch {
   }
 }
 
-/** `search`, which opens the gate when it starts, `search_web` if its name is to be in doubt, and what happens to them. */
+/** `search`, which opens the gate when it starts, `search_web` if the name must be uncertain, and what happens to them. */
 function toolsThat(happened: string[], { open }: Gate, isInDoubt = false): Tool[] {
   const make = (name: string) =>
     tool({
@@ -79,7 +79,7 @@ async function ran(model: Model, tools: readonly Tool[]) {
 }
 
 test.each(WIRE_NAMES)(
-  'on %s a tool that needs no member starts before any of its arguments has come (Q5)',
+  'on %s a tool that needs no member starts before any of its arguments arrives (Q5)',
   async (wire) => {
     const happened: string[] = []
     const started = gate()
@@ -90,7 +90,7 @@ test.each(WIRE_NAMES)(
 )
 
 test.each(WIRE_NAMES)(
-  'on %s it does so although its name begins another tool’s, if that is certain there (Q5, P2)',
+  'on %s a tool that needs no member starts early even if another tool’s name begins with its name, as soon as the name is certain (Q5, P2)',
   async (wire) => {
     const happened: string[] = []
     const started = gate()
@@ -101,7 +101,7 @@ test.each(WIRE_NAMES)(
   },
 )
 
-test('in a loop of one’s own it starts with its name, too (Q5, H37)', async () => {
+test('in your own loop a tool that needs no member also starts as soon as its name is known (Q5, H37)', async () => {
   const happened: string[] = []
   const started = gate()
   const client = new OpenAI({ apiKey: 'none', maxRetries: 0, logLevel: 'off', fetch: stopping('openai-chat', started) })
@@ -152,7 +152,7 @@ function throughTheAiSdk(parts: readonly Part[], { opened }: Gate): Model {
   })
 }
 
-test('through the AI SDK it starts with its name, too, unless the provider runs it (Q5, G16)', async () => {
+test('through the AI SDK a tool that needs no member also starts as soon as its name is known, unless the provider runs it (Q5, G16)', async () => {
   const happened: string[] = []
   const started = gate()
   expect(await ran(throughTheAiSdk(PARTS, started), toolsThat(happened, started))).toEqual([['prefix', 'committed']])

@@ -31,20 +31,20 @@ const entry: Entry = {
   failed: [],
 }
 
-test('where eager has nothing to save, the notes say so', () => {
+test('the notes state where eager has nothing to save', () => {
   const level = 'a and c: tools of equal length after the last argument.'
   expect(notesOf([entry], about()).join('\n')).not.toContain(level)
   const entries = (['a', 'c', 'f'] as const).map((scenario) => ({ ...entry, scenario }))
   expect(notesOf(entries, about()).join('\n')).toContain(level)
 })
 
-test('the notes name the baseline and what the transport takes by itself', () => {
+test('the notes name the baseline and the transport’s own lag', () => {
   const text = notesOf([entry], about({ transportLagMs: { p50: 0.11, max: 2 } })).join('\n')
   expect(text).toContain('saved: eager against parallel tools after the stream')
   expect(text).toContain('from the server to a bare fetch, takes 0.11.')
 })
 
-test('beside the lag stands that of the bare loop, where it did not have to wait for the next call', () => {
+test('the notes give the lag together with that of the bare loop, where the loop did not have to wait for the next call', () => {
   const floor = (p50: number): Entry => ({
     ...entry,
     mode: 'floor',
@@ -57,7 +57,7 @@ test('beside the lag stands that of the bare loop, where it did not have to wait
   expect(text).toContain('over all calls; the bare loop’s median is 0.70 where it is smallest.')
 })
 
-test('late runs are counted, and many of them are the machine', () => {
+test('late runs are counted, and many of them mean that the machine was busy', () => {
   const busy = 'The machine was busy: measure again when it is not.'
   const notes = (late: Entry['late']) => notesOf([{ ...entry, late }], about())
   expect(notes({ repeated: 2, dropped: 1, kept: 1 })).toContain(
@@ -68,7 +68,7 @@ test('late runs are counted, and many of them are the machine', () => {
   expect(notes({ repeated: 0, dropped: 0, kept: 0 }).join()).not.toContain('thrown out')
 })
 
-test('the notes say what the machine was like, how many runs count, and what was not measured', () => {
+test('the notes state the load of the machine, how many runs count, and what was not measured', () => {
   const text = notesOf([entry, { ...entry, mode: 'parallel', runs: 3 }, { ...entry, mode: 'parallel' }], about()).join(
     '\n',
   )
@@ -82,14 +82,14 @@ test('the notes say what the machine was like, how many runs count, and what was
   expect(notesOf([entry], loaded)).toContain('The load was 1.5 before the first run: something else was running.')
 })
 
-test('of a real model the notes claim no bound, and what is said of the scenarios stands among them', () => {
+test('for a real model the notes claim no bound, and include the remarks about scenarios', () => {
   const text = notesOf([{ ...entry, timing: 'live' }], about({ remarks: ['Asked in the evening.'] })).join('\n')
   expect(text).toContain('by the clock of the client')
   expect(text).toContain('Asked in the evening.')
   expect(text).not.toMatch(/bound|lag:|off: how far/)
 })
 
-test('failures are named with their scenario, wire and mode, equal ones once', () => {
+test('failures are listed with their scenario, wire and mode; equal failures are listed once', () => {
   expect(failuresOf([entry, { ...entry, failed: ['it broke', 'it broke'] }])).toEqual([
     'f anthropic eager: 2 runs failed: it broke',
   ])

@@ -13,7 +13,7 @@ import { z } from 'zod'
 
 afterEach(() => void vi.useRealTimers())
 
-// Loops of one's own over the official clients, with createToolExecutor, against an agent with eagerTools on the same bytes.
+// Loops that users write with the official clients and createToolExecutor, compared with an agent with eagerTools on the same bytes.
 
 type Fetch = typeof globalThis.fetch
 
@@ -22,11 +22,11 @@ const claudeClient = (fetch: Fetch) => new Anthropic({ apiKey: 'none', fetch, ma
 
 interface OwnLoop {
   readonly executor: ToolExecutor<never, unknown>
-  /** Asks once, and pushes what comes. */
+  /** Sends one request, and pushes each event of the response. */
   ask(): Promise<void>
 }
 
-/** What its author has written, but for the loop. */
+/** What the author of such a loop writes, except the loop itself. */
 function ownLoop(wire: WireName, fetch: Fetch, tools: readonly Tool[], signal?: AbortSignal): OwnLoop {
   const options = { tools, ...(signal && { signal }) }
   const hi = [{ role: 'user' as const, content: 'Go.' }]
@@ -66,7 +66,7 @@ function modelOf(wire: WireName, fetch: Fetch) {
 }
 
 interface Ran {
-  /** The response and its results, or what it failed with. */
+  /** The response and its results, or the error. */
   readonly came: unknown
   readonly executions: readonly string[]
 }
@@ -120,22 +120,22 @@ async function inOwnLoop(quirk: Quirk, effect: Effect): Promise<Ran> {
   }
 }
 
-/** The tools whose calls the quirk is expected to give. */
+/** The tools that the quirk is expected to call. */
 function namesOf({ expected, declared }: Quirk): string[] {
   const calls = [expected, declared?.expected].flatMap((outcome) => outcome?.calls ?? [])
   return [...new Set(calls.map(({ name }) => name))].filter((name) => name !== '' && name !== 'parallel')
 }
 
-/** Not those of a host that falls silent, as time limits are the client's; and not what only a reader of bytes can save of a stream. */
+/** Without hosts that stop sending, since time limits are the client's, and without streams that only a reader of bytes can repair. */
 const readable = quirks.filter(
   ({ id, wire, ending }) => ending?.end !== 'stall' && id !== 'T12' && !(id === 'T5' && wire === 'anthropic'),
 )
 
-test.each(readable)('q$id: $title: what a loop of one’s own gets of it is what an agent gets (H37)', async (quirk) => {
+test.each(readable)('q$id: $title: your own loop gets the same as an agent (H37)', async (quirk) => {
   for (const effect of ['read', 'external'] as const) {
     const own = await inOwnLoop(quirk, effect)
     const agents = await inAgent(quirk, effect)
-    // Where the client throws, its error is what its author has.
+    // If the client throws, the author of the loop has only its error.
     const failed = own.came instanceof OpenAI.APIError || own.came instanceof Anthropic.APIError
     if (failed) expect(agents.came).toBeInstanceOf(ModelError)
     expect(own).toEqual(failed ? { ...agents, came: own.came } : agents)
@@ -144,7 +144,7 @@ test.each(readable)('q$id: $title: what a loop of one’s own gets of it is what
 
 const WIRES: readonly WireName[] = ['openai-chat', 'openai-responses', 'anthropic']
 
-test.each(WIRES)('%s: response and results go back as an agent sends them back (H37)', async (wire) => {
+test.each(WIRES)('%s: your own loop sends response and results back as an agent does (H37)', async (wire) => {
   const chart = tool({
     name: 'chart',
     description: 'Draws.',
@@ -177,7 +177,7 @@ test.each(WIRES)('%s: response and results go back as an agent sends them back (
   expect([...response, ...results]).toEqual((body.messages ?? body.input)?.slice(1))
 })
 
-/** Two tools that write down what they do, and take their time; `started` resolves when one has. */
+/** Two slow tools that write down what they do. `started` resolves when one has started. */
 function slowTools() {
   const log: string[] = []
   let start = () => {}
@@ -218,41 +218,51 @@ async function played<T>(work: Promise<T>): Promise<T> {
 const pace = { firstToken: 5, betweenTokens: 5 }
 const BROKEN = { after: { events: 11 }, end: 'reset' } as const
 
-test.each(WIRES)('%s: a response that breaks off holds its calls for the next one (H38, H22)', async (wire) => {
-  vi.useFakeTimers()
-  for (const asked of [1, 2]) {
-    const { log, tools } = slowTools()
-    const more = say('So that is that, and this is this, as far as anybody can tell from here.')
-    const script = [
-      { ...respond(call('look', { n: 1 }, { deltas: 1 }), more), fault: BROKEN },
-      respond(call('look', { n: asked }, { deltas: 1 }), call('send', { n: 3 }, { deltas: 1 })),
-    ]
-    const { executor, ask } = ownLoop(wire, mockModels({ script, pace }).fetch, tools)
-    const error = await played(ask().catch((error: unknown) => error))
-    executor.retry(error)
-    await played(ask())
-    const { toolMessages } = await played(executor.finish())
-    expect(toolMessages.map(({ output }) => output)).toEqual([`look ${asked}`, 'send 3'])
-    const started = log.filter((line) => !line.endsWith('aborted'))
-    expect(started).toEqual(asked === 1 ? ['look 1', 'send 3'] : ['look 1', 'look 2', 'send 3'])
-  }
-})
+test.each(WIRES)(
+  '%s: the calls of a response that breaks off are kept for the next response (H38, H22)',
+  async (wire) => {
+    vi.useFakeTimers()
+    for (const asked of [1, 2]) {
+      const { log, tools } = slowTools()
+      const more = say('So that is that, and this is this, as far as anybody can tell from here.')
+      const script = [
+        { ...respond(call('look', { n: 1 }, { deltas: 1 }), more), fault: BROKEN },
+        respond(call('look', { n: asked }, { deltas: 1 }), call('send', { n: 3 }, { deltas: 1 })),
+      ]
+      const { executor, ask } = ownLoop(wire, mockModels({ script, pace }).fetch, tools)
+      const error = await played(ask().catch((error: unknown) => error))
+      executor.retry(error)
+      await played(ask())
+      const { toolMessages } = await played(executor.finish())
+      expect(toolMessages.map(({ output }) => output)).toEqual([`look ${asked}`, 'send 3'])
+      const started = log.filter((line) => !line.endsWith('aborted'))
+      expect(started).toEqual(asked === 1 ? ['look 1', 'send 3'] : ['look 1', 'look 2', 'send 3'])
+    }
+  },
+)
 
-test.each(WIRES)('%s: what a client throws is known for what it is (H38)', async (wire) => {
-  const script = [respond(say('Hello'), fail({ status: 503, code: 'server_error' }))]
-  const { executor, ask } = ownLoop(wire, mockModels({ script }).fetch, [])
-  const thrown = await ask().catch((error: unknown) => error)
-  // One that comes as an event, the wire has read by itself.
-  executor.retry(thrown)
-  void executor.finish()
-  const failures: unknown[] = []
-  try {
-    for await (const event of executor.events) if (event.type === 'attempt-failed') failures.push(event.error)
-  } catch {}
-  expect(failures[0]).toMatchObject({ name: 'ModelError', retryable: true, partial: { content: [{ text: 'Hello' }] } })
-})
+test.each(WIRES)(
+  '%s: an error that the client throws becomes a ModelError with the partial response (H38)',
+  async (wire) => {
+    const script = [respond(say('Hello'), fail({ status: 503, code: 'server_error' }))]
+    const { executor, ask } = ownLoop(wire, mockModels({ script }).fetch, [])
+    const thrown = await ask().catch((error: unknown) => error)
+    // The wire has already read an error that comes as an event.
+    executor.retry(thrown)
+    void executor.finish()
+    const failures: unknown[] = []
+    try {
+      for await (const event of executor.events) if (event.type === 'attempt-failed') failures.push(event.error)
+    } catch {}
+    expect(failures[0]).toMatchObject({
+      name: 'ModelError',
+      retryable: true,
+      partial: { content: [{ text: 'Hello' }] },
+    })
+  },
+)
 
-test.each(WIRES)('%s: a response cut by its limit, or filtered, commits nothing (H18)', async (wire) => {
+test.each(WIRES)('%s: a response that is cut off by its limit, or filtered, commits nothing (H18)', async (wire) => {
   vi.useFakeTimers()
   for (const finishReason of ['length', 'content-filter'] as const) {
     const { log, tools } = slowTools()
@@ -265,20 +275,23 @@ test.each(WIRES)('%s: a response cut by its limit, or filtered, commits nothing 
   }
 })
 
-test.each(WIRES)('%s: what is aborted leaves nothing behind, and nobody need hear of it (H38)', async (wire) => {
-  const { signal } = new AbortController()
-  const leaks = watchLeaks({ signals: [signal] })
-  const { log, started, tools } = slowTools()
-  const { executor, ask } = ownLoop(
-    wire,
-    mockModels({ script: [respond(call('look', { n: 1 }), say('So.'))], pace }).fetch,
-    tools,
-    signal,
-  )
-  await ask()
-  await started
-  void executor.finish()
-  await executor.abort()
-  expect(log).toEqual(['look 1', 'look 1 aborted'])
-  await leaks.assertNone()
-})
+test.each(WIRES)(
+  '%s: an aborted response leaves nothing behind, even if nobody reads the outcome (H38)',
+  async (wire) => {
+    const { signal } = new AbortController()
+    const leaks = watchLeaks({ signals: [signal] })
+    const { log, started, tools } = slowTools()
+    const { executor, ask } = ownLoop(
+      wire,
+      mockModels({ script: [respond(call('look', { n: 1 }), say('So.'))], pace }).fetch,
+      tools,
+      signal,
+    )
+    await ask()
+    await started
+    void executor.finish()
+    await executor.abort()
+    expect(log).toEqual(['look 1', 'look 1 aborted'])
+    await leaks.assertNone()
+  },
+)

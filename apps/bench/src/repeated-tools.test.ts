@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers())
 interface Try {
   readonly attempt: number
   readonly input: unknown
-  /** Of a tool with needs that awaits it. */
+  /** The rest of the input, for a tool with needs that awaits it. */
   readonly rest?: unknown
 }
 
@@ -43,7 +43,7 @@ async function ran({ effect = 'read', needs = false, failures = 9, awaits = fals
       if (tries.length === 0) startedAt = performance.now() - begin
       const rest = awaits && 'rest' in context ? await context.rest : undefined
       tries.push(structuredClone({ attempt: context.attempt, input, rest }))
-      // What a try does to its input, the next one does not see.
+      // The next try does not see changes that a try makes to its input.
       for (const own of [input, rest]) if (own) Object.assign(own, { path: 'changed', from: 'changed' })
       if (context.attempt <= failures) throw new Error(`failure ${context.attempt}`)
       return 'Read.'
@@ -66,7 +66,7 @@ async function ran({ effect = 'read', needs = false, failures = 9, awaits = fals
   return { tries, startedAt, message, messages: result?.messages }
 }
 
-/** The run with eager tools, which is to be as the one without, but for its times. */
+/** The run with eager tools, which must equal the run without them, except for its times. */
 async function both(work: Work) {
   const [{ startedAt: early, ...eager }, { startedAt: late, ...waiting }] = [
     await ran(work, true),
@@ -76,7 +76,7 @@ async function both(work: Work) {
   return { ...waiting, early, late }
 }
 
-test('retryTool repeats a tool that started on its needs as often as one that waited, each try with an input of its own (P4)', async () => {
+test('retryTool repeats a tool that started on its needs as often as one that waited, each try with its own copy of the input (P4)', async () => {
   for (const awaits of [false, true]) {
     for (const failures of [1, 2]) {
       const { tries, message, early, late } = await both({ needs: true, failures, awaits })
@@ -89,7 +89,7 @@ test('retryTool repeats a tool that started on its needs as often as one that wa
   expect((await both({ needs: true })).message).toBe('failure 3 (tried 3 times)')
 })
 
-test('and so it does for tools of every effect that start with their whole input (P4)', async () => {
+test('retryTool repeats tools that start with their whole input the same way, whatever their effect (P4)', async () => {
   for (const [effect, early] of [
     ['read', 160],
     ['idempotent', 160],
@@ -105,7 +105,7 @@ test('and so it does for tools of every effect that start with their whole input
   }
 })
 
-test('with when, which is shown the call, a tool with needs waits for its whole input (P4)', async () => {
+test('with when, which receives the call, a tool with needs waits for its whole input (P4)', async () => {
   const seen: unknown[] = []
   const when: RetryToolOptions['when'] = (_, { call }) => {
     seen.push(call.input)

@@ -6,7 +6,7 @@ import type { Made } from './runner.ts'
 import type { Sample } from './sample.ts'
 import { SCENARIOS } from './scenarios.ts'
 
-test('an entry has the medians of its runs, and savings come from runs of one round', () => {
+test('an entry has the medians of its runs, and savings are computed within a round', () => {
   const entries = entriesOf([
     made('parallel', 0, sample({ wallMs: 2_860 })),
     made('eager', 0, sample({ wallMs: 1_910, lagMs: [0.4, 0.6] })),
@@ -29,7 +29,7 @@ test('an entry has the medians of its runs, and savings come from runs of one ro
   })
 })
 
-test('what eager runs predict is held against what was measured in the same round', () => {
+test('the prediction of an eager run is compared with the measurement of the same round', () => {
   const predicted = (savedMs: number) => ({ savedMs, stepsMs: 1_700 })
   const [parallel, eager] = entriesOf([
     made('parallel', 0, sample({ wallMs: 2_860 })),
@@ -54,7 +54,7 @@ test('what eager runs predict is held against what was measured in the same roun
   expect(checkText(off[1])).toBe('5.1 % ✗')
 })
 
-test('where nothing starts early it is the overhead that counts', () => {
+test('if nothing starts early, the overhead counts', () => {
   const nothing = { predicted: { savedMs: 0, stepsMs: 0 }, early: 0, possibleMs: 0 }
   const overheadOf = (wallMs: number) =>
     entriesOf([made('parallel', 0, sample({ wallMs: 1_000 })), made('eager', 0, sample({ wallMs, ...nothing }))])[1]
@@ -82,7 +82,7 @@ test('a loop with its drop-in is compared with the same loop without it', () => 
   ])
 })
 
-test('failed runs are told and are in no median', () => {
+test('failed runs are reported and do not count in any median', () => {
   const [entry] = entriesOf([
     made('eager', 0, sample({ wallMs: 1_910 })),
     { ...subject('eager', 1), failure: '2 executions of 1 calls', repeated: 0 },
@@ -90,7 +90,7 @@ test('failed runs are told and are in no median', () => {
   expect(entry).toMatchObject({ runs: 1, wallMs: 1_910, savedMs: null, failed: ['2 executions of 1 calls'] })
 })
 
-test('late runs are counted, and in no median as long as others of the entry were in time', () => {
+test('late runs are counted, and are excluded from medians if other runs of the entry were in time', () => {
   const [parallel, eager] = entriesOf([
     made('parallel', 0, sample({ wallMs: 2_860 })),
     made('parallel', 1, sample({ wallMs: 2_900, latenessMs: 9 })),
@@ -101,12 +101,12 @@ test('late runs are counted, and in no median as long as others of the entry wer
   expect(eager).toMatchObject({ runs: 1, savedMs: 950, late: { repeated: 2, dropped: 1, kept: 0 }, latestWriteMs: 1 })
 })
 
-test('late runs count all the same where there are no others', () => {
+test('late runs count if there are no others', () => {
   const late = [0, 1].map((round) => made('eager', round, sample({ wallMs: 1_990, latenessMs: 12 })))
   expect(entriesOf(late)[0]).toMatchObject({ runs: 2, late: { repeated: 0, dropped: 0, kept: 2 }, latestWriteMs: 12 })
 })
 
-test('of a real model nothing is known that only its server could tell, and what it predicts is no error', () => {
+test('for a real model an entry has no values that require its server’s log, and no prediction error', () => {
   const scenario = { ...SCENARIOS.f, id: 'several', timing: 'live' } as const
   const { boundMs: _, possibleMs: __, ...known } = sample({ wallMs: 1_910, lagMs: [] })
   const predicted = { savedMs: 900, stepsMs: 1_700 }
@@ -126,7 +126,7 @@ test('of a real model nothing is known that only its server could tell, and what
   })
 })
 
-test('the run drawn is the one nearest to the median', () => {
+test('the picture shows the run nearest to the median', () => {
   const [cell] = cellsOf([1_900, 2_400, 1_930].map((wallMs, round) => made('eager', round, sample({ wallMs }))))
   expect(cell?.typical?.end).toBe(1_930)
 })

@@ -6,7 +6,7 @@ import { DEFAULT_SCENARIOS, SCENARIOS } from './scenarios.ts'
 const wires = ['openai-chat', 'openai-responses', 'anthropic'] as const
 const modes = ['sequential', 'parallel', 'eager'] as const
 
-test('every mode of every wire runs as often as asked for, and no mode or wire always goes first', () => {
+test('every mode of every wire runs as often as requested, and no mode or wire always runs first', () => {
   const plan = planOf({ scenarios: [SCENARIOS.f], wires, ways: modes, runs: runsOf(3) })
   const subjects = plan.map(({ wire, mode, round }) => `${wire} ${mode} ${round}`)
   expect(new Set(subjects).size).toBe(27)
@@ -21,12 +21,12 @@ test('a mode with fewer runs takes part in the first rounds', () => {
   expect(plan.filter(({ mode }) => mode === 'eager').map(({ round }) => round)).toEqual([0, 1, 2])
 })
 
-test('a run is expected to take what the theory says', () => {
+test('the expected time of a run is its theoretical time', () => {
   const times = modes.map((mode) => expectedMs({ scenario: SCENARIOS.f, mode }))
   expect(times).toEqual([1_660 + 1_250 + 200, 1_660 + 1_000 + 200, 1_660 + 50 + 200])
 })
 
-test('the default plan, two runs at a time, leaves room within two minutes', () => {
+test('the default plan, two runs at a time, fits well within two minutes', () => {
   const plan = planOf({
     scenarios: DEFAULT_SCENARIOS.map((id) => SCENARIOS[id]),
     wires,
@@ -37,7 +37,7 @@ test('the default plan, two runs at a time, leaves room within two minutes', () 
   expect(total / 2).toBeLessThan(105_000)
 })
 
-test('libraries of others run as often as the baseline, and a recording on its own wire alone', () => {
+test('other libraries run as often as the baseline, and a recording runs only on its own wire', () => {
   const recorded = { ...SCENARIOS.a, id: 'mine', timing: 'recorded', wires: ['anthropic'] } as const
   const can = (way: string, wire: string) => way !== '@openai/agents' || wire !== 'anthropic'
   const scenarios = [SCENARIOS.a, recorded]

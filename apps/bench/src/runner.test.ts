@@ -24,7 +24,7 @@ const scenario: Scenario = {
 
 const job: Job = { scenario, wire: 'anthropic', mode: 'eager', round: 0 }
 
-test('a run whose server wrote late is repeated, as long as the plan allows for it, and then counts as it is', async () => {
+test('a run whose server wrote late is repeated while the plan allows it, and then counts unchanged', async () => {
   await using transport = late(await openTransport('msw', signal()), LATE + 1)
   // A plan of one run allows for one repetition.
   expect(await runPlan([job], { ...over(transport), signal: signal() })).toMatchObject([
@@ -37,7 +37,7 @@ test('a run whose server was in time is not repeated', async () => {
   expect(await runPlan([job], { ...over(transport), signal: signal() })).toMatchObject([{ repeated: 0 }])
 })
 
-test('a run that fails is told and holds nothing up', async () => {
+test('a run that fails is reported and does not delay others', async () => {
   await using transport = late(await openTransport('msw', signal()), 0)
   const wrong = { ...job, scenario: { ...scenario, answer: 'Not yet.' } }
   let told = 0
@@ -57,7 +57,7 @@ function over(transport: Transport): Pick<RunnerOptions, 'measure'> {
   return { measure: (subject, stop) => measure(subject, ourselves, transport, stop) }
 }
 
-test('runs that keep to a pace are made two at a time, those of a loop that finds its endpoint in the environment one at a time', async () => {
+test('paced runs are made two at a time; runs of a loop that reads its endpoint from the environment are made one at a time', async () => {
   const most = async (mode: Job['mode']): Promise<number> => {
     const at = { now: 0, most: 0 }
     await runPlan(
@@ -83,7 +83,7 @@ function signal(): AbortSignal {
   return new AbortController().signal
 }
 
-/** A transport whose server seems to have been so late. */
+/** A transport whose server appears to be this late. */
 function late(transport: Transport, lateness: number): Transport {
   return {
     ...transport,

@@ -15,7 +15,7 @@ const PROGRAM = `
 `
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
-  'a %s that is told twice lets the process clean up: it was ended in the middle of that',
+  'a %s that arrives twice within a second does not interrupt the cleanup',
   async (name) => {
     const { child, said, ended } = await atWork('ends')
     child.kill(name)
@@ -26,7 +26,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 )
 
-test('another signal, a second later, ends the process at once', async () => {
+test('a second signal after more than a second ends the process at once', async () => {
   const { child, ended } = await atWork('hangs')
   child.kill('SIGINT')
   await sleep(1_500)

@@ -1,4 +1,4 @@
-/** What threads keep, and what their models read, where middleware changes the history or asks. */
+/** What threads keep, and what their models read, if middleware changes the history or asks questions. */
 
 import { createAgent, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
@@ -19,7 +19,7 @@ const look = tool({
   execute: () => REPORT,
 })
 
-/** Each turn makes a call, and answers what it has read. A summary says that it is one. */
+/** Each turn makes a call and then answers. A request for a summary gets a summary. */
 function script({ messages }: ModelRequest) {
   const last = messages.at(-1)
   if (last?.role === 'user' && last.origin === 'summarize') return respond(say('They talked about the weather.'))
@@ -30,7 +30,7 @@ const texts = (messages: readonly Message[]) => messages.map((message) => `${mes
 
 const shown = ({ messages }: ThreadState) => texts(messages.map(({ message }) => message))
 
-test('under summarize, clearToolResults and redact a thread keeps all that was said, and the next request is the short history (TH7, N27, N30, N56)', async () => {
+test('with summarize, clearToolResults and redact a thread keeps the whole conversation, and the next request has the short history (TH7, N27, N30, N56)', async () => {
   const model = scriptedModel(Array.from({ length: 60 }, () => script))
   const agent = createAgent({
     model,
@@ -53,7 +53,7 @@ test('under summarize, clearToolResults and redact a thread keeps all that was s
   expect(shown(await threads.read('t'))).toEqual(said)
   const before = model.requests.length
   await (await threads.send('t', 'And now?')).result
-  // No summary is written anew: the turn begins with the history that the last one has left.
+  // No new summary is written: the turn begins with the history at the end of the last one.
   expect(model.requests).toHaveLength(before + 2)
   const read = texts(model.requests[before]?.messages ?? [])
   expect(read.length).toBeLessThan(14)
@@ -62,7 +62,7 @@ test('under summarize, clearToolResults and redact a thread keeps all that was s
   const results = read.filter((text) => text.startsWith('tool: '))
   expect(results.slice(0, -1)).toEqual(results.slice(0, -1).map(() => `tool: ${CLEARED}`))
   expect(read.at(-1)).toBe('user: And now?')
-  // A rewind to before the summary has all again, and so has a fork.
+  // A rewind to before the summary restores everything, and so does a fork.
   const { messages } = await threads.read('t')
   const fork = await threads.fork('t', { before: messages[8]?.id ?? '' })
   expect(shown(await threads.read(fork))).toEqual(said.slice(0, 8))
@@ -72,7 +72,7 @@ test('under summarize, clearToolResults and redact a thread keeps all that was s
   expect(again.join()).not.toContain('They talked')
 })
 
-test('a question of approve says what its answer must be, and a thread refuses another one where it is given (TH8, CC4, N24)', async () => {
+test('a question of approve contains the schema of its answer, and a thread refuses an answer that does not match (TH8, CC4, N24)', async () => {
   const sent: unknown[] = []
   const mail = tool({
     name: 'mail',

@@ -16,7 +16,7 @@ const done = respond(say('Done.'))
 
 const both = (...middleware: readonly Middleware[]) => [middleware, middleware.toReversed()]
 
-test('retryModel and eagerTools, in either order: a tool runs once for all attempts that ask for it (O4, H22, J1, J7)', async () => {
+test('retryModel and eagerTools, in either order: a tool runs once for all attempts that request it (O4, H22, J1, J7)', async () => {
   for (const middleware of both(retry(), eagerTools())) {
     const { log, events, result, took } = await timedRun(
       [
@@ -50,7 +50,7 @@ test('retryModel and eagerTools, in either order: a tool runs once for all attem
       'c1',
       'c2',
     ])
-    // Three streams of 50 ms, the waits between them, and nothing for the tools.
+    // Three streams of 50 ms and the waits between them; the tools add no time.
     expect(took).toBe(450)
   }
 })
@@ -75,7 +75,7 @@ test('when retryModel gives up, early calls are discarded with the cause of its 
   }
 })
 
-test('an abort while retryModel waits discards what the failed attempt had started, and asks no more (J6, H24)', async () => {
+test('an abort while retryModel waits discards the calls of the failed attempt, and makes no further model call (J6, H24)', async () => {
   for (const middleware of both(retry(), eagerTools())) {
     const controller = new AbortController()
     setTimeout(() => controller.abort(), 80)
@@ -91,7 +91,7 @@ test('an abort while retryModel waits discards what the failed attempt had start
   }
 })
 
-test('what the standing attempt says streams on through eagerTools and retryModel (N2, B4)', async () => {
+test('the accepted attempt is streamed through eagerTools and retryModel without delay (N2, B4)', async () => {
   for (const middleware of both(retry(), eagerTools())) {
     const model = scriptedModel([respond(fail()), respond(say('a'), wait(50), say('b'), wait(50))])
     const run = createAgent({ model, middleware }).stream('Hi')
@@ -191,7 +191,7 @@ const response = fc
     ),
   )
 
-test('in any order of the three, and with any faults, the run comes to what it comes to without eagerTools (H16)', async () => {
+test('in any order of the three, and with any faults, the outcome of the run is the same as without eagerTools (H16)', async () => {
   const orders = fc.shuffledSubarray(['retry', 'eager', 'stop'] as const, { minLength: 3 })
   await fc.assert(
     fc.asyncProperty(

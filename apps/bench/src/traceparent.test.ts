@@ -1,4 +1,4 @@
-/** What the endpoint of a model learns of the trace. */
+/** The trace context that a model's endpoint receives. */
 
 import Anthropic from '@anthropic-ai/sdk'
 import { createAgent, type Model, tool } from '@meanwhile/core'
@@ -29,7 +29,7 @@ const look = tool({ name: 'look', description: 'l', input: z.object({}), effect:
 
 type Fetch = typeof globalThis.fetch
 
-/** As an instrumented HTTP client does: the request tells of what is active when it is made. */
+/** Like an instrumented HTTP client: the request has the context that is active when it is made. */
 const instrumented =
   (fetch: Fetch, sent: string[]): Fetch =>
   (input, init) => {

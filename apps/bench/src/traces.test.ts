@@ -14,7 +14,7 @@ function spans(count: number): void {
   for (let i = 0; i < count; i++) tracer.startSpan(`work ${i}`).end()
 }
 
-test('10,000 spans in one burst arrive at the collector, all of them', async () => {
+test('the collector receives all of 10,000 spans in one burst', async () => {
   await using receiver = await otlpReceiver()
   const said: string[] = []
   const traces = await startTraces({ otlp: receiver.url, say: (text) => said.push(text) })
@@ -25,7 +25,7 @@ test('10,000 spans in one burst arrive at the collector, all of them', async () 
   expect(said).toEqual([])
 }, 30_000)
 
-test('10,000 spans in one burst are kept, all of them, with a collector beside or without', async () => {
+test('all of 10,000 spans in one burst are kept, with a collector and without', async () => {
   await using receiver = await otlpReceiver()
   for (const otlp of [undefined, receiver.url]) {
     const traces = await startTraces({ otlp, keep: true, say: () => expect.unreachable() })
@@ -36,14 +36,14 @@ test('10,000 spans in one burst are kept, all of them, with a collector beside o
   expect(receiver.spans).toHaveLength(10_000)
 }, 30_000)
 
-test('what comes after the stop is not traced', async () => {
+test('spans after the stop are not traced', async () => {
   await using receiver = await otlpReceiver()
   const traces = await startTraces({ otlp: receiver.url, say: () => expect.unreachable() })
   await traces.stop()
   expect(trace.getTracer('test').startSpan('later').isRecording()).toBe(false)
 })
 
-test('a collector that is not there is mentioned once, and fails nothing', async () => {
+test('an unreachable collector is reported once, and fails nothing', async () => {
   const url = await unusedUrl()
   const said: string[] = []
   const traces = await startTraces({ otlp: url, say: (text) => said.push(text) })
@@ -52,7 +52,7 @@ test('a collector that is not there is mentioned once, and fails nothing', async
   expect(said).toEqual([expect.stringMatching(`^10,000 spans not sent to ${url}: .*ECONNREFUSED`)])
 })
 
-test('a collector that takes some and refuses others: both are counted', async () => {
+test('if a collector accepts some spans and refuses others, both are counted', async () => {
   await using receiver = await otlpReceiver({ fault: [{ status: 400 }] })
   const said: string[] = []
   const traces = await startTraces({ otlp: receiver.url, say: (text) => said.push(text) })
@@ -64,7 +64,7 @@ test('a collector that takes some and refuses others: both are counted', async (
   expect(said).toEqual([`${lost.toLocaleString('en')} of 5,000 spans not sent to ${receiver.url}: Bad Request`])
 })
 
-/** Where nobody listens any more. */
+/** An address at which no server listens. */
 async function unusedUrl(): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

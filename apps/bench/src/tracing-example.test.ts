@@ -4,13 +4,13 @@ import { assertNotSent, assertSpanTree, spanNamed } from '@meanwhile/harness/ass
 import { type OtlpReceiver, type OtlpReceiverOptions, otlpReceiver } from '@meanwhile/harness/otlp'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
-// examples/tracing.ts as its user starts it: a process of its own, with nothing but the environment to say where spans go.
+// examples/tracing.ts as a user starts it: in its own process. Only the environment defines where spans go.
 
 vi.setConfig({ testTimeout: 30_000 })
 
 const PROGRAM = fileURLToPath(new URL('../../../examples/tracing.ts', import.meta.url))
 
-/** What ends late takes eight seconds: the SDK's time limits if nobody sets others. */
+/** A late end takes eight seconds: the SDK's default time limits. */
 const IN_TIME = 5_000
 
 async function setup(options?: OtlpReceiverOptions) {
@@ -41,21 +41,21 @@ function start({ url }: OtlpReceiver, environment: Readonly<Record<string, strin
   return { child, ended }
 }
 
-/** Resolves when it has written that its tool is at work. */
+/** Resolves when it has written that its tool is running. */
 function atWork(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.stdout?.on('data', (part: string) => part.includes('weather starts') && resolve())
   })
 }
 
-/** Behind the answer it prints its spans. */
+/** After the answer it prints its spans. */
 const ANSWERED = expect.stringMatching(
   /^weather starts while the model is still streaming\nSunny\.\ninvoke_agent trip_planner 0–\d+ ms\n/,
 )
 
 const ATTRIBUTES = ['meanwhile.outcome', 'meanwhile.dispatch.mode']
 
-test('the example delivers its run to a collector before it ends, and says nothing of the machine', async () => {
+test('the example delivers its run to a collector before it ends, and sends nothing about the machine', async () => {
   const receiver = await setup()
   expect(await start(receiver).ended).toEqual({
     code: 0,
@@ -87,36 +87,33 @@ test('the example delivers its run to a collector before it ends, and says nothi
   expect(new Set(receiver.requests.map(({ path }) => path))).toEqual(new Set(['/v1/traces']))
 })
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s in the midst of a run delivers the run as far as it came',
-  async (signal) => {
-    const receiver = await setup()
-    const { child, ended } = start(receiver)
-    await atWork(child)
-    child.kill(signal)
-    expect(await ended).toEqual({
-      code: 130,
-      stdout: expect.stringMatching(
-        /^weather starts while the model is still streaming\ninvoke_agent trip_planner 0–\d+ ms\n/,
-      ),
-      stderr: '',
-    })
-    assertSpanTree(
-      receiver.spans,
-      `
+test.each(['SIGINT', 'SIGTERM'] as const)('%s during a run delivers the spans so far', async (signal) => {
+  const receiver = await setup()
+  const { child, ended } = start(receiver)
+  await atWork(child)
+  child.kill(signal)
+  expect(await ended).toEqual({
+    code: 130,
+    stdout: expect.stringMatching(
+      /^weather starts while the model is still streaming\ninvoke_agent trip_planner 0–\d+ ms\n/,
+    ),
+    stderr: '',
+  })
+  assertSpanTree(
+    receiver.spans,
+    `
         invoke_agent trip_planner
           middleware eager-tools wrapAgent
             middleware eager-tools wrapModel
               chat scripted-1
             execute_tool weather
       `,
-    )
-    const outcome = (name: string) => spanNamed(receiver.spans, name).attributes['meanwhile.outcome']
-    expect(outcome('invoke_agent trip_planner')).toBe('cancelled')
-    // The model still spoke, or had just ended.
-    expect(['discarded', 'cancelled']).toContain(outcome('execute_tool weather'))
-  },
-)
+  )
+  const outcome = (name: string) => spanNamed(receiver.spans, name).attributes['meanwhile.outcome']
+  expect(outcome('invoke_agent trip_planner')).toBe('cancelled')
+  // The model was still streaming, or had just ended.
+  expect(['discarded', 'cancelled']).toContain(outcome('execute_tool weather'))
+})
 
 test.each([
   ['is not there', undefined, /^traces not sent: .*ECONNREFUSED.*\n$/],
@@ -136,13 +133,13 @@ test.each([
   expect(performance.now() - began).toBeLessThan(IN_TIME)
 })
 
-/** Where `localhost` has an address of each family, nobody at either is an error without words. */
+/** If `localhost` has an IPv4 and an IPv6 address and neither answers, the error has no message. */
 const BOTH_FAMILIES = `
 import dns from 'node:dns'
 const addresses = [{ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }]
 dns.lookup = (name, options, done) => process.nextTick(done, null, addresses)`
 
-test('with two addresses at which no collector is, it is said why as well', async () => {
+test('if there is no collector at either of two addresses, the message also contains the reason', async () => {
   const receiver = await setup()
   await receiver.close()
   const { ended } = start(receiver, {
@@ -152,7 +149,7 @@ test('with two addresses at which no collector is, it is said why as well', asyn
   expect(await ended).toMatchObject({ code: 0, stderr: 'traces not sent: ECONNREFUSED\n' })
 })
 
-test('a collector that takes no JSON is not silent about it, and is not asked again', async () => {
+test('a collector that does not accept JSON is reported, and the request is not repeated', async () => {
   const receiver = await setup({ fault: { status: 415 } })
   const { ended } = start(receiver)
   expect(await ended).toMatchObject({ code: 0, stderr: 'traces not sent: Unsupported Media Type\n' })

@@ -1,4 +1,4 @@
-// Writes the tables of docs/architecture.md about the decisions of the machine: its functions compute each cell. With --check it
+// Writes the tables of docs/architecture.md about the decisions of the machine. Its functions compute each cell. With --check it
 // writes nothing and fails if a table is out of date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type CallState, type ExecutionState, hasKeys, hasSlot } from '../src/machine/call.ts'
@@ -28,13 +28,13 @@ else if (page !== before) {
   process.exitCode = 1
 }
 
-/** What happens to a call: its state and each fact. */
+/** The next state of a call, for each state and each fact. */
 function callTable(): string {
   const happens: Readonly<Record<string, (call: CallState) => CallState>> = {
     'it is requested': facts.begun,
     'it settles with a result': (call) => facts.settled(call, 'result'),
     'its model call succeeds': (call) => facts.committed(call, 0),
-    'nothing requests it any more': (call) => facts.discarded(call, 'call_withdrawn'),
+    'no response requests it any longer': (call) => facts.discarded(call, 'call_withdrawn'),
     'it is stopped': (call) => facts.aborted(call, 'stopped'),
   }
   const states = (['provisional', 'committed'] as const).flatMap((fate) =>
@@ -61,7 +61,7 @@ function endTable(): string {
     parked: { ...NEW, isParked: true },
     discarded: { ...NEW, fate: 'discarded' },
     cancelled: { ...NEW, fate: 'committed', aborted: 'cancelled' },
-    'told to stop': { ...NEW, fate: 'committed', aborted: 'stopped' },
+    stopped: { ...NEW, fate: 'committed', aborted: 'stopped' },
     'none of these': { ...NEW, fate: 'committed' },
   }
   const rows = Object.entries(calls).map(([what, call]) => [
@@ -74,18 +74,18 @@ function endTable(): string {
   )
 }
 
-/** What an execution holds. */
+/** The stages of an execution, and the slots and keys that it has. */
 function executionTable(): string {
   const stages: Readonly<Record<ExecutionState['stage'], string>> = {
-    wanted: 'a wrap has asked for it',
-    checking: 'its input is checked',
+    wanted: 'a wrap has called `next`',
+    checking: 'its input is being checked',
     judged: 'its effect and its keys are known; it waits for its turn',
-    storing: 'its beginning is being stored',
-    entered: 'its function was called',
+    storing: 'its start is being stored',
+    entered: 'its function has been called',
     threw: 'it threw an error that ends the run, and its call has not settled',
     ended: 'it has an outcome',
-    left: 'it is over, and its function was never called',
-    'cut off': 'it is over without an outcome, and its function was called',
+    left: 'it has ended, and its function was never called',
+    'cut off': 'it has ended without an outcome, and its function was called',
     abandoned: 'its function is still running after its grace time, and nothing waits for it',
   }
   const judgement = { effect: 'read', keys: { reads: [], writes: [] }, mayBeEarly: true } as const
@@ -96,7 +96,7 @@ function executionTable(): string {
   return table(['stage', 'what it means', 'has a slot of the run', 'has its keys and a slot of its tool'], rows)
 }
 
-/** What goes on after a stop of the run. */
+/** What continues after a stop of the run. */
 function stopTable(): string {
   const going: Halt = { phase: 'running' }
   const halts: Readonly<Record<string, Halt>> = {
@@ -114,7 +114,7 @@ function stopTable(): string {
     runsOn(halt) ? 'yes' : 'no',
     isLost(halt) ? 'no' : 'yes',
   ])
-  return table(['what stops the run', 'calls start', 'what is running goes on', 'a resume can continue the run'], rows)
+  return table(['what stops the run', 'calls start', 'running calls continue', 'a resume can continue the run'], rows)
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

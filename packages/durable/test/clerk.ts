@@ -1,4 +1,4 @@
-/** The agent that is killed. Each execution of a tool is a line in a file, so that it is known what has happened, whoever dies. */
+/** The agent whose processes are killed. Each execution of a tool is a line in a file, which remains whichever process dies. */
 
 import { appendFileSync, readFileSync } from 'node:fs'
 import {
@@ -23,7 +23,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   send: 'external',
 }
 
-/** How many calls the script has of each tool that is no `read`, and of all. */
+/** The number of calls in the script: for each tool that is not a `read`, and in total. */
 const WANTED = { put: 2, hold: 1, send: 3 }
 const ALL = 11
 
@@ -52,7 +52,7 @@ export function diaryIn(path: string): Diary {
     write: (line) => appendFileSync(path, `${JSON.stringify(line)}\n`),
     read() {
       const lines = readFileSync(path, { encoding: 'utf8', flag: 'a+' }).split('\n')
-      // The last line of a process that was killed may be half.
+      // The last line of a process that was killed may be incomplete.
       return lines.flatMap((line) => {
         try {
           return line ? [JSON.parse(line)] : []
@@ -66,7 +66,7 @@ export function diaryIn(path: string): Diary {
 
 type Part = ReturnType<typeof say>
 
-/** The same calls in another order each time, under other ids, as models do. */
+/** The same calls in another order each time, with other ids, as models do. */
 function varied(parts: readonly Part[]): readonly Part[] {
   const ids = parts.map((part) =>
     part.type === 'call' ? { ...part, id: `x${Math.random().toString(36).slice(2, 8)}` } : part,
@@ -97,10 +97,10 @@ const SCRIPT: readonly (readonly Part[])[] = [
   [say('All is done.')],
 ]
 
-/** What a run is told whose model breaks off when it has had something held, and then says no more of it: so that is undone. */
+/** The input of a run whose model breaks off after a call of `hold`, and does not call it again on the retry. So that call is undone. */
 export const HESITATE = 'Hold, and hesitate'
 
-/** Asks a model again that breaks off. */
+/** Repeats a model call that breaks off. */
 const again: Middleware = {
   name: 'again',
   async *wrapModel(request, next) {
@@ -161,14 +161,14 @@ export function clerk(diary: Diary, isVaried: boolean): Agent {
 }
 
 export interface Verdict {
-  /** What must never be. */
+  /** Violations of what must always hold. */
   readonly problems: readonly string[]
-  /** Calls that the run itself says may have happened. */
+  /** Calls that the run itself reports as unknown: they may have happened. */
   readonly unknown: number
   readonly readsAgain: number
 }
 
-/** What happened, held against what the run says. */
+/** Compares what happened with the result of the run. */
 export function judge(
   lines: readonly Line[],
   result: { readonly messages: readonly Message[]; readonly unknown?: readonly string[] },
@@ -185,7 +185,7 @@ export function judge(
   }
   for (const [name, most] of Object.entries(WANTED)) {
     const times = starts.filter((line) => line.tool === name).length
-    if (times > most) problems.push(`${name} started ${times} times, and was asked for ${most} times`)
+    if (times > most) problems.push(`${name} started ${times} times, and was requested ${most} times`)
   }
   const results = result.messages.filter(({ role }) => role === 'tool').length
   if (results !== ALL) problems.push(`${results} results instead of ${ALL}`)

@@ -1,4 +1,4 @@
-/** What must hold on every engine that we have a driver for, tried with processes that are killed, paused and stopped. */
+/** Tests of what must hold on every engine with a driver, with processes that are killed, paused and stopped. */
 
 import { textOf } from '@meanwhile/core'
 import { createDatabase, startCluster } from '@meanwhile/postgres-cluster'
@@ -10,7 +10,7 @@ import type { DriverName } from './drivers.ts'
 import { Fleet, type FleetOptions, killAtRandom, pause, until } from './fleet.ts'
 import { fold } from './runs.ts'
 
-/** How many processes are killed in all. */
+/** How many processes are killed in total. */
 const KILLS = Number(process.env.KILLS ?? 10)
 
 export function driverTests(driver: DriverName, database: TestDatabase): void {
@@ -29,7 +29,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
   }
 
   test.each([false, true])(
-    `${driver}: of workers that are killed at random others take over, and no call that is no read is made twice; a model that varies: %s (DU1, DU2, DU10)`,
+    `${driver}: workers take over from workers that are killed at random, and no call except a read is made twice; a model that varies: %s (DU1, DU2, DU10)`,
     patient,
     async (isVaried) => {
       const { takeovers, ...trial } = await killAtRandom(
@@ -43,7 +43,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
     },
   )
 
-  test(`${driver}: a worker that slept until it was taken for dead makes no call twice, and its events are dropped (DU2, DU3, DU14)`, () =>
+  test(`${driver}: a worker that was paused until it was considered dead makes no call twice, and its events are dropped (DU2, DU3, DU14)`, () =>
     withFleet(async (fleet) => {
       await Promise.all([fleet.spawn(), fleet.spawn()])
       for (const [round, asleep] of [80, 160, 240].entries()) {
@@ -72,7 +72,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
     }))
 
   test(
-    `${driver}: takers that are killed while they take over leave the run to the next, and do not make it poisoned (DU10)`,
+    `${driver}: if workers are killed while they take over a run, the next one takes it, and it is not poisoned (DU10)`,
     patient,
     () =>
       withFleet(
@@ -88,7 +88,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
             for (let kill = 0; kill < 4; kill++) {
               const pid = await Promise.race([fleet.workerOf(id), ended])
               if (pid === undefined) break
-              // The first one somewhere in the run, the others between their claim and their first save, which is slow.
+              // The first one anywhere in the run, the others between their claim and their first save, which is slow.
               await pause(Math.random() * (kill === 0 ? 400 : 150))
               if (!fleet.has(pid)) continue
               const spawned = fleet.spawn()
@@ -112,7 +112,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
       ),
   )
 
-  test(`${driver}: a process that stands still between the save of a call and its start does not start it when it wakes (DU3)`, () =>
+  test(`${driver}: a process that is paused between the save of a call and its start does not start it when it wakes (DU3)`, () =>
     withFleet(async (fleet) => {
       const sleeper = await fleet.spawn({ sleepsBefore: 'start' })
       await fleet.runs.start('clerk', 'Go', { id: 'run' })
@@ -128,7 +128,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
       expect(changed).toEqual([])
     }))
 
-  test(`${driver}: a process that stands still between the save of an undo and its begin undoes nothing when it wakes (DU3, P22)`, () =>
+  test(`${driver}: a process that is paused between the save of an undo and its start undoes nothing when it wakes (DU3, P22)`, () =>
     withFleet(async (fleet) => {
       const sleeper = await fleet.spawn({ sleepsBefore: 'undo' })
       await fleet.runs.start('clerk', HESITATE, { id: 'run' })
@@ -142,7 +142,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
       expect(fleet.diary.read().filter(({ at }) => at === 'undo')).toEqual([])
     }))
 
-  test(`${driver}: runs whose checkpoints are emptied under live workers fail, and nothing is called again (DU1)`, () =>
+  test(`${driver}: runs whose checkpoints are deleted while workers are alive fail, and nothing is called again (DU1)`, () =>
     withFleet(async (fleet) => {
       const [first] = await Promise.all([fleet.spawn(), fleet.spawn()])
       const ids = Array.from({ length: 6 }, (_, run) => `run-${run}`)
@@ -155,7 +155,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
       for (const id of ids) {
         const error = await until(`${id} fails`, async () => {
           const run = await fleet.runs.get(id)
-          // One that had asked by then waits until somebody answers.
+          // A run that had already asked waits until somebody answers.
           if (run?.status === 'interrupted')
             await expect(fleet.runs.answer(id, { any: 'yes' })).rejects.toMatchObject({
               name: 'CheckpointMissingError',
@@ -169,7 +169,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
     }))
 
   test(
-    `${driver}: PostgreSQL that crashes and that is away for seconds loses no run, reader, waiter, message or cancel`,
+    `${driver}: crashes of PostgreSQL and seconds without it lose no run, reader, waiter, message or cancel`,
     patient,
     async () => {
       const cluster = await startCluster()
@@ -190,7 +190,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
           for (const one of [reading, waiting, ended]) one.catch(() => undefined)
           await pause(Math.random() * 500)
           await cluster.crash()
-          // Either it is stored, or whoever asked is told that the database has failed.
+          // Either it is stored, or the caller gets an error of the database.
           const sent: string[] = []
           const refused: string[] = []
           const asking = (async () => {
@@ -231,7 +231,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
     },
   )
 
-  test(`${driver}: a worker that is told to stop leaves nothing unknown, and another goes on`, () =>
+  test(`${driver}: a worker that receives SIGTERM leaves nothing unknown, and another continues`, () =>
     withFleet(async (fleet) => {
       await Promise.all([fleet.spawn(), fleet.spawn()])
       for (let round = 0; round < 2; round++) {
@@ -247,14 +247,14 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
       }
     }))
 
-  test(`${driver}: of answers from many sides at once the first stands, and the run ends, also if they come when it stops (DU7)`, () =>
+  test(`${driver}: of many answers at once the first is accepted, and the run ends, also if they come when it stops (DU7)`, () =>
     withFleet(async (fleet) => {
       await fleet.spawn()
       const ids = Array.from({ length: 10 }, (_, run) => `run-${run}`)
       await Promise.all(ids.map((id) => fleet.runs.start('clerk', 'Go', { id })))
       await Promise.all(
         ids.map(async (id) => {
-          // In the very moment in which the question is stored.
+          // Exactly when the question is stored.
           const interrupt = await until(`${id} asks`, async () => {
             const { rows } = await fleet.pool.query(`SELECT checkpoint FROM meanwhile.checkpoints WHERE key = $1`, [id])
             return JSON.parse(rows[0].checkpoint).interrupts[0]?.id
@@ -271,7 +271,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
     }))
 
   test(
-    `${driver}: messages and cancels from another process at random moments, under kills: each message is there once, and a cancelled run makes no call`,
+    `${driver}: messages and cancels from another process at random moments, while workers are killed: each message is in the run once, and a cancelled run makes no call`,
     patient,
     () =>
       withFleet(async (fleet) => {
@@ -293,7 +293,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
             await fleet.kill(pid)
             await spawned
           })()
-          // In each third round nobody cancels. While it waits for its answer a cancel finds it, too.
+          // In each third round nobody cancels. A run that waits for an answer can be cancelled, too.
           if (round % 3 !== 2) {
             await pause(Math.random() * 700)
             await fleet.runs.cancel(id)
@@ -305,7 +305,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
             expect([starts(), (await fleet.runs.get(id))?.status]).toEqual([before, 'cancelled'])
             const early = (await fleet.runs.get(id))?.unread ?? []
             await fleet.runs.retry(id)
-            // What had come too late is taken by the retry.
+            // The retry takes messages that came too late.
             expect(early.length).toBeLessThanOrEqual(sent.length)
           }
           const { messages } = await fleet.result(id)
@@ -322,7 +322,7 @@ export function driverTests(driver: DriverName, database: TestDatabase): void {
   )
 }
 
-/** What a request is told while the database is away. */
+/** The error of a request while the database is unavailable. */
 function failure(error: unknown): DurableStoreError {
   if (error instanceof DurableStoreError) return error
   throw error

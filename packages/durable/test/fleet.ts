@@ -1,4 +1,4 @@
-/** Workers in processes of their own, which can be killed, and the process that starts runs and answers their questions. */
+/** Workers in their own processes, which can be killed, and the process that starts runs and answers their questions. */
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,16 +19,16 @@ const PROGRAM = fileURLToPath(new URL('./killed-worker.ts', import.meta.url))
 export interface FleetOptions {
   readonly driver: DriverName
   readonly url: string
-  /** The model says the same calls in another order each time. */
+  /** The model makes the same calls in another order each time. */
   readonly isVaried?: boolean
   readonly maxAttempts?: number
 }
 
-/** What a worker is told when it is started. */
+/** What a worker receives when it is started. */
 export interface WorkerOrder extends FleetOptions {
   readonly diary: string
   readonly name: string
-  /** It stops itself once, as by SIGSTOP, when it has saved that a call is about to start, or that one is about to be undone. */
+  /** It stops itself once, as by SIGSTOP, after it has saved that a call is about to start, or is about to be undone. */
   readonly sleepsBefore?: 'start' | 'undo'
 }
 
@@ -99,7 +99,7 @@ export class Fleet {
     return pid
   }
 
-  /** Ends a worker, waits until it has gone, and starts another. Returns how long it took to go. */
+  /** Ends a worker, and waits until it has ended. Returns how many milliseconds that took. */
   async kill(pid: number, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<number> {
     const worker = this.#workers.get(pid)
     if (!worker) throw new Error(`no worker ${pid}`)
@@ -109,7 +109,7 @@ export class Fleet {
     return took
   }
 
-  /** It does nothing until {@link wake}, and the engine takes it for dead. */
+  /** Pauses a worker until {@link wake}. The engine considers it dead. */
   async pause(pid: number): Promise<readonly string[]> {
     const held = this.held(pid)
     this.#workers.get(pid)?.process.kill('SIGSTOP')
@@ -117,7 +117,7 @@ export class Fleet {
     return held
   }
 
-  /** The engine takes a worker that is asleep for dead. */
+  /** Makes the engine consider a paused worker dead. */
   async mourn(pid: number, held = this.held(pid)): Promise<void> {
     await this.bury(this.#workers.get(pid)?.name ?? '', held)
   }
@@ -126,7 +126,7 @@ export class Fleet {
     this.#workers.get(pid)?.process.kill('SIGCONT')
   }
 
-  /** Its workers that live. */
+  /** The process ids of the workers that are alive. */
   pids(): readonly number[] {
     return [...this.#workers.keys()]
   }
@@ -139,7 +139,7 @@ export class Fleet {
     )
   }
 
-  /** Each save of a checkpoint takes 0.1 s more, and so does each wake on DBOS: there is time to die in between. */
+  /** Delays each save of a checkpoint by 0.1 s, and on DBOS each wake, so that a worker can die in between. */
   async slow(): Promise<void> {
     const tables =
       this.#options.driver === 'dbos' ? ['meanwhile.checkpoints', 'dbos.workflow_status'] : ['meanwhile.checkpoints']
@@ -156,14 +156,14 @@ export class Fleet {
     return this.#workers.has(pid)
   }
 
-  /** Runs that the worker is at. */
+  /** The runs that the worker has claimed. */
   held(pid: number): readonly string[] {
     const last = new Map<string, Line>()
     for (const line of this.diary.read()) if (line.at === 'claim' || line.at === 'return') last.set(line.run, line)
     return [...last.values()].flatMap((line) => (line.at === 'claim' && line.pid === pid ? [line.run] : []))
   }
 
-  /** The worker that has taken the run last. */
+  /** The process id of the worker that claimed the run last. */
   async workerOf(run: string, after = 0): Promise<number> {
     return await until(`a worker takes ${run}`, () => {
       const claim = this.diary.read().findLast((line) => line.at === 'claim' && line.run === run && line.time >= after)
@@ -184,7 +184,7 @@ export class Fleet {
     return await until(`${run} ends`, () => this.#step(run))
   }
 
-  /** Answers what the run asks. Returns its result when it has ended. If the database fails, that is nothing. */
+  /** Answers the questions of the run. Returns its result when it has ended. A failure of the database is ignored. */
   async #step(run: string): Promise<CompletedResult | undefined> {
     try {
       const known = await this.runs.get(run)
@@ -218,7 +218,7 @@ export async function until<Value>(
   for (const end = Date.now() + 60_000; ; await pause(10)) {
     const value = await look()
     if (value !== undefined) return value
-    if (Date.now() > end) throw new Error(`in a minute it did not happen: ${what}`)
+    if (Date.now() > end) throw new Error(`did not happen within a minute: ${what}`)
   }
 }
 
@@ -236,7 +236,7 @@ export interface Trial {
   readonly takeovers: readonly number[]
 }
 
-/** Two workers, and in each round two runs; the worker that has the first one is killed at a random moment, in each third round its successor, too. */
+/** Two workers, and in each round two runs. The worker of the first run is killed at a random moment, and in each third round its successor, too. */
 export async function killAtRandom(options: FleetOptions, kills: number): Promise<Trial> {
   const fleet = await Fleet.open(options)
   const verdicts: Verdict[] = []

@@ -10,7 +10,7 @@ import { SCENARIOS } from '../scenarios.ts'
 import { ownTimesOf, rowsIn, rowsOf } from './rows.ts'
 import { OWN_TIME } from './scenarios.ts'
 
-test('what is won back is the part of the time beyond the bound that the eager loop does not take', () => {
+test('the time won back is the part beyond the bound that the eager loop does not take', () => {
   const rows = rowsOf(
     entriesOf([
       made('streamText', 2_900, { boundMs: 1_900, lagMs: [1_300, 900] }),
@@ -29,7 +29,7 @@ test('what is won back is the part of the time beyond the bound that the eager l
   ])
 })
 
-test('nothing can be won back where nothing is lost, where a loop is not measured as it is, and where all runs failed', () => {
+test('no time can be won back if none is lost, if the loop is not measured without its drop-in, and if all runs failed', () => {
   const rows = rowsOf(
     entriesOf([
       made('streamText', 1_905, { boundMs: 1_900 }),
@@ -46,7 +46,7 @@ test('nothing can be won back where nothing is lost, where a loop is not measure
   ])
 })
 
-test('a loop that takes more than 1.03 × the bound with tools of 0 ms is marked, and is in no scenario', () => {
+test('a loop that takes more than 1.03 × the bound with tools of 0 ms is marked, and does not appear in any scenario', () => {
   const entries = entriesOf([
     made('streamText', 1_957, { boundMs: 1_900, scenario: OWN_TIME }),
     made('generateText, eager', 1_960, { boundMs: 1_900, scenario: OWN_TIME }),
@@ -60,7 +60,7 @@ test('a loop that takes more than 1.03 × the bound with tools of 0 ms is marked
   expect(rowsIn(rowsOf(entries), 'b')).toEqual([])
 })
 
-test('the tools of the loops’ own time take none, and ask for the same as those of f', () => {
+test('the scenario for the loops’ own time makes the same calls as f, with tools that take no time', () => {
   const of = ({ turns }: Scenario) => turns.flat().map(({ toolMs: _, ...call }) => call)
   expect(of(OWN_TIME)).toEqual(of(SCENARIOS.f))
   expect(OWN_TIME.turns.flat().map(({ toolMs }) => toolMs)).toEqual([0, 0, 0, 0, 0, 0])

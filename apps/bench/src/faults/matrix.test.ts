@@ -27,17 +27,17 @@ function each(faults: readonly string[], effects: readonly Effect[]): Record<str
   return Object.fromEntries(faults.map((fault) => [fault, effects]))
 }
 
-test('eager tools execute nothing wrong, extra, twice, and miss nothing, whatever fault strikes where (P4, P5, P6, H16, H18, H21, H22, H24)', () => {
+test('eager tools make no wrong, extra, repeated or missing call, whatever fault occurs at whatever point (P4, P5, P6, H16, H18, H21, H22, H24)', () => {
   expect(cells).toHaveLength(FAULTS.length * EFFECTS.length)
   expect(faultsOf('ours')).toEqual({})
 })
 
-test('and that is not for want of early starts (H2)', () => {
+test('calls of eager tools start early under faults, except those of external tools (H2)', () => {
   const early = (effect: Effect) => sumOfCells(cells.filter((cell) => cell.effect === effect)).rules.ours.early
   expect(EFFECTS.map((effect) => early(effect) > 0)).toEqual([true, true, true, false, true])
 })
 
-test('starting on valid JSON and adopting by id acts on broken responses, on arguments that change, and again on a retry', () => {
+test('starting on valid JSON and adopting by id runs calls of broken responses, with arguments that change later, and again after a retry', () => {
   expect(faultsOf('valid-json')).toEqual({
     ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], EFFECTS.slice(1)),
     ...each(['more after the arguments', 'afterModel takes the call out'], EFFECTS.slice(1)),
@@ -50,7 +50,7 @@ test('starting on valid JSON and adopting by id acts on broken responses, on arg
   })
 })
 
-test('starting at the tool-call part acts on responses that do not stand, whatever the effect, and again on a retry', () => {
+test('starting at the tool-call part runs calls of responses that are not accepted, whatever the effect, and again after a retry', () => {
   expect(faultsOf('tool-call-part')).toEqual({
     ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], ['external', 'calls']),
     ...each(['afterModel takes the call out', 'afterModel leaves the call twice'], ['external', 'calls']),
@@ -60,7 +60,7 @@ test('starting at the tool-call part acts on responses that do not stand, whatev
   })
 })
 
-test('without a fault all rules execute the same', () => {
+test('without a fault all rules execute the same calls', () => {
   const sound = cells.filter(({ fault }) => ['no fault', 'the same call twice'].includes(fault))
   expect(sound).toHaveLength(2 * EFFECTS.length)
   for (const { rules } of sound) expect(Object.values(rules).map(forbiddenOf)).toEqual([0, 0, 0])

@@ -12,7 +12,7 @@ import { LIVE_PROMPTS } from './prompts.ts'
 
 const KEY = 'sk-canary-0123456789abcdef'
 
-/** With tools that take no time. */
+/** The prompts, with tools that take no time. */
 const PROMPTS = LIVE_PROMPTS.map((prompt) => ({ ...prompt, toolMs: {} }))
 
 afterEach(() => {
@@ -21,7 +21,7 @@ afterEach(() => {
 })
 
 test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
-  'an endpoint on %s is asked with our prompts and tools, and what it cannot tell is said',
+  'an endpoint on %s receives our prompts and tools, and the notes state what it cannot measure',
   async (wire) => {
     const { text, entries, requests } = await asked(wire, turns)
     expect(entries.map(({ scenario, mode, runs, failed }) => [scenario, mode, runs, failed])).toEqual(
@@ -41,7 +41,7 @@ test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
   },
 )
 
-test('a run in which the model calls something else is told and not counted', async () => {
+test('a run in which the model calls other tools is reported and not counted', async () => {
   const { entries } = await asked('openai-chat', (id) =>
     id === 'several' ? [respond(call('weather', { city: 'Oslo' })), respond(say('Cold.'))] : turns(id),
   )
@@ -53,20 +53,20 @@ test('a run in which the model calls something else is told and not counted', as
   expect(entries.filter(({ runs }) => runs === 1)).toHaveLength(4)
 })
 
-test('what an endpoint says of the key is not passed on', async () => {
+test('an endpoint’s message about the key is not passed on', async () => {
   const { entries } = await asked('openai-chat', () => [respond(fail({ status: 401, message: `wrong key ${KEY}` }))])
   expect(entries[0]?.failed[0]).toContain('wrong key [key]')
   expect(JSON.stringify(entries)).not.toContain(KEY)
 })
 
-test('a key that is not there is exit code 2 and one line', async () => {
+test('a missing key ends with exit code 2 and one line', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue()
   const line = '--base-url http://127.0.0.1:9 --model theirs --key-env BENCH_NO_KEY --wire anthropic'
   expect(await main(line.split(' '))).toBe(2)
   expect(error.mock.calls).toEqual([['error: --key-env: the environment has no BENCH_NO_KEY']])
 })
 
-/** What a model does that is asked by one of our prompts. */
+/** What a model does after one of our prompts. */
 function turns(prompt: string): readonly ScriptResponse[] {
   const live = LIVE_PROMPTS.find(({ scenario }) => scenario.id === prompt)
   const calls = (live?.scenario.turns.flat() ?? []).map(({ tool }) => call(tool, INPUTS[tool]))

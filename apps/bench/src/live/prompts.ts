@@ -41,7 +41,7 @@ export const LIVE_PROMPTS: readonly LivePrompt[] = [
     title: 'A slow call, then a long one',
     tools: [SEARCH, SAVE],
     calls: ['search', 'save_note'],
-    prompt: `In one response make two tool calls, in this order: first search for "harbour fees", then save_note with the title "Harbours" and a text of about 120 words on why towns grew beside harbours. Do not wait for the first result before you make the second call. ${THEN}`,
+    prompt: `In one response make two tool calls, in this order: first search for "harbour fees", then save_note with the title "Harbours" and a text of about 120 words on why towns grew near harbours. Do not wait for the first result before you make the second call. ${THEN}`,
   }),
   prompt({
     id: 'several',

@@ -9,14 +9,14 @@ import { manyDeltas, manySpans } from './subjects.ts'
 test.each([
   ['many spans', manySpans()],
   ['many deltas', manyDeltas()],
-])('the run with %s has as many as it says', async (_, subject) => {
+])('the run with %s has exactly the stated number of spans', async (_, subject) => {
   const exporter = new InMemorySpanExporter()
   const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
   await subject.runs(2, provider)
   expect(exporter.getFinishedSpans()).toHaveLength(2 * subject.spans)
 })
 
-test('what a run calls an SDK for is done again: the same spans, under the same parents', async () => {
+test('a run’s calls of the SDK are repeated: the same spans, with the same parents', async () => {
   const calls = new SpanCalls()
   await manySpans().runs(1, calls.provider)
   const [first, again] = await Promise.all([
@@ -27,7 +27,7 @@ test('what a run calls an SDK for is done again: the same spans, under the same 
   expect(again).toHaveLength(39)
 })
 
-test('what an SDK adds is told by rounds: of all, and of the SDK alone', () => {
+test('the time that an SDK adds is computed per round: in total, and for the SDK’s own part', () => {
   const rounds = [100, 200, 300].map((untraced) => ({ untraced, traced: untraced + 40, repeated: untraced + 10 }))
   const spread = (median: number) => ({ median, low: median, high: median })
   expect(costOf(rounds, 10)).toMatchObject({
@@ -49,7 +49,7 @@ test('a run is measured with an SDK and without, each in its own process, and no
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
 }, 30_000)
 
-test('measuring a run stops with its signal, and so do its processes', async () => {
+test('the signal stops the measurement of a run and its processes', async () => {
   const stop = new AbortController()
   const measured = spanCost({ signal: stop.signal, execArgv: ['--conditions=@meanwhile/source'], warmUp: 1e9 })
   setTimeout(() => stop.abort(new Error('enough')), 500)
@@ -57,7 +57,7 @@ test('measuring a run stops with its signal, and so do its processes', async () 
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
 }, 30_000)
 
-test('a profile finds what spans and deltas take; with an SDK spans take more, and neither a multiple of its bar', async () => {
+test('a profile finds the cost of spans and deltas; with an SDK spans cost more, and neither exceeds its bar several times', async () => {
   const options = { rounds: 3, runs: 50, warmUps: 1 }
   const without = await shares({ sdk: false, ...options })
   const traced = await shares({ sdk: true, ...options })
@@ -69,7 +69,7 @@ test('a profile finds what spans and deltas take; with an SDK spans take more, a
   expect(traced.perDelta.median).toBeLessThan(5)
 }, 30_000)
 
-test('the engine’s own functions are on the account of who called them; collecting garbage is on nobody’s', () => {
+test('the time of the engine’s own functions counts for their callers; garbage collection counts for no function', () => {
   const frame = (functionName: string, url = '') => ({
     functionName,
     url,
@@ -96,7 +96,7 @@ test('the engine’s own functions are on the account of who called them; collec
   expect(partOf(profile, ({ url }) => url.includes('loop'))).toBe(60 / 100)
 })
 
-/** Each span as it ended, without what is its run's alone: ids and times. */
+/** Each span as it ended, without what differs in every run: ids and times. */
 async function traced(work: (provider: TracerProvider) => Promise<void>): Promise<unknown> {
   const exporter = new InMemorySpanExporter()
   await work(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }))

@@ -44,7 +44,7 @@ const scenario: Scenario = {
   answer: 'Done.',
 }
 
-test('a library that is installed makes the runs in a process of its own, on every wire it speaks; others say how to install them; a run that fails says why', async () => {
+test('an installed library makes the runs in its own process, on every wire it supports; for others there is an install command; a failed run has a reason', async () => {
   const { signal } = new AbortController()
   await using peers = await startPeers(await folderWithAiSdk(), signal)
   expect([...peers.running.keys()]).toEqual(['ai'])
@@ -69,7 +69,7 @@ test('a library that is installed makes the runs in a process of its own, on eve
   await expect(ai(subject, { url: 'http://127.0.0.1:9' }, enough)).rejects.toThrow('enough')
 }, 30_000)
 
-test('a run that is stopped rejects with the reason, and its request is left', async () => {
+test('a run that is stopped rejects with the reason, and its request is abandoned', async () => {
   await using peer = await spawnPeer('ai', { folder: ROOT }, new AbortController().signal)
   const server = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
@@ -85,7 +85,7 @@ test('a run that is stopped rejects with the reason, and its request is left', a
   await left
 }, 30_000)
 
-test('where nothing is installed each library is named with what to install, and no process is started', async () => {
+test('if nothing is installed, each library is listed with its install command, and no process is started', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'bench-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const found = await findPeers(folder)
@@ -99,14 +99,14 @@ test('where nothing is installed each library is named with what to install, and
   expect([...peers.running.keys()]).toEqual([])
 })
 
-test('a library that cannot be imported is a problem with its reason', async () => {
+test('a library that cannot be imported is reported with the reason', async () => {
   const { signal } = new AbortController()
   await expect(spawnPeer('langchain', { folder: await folderWithAiSdk() }, signal)).rejects.toThrow(
     "Cannot find package 'langchain'",
   )
 }, 30_000)
 
-test('a version that lacks what is needed of it is named', async () => {
+test('a version without a required feature is reported', async () => {
   const load = async () => ({ streamText: () => undefined, tool: 5 })
   await expect(exportsOf(load, 'ai', ['streamText', 'tool', 'stepCountIs'] as never)).rejects.toThrow(PeerExportError)
   await expect(exportsOf(load, 'ai', ['streamText', 'tool', 'stepCountIs'] as never)).rejects.toThrow(
@@ -114,7 +114,7 @@ test('a version that lacks what is needed of it is named', async () => {
   )
 })
 
-test('the notes say which library has no client for a wire, and which is not measured', () => {
+test('the notes name the libraries without a client for a wire, and those that are not measured', () => {
   const notes = peerNotes([
     { name: '@openai/agents', version: '0.20.0', notOn: ['anthropic'] },
     { name: 'langchain', problem: 'not there', notOn: [] },

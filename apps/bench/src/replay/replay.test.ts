@@ -38,7 +38,7 @@ const FACTS: ReadonlyMap<string, ToolFacts> = new Map([
 ])
 
 test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
-  'what a client of one’s own says on %s is recorded without its key, and replayed eager and waiting at its own times',
+  'the requests of your own client on %s are recorded without the key, and replayed eager and waiting with the recorded times',
   async (wire) => {
     const text = await recorded(wire, SHOP)
     expect(text).not.toContain(KEY)
@@ -70,14 +70,14 @@ test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
   },
 )
 
-test('tools that nobody has described are asked for, with the times that the recording shows', async () => {
+test('tools that the user has not described are an error, which suggests the times in the recording', async () => {
   const text = await recorded('openai-chat', SHOP)
   const missing = replayScenarios(text, new Map([['rates', { ms: 1, effect: 'read' } as const]]), 'shop.json')
   await expect(missing).rejects.toThrow(expect.objectContaining({ name: 'UsageError' }))
   await expect(missing).rejects.toThrow(/^shop\.json: describe how long its tools take .*: --tool search=\d+:EFFECT \(/)
 })
 
-test('calls whose results nobody answered get an answer; what failed or broke is told and not played', async () => {
+test('calls without a recorded answer get one; failed and broken responses are reported and not played', async () => {
   // The request with the results is refused.
   const text = await recorded('anthropic', { script: [respond(fail()), ...script.slice(0, 1)], runs: 2, exchanges: 3 })
   const { scenarios, remarks } = await replayScenarios(text, FACTS, 'a.json')
@@ -97,7 +97,7 @@ test.each([
   await expect(replayScenarios(text, FACTS, 'a.json')).rejects.toThrow(expect.objectContaining({ name: 'UsageError' }))
 })
 
-test('a recording is played on its own wire alone: another is exit code 2 and one line', async () => {
+test('a recording is played only on its own wire: another wire ends with exit code 2 and one line', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue()
   const file = join(await temporary(), 'shop.json')
   await writeFile(file, await recorded('openai-chat', SHOP))
@@ -117,7 +117,7 @@ test('an existing recording is not overwritten, and an empty one is not written'
   await expect(record({ ...options, file: import.meta.filename })).rejects.toThrow('already exists')
 })
 
-/** A user's own agent asks through the recorder. */
+/** A user's own agent sends its requests through the recorder. */
 async function recorded(wire: WireName, { script, runs, exchanges }: Session): Promise<string> {
   const file = join(await temporary(), 'shop.recording.json')
   await using server = await serveModels({ script, pace: { firstToken: 1, betweenTokens: 2 } })

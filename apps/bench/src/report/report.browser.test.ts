@@ -43,7 +43,7 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true })
 })
 
-test('the report says what was saved, and has a section for all that was measured', async () => {
+test('the report states what was saved, and has a section for everything that was measured', async () => {
   const { page } = await opened()
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toMatch(/^Answers come .* sooner$/)
   expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(SECTIONS)
@@ -66,7 +66,7 @@ test('the report says what was saved, and has a section for all that was measure
   expect(await rowHeads(page, 'faults')).toEqual(expect.arrayContaining(['no fault', 'refusal, at every delta']))
 })
 
-test('there is a picture for each scenario on each wire, of which the chosen one is shown', async () => {
+test('each scenario has a picture for each wire, and the one of the chosen wire is shown', async () => {
   const { page } = await opened()
   for (const wire of ['OpenAI Chat', 'Anthropic Messages']) {
     await page.getByRole('radio', { name: wire }).check()
@@ -86,7 +86,7 @@ test('there is a picture for each scenario on each wire, of which the chosen one
   )
 })
 
-test('the report asks for nothing but itself, and nothing in it fails', async () => {
+test('the report requests only itself, and nothing in it fails', async () => {
   const { page, seen } = await opened()
   await page.getByRole('radio', { name: 'Anthropic Messages' }).check()
   await page.getByText('The same as a table').click()
@@ -98,7 +98,7 @@ test.each(
     { colorScheme, viewport: DESKTOP },
     { colorScheme, viewport: TELEPHONE },
   ]),
-)('axe finds nothing amiss: $colorScheme, $viewport.width pixels', async ({ colorScheme, viewport }) => {
+)('axe finds no violation: $colorScheme, $viewport.width pixels', async ({ colorScheme, viewport }) => {
   const { page } = await opened({ colorScheme, viewport })
   await page.getByText('The same as a table').click()
   const { violations, passes } = await new AxeBuilder({ page }).analyze()
@@ -108,7 +108,7 @@ test.each(
   expect(passes.map(({ id }) => id)).toEqual(expect.arrayContaining(['color-contrast', 'svg-img-alt', 'region']))
 })
 
-test('the tab key reaches all that scrolls or opens, in the order of the page', async () => {
+test('the tab key reaches everything that scrolls or opens, in the order of the page', async () => {
   const { page } = await opened()
   const stops = [
     'radio "OpenAI Chat"',
@@ -135,7 +135,7 @@ test('arrow keys choose the wire', async () => {
   expect((await pictures(page))[0]).toBe('A slow call first, Anthropic Messages')
 })
 
-test('on a telephone nothing is wider than the screen, and words in pictures can be read', async () => {
+test('on a phone nothing is wider than the screen, and the words in pictures are readable', async () => {
   const { page } = await opened({ viewport: TELEPHONE })
   expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(TELEPHONE.width)
   expect(await pictures(page)).toHaveLength(5)
@@ -146,7 +146,7 @@ test('on a telephone nothing is wider than the screen, and words in pictures can
   expect(Math.min(...sizes)).toBeGreaterThan(10)
 })
 
-test('on a telephone and on a desktop a table that is wider than its place shows that there is more to its right', async () => {
+test('on a phone and on a desktop, a table that is too wide for its place shows that there is more to its right', async () => {
   const { page } = await opened()
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 900 })
@@ -161,25 +161,25 @@ test('on a telephone and on a desktop a table that is wider than its place shows
   }
 })
 
-test('on paper the pictures are the wide ones, named by their wire, and no control is left', async () => {
+test('on paper the pictures are the wide ones, with the names of their wires, and there are no controls', async () => {
   const { page } = await opened()
   await page.emulateMedia({ media: 'print' })
   expect(await page.getByRole('radio').count()).toBe(0)
   expect(await page.locator('.chart.narrow:visible').count()).toBe(0)
   expect(await page.locator('.chart.wide:visible').count()).toBe(5)
   expect(await page.locator('.wire:visible').allInnerTexts()).toEqual(Array.from({ length: 4 }, () => 'OpenAI Chat'))
-  // A4 less margins of a centimetre.
+  // A4 without margins of one centimetre.
   await page.setViewportSize({ width: 718, height: 1046 })
   expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(718)
   const pdf = (await page.pdf({ format: 'A4' })).toString('latin1')
   expect(pdf.match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(2)
 })
 
-test('without a browser it is said how to get one', async () => {
+test('without a browser the error shows how to install one', async () => {
   await expect(launchBrowser('/nowhere/chromium')).rejects.toThrow('`apt-get install chromium`')
 })
 
-/** The report in a page of its own, offline. `seen` is what it asked for, and what went wrong. */
+/** The report in its own page, offline. `seen` lists its requests, console messages and errors. */
 async function opened(options: BrowserContextOptions = {}): Promise<{ page: Page; seen: readonly string[] }> {
   const context = await browser.newContext({ viewport: DESKTOP, offline: true, ...options })
   onTestFinished(() => context.close())
@@ -193,7 +193,7 @@ async function opened(options: BrowserContextOptions = {}): Promise<{ page: Page
   return { page, seen }
 }
 
-/** What those hear of who do not see: each picture by its name. */
+/** The names of the pictures, as a screen reader reads them. */
 async function pictures(page: Page): Promise<readonly (string | null)[]> {
   const shown = await page.getByRole('img').all()
   return await Promise.all(shown.map((picture) => picture.locator('title').textContent()))
@@ -203,7 +203,7 @@ async function rowHeads(page: Page, section: string): Promise<readonly string[]>
   return await page.locator(`section[aria-labelledby="${section}"] th[scope="row"]`).allInnerTexts()
 }
 
-/** The first line of what is said of the element that has the focus. */
+/** The first line of what a screen reader reads for the element that has the focus. */
 async function focused(page: Page): Promise<string> {
   return (await page.locator(':focus').ariaSnapshot()).split('\n', 1)[0] ?? ''
 }

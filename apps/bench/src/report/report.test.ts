@@ -8,14 +8,14 @@ import type { Timeline } from '../sample.ts'
 import { html } from './html.ts'
 import { reportOf } from './report.ts'
 
-test('what is put into a template is escaped, unless it is HTML itself', () => {
+test('values in a template are escaped, unless they are HTML', () => {
   const name = `<b class="x">&'`
   expect(html`<p title="${name}">${html`<i>${name}</i>`}${[1, undefined]}</p>`.text).toBe(
     '<p title="&#60;b class=&#34;x&#34;&#62;&#38;&#39;"><i>&#60;b class=&#34;x&#34;&#62;&#38;&#39;</i>1</p>',
   )
 })
 
-test('the report says what was saved, draws it, and shows the figures', () => {
+test('the report states what was saved, draws it, and shows the figures', () => {
   const page = reportOf(results())
   expect(page).toContain('<h1>Answers come 33 % sooner</h1>')
   expect(page).toContain('they save 950 ms in f')
@@ -26,12 +26,12 @@ test('the report says what was saved, draws it, and shows the figures', () => {
   expect(page).toContain('<th scope="row">Anthropic Messages</th>')
 })
 
-test('the report needs nothing but itself: no script, no address to fetch', () => {
+test('the report is self-contained: it has no script and no address to fetch', () => {
   const page = reportOf(results())
   expect(page).not.toMatch(/<script|<link|<img|@import|https?:|\/\/[a-z]|src=|url\((?!"?#)/i)
 })
 
-test('foreign words in the report are text, not markup', () => {
+test('text from outside is text in the report, not markup', () => {
   const bad = '<script>alert("1")</script>'
   const all = results({ cpu: bad, failed: [bad] })
   const cells = all.cells.map((cell) => ({ ...cell, entry: { ...cell.entry, title: bad } }))
@@ -41,13 +41,13 @@ test('foreign words in the report are text, not markup', () => {
   expect(page.split('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;')).toHaveLength(1 + 2 + 1 + 3 + 1)
 })
 
-test('no two things on the page have one id', () => {
+test('no two elements on the page have the same id', () => {
   const ids = [...reportOf(grown()).matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
   expect(ids).toEqual([...new Set(ids)])
   expect(ids).toContain('growth-chart-narrow-desc')
 })
 
-test('CPU time over the size of the arguments is drawn, told, and a table', () => {
+test('CPU time over the size of the arguments is a picture, a text and a table', () => {
   const page = reportOf(grown())
   expect(page).toContain(
     'Anthropic Messages, Eager: 30 ms at 50 KB, 60 ms at 100 KB. Anthropic Messages, Bare loop: 20 ms at 50 KB, 40 ms at 100 KB.</desc>',
@@ -55,7 +55,7 @@ test('CPU time over the size of the arguments is drawn, told, and a table', () =
   expect(page).toContain('<tr><th scope="row">Eager</th><td>30</td><td>60</td></tr>')
 })
 
-test('sizes stand in order, also those at which one way failed', () => {
+test('sizes are in order, also those at which one mode failed', () => {
   const all = grown({ d50: 30, d200: 120 }, { d50: 20, d100: 40, d200: 80 })
   const page = reportOf(all)
   expect(page).toContain('<th scope="col">50 KB</th><th scope="col">100 KB</th><th scope="col">200 KB</th>')
@@ -63,7 +63,7 @@ test('sizes stand in order, also those at which one way failed', () => {
   expect(page).toContain('<tr><th scope="row">Bare loop</th><td>20</td><td>40</td><td>80</td></tr>')
 })
 
-test('the ledger has a row for each step with calls, and a step is named where there are several', () => {
+test('the ledger has a row for each step with calls, and names the step if there are several', () => {
   const all = results()
   const cells = all.cells.map((cell) =>
     cell.entry.mode === 'eager' ? { ...cell, ledger: [step(1, 950), step(3, 0)] } : cell,
@@ -76,7 +76,7 @@ test('the ledger has a row for each step with calls, and a step is named where t
   expect(reportOf(all)).not.toContain('ledger')
 })
 
-test('of one size there is nothing to grow', () => {
+test('with one size the report shows no growth', () => {
   const all = grown()
   expect(reportOf({ ...all, cells: all.cells.filter(({ entry }) => entry.scenario === 'd50') })).not.toContain('Growth')
 })
@@ -87,14 +87,14 @@ test('failed runs are shown, and a mode in which all failed has no figures', () 
   expect(page).toContain('<td class="failed">failed</td>')
 })
 
-test('without eager and parallel nothing is claimed', () => {
+test('without eager and parallel the report claims nothing', () => {
   const all = results()
   const page = reportOf({ ...all, cells: all.cells.filter(({ entry }) => entry.mode === 'sequential') })
   expect(page).toContain('<h1>Eager tools, measured</h1>')
   expect(page).not.toMatch(/ms saved|sooner|Turnaround/)
 })
 
-test('libraries of others stand beside ours, with what is to be said of them', () => {
+test('other libraries are shown next to ours, with the remarks about them', () => {
   const all = results()
   const theirs: Cell = { entry: { ...entry('parallel', 2_900), mode: 'ai', ratioToBound: 1.519 } }
   const page = reportOf({
@@ -111,7 +111,7 @@ test('libraries of others stand beside ours, with what is to be said of them', (
   expect(reportOf(all)).not.toContain('other libraries')
 })
 
-test('loops of other libraries stand in a section of their own, with their bars and what was not measured', () => {
+test('the loops of other libraries have their own section, with their bars and what was not measured', () => {
   const all = results()
   const cells: readonly Cell[] = (['streamText', 'streamText, eager'] as const).map((mode) => ({
     entry: { ...entry('parallel', 2_900), mode },
@@ -142,7 +142,7 @@ test('loops of other libraries stand in a section of their own, with their bars 
   expect(reportOf(all)).not.toContain('drop-ins')
 })
 
-test('of a real model no bound is drawn, and the saving claimed is the one its own runs account for', () => {
+test('for a real model no bound is drawn, and the report claims only the saving that its own runs explain', () => {
   const all = results()
   const cells = all.cells.map(({ entry, typical }) => {
     const { bound: _, ...timeline } = typical ?? { ...EMPTY, bound: 0 }
@@ -158,7 +158,7 @@ test('of a real model no bound is drawn, and the saving claimed is the one its o
   expect(page).not.toMatch(/\d×|physical bound|950 ms saved|Turnaround|Possible/)
 })
 
-test('faults are counted by rule, and a run of faults alone claims no time', () => {
+test('faults are counted by rule, and a run with only faults claims no time', () => {
   const none = { wrong: 0, extra: 0, missing: 0, twice: 0, early: 3 }
   const rules = { ours: none, 'valid-json': { ...none, wrong: 2, missing: 1 }, 'tool-call-part': none }
   const page = reportOf({ ...results(), cells: [], faults: [{ fault: 'cut off', effect: 'read', scripts: 4, rules }] })

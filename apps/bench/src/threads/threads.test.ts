@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { measureThreads, type ThreadCost } from './measure-threads.ts'
 import { threadBars, threadsTable } from './table.ts'
 
-test('a run and a turn are measured by turns, each with its own writes', async () => {
+test('a run and a turn are measured alternately, each with its own writes', async () => {
   let made = 0
   const cost = await measureThreads({
     runs: 1,
@@ -13,7 +13,7 @@ test('a run and a turn are measured by turns, each with its own writes', async (
   })
   expect(made).toBe(14)
   expect(cost).toMatchObject({ runs: 1, wallMs: { run: [expect.any(Number)], turn: [expect.any(Number)] } })
-  // What scenario b takes at its pace.
+  // How long scenario b takes at its pace.
   for (const [wall = 0] of Object.values(cost.wallMs)) expect(wall).toBeGreaterThan(1_500)
   expect(cost.synced.run).toBeGreaterThan(1)
   expect(cost.synced.turn - cost.synced.run).toBeLessThanOrEqual(2)
@@ -41,7 +41,7 @@ test('the median of the turns may be 1.05 × that of the runs, and a turn may wa
   ])
 })
 
-test('few runs say nothing about the wall time, and the table says so', () => {
+test('with few runs the wall time is not judged, and the table states this', () => {
   const few = { ...COST, runs: 2 }
   expect(metBy(few)).toEqual([[2, true]])
   expect(threadsTable(few)).toContain('judged from 7 runs on')

@@ -1,11 +1,11 @@
-/** What a workload file may say, and what each of its members means. */
+/** The members of a workload file, and their meaning. */
 
 import { z } from 'zod'
 import { EFFECTS } from '../effects.ts'
 
 const milliseconds = z.number().min(0).max(600_000)
 
-/** Text, or how many tokens of any text. */
+/** A text, or a number of tokens. */
 const words = z.union([z.string().min(1), z.int().min(1).max(100_000)], {
   error: 'expected a text, or a number of tokens from 1 to 100,000',
 })
@@ -18,15 +18,15 @@ const tool = z.strictObject({
   ms: milliseconds.describe('How long a call takes, in milliseconds.'),
   effect: effect
     .default('external')
-    .describe('What a call does to the world: it decides how early it may start. What says nothing is external.'),
+    .describe('What a call does to the world, which decides how early it may start. Default: external.'),
   description: z.string().optional().describe('For the reader of the file.'),
 })
 
-const say = z.strictObject({ say: words.describe('Text that is spoken, or how many tokens of it.') })
+const say = z.strictObject({ say: words.describe('Text that the model streams, or its number of tokens.') })
 
-const think = z.strictObject({ think: words.describe('Reasoning, or how many tokens of it.') })
+const think = z.strictObject({ think: words.describe('Reasoning, or its number of tokens.') })
 
-const wait = z.strictObject({ wait: milliseconds.describe('Nothing comes for so many milliseconds.') })
+const wait = z.strictObject({ wait: milliseconds.describe('For this many milliseconds the model sends nothing.') })
 
 const call = z.strictObject({
   call: z.string().describe('The name of one of the tools.'),
@@ -36,26 +36,26 @@ const call = z.strictObject({
     .min(1)
     .max(100_000)
     .optional()
-    .describe('In how many tokens the arguments come. Default: one for four characters of their JSON.'),
-  ms: milliseconds.optional().describe('How long this call takes, if not as long as its tool usually does.'),
+    .describe('The number of tokens of the arguments. Default: one for every four characters of their JSON.'),
+  ms: milliseconds.optional().describe('How long this call takes, in milliseconds. Default: the time of its tool.'),
 })
 
 export const WORKLOAD_SCHEMA = z
   .strictObject({
     $schema: z.string().optional(),
-    title: z.string().min(1).optional().describe('In a few words. Default: the name of the file.'),
+    title: z.string().min(1).optional().describe('A short title. Default: the name of the file.'),
     speed: z
       .strictObject({
         firstTokenMs: milliseconds.describe('Milliseconds from a request to the first token.'),
-        tokensPerSecond: z.number().min(0.1).max(100_000).describe('From then on.'),
+        tokensPerSecond: z.number().min(0.1).max(100_000).describe('Tokens per second after the first token.'),
       })
-      .describe('How fast the model speaks.'),
+      .describe('How fast the model streams.'),
     tools: z.record(toolName, tool).describe('The tools, by name. They take their time and do nothing.'),
     turns: z
       .array(z.array(z.union([say, think, call, wait])).min(1))
       .min(1)
       .max(100)
-      .describe('What the model says, response by response. The last one is the answer, and calls nothing.'),
+      .describe('The responses of the model, in order. The last one is the answer, and calls no tools.'),
   })
   .check(({ value: { tools, turns }, issues }) => {
     const custom = (path: PropertyKey[], message: string): void =>

@@ -12,11 +12,11 @@ import { workloadScenario } from './workload-scenario.ts'
 const EXAMPLE = fileURLToPath(new URL('../../examples/support.workload.json', import.meta.url))
 const SCHEMA = fileURLToPath(new URL('../../workload.schema.json', import.meta.url))
 
-test('the schema that files name is that of the parser (vitest -u writes it)', async () => {
+test('the schema that files name in $schema is the parser’s (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(workloadJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(SCHEMA)
 })
 
-test('the workload of the documentation is one', async () => {
+test('the workload in the documentation is valid', async () => {
   const page = await readFile(fileURLToPath(new URL('../../../../docs/bench.md', import.meta.url)), 'utf8')
   const [, json = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? []
   expect(parseWorkload(json, 'bench.md').turns).toHaveLength(3)
@@ -42,7 +42,7 @@ test('the example is a workload: its turns, tools and speeds become a scenario',
 })
 
 test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
-  'the same, fast, is run and measured on %s in every mode',
+  'the example, made fast, is run and measured on %s in every mode',
   async (wire) => {
     const { signal } = new AbortController()
     const file = parseWorkload(await readFile(EXAMPLE, 'utf8'), EXAMPLE)
@@ -69,7 +69,7 @@ const ok = {
   turns: [[{ call: 'look' }], [{ say: 'Done.' }]],
 }
 
-test('what a file does not say is external, without arguments and called as the file', () => {
+test('by default a tool is external, a call has no arguments, and the title is the name of the file', () => {
   const scenario = workloadScenario(parseWorkload(JSON.stringify(ok), 'a/mine.json'), 'a/mine.json')
   expect(scenario).toMatchObject({
     id: 'mine',
@@ -109,7 +109,7 @@ test.each([
     { ...ok, turns: [[{ call: 'look' }], [{ wait: 5 }]] },
     'mine.json: turns[1]: the last turn is the answer and says something',
   ],
-])('a workload that is none is refused with its place: %j', (file, message) => {
+])('an invalid workload is refused with the place of the error: %j', (file, message) => {
   const text = typeof file === 'string' ? file : JSON.stringify(file)
   expect(() => parseWorkload(text, 'mine.json')).toThrow(expect.objectContaining({ name: 'UsageError' }))
   expect(() => parseWorkload(text, 'mine.json')).toThrow(message)

@@ -18,11 +18,11 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test.each(WORK_NAMES)('the work called "%s" is done by the core that it is given', async (name) => {
+test.each(WORK_NAMES)('the work "%s" is done by the core that is passed to it', async (name) => {
   await expect(WORKS[name].make(core, 3)).resolves.toBeUndefined()
 })
 
-test('a core that does not do all of the work is found out', async () => {
+test('a core that does not do all of the work is an error', async () => {
   const lazy: Core = { ...core, createAgent: (options) => core.createAgent({ ...options, tools: [] }) }
   for (const name of ['runs', 'together', 'calls'] as const) {
     await expect(WORKS[name].make(lazy, 3)).rejects.toThrow('0 calls were made, not 3')
@@ -30,7 +30,7 @@ test('a core that does not do all of the work is found out', async () => {
   await expect(WORKS.steps.make(lazy, 3)).rejects.toThrow('0 calls were made, not 2')
 })
 
-test('the present core is measured beside another one, and leaves neither a process nor a file', async () => {
+test('the present core is compared with another one, and neither a process nor a file remains', async () => {
   const [folder, temporary] = [await folderWith(`export * from ${JSON.stringify(SOURCES)}`), await emptyFolder()]
   vi.stubEnv('TMPDIR', temporary)
   let rounds = 0
@@ -45,14 +45,14 @@ test('the present core is measured beside another one, and leaves neither a proc
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
 }, 30_000)
 
-test('a core that cannot be loaded is an error of whoever named it', async () => {
+test('a core that cannot be loaded is a usage error', async () => {
   const folder = await folderWith('throw new Error("made of air")')
   const failed = against({ folder, signal, plan: LITTLE })
   await expect(failed).rejects.toThrow(UsageError)
   await expect(failed).rejects.toThrow(`${join(folder, 'index.js')}: made of air`)
 }, 30_000)
 
-test('the signal ends its processes, and nothing stays', async () => {
+test('the signal ends the processes, and nothing remains', async () => {
   const [folder, temporary] = [await folderWith(`export * from ${JSON.stringify(SOURCES)}`), await emptyFolder()]
   vi.stubEnv('TMPDIR', temporary)
   const stop = new AbortController()
@@ -63,26 +63,26 @@ test('the signal ends its processes, and nothing stays', async () => {
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
 }, 30_000)
 
-test('from the command line a folder without a core is exit code 2 and one line', async () => {
+test('on the command line, a folder without a core ends with exit code 2 and one line', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue()
   const folder = await emptyFolder()
   expect(await main(['--overhead', '--against', folder])).toBe(2)
   expect(error.mock.calls).toEqual([[expect.stringMatching(`^error: ${folder} has no @meanwhile/core: name a`)]])
 })
 
-test('all work is measured, many times', () => {
+test('every work is measured many times', () => {
   expect(PLAN.works).toEqual(['runs', 'calls', 'steps', 'together'])
   expect(roundsOf({ works: ['calls', 'steps'], starts: 2, part: 1 })).toBe(
     2 * (WORKS.calls.warmUps + WORKS.calls.rounds + WORKS.steps.warmUps + WORKS.steps.rounds),
   )
 })
 
-/** Node keeps compiled code of the bundler there, too. */
+/** Node also keeps the bundler's compiled code there. */
 async function ownFiles(folder: string): Promise<readonly string[]> {
   return (await readdir(folder)).filter((name) => name !== 'node-compile-cache')
 }
 
-/** With a core that is this module. */
+/** A folder with this code as its core. */
 async function folderWith(code: string): Promise<string> {
   const folder = await emptyFolder()
   const exports = { '.': { default: './index.js' } }
