@@ -13,7 +13,7 @@ import { SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import OpenAI from 'openai'
 import { expect, onTestFinished, test } from 'vitest'
 
-// Providers may put any text, of any length, into any member of an error. On no wire is it posted.
+// Providers may put any text, of any length, into any member of an error. It is not posted on any wire.
 
 const WORD = `${'quota_of_tenant_4711_'.repeat(266)}gone`
 

@@ -89,7 +89,7 @@ test('without CPU times the table has none, and says from how many runs on there
   expect(lines).toContain('CPU time is measured from 5 runs on.')
 })
 
-test('each bar is about the row that came worst, and what was not measured is a problem', () => {
+test('each bar is judged by the worst row, and a value that was not measured is a problem', () => {
   expect(dropInBars(dropIns)).toEqual([
     {
       title: 'of the time lost in f at least 0.9 won back',
