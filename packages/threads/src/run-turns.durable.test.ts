@@ -314,8 +314,8 @@ test('options that durable runs have no use for are refused, and so is an agent 
   expect(() => createThreads({ runs, store, agent: 'other' })).toThrow(refused('agent'))
   expect(() => createThreads({ runs: {} as never, store })).toThrow(refused('runs'))
   expect(() => createThreads({ runs } as never)).toThrow(refused('store'))
-  expect(() => createThreads({ runs, store, lease: 1_000 } as never)).toThrow('is no option')
-  expect(() => createThreads({ runs, store, context: () => 1 } as never)).toThrow('is no option')
+  expect(() => createThreads({ runs, store, lease: 1_000 } as never)).toThrow('is not an option')
+  expect(() => createThreads({ runs, store, context: () => 1 } as never)).toThrow('is not an option')
 })
 
 async function* none(): AsyncGenerator<ThreadEvent> {}
