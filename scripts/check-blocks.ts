@@ -1,4 +1,4 @@
-// Checks that all code in READMEs and pages runs: each TypeScript block must be part of a file under examples/, word for word.
+// Checks that all code in READMEs and pages runs: each block of `ts` or `tsx` must be part of a file under examples/, word for word.
 import { globSync, readFileSync } from 'node:fs'
 
 const PAGES = ['README.md', 'packages/*/README.md', 'docs/*.md', 'docs/{examples,migration,middleware,packages}/*.md']
@@ -11,14 +11,14 @@ const plain = (code: string): string =>
     .filter((line) => line !== '')
     .join('\n')
 
-const examples = globSync('examples/**/*.ts', { exclude: ['**/node_modules/**'] }).map((file) =>
+const examples = globSync('examples/**/*.{ts,tsx}', { exclude: ['**/node_modules/**'] }).map((file) =>
   plain(readFileSync(file, 'utf8')),
 )
 
 let failed = 0
 for (const page of PAGES.flatMap((pattern) => globSync(pattern)).sort()) {
   const text = readFileSync(page, 'utf8')
-  for (const { 1: code = '', index } of text.matchAll(/^```ts\n(.*?)^```/gms)) {
+  for (const { 1: code = '', index } of text.matchAll(/^```tsx?\n(.*?)^```/gms)) {
     if (examples.some((example) => example.includes(plain(code)))) continue
     failed++
     const line = text.slice(0, index).split('\n').length + 1

@@ -1,0 +1,67 @@
+// The page of a chat, with `useChat` of the AI SDK: text, tool calls, approval and "try again". Its server is `chat-ui.ts`.
+
+import { useChat } from '@ai-sdk/react'
+import type { ChatMessage } from '@meanwhile/ui/ai-sdk'
+import {
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+} from 'ai'
+import { type FormEvent, useState } from 'react'
+
+interface ChatPageProps {
+  readonly id: string
+  /** The messages that `GET /api/chat/:id` returned. */
+  readonly loaded: ChatMessage[]
+}
+
+export function ChatPage({ id, loaded }: ChatPageProps) {
+  const { messages, sendMessage, regenerate, addToolApprovalResponse } = useChat<ChatMessage>({
+    id,
+    messages: loaded, // from GET /api/chat/:id
+    resume: true,
+    transport: new DefaultChatTransport({ api: '/api/chat' }),
+    sendAutomaticallyWhen: (chat) =>
+      lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat),
+  })
+  const [text, setText] = useState('')
+  const send = (event: FormEvent) => {
+    event.preventDefault()
+    void sendMessage({ text })
+    setText('')
+  }
+  return (
+    <main>
+      {messages.map((message) => (
+        <article key={message.id}>
+          {message.parts.map((part, index) => {
+            const key = `${message.id}-${index}` // parts are only appended, or removed from the end
+            if (part.type === 'text') return <p key={key}>{part.text}</p>
+            if (part.type !== 'dynamic-tool') return null
+            return (
+              <section key={key}>
+                {part.toolName}: {part.state}
+                {part.state === 'approval-requested' && (
+                  <button
+                    type="button"
+                    onClick={() => void addToolApprovalResponse({ id: part.approval.id, approved: true })}
+                  >
+                    Allow
+                  </button>
+                )}
+              </section>
+            )
+          })}
+          {message.metadata?.status === 'failed' && (
+            <button type="button" onClick={() => void regenerate()}>
+              Try again
+            </button>
+          )}
+        </article>
+      ))}
+      <form onSubmit={send}>
+        <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
+      </form>
+    </main>
+  )
+}
