@@ -1,5 +1,6 @@
 /** Notifies this process when a run changes in the database: by LISTEN on one connection, and by polling in case a notification is lost. */
 
+import { coalesced } from './coalesced.ts'
 import { type Database, isFailure, type PostgresConnection, type PostgresPool } from './database.ts'
 
 export const CHANNEL = 'meanwhile'
@@ -36,13 +37,15 @@ export class Changes {
   }
 
   /**
-   * Calls `look` now and after each change of the run, until it returns a value. Calls it again after a failure of the database.
+   * Calls `look` now and after changes of the run, one call at a time, until it returns a value. Calls it again after a failure of the database.
    * @throws What else `look` throws, and the reason of the signal.
    */
   async until<Found>(id: string, look: () => Promise<Found | undefined>, signal?: AbortSignal): Promise<Found> {
     signal?.throwIfAborted()
     return await new Promise<Found>((resolve, reject) => {
+      let isOver = false
       const over = () => {
+        isOver = true
         unwatch()
         signal?.removeEventListener('abort', aborted)
       }
@@ -51,7 +54,8 @@ export class Changes {
         reject(error)
       }
       const aborted = () => fail(signal?.reason)
-      const once = async () => {
+      const check = coalesced(async () => {
+        if (isOver) return
         try {
           const found = await look()
           if (found === undefined) return
@@ -60,10 +64,10 @@ export class Changes {
         } catch (error) {
           if (!isFailure(error)) fail(error)
         }
-      }
-      const unwatch = this.watch(id, () => void once())
+      })
+      const unwatch = this.watch(id, () => void check())
       signal?.addEventListener('abort', aborted)
-      void once()
+      void check()
     })
   }
 

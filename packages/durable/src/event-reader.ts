@@ -2,6 +2,7 @@
 
 import type { AgentEvent, CheckpointStore } from '@meanwhile/core'
 import type { Changes } from './changes.ts'
+import { coalesced } from './coalesced.ts'
 import { type Database, isFailure } from './database.ts'
 import type { RunStopped } from './durable-run.ts'
 import { CursorError, UnknownRunError } from './errors.ts'
@@ -119,19 +120,18 @@ class Tail {
   /** All batches after this one are here. */
   #from: number
   #batches: Batch[] = []
-  #isUpdating = false
-  #isStale = false
   /** Whether the database has failed since the last change. */
   #hasFailed = false
   #waiting = new Set<{ resolve(): void; reject(error: unknown): void }>()
+  readonly #update = coalesced(() => this.#fetchAll())
   readonly #unwatch: () => void
 
   constructor(source: Readable, id: string, from: number) {
     this.#source = source
     this.#id = id
     this.#from = from
-    this.#unwatch = source.changes.watch(id, () => this.#refresh())
-    this.#refresh()
+    this.#unwatch = source.changes.watch(id, () => void this.#refresh())
+    void this.#refresh()
   }
 
   /** Returns undefined if the database has failed: a change follows when it is back. */
@@ -175,33 +175,24 @@ class Tail {
     this.#unwatch()
   }
 
-  #refresh(): void {
-    this.#isStale = true
-    if (this.#isUpdating) return
-    this.#isUpdating = true
-    this.#update()
-      .catch((error: unknown) => {
-        if (isFailure(error)) this.#hasFailed = true
-        else for (const one of this.#waiting) one.reject(error)
-      })
-      .finally(() => {
-        this.#isUpdating = false
-      })
+  async #refresh(): Promise<void> {
+    try {
+      await this.#update()
+    } catch (error) {
+      if (isFailure(error)) this.#hasFailed = true
+      else for (const one of this.#waiting) one.reject(error)
+    }
   }
 
-  async #update(): Promise<void> {
-    while (this.#isStale) {
-      this.#isStale = false
-      // The status first: the worker that ends a run has written its events before.
-      const end = await this.#source.runs.end(this.#id)
-      let hasMore = true
-      while (hasMore) {
-        const batches = await fetched(this.#source, this.#id, this.#batches.at(-1)?.seq ?? this.#from)
-        hasMore = batches.length === PAGE
-        if (batches.length > 0) this.#add(batches)
-      }
-      if (end !== undefined || this.end !== undefined || this.#hasFailed) this.#tell(end)
+  async #fetchAll(): Promise<void> {
+    // The status first: the worker that ends a run has written its events before.
+    const end = await this.#source.runs.end(this.#id)
+    for (let hasMore = true; hasMore; ) {
+      const batches = await fetched(this.#source, this.#id, this.#batches.at(-1)?.seq ?? this.#from)
+      hasMore = batches.length === PAGE
+      if (batches.length > 0) this.#add(batches)
     }
+    if (end !== undefined || this.end !== undefined || this.#hasFailed) this.#tell(end)
   }
 
   #add(batches: readonly Batch[]): void {

@@ -308,6 +308,42 @@ test('a custom event that JSON cannot hold is left out', async () => {
   expect((await runs.result('run')).messages.map(textOf)).toEqual(['Go', 'Done.'])
 })
 
+test('however many notifications arrive while the database is slow, a waiter, a reader and a run each make one query at a time', async () => {
+  const fast = here.database.pool()
+  const most: Record<string, number> = {}
+  const running: Record<string, number> = {}
+  const kinds = [
+    ['waiter', 'SELECT id, agent'],
+    ['reader', 'SELECT status, error'],
+    ['run', 'SELECT cancel, sent'],
+  ] as const
+  const slow: DurableOptions['pool'] = {
+    connect: () => fast.connect(),
+    async query(text, values) {
+      const [kind] = kinds.find(([, start]) => text.startsWith(start)) ?? []
+      if (!kind) return await fast.query(text, values)
+      running[kind] = (running[kind] ?? 0) + 1
+      most[kind] = Math.max(most[kind] ?? 0, running[kind])
+      try {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        return await fast.query(text, values)
+      } finally {
+        running[kind]--
+      }
+    },
+  }
+  const runs = runsOf(agentOf(STORY), { pool: slow })
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const result = runs.result('run')
+  const reading = all(runs.events('run'))
+  for (let number = 0; number < 200; number++)
+    await here.pool.query(`SELECT pg_notify('meanwhile', $1)`, [`${here.schema} run`])
+  const { messages } = await result
+  expect(fold(await reading)).toEqual(messages)
+  expect(most).toEqual({ waiter: 1, reader: 1, run: 1 })
+})
+
 test('a reader whose signal aborts while it fetches events throws the reason at once', async () => {
   const runs = runsOf(agentOf([respond(call('ask'))]))
   await work(runs)

@@ -1,6 +1,7 @@
 /** A run that is running in this process: it follows cancellations and messages that other processes store in the database. */
 
 import { type Agent, type AgentRun, type CancelMode, type Cell, type Middleware, runLocal } from '@meanwhile/core'
+import { coalesced } from './coalesced.ts'
 import type { Claim, Orders, RunsTable } from './runs-table.ts'
 import type { KnownOutcome } from './stopped-run.ts'
 
@@ -15,10 +16,9 @@ export class LiveRun {
   /** The number of the last inbox message that the run has read. It is part of the checkpoint. */
   #place: Cell<number> | undefined
   #read: number | undefined
-  #isLooking = false
-  #isStale = false
   #isCancelled = false
   #isHandedBack = false
+  readonly #look = coalesced(() => this.#followOrders())
 
   constructor(runs: RunsTable, id: string) {
     this.#runs = runs
@@ -46,7 +46,6 @@ export class LiveRun {
     this.#run = run
     this.#begun?.()
     if (this.#isHandedBack) this.#cancel('now')
-    if (this.#isStale) this.obey()
   }
 
   /** Before the first model call: reads the waiting messages. */
@@ -58,14 +57,9 @@ export class LiveRun {
     if (sent > place.value) await this.#take().catch(() => undefined)
   }
 
-  /** Checks whether the run was cancelled or has new messages. */
+  /** Checks whether the run was cancelled or has new messages, as soon as the run has begun. */
   obey(): void {
-    this.#isStale = true
-    if (!this.#run || this.#isLooking) return
-    this.#isLooking = true
-    void this.#look().finally(() => {
-      this.#isLooking = false
-    })
+    void this.#look()
   }
 
   /** The worker is stopping: the run stops when its running tools have ended, or after `grace` milliseconds. */
@@ -74,18 +68,16 @@ export class LiveRun {
     this.#run?.cancel({ at: 'after-tools', escalateAfter: grace }).catch(() => undefined)
   }
 
-  async #look(): Promise<void> {
-    while (this.#isStale) {
-      this.#isStale = false
-      // If the database fails, the next change or the timer repeats this.
-      const orders = await this.#runs.orders(this.#id).catch(() => NONE)
-      // A deleted run stops, too.
-      if (!orders || orders.cancel) {
-        this.#isCancelled = true
-        this.#cancel(orders?.cancel ?? 'now')
-      }
-      if (orders && this.#place && orders.sent > this.#place.value) await this.#take().catch(() => undefined)
+  async #followOrders(): Promise<void> {
+    await this.#begins
+    // If the database fails, the next change or the timer repeats this.
+    const orders = await this.#runs.orders(this.#id).catch(() => NONE)
+    // A deleted run stops, too.
+    if (!orders || orders.cancel) {
+      this.#isCancelled = true
+      this.#cancel(orders?.cancel ?? 'now')
     }
+    if (orders && this.#place && orders.sent > this.#place.value) await this.#take().catch(() => undefined)
   }
 
   #cancel(at: CancelMode): void {
