@@ -1,12 +1,13 @@
 /** Notifies this process when a run changes in the database: by LISTEN on one connection, and by polling in case a notification is lost. */
 
 import { coalesced } from './coalesced.ts'
-import { type Database, isFailure, type PostgresConnection, type PostgresPool } from './database.ts'
+import type { Database, PostgresConnection, PostgresPool } from './database.ts'
+import { isTransient } from './retryable-errors.ts'
 
 export const CHANNEL = 'meanwhile'
 
 /** Milliseconds between two polls: with a connection that receives notifications, and without one. */
-const LOOK = { listening: 10_000, deaf: 1_000 }
+const POLL_INTERVAL = { listening: 10_000, polling: 1_000 }
 
 export class Changes {
   readonly #database: Database
@@ -14,9 +15,9 @@ export class Changes {
   readonly #watchers = new Map<string, Set<() => void>>()
   #connection: PostgresConnection | undefined
   /** A notification has arrived on the connection. A pooler may accept LISTEN and deliver nothing. */
-  #hears = false
+  #isReceiving = false
   #isConnecting = false
-  #clock: ReturnType<typeof setTimeout> | undefined
+  #pollTimer: ReturnType<typeof setTimeout> | undefined
 
   /** `pool`: the pool of the listening connection. */
   constructor(database: Database, pool: PostgresPool = database.pool) {
@@ -62,7 +63,7 @@ export class Changes {
           over()
           resolve(found)
         } catch (error) {
-          if (!isFailure(error)) fail(error)
+          if (!isTransient(error)) fail(error)
         }
       })
       const unwatch = this.watch(id, () => void check())
@@ -72,7 +73,7 @@ export class Changes {
   }
 
   /** Notifies all processes that the run has changed. If that fails, they notice it when they poll. */
-  tell(id: string): void {
+  notify(id: string): void {
     this.#database.query(`SELECT pg_notify($1, $2)`, [CHANNEL, this.payload(id)]).catch(() => undefined)
   }
 
@@ -82,7 +83,7 @@ export class Changes {
   }
 
   #listen(): void {
-    if (this.#clock === undefined) this.#wait()
+    if (this.#pollTimer === undefined) this.#schedulePoll()
     if (this.#connection || this.#isConnecting) return
     this.#isConnecting = true
     this.#connect()
@@ -94,13 +95,13 @@ export class Changes {
 
   async #connect(): Promise<void> {
     const connection = await this.#pool.connect()
-    const lost = () => this.#lose(connection)
+    const lost = () => this.#dropConnection(connection)
     connection.on('error', lost)
     connection.on('end', lost)
     connection.on('notification', ({ payload = '' }) => {
-      this.#hears = true
+      this.#isReceiving = true
       const [schema] = payload.split(' ', 1)
-      if (schema === this.#database.schema) this.#wake(payload.slice(schema.length + 1))
+      if (schema === this.#database.schema) this.#wakeWatchers(payload.slice(schema.length + 1))
     })
     try {
       await connection.query(`LISTEN ${CHANNEL}`)
@@ -116,44 +117,44 @@ export class Changes {
     // Changes from before this connection listened.
     this.#wakeAll()
     // Tests whether notifications arrive.
-    this.tell('')
+    this.notify('')
   }
 
-  #lose(connection: PostgresConnection): void {
+  #dropConnection(connection: PostgresConnection): void {
     if (this.#connection !== connection) return
     this.#connection = undefined
-    this.#hears = false
+    this.#isReceiving = false
     connection.release(true)
-    this.#wait()
+    this.#schedulePoll()
   }
 
   #close(): void {
-    clearTimeout(this.#clock)
-    this.#clock = undefined
+    clearTimeout(this.#pollTimer)
+    this.#pollTimer = undefined
     const connection = this.#connection
     this.#connection = undefined
-    this.#hears = false
+    this.#isReceiving = false
     connection?.release(true)
   }
 
   /** Starts the polling timer. */
-  #wait(): void {
-    clearTimeout(this.#clock)
-    this.#clock = setTimeout(
+  #schedulePoll(): void {
+    clearTimeout(this.#pollTimer)
+    this.#pollTimer = setTimeout(
       () => {
-        this.#wait()
+        this.#schedulePoll()
         this.#listen()
         this.#wakeAll()
       },
-      this.#hears ? LOOK.listening : LOOK.deaf,
+      this.#isReceiving ? POLL_INTERVAL.listening : POLL_INTERVAL.polling,
     )
   }
 
-  #wake(id: string): void {
+  #wakeWatchers(id: string): void {
     for (const wake of this.#watchers.get(id) ?? []) wake()
   }
 
   #wakeAll(): void {
-    for (const id of this.#watchers.keys()) this.#wake(id)
+    for (const id of this.#watchers.keys()) this.#wakeWatchers(id)
   }
 }

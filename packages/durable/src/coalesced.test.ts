@@ -32,7 +32,7 @@ test('requests during a call make exactly one more call, after it, and all get i
   expect(calls).toHaveLength(3)
 })
 
-test('a request that comes just when a call settles never runs beside the call that was waiting', async () => {
+test('a request that comes just when a call settles never runs at the same time as the call that was waiting', async () => {
   let most = 0
   let running = 0
   let count = 0

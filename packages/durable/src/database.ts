@@ -28,7 +28,7 @@ export class Database {
   readonly pool: PostgresPool
   readonly schema: string
   /** Runs a function that may lose its connection. Repeats it after a lost connection, at most three times. */
-  readonly again: <Result>(act: () => Promise<Result>) => Promise<Result>
+  readonly retry: <Result>(act: () => Promise<Result>) => Promise<Result>
 
   /** @throws {ConfigError} `pool` is not a pool, or `schema` is not a valid name. */
   constructor(pool: PostgresPool, schema = 'meanwhile') {
@@ -36,7 +36,7 @@ export class Database {
       throw new ConfigError('pool', 'must have query and connect, as a Pool of pg has')
     this.pool = pool
     this.schema = checkedSchema(schema)
-    this.again = openPostgres({ pool, schema }, 'setUpDurable').again
+    this.retry = openPostgres({ pool, schema }, 'setUpDurable').again
   }
 
   /** The quoted name of a table, with its schema. */
@@ -50,17 +50,18 @@ export class Database {
    * @throws {DurableStoreError} The database has failed.
    */
   async query(text: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
-    return await this.again(() => this.#explained(async () => (await this.pool.query(text, values)).rows))
+    return await this.retry(() => this.#withNamedErrors(async () => (await this.pool.query(text, values)).rows))
   }
 
   /** Runs `work` in a transaction, and again if the connection is lost. If `work` throws, nothing is changed. */
   async transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    return await this.again(() => this.#once(work))
+    return await this.retry(() => this.#transactionOnce(work))
   }
 
-  async #once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    const connection = await this.#explained(() => this.pool.connect())
-    const query: Query = (text, values = []) => this.#explained(async () => (await connection.query(text, values)).rows)
+  async #transactionOnce<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    const connection = await this.#withNamedErrors(() => this.pool.connect())
+    const query: Query = (text, values = []) =>
+      this.#withNamedErrors(async () => (await connection.query(text, values)).rows)
     let isBroken = true
     connection.on('error', ignored)
     try {
@@ -76,13 +77,13 @@ export class Database {
     }
   }
 
-  async #explained<Result>(act: () => Promise<Result>): Promise<Result> {
+  async #withNamedErrors<Result>(act: () => Promise<Result>): Promise<Result> {
     try {
       return await act()
     } catch (cause) {
-      const fault = FAULTS[codeOf(cause)]
-      if (fault === undefined) throw new DurableStoreError(codeOf(cause), { cause })
-      throw new DurableSetUpError(`schema "${this.schema}": ${fault}`, { cause })
+      const problem = SET_UP_FAULTS[codeOf(cause)]
+      if (problem === undefined) throw new DurableStoreError(codeOf(cause), { cause })
+      throw new DurableSetUpError(`schema "${this.schema}": ${problem}`, { cause })
     }
   }
 }
@@ -191,18 +192,13 @@ function checkedSchema(schema: string): string {
 const MISSING = 'its tables are missing: call setUpDurable first'
 const FOREIGN = 'its tables were made by another version, or by another program'
 
-const FAULTS: Readonly<Record<string, string>> = {
+const SET_UP_FAULTS: Readonly<Record<string, string>> = {
   '3D000': 'the database does not exist',
   '3F000': MISSING,
   '42P01': MISSING,
   '42501': 'the user of the database may not make or use its tables',
   '42703': FOREIGN,
   '42804': FOREIGN,
-}
-
-/** Whether the database or the checkpoint store failed for now and may succeed later. */
-export function isFailure(error: unknown): boolean {
-  return error instanceof DurableStoreError || (error instanceof CheckpointStoreError && error.operation !== 'open')
 }
 
 /** The SQLSTATE of PostgreSQL's error; empty without one. */

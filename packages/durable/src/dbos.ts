@@ -38,10 +38,10 @@ interface Worker {
 }
 
 /** A workflow tries this often, then another one continues, because DBOS records each try. */
-const TRIES = 20
+const MAX_TRIES = 20
 
 /** DBOS takes smaller numbers first. */
-const MIDDLE = 1_000_000
+const DEFAULT_PRIORITY = 1_000_000
 
 /**
  * Advances runs as workflows of DBOS. Call it before `DBOS.launch()`, because it registers a workflow. Each process needs its own `executorID`.
@@ -51,7 +51,7 @@ export function dbosEngine(options: DbosOptions | DbosClientOptions): Engine {
   if (typeof options !== 'object' || options === null) throw new ConfigError('options', 'must be an object')
   const { queue = 'meanwhile' } = options
   const workflowName = `${queue}.advance`
-  const wakeBy =
+  const wakeWith =
     (enqueue: (request: Parameters<DBOSClient['enqueue']>[0], id: string) => Promise<unknown>) =>
     async (id: string, { priority = 0, delay = 0 }: WakeOptions = {}): Promise<void> => {
       const request = {
@@ -60,7 +60,7 @@ export function dbosEngine(options: DbosOptions | DbosClientOptions): Engine {
         workflowID: `${id}/${crypto.randomUUID()}`,
         // One workflow of a partition is running at a time.
         queuePartitionKey: id,
-        priority: Math.max(0, MIDDLE - priority),
+        priority: Math.max(0, DEFAULT_PRIORITY - priority),
         ...(delay > 0 && { delaySeconds: delay / 1_000 }),
       }
       await enqueue(request, id)
@@ -69,7 +69,7 @@ export function dbosEngine(options: DbosOptions | DbosClientOptions): Engine {
     checkOptions('dbosEngine', options, { client: '', queue: '' })
     const { client } = options
     return {
-      wake: wakeBy((request, id) => client.enqueue(request, id)),
+      wake: wakeWith((request, id) => client.enqueue(request, id)),
       work: () => Promise.reject(new ConfigError('client', 'can only wake runs: a worker needs dbosEngine({ pool })')),
     }
   }
@@ -81,15 +81,15 @@ export function dbosEngine(options: DbosOptions | DbosClientOptions): Engine {
     deadAfter: '',
     pollingInterval: '',
   })
-  return workingEngine(
+  return workerEngine(
     options,
     queue,
     workflowName,
-    wakeBy((request, id) => DBOS.enqueueWorkflowWithOptions(request, id)),
+    wakeWith((request, id) => DBOS.enqueueWorkflowWithOptions(request, id)),
   )
 }
 
-function workingEngine(
+function workerEngine(
   { pool, schema, heartbeat = 2_000, deadAfter = 10_000, pollingInterval = 200 }: DbosOptions,
   queue: string,
   workflowName: string,
@@ -97,11 +97,11 @@ function workingEngine(
 ): Engine {
   for (const [option, value] of Object.entries({ heartbeat, deadAfter, pollingInterval })) checkTimer(option, value)
   const database = new Database(pool, schema)
-  const members = `"${database.schema}".dbos_workers`
+  const table = `"${database.schema}".dbos_workers`
   const workers = new Set<Worker>()
 
   /** Returns whether another call must follow. That is not an error: only the workflow's current owner can record it. */
-  async function tryOnce(id: string, tries: number): Promise<boolean> {
+  async function tryAdvance(id: string, tries: number): Promise<boolean> {
     const worker = [...workers].find(({ calls, concurrency }) => calls.size < concurrency)
     if (worker) {
       const call = worker.advance(id, { signal: DBOS.stepStatus?.cancelSignal ?? new AbortController().signal })
@@ -119,33 +119,33 @@ function workingEngine(
     return true
   }
 
-  async function advanceOften(id: string): Promise<void> {
-    for (let tries = 0; tries < TRIES && (tries === 0 || workers.size > 0); tries++) {
-      const isAgain = await DBOS.runStep(() => tryOnce(id, tries), { name: 'advance' })
+  async function advanceUntilDone(id: string): Promise<void> {
+    for (let tries = 0; tries < MAX_TRIES && (tries === 0 || workers.size > 0); tries++) {
+      const isAgain = await DBOS.runStep(() => tryAdvance(id, tries), { name: 'advance' })
       if (!isAgain) return
     }
     // This process stops, or there were many tries: another workflow continues, in any process.
     await wake(id, { delay: 1_000 })
   }
 
-  DBOS.registerWorkflow(advanceOften, { name: workflowName, maxRecoveryAttempts: 1_000_000 })
+  DBOS.registerWorkflow(advanceUntilDone, { name: workflowName, maxRecoveryAttempts: 1_000_000 })
 
   /** Writes a heartbeat, and wakes the runs of dead workers. */
-  async function beat(): Promise<void> {
+  async function heartbeatOnce(): Promise<void> {
     await database.query(
-      `INSERT INTO ${members} AS known (id, seen_at) VALUES ($1, clock_timestamp())
+      `INSERT INTO ${table} AS known (id, seen_at) VALUES ($1, clock_timestamp())
       ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()`,
       [DBOS.executorID],
     )
     await database.transaction(async (query) => {
       // Its row is locked until its runs are awake: if this process dies in between, another one finds the row again.
       const dead = await query(
-        `SELECT id FROM ${members} WHERE seen_at < clock_timestamp() - $1 * interval '1 millisecond' FOR UPDATE SKIP LOCKED`,
+        `SELECT id FROM ${table} WHERE seen_at < clock_timestamp() - $1 * interval '1 millisecond' FOR UPDATE SKIP LOCKED`,
         [deadAfter],
       )
       for (const { id } of dead) {
         await takeOver(String(id))
-        await query(`DELETE FROM ${members} WHERE id = $1`, [id])
+        await query(`DELETE FROM ${table} WHERE id = $1`, [id])
       }
     })
   }
@@ -166,7 +166,7 @@ function workingEngine(
         await query(`SELECT pg_advisory_xact_lock(hashtext('@meanwhile/durable'))`)
         await query(`CREATE SCHEMA IF NOT EXISTS "${database.schema}"`)
         await query(
-          `CREATE TABLE IF NOT EXISTS ${members} (id text COLLATE "C" PRIMARY KEY, seen_at timestamptz NOT NULL)`,
+          `CREATE TABLE IF NOT EXISTS ${table} (id text COLLATE "C" PRIMARY KEY, seen_at timestamptz NOT NULL)`,
         )
       })
     },
@@ -182,7 +182,7 @@ function workingEngine(
           minPollingIntervalMs: pollingInterval,
           onConflict: 'always_update',
         })
-        await beat()
+        await heartbeatOnce()
       } catch (error) {
         workers.delete(worker)
         throw error
@@ -192,7 +192,7 @@ function workingEngine(
         if (isBeating) return
         isBeating = true
         // If the database fails or hangs, a later heartbeat or another worker does this.
-        void within(deadAfter, beat()).finally(() => {
+        void within(deadAfter, heartbeatOnce()).finally(() => {
           isBeating = false
         })
       }, heartbeat)

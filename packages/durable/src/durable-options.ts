@@ -1,10 +1,10 @@
-/** The options of durable runs, and what is wrong with them. */
+/** The options of durable runs, and their checks. */
 
 import { type Agent, type CheckpointStore, ConfigError, checkOptions } from '@meanwhile/core'
 import type { PostgresPool } from './database.ts'
 import type { Engine } from './engine.ts'
 import { checkMilliseconds, checkTimer } from './given.ts'
-import type { ContextRequest } from './workshop.ts'
+import type { ContextRequest } from './run-context.ts'
 
 export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent[]> {
   /** The agents, each with a unique name: `start` and all workers identify an agent by its name. */
@@ -26,9 +26,8 @@ export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent
   readonly context?: (run: ContextRequest) => unknown
   /**
    * `every`: events are written in batches, after this many milliseconds; default 25. `keepFor`: a worker deletes the events of runs that
-   * ended more than this many milliseconds ago, and checks at most once a minute; readers then get the run's messages. Default: events are deleted
-   * with
-   * their run. `false`: no events are stored.
+   * ended more than this many milliseconds ago, and checks at most once a minute; readers then get the run's messages. Default: events are
+   * deleted with their run. `false`: no events are stored.
    */
   readonly events?: false | { readonly every?: number; readonly keepFor?: number }
   /** This many workers may take a run before it stops. Then it fails. Default 20. */
@@ -37,7 +36,7 @@ export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent
    * Decides whether the run is tried again after an error that would end it. Default: no. After a conflict, a failure of the store, or a
    * checkpoint or agent that this worker does not know, the run is always tried again.
    */
-  readonly again?: (error: unknown, attempt: number) => boolean
+  readonly shouldRetry?: (error: unknown, attempt: number) => boolean
 }
 
 /** @throws {ConfigError} An option cannot work. */
@@ -52,9 +51,9 @@ export function checkedOptions<Options extends DurableOptions>(options: Options)
     context: '',
     events: '',
     maxAttempts: 'retryLimit',
-    again: 'retry',
+    shouldRetry: 'retry again',
   })
-  const { agents, store, listen, engine, context, events, maxAttempts = 1, again } = options
+  const { agents, store, listen, engine, context, events, maxAttempts = 1, shouldRetry } = options
   if (!Array.isArray(agents) || agents.length === 0) throw new ConfigError('agents', 'must be an array of agents')
   if (agents.some((agent) => typeof agent?.begin !== 'function'))
     throw new ConfigError('agents', 'must be agents, as createAgent returns them')
@@ -70,7 +69,7 @@ export function checkedOptions<Options extends DurableOptions>(options: Options)
     throw new ConfigError('engine', 'must be an engine, such as pgBossEngine returns')
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
     throw new ConfigError('maxAttempts', 'must be a positive integer')
-  for (const [name, value] of Object.entries({ context, again }))
+  for (const [name, value] of Object.entries({ context, shouldRetry }))
     if (value !== undefined && typeof value !== 'function') throw new ConfigError(name, 'must be a function')
   if (events !== false && events !== undefined) {
     checkOptions<Exclude<DurableOptions['events'], false | undefined>>(

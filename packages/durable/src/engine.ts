@@ -7,9 +7,8 @@ export interface Engine {
    */
   wake(id: string, options?: WakeOptions): Promise<void>
   /**
-   * Starts to take wakes in this process, at most `concurrency` at a time. Calls with the same id normally run one after another; two calls that
-   * overlap
-   * are harmless. If a call rejects, or its process dies, the engine makes the call again, in any worker.
+   * Starts to take wakes in this process, at most `concurrency` at a time. Calls with the same id normally run one after another; two calls
+   * that overlap are harmless. If a call rejects, or its process dies, the engine makes the call again, in any worker.
    */
   work(advance: Advance, options: { readonly concurrency: number }): Promise<EngineWorker>
   /** Creates what the engine needs and does not exist yet. Called before the first wake and before a worker starts. */

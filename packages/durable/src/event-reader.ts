@@ -3,13 +3,14 @@
 import type { AgentEvent, CheckpointStore } from '@meanwhile/core'
 import type { Changes } from './changes.ts'
 import { coalesced } from './coalesced.ts'
-import { type Database, isFailure } from './database.ts'
+import type { Database } from './database.ts'
 import type { RunStopped } from './durable-run.ts'
 import { CursorError, UnknownRunError } from './errors.ts'
 import { isInt32, isRunId } from './given.ts'
-import { DROPPED } from './old-events.ts'
+import { DELETED_BATCH } from './old-events.ts'
+import { isTransient } from './retryable-errors.ts'
 import type { RunEnd, RunsTable } from './runs-table.ts'
-import { isCheckpoint, loaded } from './workshop.ts'
+import { findCheckpoint } from './stored-checkpoint.ts'
 
 export interface ReadEvent {
   /** Pass it as `after` to continue after this event. It is two numbers joined by a point, and grows from event to event. */
@@ -30,7 +31,7 @@ export interface ReadOptions {
 const PAGE = 100
 
 /** How many batches are kept for other readers of the same run. */
-const KEPT = 256
+const MAX_KEPT = 256
 
 interface Batch {
   readonly seq: number
@@ -38,7 +39,7 @@ interface Batch {
 }
 
 /** The sources of events. */
-interface Readable {
+interface EventSources {
   readonly database: Database
   readonly runs: RunsTable
   readonly changes: Changes
@@ -47,10 +48,10 @@ interface Readable {
 }
 
 export class EventReader {
-  readonly #source: Readable
+  readonly #source: EventSources
   readonly #tails = new Map<string, Tail>()
 
-  constructor(source: Readable) {
+  constructor(source: EventSources) {
     this.#source = source
   }
 
@@ -59,14 +60,14 @@ export class EventReader {
     { after, follow = true, signal }: ReadOptions = {},
   ): AsyncGenerator<ReadEvent, void, undefined> {
     if (!isRunId(id)) throw new UnknownRunError(id)
-    const from = after === undefined ? { done: 0, seq: 0, index: 0, isEnd: false } : placeOf(id, after)
+    const from = after === undefined ? { done: 0, seq: 0, index: 0, isEnd: false } : parseCursor(id, after)
     let { done, isEnd } = from
     signal?.throwIfAborted()
     const tail = follow ? this.#join(id, done) : undefined
     try {
       for (;;) {
         const { version = 0, end } = tail ?? {}
-        const batches = await (tail ? tail.after(done) : fetched(this.#source, id, done))
+        const batches = await (tail ? tail.after(done) : fetchBatches(this.#source, id, done))
         if (!batches) {
           await tail?.changed(version, signal)
           continue
@@ -115,7 +116,7 @@ class Tail {
   version = 0
   /** Set when all events are here. */
   end: RunEnd | undefined
-  readonly #source: Readable
+  readonly #source: EventSources
   readonly #id: string
   /** All batches after this one are here. */
   #from: number
@@ -126,7 +127,7 @@ class Tail {
   readonly #update = coalesced(() => this.#fetchAll())
   readonly #unwatch: () => void
 
-  constructor(source: Readable, id: string, from: number) {
+  constructor(source: EventSources, id: string, from: number) {
     this.#source = source
     this.#id = id
     this.#from = from
@@ -138,9 +139,9 @@ class Tail {
   async after(seq: number): Promise<readonly Batch[] | undefined> {
     if (seq >= this.#from) return this.#batches.filter((batch) => batch.seq > seq)
     try {
-      return await fetched(this.#source, this.#id, seq)
+      return await fetchBatches(this.#source, this.#id, seq)
     } catch (error) {
-      if (!isFailure(error)) throw error
+      if (!isTransient(error)) throw error
       this.#hasFailed = true
       return undefined
     }
@@ -179,7 +180,7 @@ class Tail {
     try {
       await this.#update()
     } catch (error) {
-      if (isFailure(error)) this.#hasFailed = true
+      if (isTransient(error)) this.#hasFailed = true
       else for (const one of this.#waiting) one.reject(error)
     }
   }
@@ -188,21 +189,21 @@ class Tail {
     // The status first: the worker that ends a run has written its events before.
     const end = await this.#source.runs.end(this.#id)
     for (let hasMore = true; hasMore; ) {
-      const batches = await fetched(this.#source, this.#id, this.#batches.at(-1)?.seq ?? this.#from)
+      const batches = await fetchBatches(this.#source, this.#id, this.#batches.at(-1)?.seq ?? this.#from)
       hasMore = batches.length === PAGE
       if (batches.length > 0) this.#add(batches)
     }
-    if (end !== undefined || this.end !== undefined || this.#hasFailed) this.#tell(end)
+    if (end !== undefined || this.end !== undefined || this.#hasFailed) this.#publish(end)
   }
 
   #add(batches: readonly Batch[]): void {
     this.#batches.push(...batches)
-    const dropped = this.#batches.splice(0, Math.max(0, this.#batches.length - KEPT))
+    const dropped = this.#batches.splice(0, Math.max(0, this.#batches.length - MAX_KEPT))
     this.#from = dropped.at(-1)?.seq ?? this.#from
-    this.#tell(undefined)
+    this.#publish(undefined)
   }
 
-  #tell(end: RunEnd | undefined): void {
+  #publish(end: RunEnd | undefined): void {
     this.end = end
     this.#hasFailed = false
     this.version++
@@ -211,7 +212,7 @@ class Tail {
 }
 
 /** The next batches after this number. */
-async function fetched(source: Readable, id: string, after: number): Promise<readonly Batch[]> {
+async function fetchBatches(source: EventSources, id: string, after: number): Promise<readonly Batch[]> {
   const { database } = source
   const rows = await database.query(
     `SELECT seq, batch FROM ${database.table('events')} WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT ${PAGE}`,
@@ -220,19 +221,19 @@ async function fetched(source: Readable, id: string, after: number): Promise<rea
   return await Promise.all(
     rows.map(async ({ seq, batch }) => ({
       seq: Number(seq),
-      events: batch === DROPPED ? await history(source, id) : JSON.parse(String(batch)),
+      events: batch === DELETED_BATCH ? await historyOf(source, id) : JSON.parse(String(batch)),
     })),
   )
 }
 
 /** The events that replace deleted ones. */
-async function history({ store }: Readable, id: string): Promise<readonly AgentEvent[]> {
-  const checkpoint = await loaded(store, id)
-  return isCheckpoint(checkpoint) ? [{ type: 'history-replaced', runId: id, messages: checkpoint.messages }] : []
+async function historyOf({ store }: EventSources, id: string): Promise<readonly AgentEvent[]> {
+  const checkpoint = await findCheckpoint(store, id)
+  return checkpoint ? [{ type: 'history-replaced', runId: id, messages: checkpoint.messages }] : []
 }
 
 /** All batches up to `done` are read, and this many events of the batch `seq`. */
-interface Place {
+interface Position {
   readonly done: number
   readonly seq: number
   readonly index: number
@@ -240,7 +241,7 @@ interface Place {
   readonly isEnd: boolean
 }
 
-function placeOf(id: string, cursor: string): Place {
+function parseCursor(id: string, cursor: string): Position {
   const [, batch, index] = /^(\d{1,10})\.(\d{1,10}|end)$/.exec(String(cursor)) ?? []
   if (batch === undefined || index === undefined || !isInt32(Number(batch))) throw new CursorError(id)
   const seq = Number(batch)

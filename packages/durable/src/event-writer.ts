@@ -20,16 +20,16 @@ const DELTAS: ReadonlySet<string> = new Set([
 ])
 
 /** If the database cannot keep up, at most this many events wait; then deltas are dropped. */
-const MOST_WAITING = 2_000
+const MAX_WAITING = 2_000
 
 /** How long the end of a run waits for its last events, in milliseconds. */
-const LAST = 3_000
+const END_TIMEOUT = 3_000
 
 /** More batches than a crash of the server can lose. Readers of lost batches have cursors with their numbers. */
-const LOST_AT_MOST = 1_000
+const MAX_LOST_BATCHES = 1_000
 
 /** The SQLSTATE of a row whose run does not exist. */
-const RUN_IS_GONE = '23503'
+const FOREIGN_KEY_VIOLATION = '23503'
 
 interface Newest {
   readonly seq: number
@@ -50,15 +50,15 @@ export class EventWriter {
   readonly #every: number
   #waiting: Waiting[] = []
   /** The history according to the written batches. */
-  #told: Message[] | undefined
+  #history: Message[] | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The number of the newest batch, once it is known. */
   #seq: number | undefined
   /** Batches up to this one have no deltas left. */
-  #cleaned = 0
+  #deltasDeletedTo = 0
   #isStepOver = false
   #isOver = false
-  #isLast = false
+  #isEnding = false
   #writing: Promise<void> | undefined
 
   /** `every`: how long an event may wait for others, in milliseconds. */
@@ -77,7 +77,7 @@ export class EventWriter {
 
   push(event: AgentEvent | RunStopped): void {
     const isDelta = DELTAS.has(event.type)
-    if (this.#isOver || (isDelta && this.#waiting.length >= MOST_WAITING)) return
+    if (this.#isOver || (isDelta && this.#waiting.length >= MAX_WAITING)) return
     const text = textOf(event)
     if (text === undefined) return
     if (event.type === 'step-end' && !event.path) {
@@ -86,16 +86,16 @@ export class EventWriter {
       this.#isStepOver = true
     }
     this.#waiting.push({ event, text, isDelta })
-    this.#wait()
+    this.#schedule()
   }
 
   /** Resolves when everything is written, or after a few seconds. */
   async end(): Promise<void> {
-    this.#isLast = true
+    this.#isEnding = true
     this.#flush()
     let timer: ReturnType<typeof setTimeout> | undefined
     const tooLong = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, LAST)
+      timer = setTimeout(resolve, END_TIMEOUT)
     })
     await Promise.race([this.#writing, tooLong])
     clearTimeout(timer)
@@ -104,7 +104,7 @@ export class EventWriter {
   }
 
   /** Starts the timer of the next batch, unless a batch is being written. */
-  #wait(): void {
+  #schedule(): void {
     if (!this.#writing) this.#timer ??= setTimeout(() => this.#flush(), this.#every)
   }
 
@@ -114,7 +114,7 @@ export class EventWriter {
     if (this.#waiting.length === 0) return
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined
-      if (this.#waiting.length > 0 && !this.#isOver) this.#wait()
+      if (this.#waiting.length > 0 && !this.#isOver) this.#schedule()
     })
   }
 
@@ -125,19 +125,19 @@ export class EventWriter {
       const isStepOver = this.#isStepOver
       this.#waiting = []
       this.#isStepOver = false
-      await this.#surely(() => this.#store(batch))
-      if (isStepOver) await this.#surely(() => this.#clean())
-    } while (this.#isLast && this.#waiting.length > 0)
+      await this.#retried(() => this.#store(batch))
+      if (isStepOver) await this.#retried(() => this.#deleteDeltas())
+    } while (this.#isEnding && this.#waiting.length > 0)
   }
 
   /** Repeats `work` until it succeeds. */
-  async #surely(work: () => Promise<void>): Promise<void> {
+  async #retried(work: () => Promise<void>): Promise<void> {
     for (let failures = 0; !this.#isOver; failures++) {
       try {
         await work()
         return
       } catch (error) {
-        if (codeOf(error) === RUN_IS_GONE) this.#isOver = true
+        if (codeOf(error) === FOREIGN_KEY_VIOLATION) this.#isOver = true
         else await pause(Math.min(1_000, 50 * 2 ** failures))
       }
     }
@@ -145,22 +145,22 @@ export class EventWriter {
 
   async #store(batch: readonly Waiting[]): Promise<void> {
     const text = `[${batch.map((one) => one.text).join(',')}]`
-    const isFleeting = batch.every((one) => one.isDelta)
+    const hasOnlyDeltas = batch.every((one) => one.isDelta)
     const events = this.#database.table('events')
     const isFirst = this.#seq === undefined
-    const seq = this.#seq ?? this.#after(await this.#newest())
+    const seq = this.#seq ?? this.#firstSeq(await this.#newest())
     if (this.#isOver) return
     const [written] = await this.#database.query(
       `INSERT INTO ${events} (id, seq, attempt, fleeting, batch)
       SELECT $1::text, $2::integer + 1, $3::integer, $4::boolean, $5::text FROM ${UNSYNCED}
       WHERE NOT EXISTS (SELECT 1 FROM ${events} WHERE id = $1::text AND seq > $2::integer)
       ON CONFLICT DO NOTHING RETURNING pg_notify($6::text, $7::text), EXISTS (SELECT 1 FROM ${events} WHERE id = $1::text AND seq = $2::integer) AS follows`,
-      [this.#id, seq, this.#attempt, isFleeting, text, CHANNEL, this.#changes.payload(this.#id)],
+      [this.#id, seq, this.#attempt, hasOnlyDeltas, text, CHANNEL, this.#changes.payload(this.#id)],
     )
     if (written) {
       this.#seq = seq + 1
-      this.#tell(batch)
-      if (!isFirst && written.follows === false) this.#mend()
+      this.#followHistory(batch)
+      if (!isFirst && written.follows === false) this.#rewriteHistory()
       return
     }
     // An earlier try wrote it and its response was lost, or another attempt of the run has taken the number.
@@ -170,31 +170,31 @@ export class EventWriter {
       await this.#store(batch)
       return
     }
-    this.#seq = this.#saw(newest)
-    this.#tell(batch)
+    this.#seq = this.#checkNewest(newest)
+    this.#followHistory(batch)
   }
 
-  #tell(batch: readonly Waiting[]): void {
+  #followHistory(batch: readonly Waiting[]): void {
     for (const { event } of batch) {
       if ('path' in event && event.path) continue
-      if (event.type === 'history-replaced') this.#told = [...event.messages]
-      if (event.type === 'message') this.#told?.push(event.message)
+      if (event.type === 'history-replaced') this.#history = [...event.messages]
+      if (event.type === 'message') this.#history?.push(event.message)
     }
   }
 
   /** The server has crashed, and the batches before this one are lost: the history is written again. */
-  #mend(): void {
-    if (!this.#told) return
-    const event: AgentEvent = { type: 'history-replaced', runId: this.#id, messages: [...this.#told] }
+  #rewriteHistory(): void {
+    if (!this.#history) return
+    const event: AgentEvent = { type: 'history-replaced', runId: this.#id, messages: [...this.#history] }
     this.#waiting.unshift({ event, text: JSON.stringify(event), isDelta: false })
   }
 
   /** The number after which this attempt begins to write. */
-  #after(newest: Newest): number {
-    return this.#saw(newest) + (this.#attempt > 1 ? LOST_AT_MOST : 0)
+  #firstSeq(newest: Newest): number {
+    return this.#checkNewest(newest) + (this.#attempt > 1 ? MAX_LOST_BATCHES : 0)
   }
 
-  #saw({ seq, attempt }: Newest): number {
+  #checkNewest({ seq, attempt }: Newest): number {
     if (attempt > this.#attempt) this.#isOver = true
     return seq
   }
@@ -208,13 +208,13 @@ export class EventWriter {
   }
 
   /** Deletes the deltas of steps that have ended: late readers get the steps' messages. */
-  async #clean(): Promise<void> {
+  async #deleteDeltas(): Promise<void> {
     const newest = this.#seq ?? 0
     await this.#database.query(
       `DELETE FROM ${this.#database.table('events')} USING ${UNSYNCED} WHERE id = $1 AND seq > $2 AND seq < $3 AND fleeting`,
-      [this.#id, this.#cleaned, newest],
+      [this.#id, this.#deltasDeletedTo, newest],
     )
-    this.#cleaned = newest
+    this.#deltasDeletedTo = newest
   }
 }
 

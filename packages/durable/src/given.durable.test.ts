@@ -92,7 +92,7 @@ test.each([
   { agents: [undefined] },
   { agents: [{ name: 'clerk' }] },
   { context: {} },
-  { again: true },
+  { shouldRetry: 1 },
   { events: { every: '25' } },
   { events: { every: Number.POSITIVE_INFINITY } },
   { events: { keepFor: '5000' } },

@@ -7,12 +7,8 @@ export {
 } from './database.ts'
 export type { DurableOptions } from './durable-options.ts'
 export type { DurableRun, EndStatus, RunStatus, RunStopped } from './durable-run.ts'
-export {
-  type DurableRuns,
-  type DurableWorker,
-  durableRuns,
-  type StartOptions,
-} from './durable-runs.ts'
+export { durableRuns } from './durable-runs.ts'
+export type { DurableRuns, DurableWorker, StartOptions } from './durable-runs-api.ts'
 export type { Advance, Engine, EngineCall, EngineWorker, WakeOptions } from './engine.ts'
 export {
   CursorError,
@@ -31,5 +27,5 @@ export {
   UnknownRunError,
 } from './errors.ts'
 export type { ReadEvent, ReadOptions } from './event-reader.ts'
+export type { ContextRequest } from './run-context.ts'
 export type { OnStopped, RunOutcome, StoppedRun } from './stopped-run.ts'
-export type { ContextRequest } from './workshop.ts'

@@ -3,16 +3,16 @@
 import { type Database, UNSYNCED } from './database.ts'
 
 /** The batch that replaces all deleted events of a run. */
-export const DROPPED = '[]'
+export const DELETED_BATCH = '[]'
 
 /** How many runs one statement clears of their events. */
 const PAGE = 100
 
 /** The shortest time between two searches for old events, in milliseconds. */
-const SELDOM = 60_000
+const MIN_INTERVAL = 60_000
 
 /** The last run that was checked. */
-interface Place {
+interface Position {
   readonly at: string
   readonly id: string
 }
@@ -21,9 +21,9 @@ export class OldEvents {
   readonly #database: Database
   readonly #keepFor: number
   /** Runs that ended before this one have no old events left. */
-  #done: Place = { at: '-infinity', id: '' }
-  #lookedAt = Number.NEGATIVE_INFINITY
-  #isAtWork = false
+  #position: Position = { at: '-infinity', id: '' }
+  #startedAt = Number.NEGATIVE_INFINITY
+  #isRunning = false
 
   /** `keepFor`: milliseconds since the end of a run, by the clock of the database. */
   constructor(database: Database, keepFor: number) {
@@ -32,24 +32,24 @@ export class OldEvents {
   }
 
   /** Deletes old events, unless that was done a short time ago. After a failure, the next call or another worker does it. */
-  drop(): void {
-    const isSoon = performance.now() - this.#lookedAt < Math.min(SELDOM, this.#keepFor)
-    if (this.#isAtWork || isSoon) return
-    this.#isAtWork = true
-    this.#lookedAt = performance.now()
-    this.#dropAll()
+  deleteOld(): void {
+    const isSoon = performance.now() - this.#startedAt < Math.min(MIN_INTERVAL, this.#keepFor)
+    if (this.#isRunning || isSoon) return
+    this.#isRunning = true
+    this.#startedAt = performance.now()
+    this.#deleteAll()
       .catch(() => undefined)
       .finally(() => {
-        this.#isAtWork = false
+        this.#isRunning = false
       })
   }
 
-  async #dropAll(): Promise<void> {
-    for (let hasMore = true; hasMore; ) hasMore = (await this.#dropPage()) === PAGE
+  async #deleteAll(): Promise<void> {
+    for (let hasMore = true; hasMore; ) hasMore = (await this.#deletePage()) === PAGE
   }
 
   /** Each run keeps one row with the next number: all cursors are below it, and a retry continues after it. */
-  async #dropPage(): Promise<number> {
+  async #deletePage(): Promise<number> {
     const [runs, events] = [this.#database.table('runs'), this.#database.table('events')]
     const rows = await this.#database.query(
       `WITH page AS (
@@ -57,13 +57,13 @@ export class OldEvents {
         AND (ended_at, id) > ($2::timestamptz, $3) ORDER BY ended_at, id LIMIT ${PAGE}),
       newest AS (SELECT id, max(seq) AS seq FROM ${events} WHERE id IN (SELECT id FROM page) GROUP BY id),
       dropped AS (DELETE FROM ${events} AS one USING newest, ${UNSYNCED} WHERE one.id = newest.id AND one.seq < newest.seq),
-      emptied AS (UPDATE ${events} AS one SET seq = one.seq + 1, batch = '${DROPPED}', fleeting = false FROM newest
-        WHERE one.id = newest.id AND one.seq = newest.seq AND one.batch <> '${DROPPED}')
+      emptied AS (UPDATE ${events} AS one SET seq = one.seq + 1, batch = '${DELETED_BATCH}', fleeting = false FROM newest
+        WHERE one.id = newest.id AND one.seq = newest.seq AND one.batch <> '${DELETED_BATCH}')
       SELECT id, ended_at::text AS at FROM page ORDER BY ended_at, id`,
-      [this.#keepFor, this.#done.at, this.#done.id],
+      [this.#keepFor, this.#position.at, this.#position.id],
     )
     const last = rows.at(-1)
-    if (last) this.#done = { at: String(last.at), id: String(last.id) }
+    if (last) this.#position = { at: String(last.at), id: String(last.id) }
     return rows.length
   }
 }

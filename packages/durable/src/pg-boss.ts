@@ -28,9 +28,8 @@ interface Job {
 
 /**
  * Advances runs as jobs of pg-boss. It starts the given `boss`; you call its `stop` at the end. In at least one process pg-boss must
- * supervise, as it does by default: that process notices dead workers. Create the `boss` of a worker with `useListenNotify: true`: PostgreSQL then
- * notifies
- * the worker at once.
+ * supervise, as it does by default: that process notices dead workers. Create the `boss` of a worker with `useListenNotify: true`: PostgreSQL
+ * then notifies the worker at once.
  */
 export function pgBossEngine(boss: PgBoss, options: PgBossOptions = {}): Engine {
   if (typeof boss?.send !== 'function' || typeof boss.work !== 'function')

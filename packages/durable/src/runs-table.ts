@@ -21,7 +21,7 @@ export interface Claim extends NewRun {
   /** Counts how many times the run was taken. Only the worker with the greatest attempt may write. */
   readonly attempt: number
   /** How many times it was taken since it last stopped. */
-  readonly tries: number
+  readonly attemptsSinceStop: number
   readonly cancel?: CancelMode
   /** Messages in its inbox. */
   readonly sent: number
@@ -34,7 +34,7 @@ export interface RunEnd {
 }
 
 /** The run waits. */
-interface Waits {
+interface Wait {
   /** The questions that it waits for. */
   readonly open?: readonly string[]
   /** How many messages of its inbox it has read. */
@@ -43,19 +43,19 @@ interface Waits {
   readonly error?: ErrorInfo
 }
 
-export type KnownRun = Omit<DurableRun, 'interrupts' | 'unread'> &
+export type StoredRun = Omit<DurableRun, 'interrupts' | 'unread'> &
   NewRun & { readonly read: number; readonly sent: number }
 
 /** Requests to a running run from outside. */
-export interface Orders {
+export interface Requests {
   readonly cancel?: CancelMode
   readonly sent: number
 }
 
 /** The SQLSTATE of a row that breaks a unique index. */
-const IS_THERE = '23505'
+const UNIQUE_VIOLATION = '23505'
 
-const LIVE = `status IN ('running', 'interrupted')`
+const ACTIVE = `status IN ('running', 'interrupted')`
 
 export class RunsTable {
   readonly #database: Database
@@ -83,17 +83,17 @@ export class RunsTable {
     )
   }
 
-  async find(id: string): Promise<KnownRun | undefined> {
+  async find(id: string): Promise<StoredRun | undefined> {
     if (!isRunId(id)) return undefined
     const [row] = await this.#database.query(
       `SELECT id, agent, conversation, data, status, error, attempts, sent, read, made_at, ended_at FROM ${this.#runs} WHERE id = $1`,
       [id],
     )
-    return row && knownRun(row)
+    return row && storedRun(row)
   }
 
   /** @throws {UnknownRunError} */
-  async known(id: string): Promise<KnownRun> {
+  async get(id: string): Promise<StoredRun> {
     const run = await this.find(id)
     if (!run) throw new UnknownRunError(id)
     return run
@@ -111,7 +111,7 @@ export class RunsTable {
   /** Takes the run for a worker: from now on no earlier worker can write. Undefined if the run has ended or does not exist. */
   async claim(id: string): Promise<Claim | undefined> {
     const [row] = await this.#database.query(
-      `UPDATE ${this.#runs} SET attempts = attempts + 1, status = 'running' WHERE id = $1 AND ${LIVE}
+      `UPDATE ${this.#runs} SET attempts = attempts + 1, status = 'running' WHERE id = $1 AND ${ACTIVE}
       RETURNING agent, conversation, data, attempts, stopped_at_attempt, cancel, rerun, sent`,
       [id],
     )
@@ -119,9 +119,9 @@ export class RunsTable {
     const attempt = Number(row.attempts)
     return {
       id,
-      ...givenOf(row),
+      ...startOf(row),
       attempt,
-      tries: attempt - Number(row.stopped_at_attempt),
+      attemptsSinceStop: attempt - Number(row.stopped_at_attempt),
       sent: Number(row.sent),
       ...cancelOf(row),
       ...(typeof row.rerun === 'string' && { rerun: JSON.parse(row.rerun) }),
@@ -132,17 +132,17 @@ export class RunsTable {
   async settle({ id, attempt }: Claim, end: RunEnd, read?: number): Promise<void> {
     await this.#database.query(
       `UPDATE ${this.#runs} SET status = $3, error = $4, read = coalesce($5, read), rerun = NULL, stopped_at_attempt = attempts,
-      ended_at = clock_timestamp() WHERE id = $1 AND attempts = $2 AND ${LIVE}`,
+      ended_at = clock_timestamp() WHERE id = $1 AND attempts = $2 AND ${ACTIVE}`,
       [id, attempt, end.status, end.error ? JSON.stringify(end.error) : null, read ?? null],
     )
   }
 
   /** The run waits for answers. Returns whether there already is an answer: then the run must continue. */
-  async interrupt({ id, attempt }: Claim, { open = [], read, error }: Waits): Promise<boolean> {
+  async interrupt({ id, attempt }: Claim, { open = [], read, error }: Wait): Promise<boolean> {
     const [row] = await this.#database.query(
       `UPDATE ${this.#runs} SET rerun = NULL, stopped_at_attempt = attempts, error = $4, read = coalesce($5, read), status = CASE
         WHEN EXISTS (SELECT 1 FROM ${this.#answers} WHERE id = $1 AND interrupt = ANY($3)) THEN 'running' ELSE 'interrupted' END
-      WHERE id = $1 AND attempts = $2 AND ${LIVE} RETURNING status`,
+      WHERE id = $1 AND attempts = $2 AND ${ACTIVE} RETURNING status`,
       [id, attempt, open, error ? JSON.stringify(error) : null, read ?? null],
     )
     return row?.status === 'running'
@@ -194,7 +194,7 @@ export class RunsTable {
       // A message that is sent again after a lost connection finds its own row.
       const [row] = await this.#database.query(
         `WITH known AS (SELECT seq FROM ${this.#inbox} WHERE id = $1 AND send = $2),
-        run AS (UPDATE ${this.#runs} SET sent = sent + 1 WHERE id = $1 AND ${LIVE} AND NOT EXISTS (SELECT 1 FROM known) RETURNING id, sent),
+        run AS (UPDATE ${this.#runs} SET sent = sent + 1 WHERE id = $1 AND ${ACTIVE} AND NOT EXISTS (SELECT 1 FROM known) RETURNING id, sent),
         added AS (INSERT INTO ${this.#inbox} (id, seq, send, body) SELECT id, sent, $2, $3 FROM run RETURNING seq)
         SELECT seq FROM known UNION ALL SELECT seq FROM added`,
         [id, send, JSON.stringify(message)],
@@ -202,7 +202,7 @@ export class RunsTable {
       return row !== undefined
     } catch (error) {
       // The server was still storing it when it was sent again.
-      if (codeOf(error) === IS_THERE) return true
+      if (codeOf(error) === UNIQUE_VIOLATION) return true
       throw error
     }
   }
@@ -216,7 +216,7 @@ export class RunsTable {
     return rows.map(({ seq, body }) => ({ seq: Number(seq), message: JSON.parse(String(body)) }))
   }
 
-  async orders(id: string): Promise<Orders | undefined> {
+  async requests(id: string): Promise<Requests | undefined> {
     const [row] = await this.#database.query(`SELECT cancel, sent FROM ${this.#runs} WHERE id = $1`, [id])
     return row && { sent: Number(row.sent), ...cancelOf(row) }
   }
@@ -225,7 +225,7 @@ export class RunsTable {
   async cancel(id: string, at: CancelMode): Promise<void> {
     await this.#database.query(
       `UPDATE ${this.#runs} SET cancel = $2, ended_at = CASE status WHEN 'interrupted' THEN clock_timestamp() END,
-      status = CASE status WHEN 'interrupted' THEN 'cancelled' ELSE status END WHERE id = $1 AND ${LIVE}`,
+      status = CASE status WHEN 'interrupted' THEN 'cancelled' ELSE status END WHERE id = $1 AND ${ACTIVE}`,
       [id, at],
     )
   }
@@ -263,10 +263,10 @@ export class RunsTable {
   }
 }
 
-function knownRun(row: PostgresRow): KnownRun {
+function storedRun(row: PostgresRow): StoredRun {
   return {
     id: String(row.id),
-    ...givenOf(row),
+    ...startOf(row),
     status: statusOf(row),
     ...errorOf(row),
     attempts: Number(row.attempts),
@@ -277,7 +277,7 @@ function knownRun(row: PostgresRow): KnownRun {
   }
 }
 
-function givenOf({ agent, conversation, data }: PostgresRow): Omit<NewRun, 'id'> {
+function startOf({ agent, conversation, data }: PostgresRow): Omit<NewRun, 'id'> {
   return {
     agent: String(agent),
     ...(typeof conversation === 'string' && { conversationId: JSON.parse(conversation) }),
@@ -291,10 +291,10 @@ function statusOf({ status }: PostgresRow): RunStatus {
   return STATUSES.find((one) => one === status) ?? 'failed'
 }
 
-const MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
+export const CANCEL_MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
 
 function cancelOf({ cancel }: PostgresRow): { readonly cancel?: CancelMode } {
-  const at = MODES.find((one) => one === cancel)
+  const at = CANCEL_MODES.find((one) => one === cancel)
   return at ? { cancel: at } : {}
 }
 

@@ -12,8 +12,9 @@ import {
 } from '@meanwhile/core'
 import type { RunStatus } from './durable-run.ts'
 import { type ErrorInfo, RunFailedError } from './errors.ts'
-import type { KnownRun } from './runs-table.ts'
-import { agentOf, storedCheckpoint, type Workshop } from './workshop.ts'
+import type { StoredRun } from './runs-table.ts'
+import { agentOf, type Services } from './services.ts'
+import { storedCheckpoint } from './stored-checkpoint.ts'
 
 export interface StoppedRun {
   readonly id: string
@@ -55,13 +56,13 @@ export type OnStopped = (run: StoppedRun) => Promise<void>
 export type KnownOutcome = RunOutcome & { readonly status: StoppedRun['status'] }
 
 /** Calls the listeners for a stop. If the run is running again, the worker that has it reports the next stop instead. */
-export async function tellStop(
-  shop: Workshop,
+export async function reportStop(
+  services: Services,
   id: string,
   known: (KnownOutcome & { readonly attempts: number }) | undefined,
 ): Promise<void> {
-  if (shop.listeners.size === 0) return
-  const run = await shop.runs.find(id)
+  if (services.listeners.size === 0) return
+  const run = await services.runs.find(id)
   if (!run || run.status === 'running') return
   const { agent, conversationId, data, status, error, attempts } = run
   const isKnown = known?.messages !== undefined && known.attempts === attempts && known.status === status
@@ -73,25 +74,28 @@ export async function tellStop(
     ...(conversationId !== undefined && { conversationId }),
     ...(data !== undefined && { data }),
     ...(error && { error }),
-    outcome: async (reason) => (isKnown ? known : await storedOutcome(shop, run, reason)),
+    outcome: async (reason) => (isKnown ? known : await storedOutcome(services, run, reason)),
   }
-  for (const listener of shop.listeners) await listener(stopped)
+  for (const listener of services.listeners) await listener(stopped)
 }
 
 /** The outcome of the run, from its checkpoint. */
-async function storedOutcome(shop: Workshop, run: KnownRun, reason: string | undefined): Promise<RunOutcome> {
-  if (run.status === 'completed') return await resultOf(shop, run)
-  if (run.status === 'interrupted') return await storedQuestions(shop, run)
+async function storedOutcome(services: Services, run: StoredRun, reason: string | undefined): Promise<RunOutcome> {
+  if (run.status === 'completed') return await resultOf(services, run)
+  if (run.status === 'interrupted') return await storedQuestions(services, run)
   try {
-    const checkpoint = await storedCheckpoint(shop.store, run.id)
-    return await agentOf(shop, run).close(checkpoint, { checkpoints: NOWHERE, ...(reason !== undefined && { reason }) })
+    const checkpoint = await storedCheckpoint(services.store, run.id)
+    return await agentOf(services, run).close(checkpoint, {
+      checkpoints: NOWHERE,
+      ...(reason !== undefined && { reason }),
+    })
   } catch (error) {
     if (error instanceof CheckpointMissingError) return {}
     throw error
   }
 }
 
-async function storedQuestions({ store }: Workshop, { id }: KnownRun): Promise<RunOutcome> {
+async function storedQuestions({ store }: Services, { id }: StoredRun): Promise<RunOutcome> {
   const { messages, interrupts, usage, calls } = await storedCheckpoint(store, id)
   const answered = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : [])))
   const requested = messages.flatMap((message) =>
@@ -103,11 +107,11 @@ async function storedQuestions({ store }: Workshop, { id }: KnownRun): Promise<R
 }
 
 /** The result of a completed run. */
-export async function resultOf(shop: Workshop, run: KnownRun, signal?: AbortSignal): Promise<CompletedResult> {
-  const context = await shop.contextOf(run)
-  const checkpoint = await storedCheckpoint(shop.store, run.id)
-  const options = { checkpoints: shop.store, ...(signal && { signal }), ...(context !== undefined && { context }) }
-  const result = await agentOf(shop, run).resume(checkpoint, {}, options).result
+export async function resultOf(services: Services, run: StoredRun, signal?: AbortSignal): Promise<CompletedResult> {
+  const context = await services.createContext(run)
+  const checkpoint = await storedCheckpoint(services.store, run.id)
+  const options = { checkpoints: services.store, ...(signal && { signal }), ...(context !== undefined && { context }) }
+  const result = await agentOf(services, run).resume(checkpoint, {}, options).result
   if (result.status !== 'completed')
     throw new RunFailedError(run.id, { name: 'Error', message: `it is ${result.status}` })
   return result

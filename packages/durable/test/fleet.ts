@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 import type { CompletedResult } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { Pool } from 'pg'
-import { isFailure } from '../src/database.ts'
 import { type DurableRuns, durableRuns, setUpDurable } from '../src/index.ts'
+import { isTransient } from '../src/retryable-errors.ts'
 import { clerk, type Diary, diaryIn, judge, type Line, type Verdict } from './clerk.ts'
 import { type DriverName, death, openEngine } from './drivers.ts'
 
@@ -192,7 +192,7 @@ export class Fleet {
       for (const { id } of known?.interrupts ?? []) await this.runs.answer(run, { [id]: 'yes' })
       return known?.status === 'completed' ? await this.runs.result(run) : undefined
     } catch (error) {
-      if (isFailure(error)) return undefined
+      if (isTransient(error)) return undefined
       throw error
     }
   }

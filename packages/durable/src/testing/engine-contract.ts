@@ -50,7 +50,7 @@ class EngineContractError extends Error {
 }
 
 /** How long a case waits for something that must happen, in milliseconds. */
-const LONGEST = 45_000
+const TIMEOUT = 45_000
 
 interface Call extends EngineCall {
   readonly id: string
@@ -65,7 +65,7 @@ class Trial {
   readonly hasPriorities: boolean
   readonly calls: Call[] = []
   /** The ids of running calls. */
-  readonly atWork: string[] = []
+  readonly running: string[] = []
   readonly #workers: EngineWorker[]
   #isOver = false
 
@@ -78,12 +78,12 @@ class Trial {
   }
 
   /** A worker whose calls run until the test ends them. */
-  async holding(engine: Engine, concurrency: number): Promise<EngineWorker> {
+  async startWorker(engine: Engine, concurrency: number): Promise<EngineWorker> {
     const number = this.#workers.length
     const worker = await engine.work(
       async (id, call) => {
         if (this.#isOver) return
-        this.atWork.push(id)
+        this.running.push(id)
         try {
           await new Promise<void>((resolve, reject) => {
             const end = (error?: Error) => (error ? reject(error) : resolve())
@@ -91,7 +91,7 @@ class Trial {
             call.signal.addEventListener('abort', () => reject(call.signal.reason))
           })
         } finally {
-          this.atWork.splice(this.atWork.indexOf(id), 1)
+          this.running.splice(this.running.indexOf(id), 1)
         }
       },
       { concurrency },
@@ -101,9 +101,9 @@ class Trial {
   }
 
   async until(what: string, holds: () => boolean): Promise<void> {
-    const end = Date.now() + LONGEST
+    const end = Date.now() + TIMEOUT
     while (!holds()) {
-      if (Date.now() > end) throw new EngineContractError(`${what}: this did not happen within ${LONGEST} ms`)
+      if (Date.now() > end) throw new EngineContractError(`${what}: this did not happen within ${TIMEOUT} ms`)
       await pause(5)
     }
   }
@@ -129,7 +129,7 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
     'a wake becomes a call in some worker, whether the worker starts before or after it',
     async (trial) => {
       await trial.elsewhere.wake('early')
-      await trial.holding(trial.engine, 2)
+      await trial.startWorker(trial.engine, 2)
       await trial.until('a call for a wake before a worker started', () => trial.of('early').length === 1)
       await trial.elsewhere.wake('late')
       await trial.until('a call for a wake after a worker started', () => trial.of('late').length === 1)
@@ -139,13 +139,13 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
   [
     'a wake during a call with the same id leads to another call, after that one',
     async (trial) => {
-      await trial.holding(trial.engine, 2)
-      await trial.holding(trial.elsewhere, 2)
+      await trial.startWorker(trial.engine, 2)
+      await trial.startWorker(trial.elsewhere, 2)
       await trial.engine.wake('run')
       await trial.until('the first call', () => trial.calls.length === 1)
       await trial.elsewhere.wake('run')
       await pause(1_000)
-      same(trial.atWork, ['run'], 'the running calls')
+      assertEqual(trial.running, ['run'], 'the running calls')
       trial.calls[0]?.end()
       await trial.until('the second call', () => trial.calls.length === 2)
       await trial.drain(50)
@@ -154,21 +154,21 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
   [
     'waking a run that is running does not block other runs',
     async (trial) => {
-      await trial.holding(trial.engine, 3)
+      await trial.startWorker(trial.engine, 3)
       await trial.engine.wake('busy')
       await trial.until('the call of the busy run', () => trial.of('busy').length === 1)
       await trial.engine.wake('busy')
       await trial.engine.wake('other')
       await trial.until('the call of the other run', () => trial.of('other').length === 1)
-      same(trial.of('busy').length, 1, 'the calls of the busy run')
+      assertEqual(trial.of('busy').length, 1, 'the calls of the busy run')
       await trial.drain(300)
     },
   ],
   [
     'many wakes of one id are never two calls at once',
     async (trial) => {
-      await trial.holding(trial.engine, 4)
-      await trial.holding(trial.elsewhere, 4)
+      await trial.startWorker(trial.engine, 4)
+      await trial.startWorker(trial.elsewhere, 4)
       let most = 0
       let isOver = false
       const waking = (async () => {
@@ -176,18 +176,18 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
         isOver = true
       })()
       for (const end = Date.now() + 3_000; !isOver || Date.now() < end; await pause(5)) {
-        most = Math.max(most, trial.atWork.length)
+        most = Math.max(most, trial.running.length)
         trial.calls.at(-1)?.end()
       }
       await waking
-      same(most, 1, 'the largest number of calls at once')
+      assertEqual(most, 1, 'the largest number of calls at once')
       await trial.drain(500)
     },
   ],
   [
     'a call that rejects is made again',
     async (trial) => {
-      await trial.holding(trial.engine, 1)
+      await trial.startWorker(trial.engine, 1)
       await trial.engine.wake('run')
       for (const index of [0, 1, 2]) {
         await trial.until(`call ${index}`, () => trial.calls.length === index + 1)
@@ -198,11 +198,11 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
   [
     'a worker never runs more calls at once than its concurrency',
     async (trial) => {
-      await trial.holding(trial.engine, 2)
+      await trial.startWorker(trial.engine, 2)
       for (const id of ['a', 'b', 'c', 'd']) await trial.engine.wake(id)
-      await trial.until('two calls', () => trial.atWork.length === 2)
+      await trial.until('two calls', () => trial.running.length === 2)
       await pause(1_000)
-      same(trial.atWork.length, 2, 'the number of running calls')
+      assertEqual(trial.running.length, 2, 'the number of running calls')
       for (const done of [0, 1, 2, 3]) {
         await trial.until('the next call', () => trial.calls.length > done)
         trial.calls[done]?.end()
@@ -212,7 +212,7 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
   [
     'a wake with a delay becomes a call after the delay',
     async (trial) => {
-      await trial.holding(trial.engine, 2)
+      await trial.startWorker(trial.engine, 2)
       const begun = Date.now()
       await trial.engine.wake('run', { delay: 2_000 })
       await trial.until('the call', () => trial.calls.length === 1)
@@ -227,9 +227,9 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
       if (!trial.hasPriorities) return
       await trial.engine.wake('plain')
       await trial.engine.wake('urgent', { priority: 5 })
-      await trial.holding(trial.engine, 1)
+      await trial.startWorker(trial.engine, 1)
       await trial.until('a call', () => trial.calls.length === 1)
-      same(trial.calls[0]?.id, 'urgent', 'the first call')
+      assertEqual(trial.calls[0]?.id, 'urgent', 'the first call')
       trial.calls[0]?.end()
       await trial.until('the other call', () => trial.calls.length === 2)
       await trial.drain(50)
@@ -238,7 +238,7 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
   [
     'a worker that stops takes no more wakes and waits for its calls, and another worker takes the rest',
     async (trial) => {
-      const worker = await trial.holding(trial.engine, 1)
+      const worker = await trial.startWorker(trial.engine, 1)
       await trial.engine.wake('first')
       await trial.until('the first call', () => trial.calls.length === 1)
       await trial.engine.wake('second')
@@ -247,12 +247,12 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
         hasStopped = true
       })
       await pause(1_000)
-      same([trial.calls.length, hasStopped], [1, false], 'the calls, and whether the worker has stopped')
+      assertEqual([trial.calls.length, hasStopped], [1, false], 'the calls, and whether the worker has stopped')
       trial.calls[0]?.end(new Error('the worker stops'))
       await stopping
-      await trial.holding(trial.elsewhere, 2)
+      await trial.startWorker(trial.elsewhere, 2)
       await trial.until('the calls elsewhere', () => trial.calls.length === 3)
-      same(trial.calls.map(({ id }) => id).sort(), ['first', 'first', 'second'], 'all calls')
+      assertEqual(trial.calls.map(({ id }) => id).sort(), ['first', 'first', 'second'], 'all calls')
       await trial.drain(50)
     },
   ],
@@ -260,10 +260,10 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
     'a call whose process seems dead is aborted and made again by another process',
     async (trial) => {
       if (!trial.lose) return
-      await trial.holding(trial.engine, 1)
+      await trial.startWorker(trial.engine, 1)
       await trial.engine.wake('run')
       await trial.until('the call', () => trial.calls.length === 1)
-      await trial.holding(trial.elsewhere, 1)
+      await trial.startWorker(trial.elsewhere, 1)
       await trial.lose()
       await trial.until('the call elsewhere', () => trial.calls.some(({ worker }) => worker === 1))
       await trial.until('the abort', () => trial.calls[0]?.signal.aborted === true)
@@ -272,7 +272,7 @@ const cases: readonly (readonly [string, (trial: Trial) => Promise<void>])[] = [
   ],
 ]
 
-function same(actual: unknown, expected: unknown, what: string): void {
+function assertEqual(actual: unknown, expected: unknown, what: string): void {
   const [is, shouldBe] = [JSON.stringify(actual), JSON.stringify(expected)]
   if (is !== shouldBe) throw new EngineContractError(`${what}: ${is} instead of ${shouldBe}`)
 }

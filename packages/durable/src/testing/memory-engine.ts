@@ -22,60 +22,60 @@ export interface MemoryEngineOptions {
 export function memoryEngine({ retryDelay = 10 }: MemoryEngineOptions = {}): Engine {
   /** In order of arrival. At most one per run, in addition to the running one. */
   const waiting = new Map<string, Wake>()
-  const atWork = new Set<string>()
+  const running = new Set<string>()
   const workers = new Set<Worker>()
 
-  function put(wake: Wake): void {
+  function enqueue(wake: Wake): void {
     if (!waiting.has(wake.id)) waiting.set(wake.id, wake)
-    takeAll()
+    dispatch()
   }
 
-  function later(wake: Wake, delay: number): void {
-    if (delay > 0) setTimeout(() => put(wake), delay)
-    else put(wake)
+  function enqueueAfter(wake: Wake, delay: number): void {
+    if (delay > 0) setTimeout(() => enqueue(wake), delay)
+    else enqueue(wake)
   }
 
-  function takeAll(): void {
+  function dispatch(): void {
     for (const worker of workers) {
       while (!worker.isStopping && worker.calls.size < worker.concurrency) {
         const next = [...waiting.values()]
-          .filter(({ id }) => !atWork.has(id))
+          .filter(({ id }) => !running.has(id))
           .sort((a, b) => b.priority - a.priority)[0]
         if (!next) return
         waiting.delete(next.id)
-        take(worker, next)
+        startCall(worker, next)
       }
     }
   }
 
-  function take(worker: Worker, wake: Wake): void {
-    atWork.add(wake.id)
-    const call = made(worker, wake).finally(() => {
+  function startCall(worker: Worker, wake: Wake): void {
+    running.add(wake.id)
+    const call = callOnce(worker, wake).finally(() => {
       worker.calls.delete(call)
-      atWork.delete(wake.id)
-      takeAll()
+      running.delete(wake.id)
+      dispatch()
     })
     worker.calls.add(call)
   }
 
-  async function made({ advance }: Worker, wake: Wake): Promise<void> {
+  async function callOnce({ advance }: Worker, wake: Wake): Promise<void> {
     try {
       // In its own turn of the event loop, whichever code woke the run.
       await Promise.resolve()
       await advance(wake.id, { signal: new AbortController().signal })
     } catch {
-      later(wake, retryDelay)
+      enqueueAfter(wake, retryDelay)
     }
   }
 
   return {
     async wake(id: string, { priority = 0, delay = 0 }: WakeOptions = {}) {
-      later({ id, priority }, delay)
+      enqueueAfter({ id, priority }, delay)
     },
     async work(advance: Advance, { concurrency }): Promise<EngineWorker> {
       const worker: Worker = { advance, concurrency, calls: new Set(), isStopping: false }
       workers.add(worker)
-      takeAll()
+      dispatch()
       return {
         async stop() {
           worker.isStopping = true

@@ -1,0 +1,41 @@
+/** Starts a run. Any number of processes may start the same run at once, and a start that has failed may be repeated. */
+
+import { CheckpointConflictError, type RunInput } from '@meanwhile/core'
+import type { WakeOptions } from './engine.ts'
+import { RunIdTakenError } from './errors.ts'
+import type { NewRun } from './runs-table.ts'
+import { agentOf, type Services } from './services.ts'
+import { findCheckpoint } from './stored-checkpoint.ts'
+
+/** Resolves when the run is stored and the engine has been notified. An existing run keeps its input and is only woken. */
+export async function startRun(services: Services, run: NewRun, input: RunInput, options: WakeOptions): Promise<void> {
+  const { store, runs, engine } = services
+  const agent = agentOf(services, run)
+  if (!(await exists(services, run))) {
+    try {
+      await agent.begin(input, { id: run.id, checkpoints: store })
+      await runs.insert(run)
+    } catch (error) {
+      if (!(error instanceof CheckpointConflictError)) throw error
+      await adopt(services, run)
+    }
+  }
+  await engine.wake(run.id, options)
+}
+
+/** @throws {RunIdTakenError} A run of another agent has this id. */
+async function exists({ runs }: Services, { id, agent }: NewRun): Promise<boolean> {
+  const run = await runs.find(id)
+  if (run && run.agent !== agent) throw new RunIdTakenError(id, `a run of the agent ${JSON.stringify(run.agent)}`)
+  return run !== undefined
+}
+
+/** A checkpoint with this id exists: from a concurrent start, or from one that failed half-way. */
+async function adopt(services: Services, run: NewRun): Promise<void> {
+  const { runs, store } = services
+  const checkpoint = await findCheckpoint(store, run.id)
+  if (await exists(services, run)) return
+  if (checkpoint?.revision !== 1 || checkpoint.agent !== run.agent)
+    throw new RunIdTakenError(run.id, 'a run that was not started as a durable run')
+  await runs.insert(run)
+}
