@@ -1,6 +1,6 @@
 /**
  * Functions for packages that decide about calls before core makes them: whether a call starts, needs an approval, or runs again. They judge and
- * answer calls and follow signals in the same way as core. Packages that start calls in the loop of another library also read its stream and write
+ * answer calls, check values and follow signals in the same way as core. Packages that start calls in the loop of another library also read its stream and write
  * its spans with these classes.
  *
  * Not for applications: this entry may change in a minor version.
@@ -18,6 +18,7 @@ export { errorMessage } from './tool-call/no-result-message.ts'
 export { findTool, resolveAliases } from './vocabulary/aliases.ts'
 export { sameCall } from './vocabulary/canonical.ts'
 export { checkedInput } from './vocabulary/checked-input.ts'
+export { openCalls, userMessage } from './vocabulary/history.ts'
 export { asJson } from './vocabulary/json.ts'
 export { checkCount, checkTime, nearestName } from './vocabulary/option-checks.ts'
 export { keysMeet, NO_KEYS, namesNone } from './vocabulary/resource-keys.ts'

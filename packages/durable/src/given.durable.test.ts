@@ -47,6 +47,7 @@ test.each([
   { role: 'assistant', content: 'Hi' },
   { role: 'user', content: 5 },
   { role: 'user', content: [5] },
+  { role: 'user', content: [{ type: 'image', url: 'https://example.com' }] },
   '',
 ])('send refuses %j, which is not a user message, instead of losing it in the worker (DU16)', async (message) => {
   const runs = here.runsOf(clerk())

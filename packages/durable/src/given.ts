@@ -1,7 +1,10 @@
 /** Checks what callers pass to durable runs, before anything of it is stored. */
 
-import { ConfigError, InputError, type Json, type UserMessage } from '@meanwhile/core'
+import { ConfigError, type Json, messageOf } from '@meanwhile/core'
+import { asJson } from '@meanwhile/core/calls'
 import type { WakeOptions } from './engine.ts'
+
+export { userMessage as checkedMessage } from '@meanwhile/core/calls'
 
 /** Whether a run can have this id. */
 export function isRunId(id: unknown): id is string {
@@ -15,7 +18,12 @@ export function checkConversation(id: string | undefined): void {
 
 /** @throws {ConfigError} It is not JSON. */
 export function checkData(data: Json | undefined): void {
-  if (data !== undefined && !isJson(data)) throw new ConfigError('data', 'must be JSON')
+  if (data === undefined) return
+  try {
+    asJson(data, 'data')
+  } catch (error) {
+    throw new ConfigError('data', messageOf(error))
+  }
 }
 
 /** @throws {ConfigError} */
@@ -44,37 +52,9 @@ export function checkedTime(option: string, time: Date | number): number {
   return milliseconds
 }
 
-/** @throws {InputError} It is not a user message, or it is empty. */
-export function checkedMessage(given: string | UserMessage): UserMessage {
-  const message: UserMessage = typeof given === 'string' ? { role: 'user', content: given } : given
-  const { role, content } = Object(message)
-  if (role !== 'user' || !(typeof content === 'string' || isParts(content)) || !isJson(message))
-    throw new InputError('message', 'malformed', undefined, given)
-  if (content.length === 0) throw new InputError('message', 'empty')
-  return message
-}
-
-function isParts(content: unknown): content is readonly object[] {
-  return Array.isArray(content) && content.every((part) => typeof Object(part).type === 'string')
-}
-
 /** The greatest number of PostgreSQL's `integer`, and of a timer of Node.js. */
 const LARGEST = 2_147_483_647
 
 export function isInt32(value: number): boolean {
   return Number.isInteger(value) && Math.abs(value) <= LARGEST
-}
-
-function isJson(value: unknown): boolean {
-  try {
-    return JSON.stringify(value, jsonOnly) !== undefined
-  } catch {
-    return false
-  }
-}
-
-function jsonOnly(_: string, value: unknown): unknown {
-  const isNone = ['function', 'symbol', 'bigint'].includes(typeof value)
-  if (isNone || (typeof value === 'number' && !Number.isFinite(value))) throw new TypeError('not JSON')
-  return value
 }

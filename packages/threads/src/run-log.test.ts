@@ -1,18 +1,50 @@
-import type { AgentEvent } from '@meanwhile/core'
+import { type AgentEvent, CheckpointMissingError } from '@meanwhile/core'
 import { expect, test } from 'vitest'
 import { all } from '../test/chat.ts'
 import { createThreads, memoryThreads, type StoppedThreadRun, type ThreadRunEvent, type ThreadRuns } from './index.ts'
 
+const input = { role: 'user', content: 'Hello' } as const
+const runId = 'run'
+
+const at = (cursor: string, event: AgentEvent): ThreadRunEvent => ({ cursor, event })
+
+/** Durable runs whose events a test sets. `stop` reports a stop to the threads. */
+class FakeRuns implements ThreadRuns {
+  readonly agents = ['helper']
+  log: readonly ThreadRunEvent[] = []
+  stop: (run: StoppedThreadRun) => Promise<void> = async () => {}
+
+  async start(): Promise<void> {}
+  async answer(): Promise<void> {}
+  async cancel(): Promise<void> {}
+  async retry(): Promise<void> {}
+  async delete(): Promise<void> {}
+
+  async send(): Promise<boolean> {
+    return true
+  }
+
+  async get(): Promise<{ status: 'running'; attempts: number }> {
+    return { status: 'running', attempts: 1 }
+  }
+
+  async *events(): AsyncGenerator<ThreadRunEvent> {
+    yield* this.log
+  }
+
+  onStopped(listener: FakeRuns['stop']): void {
+    this.stop = listener
+  }
+}
+
 test('a reader that saw deltas and the worker that no longer has them give a message the same id and the same cursor (TH5, TH12)', async () => {
-  const input = { role: 'user', content: 'Hello' } as const
   const message = {
     role: 'assistant',
     content: [{ type: 'text', text: 'Hi.' }],
     finishReason: 'stop',
   } as const
-  const runId = 'run'
-  const at = (cursor: string, event: AgentEvent): ThreadRunEvent => ({ cursor, event })
-  let log: readonly ThreadRunEvent[] = [
+  const runs = new FakeRuns()
+  runs.log = [
     at('1.1', { type: 'run-start', runId }),
     at('1.2', { type: 'history-replaced', runId, messages: [input] }),
     at('2.1', { type: 'text-delta', runId, attempt: 1, delta: 'Hi' }),
@@ -20,34 +52,55 @@ test('a reader that saw deltas and the worker that no longer has them give a mes
     at('3.1', { type: 'message', runId, message }),
     { cursor: '3.end', event: { type: 'run-stopped' } },
   ]
-  let stopped: (run: StoppedThreadRun) => Promise<void> = async () => {}
-  const runs: ThreadRuns = {
-    agents: ['helper'],
-    start: async () => undefined,
-    answer: async () => {},
-    send: async () => true,
-    cancel: async () => {},
-    retry: async () => {},
-    get: async () => ({ status: 'running', attempts: 1 }),
-    async *events() {
-      yield* log
-    },
-    delete: async () => {},
-    onStopped(listener) {
-      stopped = listener
-    },
-  }
   const threads = createThreads({ runs, store: memoryThreads() })
   const turn = await threads.send('t', 'Hello')
   const live = all(turn.events())
   await new Promise((resolve) => setTimeout(resolve, 50))
   // The step has ended: its deltas are deleted.
-  log = log.filter(({ event }) => event.type !== 'text-delta')
+  runs.log = runs.log.filter(({ event }) => event.type !== 'text-delta')
   const data = { thread: 't', turn: turn.id }
   const outcome = async () => ({ messages: [input, message], text: 'Hi.' })
-  await stopped({ id: turn.id, data, status: 'completed', attempts: 1, outcome })
+  await runs.stop({ id: turn.id, data, status: 'completed', attempts: 1, outcome })
   const events = await live
   expect(events.map(({ type }) => type)).toEqual(['turn-start', 'text-delta', 'text-delta', 'message', 'turn-end'])
   const later = await all(turn.events())
   expect(later).toEqual(events.filter(({ type }) => type !== 'text-delta'))
+})
+
+test('if the checkpoint of a run is lost, each open call gets a result, and a call that the provider executed gets none (TH2, TH4)', async () => {
+  const message = {
+    role: 'assistant',
+    content: [
+      {
+        type: 'tool-call',
+        id: 'p',
+        name: 'web_search',
+        input: {},
+        providerResult: { output: 'found', isError: false },
+      },
+      { type: 'tool-call', id: 'c', name: 'mail', input: {} },
+    ],
+    finishReason: 'tool-calls',
+  } as const
+  const runs = new FakeRuns()
+  runs.log = [
+    at('1.1', { type: 'run-start', runId }),
+    at('1.2', { type: 'history-replaced', runId, messages: [input] }),
+    at('2.1', { type: 'message', runId, message }),
+  ]
+  const threads = createThreads({ runs, store: memoryThreads(), onError: () => {} })
+  const turn = await threads.send('t', 'Hello')
+  const outcome = () => Promise.reject(new CheckpointMissingError(turn.id))
+  await runs.stop({ id: turn.id, data: { thread: 't', turn: turn.id }, status: 'cancelled', attempts: 1, outcome })
+  const { messages } = await threads.read('t')
+  const results = messages.flatMap(({ message }) => (message.role === 'tool' ? [message] : []))
+  expect(results).toEqual([
+    {
+      role: 'tool',
+      callId: 'c',
+      name: 'mail',
+      content: [{ type: 'text', text: 'No result: the stored state of this call was lost.' }],
+      isError: true,
+    },
+  ])
 })

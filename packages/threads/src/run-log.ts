@@ -3,7 +3,7 @@
 import type { AgentEvent, Message } from '@meanwhile/core'
 import { isSaid, type Steered } from './steering.ts'
 import { isKept, type ThreadEventBody } from './thread-events.ts'
-import { closings, historyOf, reconcile, type TurnEvents } from './thread-history.ts'
+import { historyOf, missingResults, reconcile, type TurnEvents } from './thread-history.ts'
 import type { BegunTurn } from './thread-records.ts'
 import type { ThreadRunEvent } from './thread-runs.ts'
 import type { StoredEvent } from './thread-store.ts'
@@ -11,7 +11,7 @@ import type { StoredEvent } from './thread-store.ts'
 /** The numbers that each batch of a log has room for. */
 const ROOM = 2 ** 20
 
-const LOST = 'No result: what was known of this call is lost.'
+const LOST = 'No result: the stored state of this call was lost.'
 
 export class RunLog {
   /** Messages that are to join the turn. */
@@ -87,7 +87,7 @@ export class RunLog {
     if (history) this.#goOn(history)
     else {
       const told = historyOf([...this.#before, ...this.#own])
-      this.#goOn([...told, ...closings(told, LOST)])
+      this.#goOn([...told, ...missingResults(told, LOST)])
     }
   }
 

@@ -227,7 +227,7 @@ test('a call whose checkpoint is lost is answered, so that the next turn can beg
   expect(made.asked.at(-1)).toEqual([
     'user: mail',
     'assistant: I write. [mail]',
-    'tool: No result: what was known of this call is lost.',
+    'tool: No result: the stored state of this call was lost.',
     'user: and now?',
   ])
 })

@@ -1,8 +1,9 @@
 /** Threads over a store: what their methods do. */
 
 import { type Answers, ConfigError, checkOptions, type OptionNames, type UserMessage } from '@meanwhile/core'
+import { asJson, userMessage } from '@meanwhile/core/calls'
 import { forked } from './fork.ts'
-import { asJson, checkedManners, checkedMessage, checkId, type Manners } from './given.ts'
+import { checkedManners, checkId, type Manners } from './given.ts'
 import { changed, type Host, tag } from './host.ts'
 import { UnknownTurnError } from './thread-errors.ts'
 import { activeTurn, alive, begunTurns, type Claim, newestTurn, newThread } from './thread-records.ts'
@@ -47,8 +48,8 @@ export class StoredThreads<Context> implements Threads<Context> {
     const { messageId = crypto.randomUUID(), replacing, metadata } = options
     checkId(messageId, 'message', thread)
     if (replacing !== undefined) checkId(replacing, 'message', thread)
-    const message = checkedMessage(given)
-    const stated = metadata === undefined ? {} : { metadata: asJson(metadata, 'metadata') }
+    const message = userMessage(given)
+    const stated = metadata === undefined ? {} : { metadata: structuredClone(asJson(metadata, 'metadata')) }
     const turn = crypto.randomUUID()
     const say = { turn, messageId, message, ...manners, ...stated }
     const decide = (stored: StoredThread, claim: Claim) =>
@@ -75,9 +76,10 @@ export class StoredThreads<Context> implements Threads<Context> {
   async answer(thread: string, given: Answers, options: ContextOptions<Context> = {}): Promise<ResumedTurn> {
     checkId(thread, 'thread')
     this.#checkGiven('answer', options, { context: 'deps' })
-    const answers = asJson(given, 'answers')
-    if (Object.keys(Object(answers)).length === 0)
-      throw new TypeError('answers must have an answer, by id of the interrupt')
+    asJson(given, 'answers')
+    if (Object.keys(Object(given)).length === 0)
+      throw new TypeError('answers has no answer: it must have one for the id of each question to answer')
+    const answers = structuredClone(given)
     return this.#resumed(thread, await this.#runner.answer(thread, answers, options.context))
   }
 

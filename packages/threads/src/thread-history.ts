@@ -1,6 +1,7 @@
 /** The history that the next run begins with, and the messages that count when a run goes on from its checkpoint. */
 
 import type { Message, ToolMessage } from '@meanwhile/core'
+import { openCalls } from '@meanwhile/core/calls'
 import type { ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent, ThreadStore, TurnRecord } from './thread-store.ts'
 
@@ -30,17 +31,10 @@ function messagesIn(event: ThreadEventBody): readonly Message[] {
   return event.type === 'turn-start' || event.type === 'message' ? [event.message] : []
 }
 
-/** An answer to each call that has none, which will get none. */
-export function closings(messages: readonly Message[], reason: string): readonly ToolMessage[] {
-  const last = messages.findLastIndex(({ role }) => role === 'assistant')
-  const message = messages[last]
-  if (message?.role !== 'assistant') return []
-  const answered = new Set(messages.slice(last).map((one) => one.role === 'tool' && one.callId))
-  return message.content.flatMap((part): readonly ToolMessage[] => {
-    if (part.type !== 'tool-call' || answered.has(part.id)) return []
-    return [
-      { role: 'tool', callId: part.id, name: part.name, content: [{ type: 'text', text: reason }], isError: true },
-    ]
+/** Returns a result for each call of the last assistant message that has none. `text`: what the model reads as the result. */
+export function missingResults(messages: readonly Message[], text: string): readonly ToolMessage[] {
+  return openCalls(messages).map(({ id, name }) => {
+    return { role: 'tool', callId: id, name, content: [{ type: 'text', text }], isError: true }
   })
 }
 

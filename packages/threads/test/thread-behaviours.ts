@@ -431,8 +431,15 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     const wrongMessage = { name: 'ThreadIdError', thread: 't', what: 'message', id: '' }
     await expect(threads.send('t', 'x', { messageId: '' })).rejects.toMatchObject(wrongMessage)
     await expect(threads.fork('t', { before: '' })).rejects.toMatchObject(wrongMessage)
-    for (const message of ['', [], { role: 'assistant', content: 'x' }, { role: 'user', content: [] }, null])
+    const image = { role: 'user', content: [{ type: 'image', url: 'https://example.com' }] }
+    const unwritable = { role: 'user', content: [{ type: 'text', text: 'x', providerMetadata: { n: 5n } }] }
+    const wrong = ['', [], { role: 'assistant', content: 'x' }, { role: 'user', content: [] }, null, image, unwritable]
+    for (const message of wrong)
       await expect(threads.send('t', message as string)).rejects.toMatchObject({ name: 'InputError' })
+    const metadata = { at: new Date(0) } as never
+    const notJson = new TypeError('metadata.at is not JSON: it has a toJSON')
+    await expect(threads.send('t', 'x', { metadata })).rejects.toThrow(notJson)
+    expect(await threads.list()).toEqual([])
     const turn = await threads.send('t', 'one')
     const other = await threads.send('u', 'one')
     await Promise.all([turn.result, other.result])

@@ -3,7 +3,7 @@
 import type { Halt } from '../machine/halt.ts'
 import { inboxClosed, messagesWait, type Steps, takesMessages } from '../machine/steps.ts'
 import { InputError } from '../vocabulary/errors.ts'
-import { ownMessage } from '../vocabulary/history.ts'
+import { userMessage } from '../vocabulary/history.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
 
 /** The part of a run that decides whether messages are accepted. */
@@ -25,14 +25,11 @@ export class Inbox {
     return this.#messages
   }
 
-  /** Queues a user message. Returns false if no step can follow that would read it. */
+  /** Queues a user message. Returns false if no step can follow that would read it. Throws `InputError` if it is not valid. */
   send(message: string | UserMessage): boolean {
     const { steps, halt } = this.#run
     if (!takesMessages(steps.state, halt.state)) return false
-    const said = ownMessage(typeof message === 'string' ? { role: 'user', content: message } : message, 'message')
-    if (said.role !== 'user') throw new InputError('message', 'malformed', undefined, said)
-    if (said.content.length === 0) throw new InputError('message', 'empty')
-    this.#become([...this.#messages, said])
+    this.#become([...this.#messages, userMessage(message)])
     return true
   }
 

@@ -89,7 +89,8 @@ export class InputError extends AgentError {
     wrong?: unknown,
     options: Cause & { readonly notTaken?: readonly UserMessage[] } = {},
   ) {
-    super(inputProblem(given, problem, index, wrong) + shapeHint(wrong), options)
+    const why = options.cause ? 'this cannot be written as JSON' : notSaid(wrong)
+    super(inputProblem(given, problem, index, why) + shapeHint(wrong), options)
     this.given = given
     this.problem = problem
     this.#notTaken = options.notTaken ?? []
@@ -247,19 +248,12 @@ function substitute(error: Error): string {
   return within || code || String(error.name)
 }
 
-function inputProblem(
-  given: InputError['given'],
-  problem: InputError['problem'],
-  index: number | undefined,
-  wrong: unknown,
-): string {
+function inputProblem(given: InputError['given'], problem: InputError['problem'], index = -1, why = ''): string {
   if (problem === 'run-ended') return 'the run had already ended: it did not read the messages in `notTaken`'
-  if (given === 'message') {
-    const why = problem === 'empty' ? 'this is empty' : notSaid(wrong)
-    return `a message to a run must be a text or a user message; ${why}`
-  }
+  if (given === 'message')
+    return `a message to a run must be a text or a user message; ${problem === 'empty' ? 'this is empty' : why}`
   if (problem === 'empty') return 'the input is empty'
-  if (index === undefined) return 'the input is neither a text nor a list of messages'
+  if (index < 0) return 'the input is neither a text nor a list of messages'
   return `the input is not a list of messages: the element at index ${index} is not a message`
 }
 

@@ -2,7 +2,7 @@
 
 import { InputError } from './errors.ts'
 import { DEEPEST, extentOf } from './json-text.ts'
-import { type AssistantMessage, callsOf, type Message, type ToolCall } from './message.ts'
+import { type AssistantMessage, callsOf, type Message, type ToolCall, type UserMessage } from './message.ts'
 import { hasParts } from './message-shape.ts'
 
 /**
@@ -39,15 +39,24 @@ export function inputMessages(input: string | readonly Message[]): readonly Mess
   return freeze(input.map((message, index) => (frozen.has(message) ? message : ownMessage(message, 'input', index))))
 }
 
+/** Returns a frozen copy of a user message; a text becomes one. Throws {@link InputError} if it is not one, is empty, or is not JSON. */
+export function userMessage(given: string | UserMessage): UserMessage {
+  const message = ownMessage(typeof given === 'string' ? { role: 'user', content: given } : given, 'message')
+  if (message.role !== 'user') throw new InputError('message', 'malformed', undefined, message)
+  if (message.content.length === 0) throw new InputError('message', 'empty')
+  return message
+}
+
 /** Returns a frozen copy of a message from outside. Throws {@link InputError} if it is not a valid message, or not JSON. */
-export function ownMessage(message: Message, given: InputError['given'], index?: number): Message {
+function ownMessage(message: Message, given: InputError['given'], index?: number): Message {
   if (!isMessage(message) || !hasParts(message)) throw new InputError(given, 'malformed', index, message)
   try {
     if (extentOf(message).levels > DEEPEST_MESSAGE) throw new TypeError('it is nested too deep')
+    JSON.stringify(message)
     return freeze(structuredClone(message))
   } catch (cause) {
-    // It contains a function, bytes or itself.
-    throw new InputError(given, 'malformed', index, given === 'message' ? message : undefined, { cause })
+    // It contains a function, a bigint, bytes or itself.
+    throw new InputError(given, 'malformed', index, undefined, { cause })
   }
 }
 

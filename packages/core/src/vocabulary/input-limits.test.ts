@@ -224,7 +224,7 @@ test.for([
   })
 })
 
-test.for([nested(600), nested(100_000), ring])(
+test.for([nested(600), nested(100_000), ring, 5n])(
   'a history that cannot be written is refused (P11, A5)',
   async (input) => {
     const agent = createAgent({ model: scriptedModel([respond(say('Hi'))]) })
@@ -236,7 +236,8 @@ test.for([nested(600), nested(100_000), ring])(
     await expect(agent.run(history)).rejects.toMatchObject({ name: 'InputError', problem: 'malformed', index: 1 })
     const run = agent.stream('Go')
     const sent = { role: 'user', content: [{ type: 'text', text: '', providerMetadata: { own: input } }] } as const
-    expect(() => run.send(sent)).toThrow(expect.objectContaining({ name: 'InputError' }))
+    const message = 'a message to a run must be a text or a user message; this cannot be written as JSON'
+    expect(() => run.send(sent)).toThrow(expect.objectContaining({ name: 'InputError', message }))
     await run.result
   },
 )
