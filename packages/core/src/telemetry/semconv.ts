@@ -29,13 +29,13 @@ export const CHAT = 'chat'
 /**
  * span · INTERNAL · the innermost `wrapToolCall`, otherwise the innermost `wrapAgent`, otherwise the run; for a call that a tool makes, that
  * tool's span; for a tool outside of a run, the active span; for an early call in the loop of another library, the span that is active when
- * its model is called · One execution of a call; `{tool}` follows if there is such a tool. From its slot until its function returns or throws.
- * It has links to the `chat` spans that requested it. It is exported when its call is committed or discarded.
+ * its model is called · One execution of a call; `{tool}` follows if there is such a tool. It begins when the call gets a slot, and ends when the
+ * function returns or throws. It has links to the `chat` spans that requested it. It is exported when its call is committed or discarded.
  */
 export const EXECUTE_TOOL = 'execute_tool'
 /**
- * span · INTERNAL · the next outer wrap, otherwise the run · A hook or wrap; `{name} {hook}` follows. From its first step to its last. The
- * option `telemetry: { middleware }` chooses which of them have a span, and where: see below.
+ * span · INTERNAL · the next outer wrap, otherwise the run · A hook or wrap; `{name} {hook}` follows. It lasts as long as the hook or wrap runs. The
+ * option `telemetry: { middleware }` selects which of them have a span, and its parent: see below.
  */
 export const MIDDLEWARE = 'middleware'
 
@@ -123,13 +123,13 @@ interface AttributeTypes {
    * run, chat, tool, middleware, later · Why the span's status is ERROR. For a chat the HTTP status, or the status that corresponds to an
    * error inside the stream; without one `connection`, `finish_reason_error`, `idle_timeout`, `invalid_call_id`, `invalid_chunk`,
    * `stream_restarted`, `stream_truncated` (no finish reason arrived) or `unsupported_call`. For a tool `invalid_input`, `unknown_tool` or
-   * `compensation_failed`. For both `timeout` after a time limit: of a model call, its silence, a tool call. Otherwise the name of the error's
-   * class; `_OTHER` if that is not its name, if no `Error` was thrown, and for any other code of a provider (see `data` of the `ModelError`).
+   * `compensation_failed`. For a chat or tool that exceeded a time limit `timeout`. Otherwise the name of the error's class. `_OTHER` if the error
+   * has another name than its class, if no `Error` was thrown, and for any other code of a provider (`data` of the `ModelError` has it).
    */
   'error.type': string
   /** event · Content: the message of an exception. */
   'exception.message': string
-  /** run · The id of the run. A resumed run keeps it. */
+  /** run · The id of the run. It stays the same after a resume. */
   'meanwhile.run.id': string
   /** run · Whether it continues from a checkpoint. */
   'meanwhile.run.resumed': boolean
@@ -145,15 +145,15 @@ interface AttributeTypes {
   'meanwhile.step.index': Int
   /** run, later · The number of steps, including those before a resume. */
   'meanwhile.step.count': Int
-  /** chat, tool, later · The number of the attempt in its step, or of the execution in its call, from 1. */
+  /** chat, tool, later · For a chat the number of the attempt in its step, for a tool the number of the execution of its call, from 1. */
   'meanwhile.attempt': Int
   /** tool, later · The effect of the call: `read`, `idempotent`, `reversible`, `external`, `calls`. Known once its input is checked. */
   'meanwhile.tool.effect': string
-  /** tool, later · `early`: requested before its model call succeeded. `after_model`: when the loop requests the calls. */
+  /** tool, later · `early`: dispatched before its model call had succeeded; it may then have waited for a slot. `after_model`: afterwards. */
   'meanwhile.dispatch.mode': string
   /**
-   * tool, later · The evidence for its start: `prefix` (the arguments that its tool needs), `closed` (all, but they may still change),
-   * `sealed` (they cannot change), `model_stood` (its model call succeeded).
+   * tool, later · What was known when it could start: `prefix` (the arguments that its tool needs), `closed` (all arguments, but they may still
+   * change), `sealed` (the arguments cannot change), `model_stood` (its model call has succeeded).
    */
   'meanwhile.dispatch.evidence': string
   /**
@@ -179,23 +179,23 @@ interface AttributeTypes {
   'meanwhile.discard.reason': string
   /** tool, later · Only `false`: the span was closed while the function was still running. */
   'meanwhile.settled': boolean
-  /** tool, later · Whether a discarded call that had happened was undone. */
+  /** tool, later · Whether a discarded call that had succeeded was undone. */
   'meanwhile.compensated': boolean
-  /** run, chat, later · Calls that were made before their model call succeeded. */
+  /** run, chat, later · How many calls were dispatched before their model call had succeeded. */
   'meanwhile.tool_calls.early': Int
-  /** run, later · Those of them that the loop requested in the end. */
+  /** run, later · How many of these early calls were committed. */
   'meanwhile.tool_calls.committed': Int
-  /** run, later · Those of them that were discarded. */
+  /** run, later · How many of these early calls were discarded. */
   'meanwhile.tool_calls.discarded': Int
-  /** run, later · Calls of the checkpoint whose results were taken from it. */
+  /** run, later · How many calls got their results from the checkpoint. */
   'meanwhile.tool_calls.reused': Int
-  /** run, later · Calls that an earlier process had started and that may have happened. */
+  /** run, later · How many calls an earlier process had started without a saved result: they may have happened. */
   'meanwhile.tool_calls.unknown': Int
   /**
-   * run, later · How much time early starts have saved, according to the savings of `@meanwhile/eager-tools`, in seconds; may be below 0.
+   * run, later · How much time early starts have saved, according to `result.savings` of `@meanwhile/eager-tools`, in seconds; may be below 0.
    */
   'meanwhile.time_saved': Double
-  /** run, later · How long discarded calls have run, according to the same, in seconds. */
+  /** run, later · How long discarded calls have run, according to `result.savings`, in seconds. */
   'meanwhile.time_wasted': Double
   /** middleware, later · Its name. */
   'meanwhile.middleware.name': string
@@ -205,7 +205,7 @@ interface AttributeTypes {
   'meanwhile.middleware.next_calls': Int
   /** middleware, later · For `beforeFinalAnswer`: `accept` or `reject`. */
   'meanwhile.middleware.verdict': string
-  /** metrics · Always `unknown`: the counts of providers are not split by modality here. */
+  /** metrics · Always `unknown`: counts are not split by modality. */
   'gen_ai.token.modality': string
 }
 
