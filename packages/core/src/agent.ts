@@ -32,8 +32,8 @@ export interface Agent<Output = unknown> {
   /** Runs to the end and returns the result: like `stream(input).result`, but without storing events. */
   run(input: RunInput, options?: RunOptions): Promise<AgentResult<Output>>
   /**
-   * Returns an agent with other options, for one request or one user. A given option replaces that of this agent. A tool's limit over all runs
-   * applies to the runs of both.
+   * Returns a new agent with changed options, for example for one request or one user. Options that you omit stay the same. Both agents share the
+   * `concurrency` limits of their common tools.
    *
    * @throws {ConfigError} An option is invalid.
    */
@@ -61,11 +61,12 @@ export interface Agent<Output = unknown> {
    */
   resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
   /**
-   * Closes a run that was interrupted, cancelled or cut off and will not continue. Each open call gets a result: its own if it had settled, otherwise
-   * an error with the reason. No hook, tool or model is called, and nothing is undone. The `messages` of the result can be the input of a new run.
-   * `unknown` has the ids of calls that may have happened.
+   * Closes a run that was interrupted, cancelled or cut off and that will not continue. Each open call gets a result: its own if it had settled,
+   * otherwise an error with the reason. No hook, tool or model is called, and nothing is undone. The `messages` of the result can be the input of a
+   * new run. Its `unknown` lists the calls that may have been executed.
    *
-   * With a store the closed run is saved, so that an older checkpoint cannot continue it. A resume of the closed run asks the model what to do next.
+   * With a store the closed run is saved, so that an older checkpoint cannot continue it. If you resume the closed run, the model is asked what to do
+   * next.
    *
    * Rejects with `CheckpointConflictError` if another process has resumed the stored run, with `CheckpointError` if the run has its final answer
    * (`hasFinalAnswer`), and like `resume` for an unusable checkpoint.
@@ -76,16 +77,16 @@ export interface Agent<Output = unknown> {
 /** The options that `agent.with` can change: all except `name`, `output` and `checkpoints`. */
 export type AgentChanges<Output = unknown> = Partial<Omit<AgentOptions<Output>, 'name' | 'output' | 'checkpoints'>>
 
-/** The parts that a run's state calls without importing them. */
+/** The functions that a run's state calls. They are passed in, because the state must not import them. */
 const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs, output }
 
 /** Creates an agent. Throws {@link ConfigError} with the name of the first invalid option. */
 export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)
-  // As they are now: the caller may write to its own lists.
+  // Copies, because the caller may change its own lists later.
   const { tools = [], middleware = [] } = options
   const own = { ...options, tools: [...tools], middleware: [...middleware], settings: config.settings }
-  // The gate has checked the output of every result.
+  // A run checks its output with the schema, so every result has the type `Output`.
   const start = startRun as StartRun<Output>
   const agent: Agent<Output> = Object.freeze({
     name: config.name,

@@ -24,8 +24,8 @@ import type { Progress, ToolStatus } from './vocabulary/tool-status.ts'
 
 export interface RunToolOptions {
   /**
-   * Aborts the tool: `result` rejects with the signal's reason. If a tool passes its own `context.signal`, this tool belongs to that tool's call: if
-   * that call, or one that it belongs to, has a slot of the same tool, they share it.
+   * Aborts the tool: `result` rejects with the signal's reason. If a tool passes its own `context.signal`, this counts as a call inside that tool's
+   * call: if that call, or one that contains it, has a concurrency slot of the same tool, they share the slot.
    */
   readonly signal?: AbortSignal
   /** The time limit of `execute` instead of the tool's own, in milliseconds: a number above 0, or `Infinity`. */
@@ -41,8 +41,8 @@ export interface RunToolOptions {
 export interface ToolRun<Output> extends PromiseLike<Output> {
   readonly callId: string
   /**
-   * The tool's progress reports, beginning with the latest one; ends when `result` has settled. A slow reader only gets the newest report, and a
-   * reader that stops does not stop the tool. Any number of readers can read it.
+   * The tool's progress reports, from the latest one on. Ends when `result` has settled. A slow reader skips to the newest report. A reader that
+   * stops does not stop the tool. There can be any number of readers.
    */
   readonly progress: AsyncIterable<Progress>
   /**
@@ -125,7 +125,7 @@ async function work<Output>(
     const flow = executeTool(hostOf<Output>(tool, options, observed, userContext), entry, entry.call, entry.parent)
     const given = await Promise.race([
       drive(flow, (progress) => {
-        // It would go on all the same (I14).
+        // Without this check the generator would continue after the abort (I14).
         entry.signal.throwIfAborted()
         report(progress)
       }),
@@ -173,13 +173,13 @@ export class Latest<Value> implements AsyncIterable<Value> {
     this.#stir()
   }
 
-  /** Nothing more comes. */
+  /** Ends the iteration of all readers. */
   end(): void {
     this.#isOver = true
     this.#stir()
   }
 
-  /** The value there is, then each that comes; of several that come before it is asked, the last. */
+  /** Yields the current value, then each new one. A reader that is late gets only the newest. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Value, void, undefined> {
     let seen: { readonly value: Value } | undefined
     for (;;) {

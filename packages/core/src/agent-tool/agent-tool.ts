@@ -1,4 +1,4 @@
-/** An agent as a tool of another. */
+/** Makes an agent a tool of another agent. */
 
 import { type Agent, configBehind } from '../agent.ts'
 import { runsAgent } from '../state/call-effect.ts'
@@ -23,20 +23,20 @@ export interface AgentToolOptions<Input = AgentRequest> {
   readonly input?: ToolSchema<Input>
   /**
    * The effect of a call. Default `external`, because the tools of the agent may do anything. With `calls` the agent may start while the calling
-   * model is still streaming. Then each call of its tools with another effect than `read` waits until that model call has succeeded; if it fails, the
-   * agent's model calls were unnecessary.
+   * model is still streaming. Then each call of its tools whose effect is not `read` waits until that model call has succeeded. If that model call
+   * fails, the model calls of the agent were wasted.
    */
   readonly effect?: Effect
   /** Whether the agent's events appear in the calling run, with their `path`. Default true. */
   readonly events?: boolean
   /**
-   * Returns the agent's context from that of the calling run. Called once in each calling run, before its first model call. Default: the same
-   * context.
+   * Returns the agent's context, computed from that of the calling run. Called once in each calling run, before its first model call. Default: the
+   * same context.
    */
   context?(outer: unknown): unknown
-  /** Whether the agent's input begins with the history of the calling model, followed by the request. Default false. */
+  /** Whether the agent's input begins with the history of the calling run, followed by the request. Default false. */
   readonly history?: boolean
-  /** How deep agents may call agents, at least 1. A deeper call does not run and gets an error result. Default 5. */
+  /** How deep agents may call agents: an integer of at least 1. A deeper call does not run and gets an error result. Default 5. */
   readonly maxDepth?: number
 }
 

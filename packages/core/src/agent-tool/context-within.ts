@@ -1,4 +1,4 @@
-/** Makes the context of an agent inside a call. It is checked with the calling run's own tools, before that run's first model call. */
+/** Computes the context of an agent inside a call. It is checked before the calling run's first model call, like that of its own tools. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { UserContext } from '../state/user-context.ts'

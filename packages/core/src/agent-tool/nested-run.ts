@@ -57,11 +57,11 @@ export async function runWithin(
   const userContext = tool.context ? await contextFrom(run, tool.name, tool.input, tool.context) : run.userContext
   const nesting = { run, entry, invocation, context: actor.context, userContext, show }
   const config = configBehind(agent)
-  // The agent gives up before its caller does.
+  // The agent's grace time must end before that of the calling run.
   const within = { ...config, grace: Math.min(config.grace, run.config.grace) }
   const outcome = await startRun(run.work, within, beginning, { signal }, nesting).result.catch(async (error) => {
     if (error instanceof AnswerError) {
-      // The claim has stored the answers. A resume must ask again.
+      // The resume has already saved these answers. So a later resume must ask these questions again.
       entry.outcomes.refuse(invocation)
       await run.saver.now().catch(() => undefined)
     }
@@ -72,7 +72,7 @@ export async function runWithin(
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))
 }
 
-/** The context that was checked before the first model call. It is checked now if a tool runs an agent that it created itself. */
+/** Returns the agent's context, which was checked before the first model call. For an agent that a tool created, it is checked now. */
 async function contextFrom(
   { userContext }: RunState,
   name: string,

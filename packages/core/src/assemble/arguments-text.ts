@@ -1,11 +1,11 @@
-/** Makes the text of arguments that a wire sends as a value instead of text. */
+/** Converts arguments to text, for a wire that sends them as a value. */
 
 import { messageOf } from '../vocabulary/errors.ts'
 import { extentOf, jsonText, LONGEST } from '../vocabulary/json-text.ts'
 
 /**
- * The JSON text of arguments of any depth. For a value that JSON cannot hold it is a text that is not JSON, so that the call has an error
- * result; for `undefined` it is empty.
+ * Returns the JSON text of arguments of any depth; empty for `undefined`. For a value that JSON cannot represent it returns a text that is not JSON,
+ * so that the call gets an error result.
  */
 export function argumentsText(input: unknown): string {
   try {

@@ -1,4 +1,4 @@
-/** Builds events and one message from the chunks of a provider. No other code accumulates a response. */
+/** Builds events and one message from the chunks of a provider. All adapters use it. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
 import type { Flow } from '../flow/flow.ts'
@@ -9,10 +9,10 @@ import type { AssembledRequest, Assembler } from './assembler.ts'
 import { StreamedResponse } from './streamed-response.ts'
 
 /**
- * Reads `chunks` to their end and makes the events and the message from them. The `tool-call` events and the message contain the same
- * objects; so do `tool-input-closed` and `tool-call`, unless the call changed in between.
+ * Reads `chunks` to their end, yields the events of the response, and returns its message. The `tool-call` events and the message contain the same
+ * objects. `tool-input-closed` contains the same object as `tool-call`, unless the call changed in between.
  *
- * @throws {ModelError} The response failed, was cut off, or must not be used; `partial` holds what arrived. After the
+ * @throws {ModelError} The response failed, was cut off, or must not be used; `partial` is what arrived. After the
  *   signal has aborted, its reason is thrown instead.
  */
 export async function* assemble<Chunk>(
@@ -26,29 +26,29 @@ export async function* assemble<Chunk>(
     for await (const chunk of chunks) {
       read(chunk, response)
       let event = response.next()
-      // Without events nothing else would yield to the event loop.
+      // A chunk without events does not yield, so the event loop might never turn.
       const turn = event ? undefined : turnIfDue()
       if (turn) await turn
       if (turn) request.signal?.throwIfAborted()
       for (; event; event = response.next()) yield event
     }
   } catch (thrown) {
-    // The events of the chunk before it failed.
+    // These events came from the chunk before it failed.
     for (let event = response.next(); event; event = response.next()) yield event
     request.signal?.throwIfAborted()
     const data = explain(thrown)
     if (!data) throw thrown
     throw new ModelError(data.message, { cause: thrown, ...data, partial: response.message('error') })
   }
-  // Clients end an aborted stream as if it were complete.
+  // Clients end an aborted stream as if it were complete, so the signal must be checked here.
   request.signal?.throwIfAborted()
   const finishReason = response.end()
   for (let event = response.next(); event; event = response.next()) yield event
   return response.message(finishReason)
 }
 
-/** Reads one chunk of a wire. What it throws goes through {@link Explain}. */
+/** Reads one chunk of a wire. If it throws, {@link Explain} receives the error. */
 export type ReadChunk<Chunk> = (chunk: Chunk, to: Assembler) => void
 
-/** Turns an error of a vendor's client into the data of a `ModelError`. `undefined`: the error is thrown unchanged. */
+/** Turns an error of a vendor's client into the data of a `ModelError`. If it returns `undefined`, the error is thrown unchanged. */
 export type Explain = (thrown: unknown) => (ModelErrorData & { readonly message: string }) | undefined

@@ -3,7 +3,7 @@ export class Fragments {
   #pieces: string[] = []
   #held = ''
 
-  /** Takes a piece and returns the one to show. A surrogate pair that was cut is shown complete, with the later piece. */
+  /** Takes a piece and returns the piece to show. If a surrogate pair was cut in two, it is shown complete, with the later piece. */
   add(delta: string): string {
     let piece = this.#held === '' ? delta : this.#held + delta
     if (piece === '') return ''
@@ -16,7 +16,7 @@ export class Fragments {
     return piece
   }
 
-  /** The piece that is still held back, to be shown unchanged when nothing more will come. */
+  /** Returns the piece that is still held back, when nothing more will come. */
   rest(): string {
     const held = this.#held
     this.#held = ''

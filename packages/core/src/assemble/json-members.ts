@@ -12,26 +12,26 @@ const BEFORE_KEY = 0
 const IN_KEY = 1
 const BEFORE_COLON = 2
 const BEFORE_VALUE = 3
-/** In a string, an object or an array: the scanner reports its end. */
+/** Inside a string, an object or an array. The scanner reports where it ends. */
 const IN_ENCLOSED = 4
-/** In a number or a literal, which only ends with the next token. */
+/** Inside a number or a literal. Only the next token shows where it ends. */
 const IN_BARE = 5
 const BEFORE_COMMA = 6
-/** After the last member, or where the text is not JSON. */
+/** After the last member, or at a place where the text is not JSON. */
 const DONE = 7
 
-/** From the first code unit to the one after the last. */
+/** Offsets: of the first code unit, and after the last one. */
 interface Span {
   readonly start: number
   readonly end: number
 }
 
 /**
- * Receives each member as soon as its value is complete: a string, an object or an array with its last character; a number, `true`, `false`
- * or `null` only with the `,` or `}` that follows, since `1` may become `10`. Must not throw.
+ * Receives each member as soon as its value is complete: a string, an object or an array with its last character; a number, `true`, `false` or `null`
+ * only with the `,` or `}` that follows, since `1` may become `10`. Must not throw.
  *
- * Decode both spans with `JSON.parse`: the span of the key includes its quotes, so that `"\u0061"` is found to be `a`, and the value may
- * turn out not to be JSON. If a key comes twice, both members are reported, and the last one counts.
+ * Decode both spans with `JSON.parse`. The span of the key includes its quotes, because `"\u0061"` is the key `a`; the value may turn out not to be
+ * JSON. If a key occurs twice, both members are reported, and the last one counts.
  */
 export type OnMember = (key: Span, value: Span) => void
 
@@ -74,7 +74,7 @@ export class JsonMembers {
     }
   }
 
-  /** The string, object or array ends before `end`. */
+  /** Records that the string, object or array ends before `end`. */
   enclosed(end: number): void {
     if (this.#state === IN_KEY) {
       this.#keyEnd = end

@@ -19,21 +19,21 @@ const BLANK = 0
 const INSIDE = 1
 /** After the root object, array or string. */
 const CLOSED = 2
-/** Nothing that follows can matter: a root of another kind, or text after the root. */
+/** Nothing that follows can matter: the root is of another kind, or text follows the root. */
 const DONE = 3
 
 /**
- * A scanner of structure, not of validity: it never throws, and it sees brackets that do not match but not, for example, a missing comma.
- * What it finds closed or complete must still be parsed, once. It finds every text complete that `JSON.parse` accepts, if the root is an
- * object or array that is not too deep.
+ * Finds the end of a JSON text by its structure, without validating it: it never throws, and notices brackets that do not match, but not, for
+ * example, a missing comma. A text that it reports as closed or complete must still be parsed, once. It reports every text as complete that
+ * `JSON.parse` accepts, if the root is an object or array that is not too deep.
  *
- * It keeps no text, and the places where the text is cut make no difference. Offsets, also those of members, are UTF-16 code units from the
- * start of the text, not from `begin`.
+ * It stores no text, and its result does not depend on where the text is cut. Offsets, also those of members, are UTF-16 code units from the start of
+ * the text, not from `begin`.
  */
 export class JsonScanner {
   readonly #maxDepth: number
   readonly #onMember: OnMember | undefined
-  /** The characters that will close the open brackets, the innermost last. */
+  /** The characters that will close the open brackets. That of the innermost bracket is last. */
   readonly #closers: number[] = []
   #members: JsonMembers | undefined
   #phase = BLANK
@@ -45,7 +45,7 @@ export class JsonScanner {
   #begin = 0
   #end: number | undefined
   #empty = false
-  /** Levels open below the deepest allowed one; `undefined` if there was none. */
+  /** How many levels are open below the deepest allowed one; `undefined` if the text never was that deep. */
   #below: number | undefined
   #mismatched = false
 
@@ -55,17 +55,17 @@ export class JsonScanner {
     this.#onMember = onMember
   }
 
-  /** The text contains only white space. */
+  /** Whether the text contains only white space. */
   get blank(): boolean {
     return this.#phase === BLANK
   }
 
-  /** Where the relevant text begins: at 0, or after a placeholder `{}` that the real object followed. */
+  /** The offset of the relevant text: 0, or the offset after a placeholder `{}` if the real object follows it. */
   get begin(): number {
     return this.#begin
   }
 
-  /** The root object or array has closed, with matching brackets, and only white space has followed so far. */
+  /** Whether the root object or array has closed, with matching brackets, and only white space has followed so far. */
   get complete(): boolean {
     return this.#phase === CLOSED && !this.#mismatched && this.#root !== QUOTE
   }
@@ -80,17 +80,17 @@ export class JsonScanner {
     return this.#end
   }
 
-  /** The root object is `{}`, or is `{}` so far. */
+  /** Whether the root object is `{}`, or is `{}` so far. */
   get empty(): boolean {
     return this.#empty
   }
 
-  /** Something other than white space came after the root object closed. */
+  /** Whether anything except white space came after the root object closed. */
   get dirty(): boolean {
     return this.closedAt !== undefined && this.#phase === DONE
   }
 
-  /** There are more levels than allowed: from there on only the end is looked for. */
+  /** Whether there are more levels than allowed. From there on it only looks for the end. */
   get tooDeep(): boolean {
     return this.#below !== undefined
   }

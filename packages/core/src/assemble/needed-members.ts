@@ -3,8 +3,8 @@
 import type { OnMember } from './json-members.ts'
 
 /**
- * Collects the needed members. It receives each delta before the scanner does, and each member from the scanner. It keeps only the text of
- * the current member, so that each piece is joined once, and decodes only keys and needed members.
+ * Collects the needed members. It must receive each delta before the scanner does, and receives each member from the scanner. It stores only the text
+ * of the current member, joins each piece once, and decodes only keys and needed members.
  */
 export class NeededMembers {
   readonly #needs: readonly string[]
@@ -12,13 +12,13 @@ export class NeededMembers {
   readonly #limit: number
   readonly #keys = new Set<string>()
   readonly #values = new Map<string, unknown>()
-  /** The text from `#from` on. */
+  /** The text from the offset `#from` on. */
   #text: string[] = []
   #from = 0
   #length = 0
-  /** Where the last member ended: earlier text is no longer kept. */
+  /** The offset after the last member: earlier text is no longer stored. */
   #behind = 0
-  /** All members are found, or the text was disqualified. */
+  /** Whether all members are found, or the text cannot have them. */
   #over = false
 
   constructor(needs: readonly string[], limit: number) {
@@ -26,10 +26,10 @@ export class NeededMembers {
     this.#limit = limit
   }
 
-  /** The needed members when all are complete. `undefined` before that, and if a key came twice or a member is not JSON. */
+  /** The needed members, when all are complete. `undefined` before that, and if a key occurs twice or a member is not JSON. */
   get input(): Readonly<Record<string, unknown>> | undefined {
     if (this.#values.size < this.#needs.length) return undefined
-    // Not by assignment: `__proto__` is a key like others (G14).
+    // `fromEntries` also sets a key `__proto__`, an assignment would not (G14).
     return Object.fromEntries(this.#needs.map((key) => [key, this.#values.get(key)]))
   }
 
@@ -58,7 +58,7 @@ export class NeededMembers {
     if (this.#values.size === this.#needs.length) this.#end()
   }
 
-  /** `undefined`: it is not JSON. */
+  /** Returns `undefined` if it is not JSON. */
   #decoded(start: number, end: number): unknown {
     try {
       return JSON.parse(this.#joined().slice(start - this.#from, end - this.#from))

@@ -9,7 +9,7 @@ export function meansSame(a: unknown, b: unknown): boolean {
   return sameInput(unwrapJson(a, WHOLE), unwrapJson(b, WHOLE))
 }
 
-/** The path of the input itself. */
+/** The path of the input itself, for `unwrapJson`. */
 const WHOLE = [[]]
 
 /** Whether `text` contains only this input again, once or several times. It looks at most `maxDepth` levels deep. */
@@ -23,7 +23,7 @@ export function repeats(input: unknown, text: string, maxDepth: number): boolean
   return true
 }
 
-/** Whether the JSON text is equal to the known input or empty: an empty piece may be encoded as well. */
+/** Whether the JSON text is equal to the known input, or is empty: an empty piece may be encoded as well. */
 function isKnown(text: string, input: unknown): boolean {
   try {
     const value: unknown = JSON.parse(text)

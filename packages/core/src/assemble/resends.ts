@@ -3,15 +3,15 @@
 /**
  * Distinguishes a re-send from a further piece.
  *
- * A piece is a re-send if it begins with all earlier text, which has at least begun an object, and could not continue it as JSON: a `{` may
- * come only where a value may begin; inside a string the first quote of the piece would end it, and its first key would follow. So pieces
- * of valid arguments are never mistaken for re-sends, no matter how they are cut: in `{"a":` | `{"a":1}}` the second may continue the first, and
- * does. Where both are possible the piece continues the text, until a later piece shows that it did not. After one certain re-send, every
- * piece that can be one is one.
+ * A piece is a re-send if it begins with all earlier text, if that text has at least begun an object, and if the piece could not continue it as JSON.
+ * It cannot continue the text because a `{` may only come where a value may begin, and inside a string the first quote of the piece would end the
+ * string, and its first key would follow. So pieces of valid arguments are never mistaken for re-sends, no matter how they are cut. In `{"a":` |
+ * `{"a":1}}` the second piece may continue the first, so it does. If both are possible, the piece counts as a continuation until a later piece shows
+ * that it was a re-send. After one certain re-send, every piece that can be a re-send counts as one.
  */
 export class Resends {
   #certain = false
-  /** All text so far, if the pieces that may have been re-sends were. */
+  /** The text so far, if all pieces that may have been re-sends were re-sends. */
   #candidate: string | undefined
 
   /** Whether a piece of this length can be a re-send of a text of that length. Any other piece need not be examined. */
@@ -36,7 +36,7 @@ export class Resends {
   }
 }
 
-/** A single brace never counts as repeated. In `{{` the two braces would be one if they arrived one by one. */
+/** A single brace never counts as repeated: `{{` may arrive as two pieces of one brace each. */
 function repeats(text: string, delta: string): boolean {
   return delta.length > 1 && delta.startsWith(text) && text.trimStart().startsWith('{')
 }

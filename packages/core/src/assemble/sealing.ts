@@ -1,4 +1,4 @@
-/** Knows which AI SDK providers send a `tool-call` part only when the call is finished, because their wires do. */
+/** Knows which AI SDK providers send a `tool-call` part only when their wire has confirmed that the call is finished. */
 const SEALING = /\.(responses|messages)$|^(amazon-bedrock|gateway|google\.generative-ai)$/
 
 /** For other providers, including OpenRouter, the part may only mean that the input parses. */

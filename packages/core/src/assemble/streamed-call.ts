@@ -57,19 +57,19 @@ export class StreamedCall {
     if (this.#name) this.#over()
   }
 
-  /** The response has ended in a way that allows calls: nothing more will arrive, not even a name. */
+  /** Ends the call with a response that allows calls: nothing more will arrive, not even a name. */
   end(): void {
     if (this.#sealed) return
     this.#stated = true
     this.#over()
   }
 
-  /** All of its arguments have arrived: what follows can only repeat them. */
+  /** Whether all of its arguments have arrived. Later pieces can only repeat them. */
   get isWhole(): boolean {
     return this.#input.isWhole
   }
 
-  /** The call as it is now, or the calls that it contained. The objects stay the same as long as nothing changes. */
+  /** Returns the call as it is now, or the calls that replace it. The objects stay the same as long as nothing changes. */
   parts(): readonly ToolCall[] {
     return this.#nested ?? [this.#as(this.#input.value())]
   }
@@ -82,7 +82,8 @@ export class StreamedCall {
   #named(): void {
     this.#nameStands = true
     if (!this.#expand) {
-      // If the name comes late, the call is shown at once as far as it has arrived: what it closed with, not what it needed (G8).
+      // If the name comes late, the call is shown with the arguments that have arrived: it can be closed now, but is not started with needed members
+      // (G8).
       const needs = this.#context.needsOf(this.#name)
       if (needs?.length) this.#input.need(needs)
       this.#start()
@@ -107,7 +108,7 @@ export class StreamedCall {
     if (!this.#started) return
     this.#show(piece)
     this.#ready(this.#input.ready())
-    // Also if the same delta continued after the brace, because where the text is cut must make no difference (G2).
+    // Also if the same delta continued after the brace, because it must not matter where the text is cut (G2).
     if (this.#input.closedAt !== closedBefore) this.#close()
   }
 
@@ -115,7 +116,7 @@ export class StreamedCall {
     if (delta !== '') this.#context.emit({ type: 'tool-input-delta', id: this.#standingId, delta })
   }
 
-  /** Calls that the provider runs itself do not start here. */
+  /** Announces the needed members. Calls that the provider runs itself do not start here. */
   #ready(input: Readonly<Record<string, unknown>> | undefined): void {
     if (!input || this.#providerResult !== undefined) return
     this.#context.emit({ type: 'tool-input-ready', id: this.#standingId, name: this.#name, input })

@@ -14,7 +14,7 @@ import type { AssembledRequest, Assembler, CallPiece, Label, PartOptions } from 
 import { StreamedCall } from './streamed-call.ts'
 import { StreamedText } from './streamed-text.ts'
 
-/** The assembler that `read` receives: holds the parts, and the events until they are taken. */
+/** The assembler that `read` receives. It stores the parts, and the events until they are taken. */
 export class StreamedResponse implements Assembler {
   readonly #request: AssembledRequest
   readonly #parts: (StreamedText | StreamedCall)[] = []
@@ -68,12 +68,12 @@ export class StreamedResponse implements Assembler {
   /** Returns the next event that was not taken yet. */
   next(): ModelEvent | undefined {
     if (this.#taken < this.#made) return this.#events[this.#taken++]
-    // The array is reused: a new one per chunk would be garbage per delta.
+    // The array is reused, because a new one per chunk would be garbage for each delta.
     this.#taken = this.#made = 0
     return undefined
   }
 
-  /** There are no more chunks: shows what is complete only now, and seals the calls that may run. */
+  /** There are no more chunks: shows what only becomes complete at the end, and seals the calls that may run. */
   end(): FinishReason {
     const reason = this.#finishReason
     if (!reason) throw this.#failed('stream_truncated', 'the response was cut off: its stream had no terminal event')

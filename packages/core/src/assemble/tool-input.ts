@@ -8,7 +8,7 @@ import { NeededMembers } from './needed-members.ts'
 import { meansSame, repeats } from './repeated-input.ts'
 import { Resends } from './resends.ts'
 
-/** The value of the text. If the text is unusable: the text itself, and the reason. */
+/** The value of the text. If the text is unusable, it is the text itself, with the reason. */
 export interface InputValue {
   readonly input: unknown
   readonly inputError?: string
@@ -31,7 +31,7 @@ export class ToolInput {
     this.#scanner = new JsonScanner(limits.depth)
   }
 
-  /** Looks for these members of the root object, if none of it has arrived yet. */
+  /** Looks for these members of the root object, unless part of the object has already arrived. */
   need(members: readonly string[]): void {
     if (!this.#scanner.blank && !this.#scanner.empty) return
     const text = this.#text.join()
@@ -40,14 +40,14 @@ export class ToolInput {
     this.#scan(text)
   }
 
-  /** The needed members as soon as they are complete. Returned once. */
+  /** Returns the needed members once, as soon as they are complete. */
   ready(): Readonly<Record<string, unknown>> | undefined {
     const input = this.#scanner.tooDeep ? undefined : this.#needed?.input
     if (input) this.#needs = this.#needed = undefined
     return input
   }
 
-  /** Takes a piece, or all pieces again, and returns the new text to show. */
+  /** Takes the next piece, or all pieces again, and returns the new text to show. */
   add(delta: string): string {
     return this.#append(this.#resends.possible(delta.length, this.#length) ? this.#newOf(delta) : delta)
   }
@@ -71,7 +71,7 @@ export class ToolInput {
     if (came && meansSame(came.input, this.value().input)) this.#value = came
   }
 
-  /** An object, an array or a string has closed. */
+  /** Whether an object, an array or a string has closed. */
   get isWhole(): boolean {
     return this.#scanner.end !== undefined
   }
@@ -81,12 +81,12 @@ export class ToolInput {
     return this.#scanner.closedAt
   }
 
-  /** Something followed the root object after it closed, so {@link closed} is not the complete value. */
+  /** Whether something followed the root object after it closed, so that {@link closed} is not the complete value. */
   get dirty(): boolean {
     return this.#scanner.dirty
   }
 
-  /** The value of the root object when it closed, if it is one and not `{}`. */
+  /** Returns the value that the root object had when it closed, if it is an object other than `{}`. */
   closed(): InputValue | undefined {
     if (this.closedAt === undefined || this.#scanner.empty || this.#scanner.tooDeep || this.#tooLong) return undefined
     this.#closed ??= parse(this.#text.join().slice(this.#scanner.begin, this.closedAt))
@@ -113,7 +113,7 @@ export class ToolInput {
     this.#length += delta.length
     this.#scan(delta)
     if (!this.#tooLong) return this.#text.add(delta)
-    // Not kept, because the limit protects memory, and not shown either.
+    // Neither kept nor shown: the limit protects memory.
     this.#text = new Fragments()
     return ''
   }
@@ -140,7 +140,7 @@ export class ToolInput {
     return this.#length > this.#limits.characters
   }
 
-  /** The value that arrived first, if all later text only repeats it. */
+  /** Returns the value that arrived first, if all later text only repeats it. */
   #once(): InputValue | undefined {
     const { begin, end } = this.#scanner
     const rest = end === undefined ? '' : this.#text.join().slice(end)
@@ -154,7 +154,7 @@ export class ToolInput {
       return { input: '', inputError: `arguments are longer than ${this.#limits.characters} characters` }
     if (this.#scanner.blank) return { input: {} }
     const text = this.#counting()
-    // Before parsing, so that recursive readers of the value stay within the limit.
+    // Checked before parsing, so that recursive readers of the value stay within the limit.
     if (this.#scanner.tooDeep) {
       return { input: text, inputError: `arguments are nested deeper than ${this.#limits.depth} levels` }
     }

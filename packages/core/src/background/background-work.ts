@@ -74,27 +74,27 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
   try {
     return { message: await Promise.race([given, entry.abandoned.promise]) }
   } catch (error) {
-    // Its run has stopped before its turn came. It begins after a resume.
+    // The run has stopped before the work began. It begins after a resume.
     if (entry.signal.aborted || error === run.halt.halted.reason) return cutOffResult(entry)
     if (isUnstored(run, entry, error)) throw error
-    // A run that no longer waits for the work cannot ask its questions.
+    // A run that has handed over the work cannot ask its questions.
     if (error instanceof RunStop && entry.outcomes.hasRuns && !entry.state.work?.isHandedOver) throw error
     if (error instanceof Interrupt) return { message: unanswered(entry.call) }
     return { message: errorMessage(entry.call, error) }
   }
 }
 
-/** Whether this error means that the run could not be saved when the work began. Work that was handed over does not concern its run. */
+/** Whether this error means that the run could not be saved when the work began. An error of work that was handed over does not fail the run. */
 function isUnstored({ saver }: RunState, { state }: CallEntry, error: unknown): error is CheckpointError {
   return saver.hasThrown(error) && !state.work?.isHandedOver
 }
 
-/** The result, unless it only states that the end of the run cut the work off: a resume then continues the work. */
+/** The result, unless it only states that the end of the run cut the work off. In that case a resume continues the work. */
 export function resultOf({ state, message }: CallEntry): ToolMessage | undefined {
   return state.course === 'cut off' ? undefined : message
 }
 
-/** Whether its turn had not come when its run was stopped. A resume begins the work, if the run does stop. */
+/** Whether the run was stopped before the work began. If the run does stop, a resume begins the work. */
 export function awaitsResume({ state }: CallEntry): boolean {
   return state.course === 'cut off' && !state.aborted
 }
@@ -105,10 +105,10 @@ export function resultNotice({ callId, name, content, isError }: ToolMessage): U
   return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
 }
 
-/** The handle of background work. As JSON it has no promise. */
+/** The handle of background work. Its JSON does not contain the promise. */
 export function handleOf({ id, call, promise, stopped }: CallEntry): BackgroundHandle {
   const handle = { callId: id, name: call.name }
-  // It has asked in the time between the last safe point and the hand-over.
+  // The work has asked a question between the last safe point and the hand-over.
   const result = stopped ? Promise.resolve(unanswered(call)) : promise
   return Object.defineProperty({ ...handle, result }, 'toJSON', { value: () => handle })
 }

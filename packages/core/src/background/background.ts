@@ -1,4 +1,4 @@
-/** Adds tools that work in the background: such a call has a result at once, and its work goes on in parallel with the run. */
+/** Adds background tools: a call of such a tool has a result immediately, and its work continues in parallel with the run. */
 
 import { unheard } from '../flow/unheard.ts'
 import {
@@ -41,7 +41,7 @@ class Works implements BackgroundWorks<CallEntry> {
     return startWork(this.#run, entry, tool, call, () => this.#begin(entry, call))
   }
 
-  /** The latest, if several have this id. */
+  /** Returns the latest call with this id. */
   get(callId: string): CallEntry | undefined {
     return this.entries().findLast(({ id }) => id === callId)
   }
@@ -82,7 +82,7 @@ class Works implements BackgroundWorks<CallEntry> {
     signal.throwIfAborted()
     if (due.is === 'judge') return
     this.#throwStop(due.by)
-    // The answer was not accepted yet: the run stops while the work is running, and its resume offers the answer again.
+    // The answer was not accepted yet. The run stops while the work is running, and a resume checks the answer again.
     throw halt.halted.reason ?? halt.error
   }
 
@@ -128,7 +128,7 @@ class Works implements BackgroundWorks<CallEntry> {
     if (stopped) throw stopped
   }
 
-  /** Starts the work of a call whose input was checked. It starts once, however often its wraps request it, also over resumes. */
+  /** Starts the work of a call whose input was checked. It starts once, even if its wraps or a resume request it again. */
   #begin(entry: CallEntry, call: ToolCall): void {
     if (this.of(entry)) return
     const { key, id, tool, state, parent, requestedIn } = entry

@@ -1,4 +1,4 @@
-/** The tool with which a model reads the status of a background call. */
+/** Defines `tool_status`, the tool with which a model reads the status of a background call. */
 
 import { stateOf } from '../run/run-view.ts'
 import { tool } from '../vocabulary/define-tool.ts'

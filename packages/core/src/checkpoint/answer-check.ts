@@ -10,16 +10,16 @@ import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { type JsonSchema, jsonSchemaIn } from '../vocabulary/tool-schema.ts'
 
-/** The tools and middleware that ask, for example those of an agent. */
+/** The tools and middleware that ask questions. An agent has these members. */
 export interface Askers {
   readonly middleware?: readonly Middleware[]
   readonly tools?: readonly Tool[]
 }
 
 /**
- * Checks answers without resuming the run: `await checkAnswers(checkpoint.interrupts, answers, agent)`. `agent.resume` does the same
- * checks. An answer is checked against the schema of the tool or middleware that asked, or against the JSON Schema of its question if that
- * is not among `askers`. Answers that belong to none of the questions are ignored.
+ * Checks answers without resuming the run: `await checkAnswers(checkpoint.interrupts, answers, agent)`. `agent.resume` does the same checks. An
+ * answer is checked against the schema of the tool or middleware that asked. If `askers` does not contain it, the answer is checked against the JSON
+ * Schema of its question. Answers without a question are ignored.
  *
  * @throws {AnswerError} An answer does not fit the JSON Schema of its question, or the schema of its tool or middleware.
  */
@@ -31,14 +31,14 @@ export async function checkAnswers(
   for (const { id, address, answerSchema } of questions) {
     if (!(id in answers)) continue
     const asker = askerAt(address, askers)
-    // The schema of the tool or middleware is more precise than the JSON Schema, and has better messages.
+    // The schema is more precise than the JSON Schema, and has better messages.
     const { issues, cause } = asker?.answer ? await issuesOf(asker.answer, answers[id]) : {}
     const wrong = issues?.map(described) ?? (answerSchema ? misfits(answerSchema, answers[id]) : [])
     if (wrong.length > 0) throw new AnswerError(id, nameOf(address), wrong, { cause })
   }
 }
 
-/** The JSON Schema for answers to questions from this address, if its tool or middleware declares one for all its questions. */
+/** Returns the JSON Schema for answers to questions from this address, if its tool or middleware declares one for all its questions. */
 export function answerSchemaAt(address: Address, askers: Askers): JsonSchema | undefined {
   const answer = askerAt(address, askers)?.answer
   return answer && jsonSchemaIn(answer)

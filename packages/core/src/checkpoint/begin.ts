@@ -1,4 +1,4 @@
-/** Begins a run without running any of it, so that another process may continue it. */
+/** Stores the first checkpoint of a run without running anything, so that another process can continue it. */
 
 import { RunState, type RunWork } from '../state/run.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'

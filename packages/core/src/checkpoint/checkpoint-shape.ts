@@ -1,4 +1,4 @@
-/** Checks the type of each member of a checkpoint. A correct checksum does not show that the types are correct. */
+/** Checks the type of each member of a checkpoint. A correct checksum does not prove that the types are correct. */
 
 import { isEffect } from '../vocabulary/effect.ts'
 import { isHistory } from '../vocabulary/history.ts'

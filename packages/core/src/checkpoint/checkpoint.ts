@@ -1,4 +1,4 @@
-/** Finds and validates a checkpoint that comes from outside. */
+/** Finds and validates a checkpoint that comes from outside core. */
 
 import {
   CheckpointCorruptError,
@@ -33,14 +33,14 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
       if (isCheckpoint(checkpoint)) return freeze(checkpoint)
     }
   } catch (cause) {
-    // The value refers to itself or is nested too deep, for example.
+    // For example, the value is circular or nested too deep.
     throw new CheckpointCorruptError(idOf(value), 'it is not readable JSON', { cause })
   }
   throw new CheckpointCorruptError(idOf(value), 'it is not a checkpoint, or is damaged')
 }
 
 /**
- * The checkpoint from which an agent continues.
+ * Returns the checkpoint from which an agent continues.
  *
  * @param from - The checkpoint itself, or the id with which it is stored.
  * @param found - The same checkpoint, or what is stored with the id.
@@ -76,10 +76,11 @@ export async function stored(store: CheckpointStore | undefined, id: string): Pr
 }
 
 /**
- * Whether the final answer of a run was accepted. If so, `agent.resume` returns the result without a further step, and `agent.close` rejects the
+ * Whether the final answer of a run was accepted. If so, `agent.resume` returns the result without another step, and `agent.close` rejects the
  * checkpoint. Otherwise `agent.resume` continues the run. The open questions of a run are in the `interrupts` of its checkpoint.
  *
- * @param checkpoint - In any format, from a result or a store. It is not checked for damage. `false` if it is not a checkpoint.
+ * @param checkpoint - A checkpoint of any format, from a result or a store. It is not checked for damage. If the value is not a checkpoint, the
+ * result is `false`.
  */
 export function hasFinalAnswer(checkpoint: unknown): boolean {
   if (!isRecord(checkpoint)) return false
@@ -92,7 +93,7 @@ function idOf(value: unknown): string {
   return isRecord(value) && typeof value.runId === 'string' ? value.runId : ''
 }
 
-/** Whether the value is unchanged since it was written. Its writer has set all members and their checksum. */
+/** Whether the value has all its members, and the checksum that they had when it was written. */
 function isWhole(value: unknown): value is Checkpoint | Format1 {
   if (!isRecord(value) || (value.format !== 1 && value.format !== CHECKPOINT_FORMAT)) return false
   return isCount(value.revision) && value.checksum === checksumOf(value)

@@ -18,7 +18,7 @@ import { signed } from './checksum.ts'
 import { asStoreError } from './saver.ts'
 
 export interface CloseOptions {
-  /** The result of each open call, which the model reads. Default: that the run was closed before the call had a result. */
+  /** The result that the model reads for each open call. Default: a text which states that the run was closed before the call had a result. */
   readonly reason?: string
   /** The store of the checkpoints. Default: the agent's store. */
   readonly checkpoints?: CheckpointStore

@@ -5,7 +5,7 @@ import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Checkpoint, Invocation, Outcome, SavedCall, SavedUndo, Step } from '../vocabulary/saved-run.ts'
 import { signed } from './checksum.ts'
 
-/** An optional member is absent if it has no value, or if the version did not know it. */
+/** A checkpoint of format 1. An optional member is absent if it has no value, or if the version that wrote it did not have the member. */
 export interface Format1 extends Omit<Checkpoint, 'format' | 'steps' | 'calls' | 'undos'> {
   readonly format: 1
   readonly steps: number

@@ -31,7 +31,7 @@ import { outermost, restoreCalls, resumeCall } from './restore-calls.ts'
  * @throws {InputError} The final answer was accepted, and a message was sent before that was known.
  */
 export async function load(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
-  // Copied in this turn, because the caller may change the answers later.
+  // Copied before the first `await`, because the caller may change the answers later.
   const given = checkedAnswers(answers)
   const found = typeof from === 'string' ? await stored(run.store, from) : from
   const checkpoint = checkpointFrom(from, found, run.config.name)
@@ -65,8 +65,8 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
 }
 
 /**
- * Restores the calls when the set-up is known, and saves the run before anything is made: if several processes resume one checkpoint, only
- * one of them can save.
+ * Restores the calls when the set-up is known, and saves the run before any of them runs: if several processes resume one checkpoint, only one of
+ * them can save.
  *
  * @throws {CheckpointMismatchError} The tool of an open call is missing.
  * @throws {AnswerError} A tool that has asked, or the asking tool or middleware of an agent that the tool runs, does not accept an answer.
@@ -83,7 +83,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   try {
     await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
   } catch (error) {
-    // An outer run may still be saved, and must not be saved with these answers.
+    // If this is an inner run, the outer run may still be saved, and its checkpoint must not contain these answers.
     run.questions.restore(checkpoint.questions)
     throw error
   }
@@ -92,7 +92,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const open = entries.filter(({ settled }) => !settled)
   for (const entry of open) resumeCall(run, entry, { checkpoint, answers })
   for (const entry of entries) {
-    // No call joins a call whose undo had begun, or its maker, because the result of the maker depends on it.
+    // No later call may join a call whose undo had begun, or the call that made it, because its result depends on the undone call.
     if (entry.state.undo === 'before') discard(run, outermost(entry), 'run_aborted')
     else if (entry.discarded) undoWhenOver(run, entry)
   }
@@ -122,7 +122,7 @@ function checkAsker(run: RunState, address: Address): void {
     throw new CheckpointMismatchError(run.id, `the agent has no middleware ${place.middleware}, which asked a question`)
 }
 
-/** A copy without a prototype, so that `in` finds only the given ids. */
+/** A copy without a prototype, so that `in` only finds the ids that were given. */
 function checkedAnswers(answers: Answers): Answers {
   if (!isRecord(answers)) {
     const problem = `must be an object with an answer for each interrupt, by its id, not ${JSON.stringify(answers)}`

@@ -3,7 +3,7 @@
 import { CheckpointConflictError } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
 
-/** Stores text, so that a loaded checkpoint is a copy. Keeps every checkpoint until it is deleted or pruned. */
+/** Returns a store in memory. It stores text, so a loaded checkpoint is a copy. It keeps every checkpoint until you delete or prune it. */
 export function memoryStore(): CheckpointStore {
   const stored = new Map<string, { readonly revision: number; readonly savedAt: number; readonly text: string }>()
   return {

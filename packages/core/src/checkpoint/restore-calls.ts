@@ -42,12 +42,12 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
   return entries
 }
 
-/** The call of a response to which this one belongs. */
+/** Returns the call of a response inside which this call was made, or the call itself. */
 export function outermost(entry: CallEntry): CallEntry {
   return entry.maker ? outermost(entry.maker) : entry
 }
 
-/** Restores a call without a result: it is made when it is requested, stays open until its question has an answer, or may have happened. */
+/** Restores a call without a result: it runs again when requested, or stays open for an answer, or counts as one that may have happened. */
 export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
   const address = addressOf(run, entry)
   const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
@@ -71,7 +71,7 @@ export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answer
   }
 }
 
-/** The question of a call has no answer yet. `asker`: the path from the call to the tool or middleware that asks. */
+/** Keeps a call open whose question has no answer yet. `asker`: the path from the call to the tool or middleware that asks. */
 function stayOpen(entry: CallEntry, { payload, answerSchema }: PendingInterrupt, asker: Address): void {
   const stopped = new Interrupt(payload, answerSchema)
   if (asker.every((part) => 'middleware' in part)) entry.ask(stopped, askerOf(asker).by)

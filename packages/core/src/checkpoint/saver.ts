@@ -97,14 +97,14 @@ export class RunSaver implements Saver<CallEntry> {
     }
   }
 
-  /** Another process has saved this run, so it must not continue here. */
+  /** Records that another process has saved this run, so that it does not continue here. */
   #lost(conflict: CheckpointConflictError): CheckpointConflictError {
     this.#conflict = conflict
     if (!this.#run.over) this.#run.halt.fail(conflict)
     return conflict
   }
 
-  /** Calls the store in the context of the run, so that its spans are children of the run's span. */
+  /** Calls the store in the telemetry context of the run, so that spans of the store are children of the run's span. */
   #inside<Result>(work: () => Result): Result {
     const { telemetry, context } = this.#run
     return telemetry.inside(context, work)

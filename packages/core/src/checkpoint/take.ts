@@ -14,7 +14,7 @@ import { answerSchemaAt } from './answer-check.ts'
 import { signed } from './checksum.ts'
 
 /**
- * The checkpoint of a run as it is now. It equals its JSON.
+ * Returns the checkpoint of a run at this moment, as plain JSON.
  *
  * @param status - Any status other than `running` means that the run has stopped.
  * @param end - The members that only the result of the run has.
@@ -27,14 +27,14 @@ export function checkpointOf(
 ): Checkpoint {
   try {
     const checkpoint = signed(JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Checkpoint)
-    // The last checkpoint is frozen, because the run and its caller hold it too, not only the store.
+    // The last checkpoint is frozen, because the run and its caller have it too, not only the store.
     return status === 'running' ? checkpoint : freeze(checkpoint)
   } catch (cause) {
     throw new CheckpointStoreError('take', run.id, 'its run contains a value that is not JSON', { cause })
   }
 }
 
-/** Before conversion to JSON, members may be `undefined`. */
+/** The members before the conversion to JSON: they may be `undefined`. */
 type Unwritten<Saved> = { readonly [Name in keyof Saved]: Saved[Name] | undefined }
 
 interface State extends Omit<Unwritten<Checkpoint>, 'checksum' | 'steps' | 'calls'> {

@@ -7,7 +7,7 @@ import type { Undos } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
 
-/** Where undos are stored. */
+/** The functions that store undos. */
 interface Storing {
   readonly isOn: boolean
   amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void>
@@ -80,7 +80,7 @@ function othersIn({ undos }: Checkpoint, key: string): readonly SavedUndo[] {
   return undos.filter((one) => one.key !== key)
 }
 
-/** Whether a resume from this checkpoint may undo the call. */
+/** Whether a resume from this checkpoint could undo the call. */
 function mayUndo({ calls }: Checkpoint, key: string): boolean {
   return calls.some(
     ({ done, runs, ...call }) => (call.key === key && done) || runs.some(({ checkpoint }) => mayUndo(checkpoint, key)),

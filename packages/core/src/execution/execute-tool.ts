@@ -19,9 +19,9 @@ import { type InSlot, runFunction } from './tool-function.ts'
 import type { Host } from './tool-host.ts'
 
 /**
- * Executes a tool once. When a wrap closes the flow before its end, only this execution is aborted, not its call, with the reason that
- * `why` returns. If it is still running after the grace time it is abandoned and returns its slot, so that a further execution need not
- * wait for it.
+ * Executes a tool once. If a wrap closes the flow before its end, only this execution is aborted, with the reason that `why` returns; the call is
+ * not. If the function is still running after the grace time, it is abandoned and its slot becomes free, so that the next execution need not wait for
+ * it.
  */
 export function executeTool<Result>(
   host: Host<Result>,
@@ -53,7 +53,7 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
   const queued = (performance.now() - wantedSince) / 1000
   const place = { ...wanted, slot, requestedAt, early, queued }
   let late: ReturnType<typeof timer>
-  // Its time is over, or the wrap that asked for it has left it: the inner calls it made are cut off with it.
+  // The time limit has passed, or the wrap has ended: the inner calls of this execution are cut off with it.
   const left = () => {
     if (entry.signal.aborted) return
     for (const child of madeIn(place)?.children ?? []) child.abort(signal.reason, host.grace)
@@ -64,7 +64,7 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
       turns.free(slot)
     })
   }
-  // `AbortSignal.any` would add work for the garbage collector with each execution.
+  // Not `AbortSignal.any`, which adds work for the garbage collector with each execution.
   const abort = () => own.abort(entry.signal.reason)
   signal.addEventListener('abort', left, { once: true })
   const unfollow = follow(entry.signal, abort)
@@ -89,12 +89,12 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
   }
 }
 
-/** The entry of an execution, until its span ends. */
+/** The execution in the call's entry, until its span ends. */
 function madeIn<Result>({ entry, invocation }: InSlot<Result>): Execution | undefined {
   return entry.executions.find((one) => one.invocation === invocation)
 }
 
-/** The function has ended, or nothing waits for it any more. */
+/** Called when the function has ended, or when nothing waits for it any more. */
 function ended<Result>(place: InSlot<Result>, thrown?: unknown): void {
   const execution = madeIn(place)
   if (!execution) return
@@ -104,7 +104,7 @@ function ended<Result>(place: InSlot<Result>, thrown?: unknown): void {
   if (error !== undefined) execution.error = error
 }
 
-/** Nothing waits for it any more. If its wrap left it before it had an outcome, it may have happened. */
+/** Called when nothing waits for the function any more. If its wrap ended before it had an outcome, it may have happened. */
 function noteCutOff<Result>(place: InSlot<Result>): void {
   const { host, entry, invocation, signal } = place
   if (signal.aborted && !entry.signal.aborted && isEntered(entry.state, invocation))
@@ -113,14 +113,14 @@ function noteCutOff<Result>(place: InSlot<Result>): void {
 
 const CUT_OFF = 'The call was cut off before its result was known: its effect may have happened.'
 
-/** The time limit that stopped only this execution, if there is one: it is the outcome, whatever comes later. */
+/** Returns the error of the time limit that stopped only this execution, if there is one. It is the outcome, even if the function ends later. */
 function timedOut<Result>({ entry, invocation, signal }: InSlot<Result>): ToolTimeoutError | undefined {
   const reason: unknown = signal.reason
   const isOwn = reason instanceof ToolTimeoutError && reason !== entry.signal.reason
   return isOwn && isEntered(entry.state, invocation) ? reason : undefined
 }
 
-/** Whether an error results from the abort: every error after the abort does, except that of the execution's own time limit. */
+/** Whether an error results from the abort. Every error after the abort does, except that of the execution's own time limit. */
 function answersAbort(error: unknown, aborted: boolean): boolean {
   return aborted && !(error instanceof ToolTimeoutError)
 }
@@ -152,14 +152,14 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
   })
 }
 
-/** Identifies the input of an execution; `undefined` for the input of the call itself. */
+/** Identifies the input of an execution: `undefined` if it is the input of the call itself. */
 function inputOf({ call, rest }: CallEntry, { input }: ToolCall): string | undefined {
   if (input === call.input || input === rest?.started.input) return undefined
   const hashed = hashOf(input)
   return hashed === inputHash(call) ? undefined : hashed
 }
 
-/** A wrap may pass on a value that is not JSON. Such values are identified only by their order. */
+/** Returns the hash of an input; a constant if it is not JSON, which a wrap may pass on. Such inputs are distinguished only by their order. */
 function hashOf(input: unknown): string {
   try {
     return hash(canonical(input))

@@ -9,16 +9,16 @@ import type { Progress } from '../vocabulary/tool-status.ts'
 
 interface TimeLimitOptions {
   readonly tool: string
-  /** Milliseconds; absent: no limit. */
+  /** In milliseconds; absent means no limit. */
   readonly ms: number | undefined
-  /** How long the limit waits for the function after its time is over, in milliseconds. */
+  /** How long it waits for the function after its time is over, in milliseconds. */
   readonly grace: number
   /** The signal of the function. Once something else aborts it, this limit no longer applies. */
   readonly signal: AbortSignal
   abort(reason: unknown): void
 }
 
-/** The time counts from the construction until {@link over}. */
+/** A time limit. Its time begins with the constructor and ends with {@link over}. */
 export class TimeLimit {
   readonly #options: TimeLimitOptions
   #timer: ReturnType<typeof timer>
@@ -33,7 +33,7 @@ export class TimeLimit {
     options.signal.addEventListener('abort', this.over, { once: true })
   }
 
-  /** The outcome of the function. When its time is over, this throws {@link ToolTimeoutError}, whatever comes later. */
+  /** Returns the outcome of the function. When its time is over, this throws {@link ToolTimeoutError}, even if the function ends later. */
   async *outcome(given: unknown): Flow<Progress, unknown> {
     if (!isGenerator(given)) return await this.#wait(given)
     let closed = false
@@ -41,7 +41,7 @@ export class TimeLimit {
       for (;;) {
         const turn = turnIfDue()
         if (turn) await turn
-        // Its time ended, or it was aborted, while a reader held the last report.
+        // The time limit or an abort came while a reader processed the last report.
         if (this.#error) throw this.#error
         this.#options.signal.throwIfAborted()
         const step = await this.#wait(given.next())
@@ -53,7 +53,7 @@ export class TimeLimit {
         yield step.value
       }
     } finally {
-      // Runs the generator's `finally` blocks; a late one reaches them at its next yield (I14).
+      // Runs the generator's `finally` blocks. If it ignores this, they run at its next yield (I14).
       if (!closed) await this.#wait(given.return?.())
     }
   }
@@ -68,7 +68,7 @@ export class TimeLimit {
     signal.removeEventListener('abort', this.over)
     const error = new ToolTimeoutError(tool, ms)
     this.#error = error
-    // First, so that the grace times of everything that this abort stops end before this one.
+    // Comes first, so that the grace times of everything that this abort stops end before this one.
     abort(error)
     this.#timer = timer(grace, () => {
       this.#isAbandoned = true
@@ -76,7 +76,7 @@ export class TimeLimit {
     })
   }
 
-  /** Not `Promise.race`: each race leaves a reaction on the promise that lost, and a generator may yield any number of times. */
+  /** Like `Promise.race`, which would add a reaction to the losing promise each time; a generator may yield any number of times. */
   async #wait<Value>(work: Value | PromiseLike<Value>): Promise<Value> {
     try {
       const value = await new Promise<Value>((resolve, reject) => {

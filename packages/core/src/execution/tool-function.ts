@@ -59,11 +59,11 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   judge(place, tool, whole)
   try {
     await admitted(place, execution)
-    // At the last moment, because another call may have stopped the run since this one could go on.
+    // Checked at the last moment, because another call may have stopped the run since the wait ended.
     throwIfAborted(place.unstarted)
     entry.decide(movedTo(entry.state, invocation, 'entered'))
   } catch (error) {
-    // In one turn: a checkpoint between the two would subtract the attempt twice.
+    // In one turn, because a checkpoint between the two steps would subtract the attempt twice.
     if (isStop(error)) {
       entry.decide(movedTo(entry.state, invocation, 'left'))
       entry.decide(attemptCounted(entry.state, invocation, -1))
@@ -149,7 +149,7 @@ function contextOf<Result>(
   if (!rest) return context
   execution.wait = rest
   entry.status.waits(rest)
-  // Defined only here: a getter on every context would give each one a hidden class, which keeps its call in memory until a full garbage
+  // Defined only here: a getter on every context would give each one its own hidden class, which would keep the call in memory until a full garbage
   // collection.
   return Object.defineProperty({ ...context, rest: rest.promise }, 'idempotencyKey', {
     get: () => entry.key,
@@ -162,7 +162,7 @@ function timeLimit<Result>({ host, own, signal }: InSlot<Result>, tool: Tool): T
 }
 
 /**
- * The caller's answer, as the tool's `output` schema returns it.
+ * Returns the caller's answer, as the tool's `output` schema returns it.
  *
  * @throws {Interrupt} There is no answer yet; the payload is the call.
  * @throws {TypeError} The schema no longer accepts the answer, although it did when the run was resumed. The model reads this error.

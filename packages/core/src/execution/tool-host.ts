@@ -1,4 +1,4 @@
-/** Describes everything that differs between a tool that is executed in a run and one that is executed without a run. */
+/** Defines the interface that hides the difference between executing a tool in a run and without a run. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { Judgement } from '../machine/call.ts'
@@ -14,7 +14,7 @@ export interface Host<Result> {
   readonly telemetry: Telemetry
   /** How long to wait for an aborted function, in milliseconds. */
   readonly grace: number
-  /** The time limit of this tool, in milliseconds. */
+  /** The time limit of this execution, in milliseconds. */
   readonly timeout: number | undefined
   /** The context of the run or, without a run, the context that was passed for the tool. */
   readonly userContext: UserContext
@@ -23,19 +23,19 @@ export interface Host<Result> {
   /** Aborts when nothing new may start. */
   readonly halted?: AbortSignal | undefined
   /**
-   * Returns what an execution with this judgement waits for before its turn, if anything: the commit of its call, or of a call outside its
-   * run. Rejects when one of the signals aborts.
+   * Returns a promise if an execution must wait before it starts: for the commit of its call, or of a call outside its run. Rejects when one of the
+   * signals aborts.
    */
   waitForCommit?(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined
   /** The answers to the questions of the call. */
   answers?(): readonly Json[]
   /** Reports a problem that does not fail the call. */
   warn?(message: string): void
-  /** Resolves when it is saved that the call may have happened. Absent if nothing is saved. */
+  /** Saves the run and resolves when the checkpoint records that the call may have happened. Absent if nothing is saved. */
   readonly save?: (() => Promise<void>) | undefined
-  /** The outcome of an execution in an earlier run, returned or thrown. It is not repeated. */
+  /** Returns a function that returns or throws the outcome of an execution in an earlier process, which is not repeated. */
   known?(invocation: Invocation): (() => Result) | undefined
-  /** Receives the outcome of an execution in this run, unless its call was aborted. */
+  /** Receives the outcome of an execution in this process, unless its call was aborted. */
   came?(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void
   /** Called when the function is called for the n-th time. */
   entered?(attempt: number): void
@@ -45,8 +45,8 @@ export interface Host<Result> {
   viewOf?(actor: Actor): Run
   /** Makes a result from an output. */
   resultOf(call: ToolCall, tool: Tool, output: unknown): Result
-  /** What the function receives for a complete input that was checked. */
+  /** Returns what the function receives for a complete input that was checked. */
   givenOf(tool: Tool, checked: unknown): Given
-  /** The result of a call to a tool that does not exist. */
+  /** Returns the result of a call to a tool that does not exist. */
   unknown(call: ToolCall): Awaitable<Result>
 }

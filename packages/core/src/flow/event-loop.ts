@@ -1,15 +1,15 @@
-/** Lets the event loop turn: a flow that never waits regularly yields to timers, signals and other work. */
+/** Lets the event loop turn: a flow that never waits must let timers, signals and other work run. */
 
 import { unheard } from './unheard.ts'
 
 /** The longest time that a turn may last, in milliseconds. */
 const LONGEST = 8
-/** The most events in a turn when a test has replaced the clock, which then shows no time. */
+/** The most events in one turn. It applies when a test has replaced the clock, so that time does not pass. */
 const MOST_EVENTS = 250_000
 
 const clock = globalThis.performance
 
-/** When the current turn was first asked about. There is one value for all flows of the process, because there is one event loop. */
+/** When the current turn began, as far as flows have noticed. All flows of the process share it, because there is one event loop. */
 let began: number | undefined
 let events = 0
 const waiting: (() => void)[] = []
@@ -25,8 +25,8 @@ export function turnIfDue(): Promise<void> | undefined {
 }
 
 /**
- * Returns a promise that rejects with this error. Code that repeatedly asks for something that is refused does not block the event loop,
- * and need not handle the rejection.
+ * Returns a promise that rejects with this error in a later turn. So code that repeats a refused request does not block the event loop. The rejection
+ * need not be handled.
  */
 export function rejectInTurn(error: unknown): Promise<never> {
   const refuse = async (): Promise<never> => {

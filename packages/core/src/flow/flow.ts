@@ -6,8 +6,8 @@ import { turnIfDue } from './event-loop.ts'
 export type Flow<Event, Result> = AsyncGenerator<Event, Result, undefined>
 
 /**
- * Returns the same flow, which calls `cancel` first when it is closed before its end, because a generator that waits for something cannot
- * be closed before that has happened.
+ * Returns the same flow, but if it is closed before its end, it calls `cancel` first. Without that, a generator that waits for something could only
+ * be closed when the wait ends.
  */
 export function cancelable<Event, Result>(flow: Flow<Event, Result>, cancel: () => void): Flow<Event, Result> {
   let over = false
@@ -31,18 +31,18 @@ export function cancelable<Event, Result>(flow: Flow<Event, Result>, cancel: () 
   })
 }
 
-/** Ends a flow whose outcome is not needed: its `finally` blocks run. A flow that is over stays as it is. */
+/** Ends a flow whose outcome is not needed: its `finally` blocks run. If it has already ended, nothing happens. */
 export async function close(flow: Flow<unknown, unknown>): Promise<void> {
   await flow.return(undefined)
 }
 
-/** The outcome of a flow; its events are dropped. A flow that never waits does not block the event loop. */
+/** Returns the outcome of a flow and drops its events. A flow that never waits does not block the event loop. */
 export function settle<Result>(flow: Flow<unknown, Result>): Promise<Result> {
   return drive(flow, () => undefined)
 }
 
 /**
- * The outcome of a flow. Each event is passed to `take`, and awaited if `take` returns a promise. If `take` throws, the flow is closed, so
+ * Returns the outcome of a flow. Each event is passed to `take`, and awaited if `take` returns a promise. If `take` throws, the flow is closed, so
  * its `finally` blocks run. A flow that never waits does not block the event loop.
  */
 export async function drive<Event, Result>(
@@ -52,7 +52,7 @@ export async function drive<Event, Result>(
   for (;;) {
     const step = await flow.next()
     if (step.done) {
-      // A caller may start one short flow after another.
+      // Counted here too, because a caller may start one short flow after another.
       const turn = turnIfDue()
       if (turn) await turn
       return step.value
@@ -67,7 +67,7 @@ export async function drive<Event, Result>(
   }
 }
 
-/** Returns the same flow with its events changed one by one. Closing it early closes the inner flow. */
+/** Returns a flow whose events are those of another flow, each changed by `change`. Closing it early closes the inner flow. */
 export function map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In) => Out): Flow<Out, Result> {
   const changed = async (next: Promise<IteratorResult<In, Result>>): Promise<IteratorResult<Out, Result>> => {
     const step = await next
@@ -89,7 +89,7 @@ export function map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In)
   })
 }
 
-/** A flow without a generator, because a generator would cost time for each event that a level only passes on. */
+/** Makes a flow without a generator, because a generator costs time for each event that it only passes on. */
 export function byHand<Event, Result>(steps: Steps<Event, Result>): Flow<Event, Result> {
   return new ByHand(steps)
 }
@@ -117,7 +117,7 @@ class ByHand<Event, Result> implements Flow<Event, Result> {
   }
 }
 
-/** The next step of a flow that is over. */
+/** The result of `next` on a flow that has ended. */
 export async function finished(): Promise<IteratorReturnResult<never>> {
   return { done: true, value: undefined as never }
 }

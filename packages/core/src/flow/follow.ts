@@ -1,4 +1,4 @@
-/** Puts one listener on a signal, however many functions follow it, because Node warns about more than ten. */
+/** Adds one listener to a signal for any number of functions, because Node warns about more than ten listeners. */
 
 interface Following {
   readonly acts: Set<() => void>
@@ -8,8 +8,8 @@ interface Following {
 const followings = new WeakMap<AbortSignal, Following>()
 
 /**
- * Calls `act` when the signal aborts, unless the returned function was called before. Pass a different `act` for each call; it must not
- * throw. A signal that has already aborted calls nothing.
+ * Calls `act` when the signal aborts, unless the returned function was called before. Pass a different function as `act` in each call; it must not
+ * throw. If the signal has already aborted, `act` is not called.
  */
 export function follow(signal: AbortSignal, act: () => void): () => void {
   if (signal.aborted) return () => undefined
@@ -34,7 +34,7 @@ function begin(signal: AbortSignal): Following {
   return following
 }
 
-/** An `AbortController` that is created when its signal is first used or it is aborted. It costs nothing where that rarely happens. */
+/** An `AbortController` that is created when it is aborted or its signal is first used. Where that is rare, it costs nothing. */
 export class LazyController {
   #made: AbortController | undefined
 
@@ -56,12 +56,12 @@ export class LazyController {
   }
 }
 
-/** Throws the reason of the first of several signals that has aborted. */
+/** Throws the reason of the first signal in the list that has aborted. */
 export function throwIfAborted(signals: readonly AbortSignal[]): void {
   for (const signal of signals) signal.throwIfAborted()
 }
 
-/** The reason with which the work for a wrap that has left is aborted. */
+/** Returns the reason for aborting the work of a wrap that has ended. */
 export function wrapLeft(): Error {
   return new Error('the wrap that started this has ended')
 }

@@ -1,4 +1,4 @@
-/** Joins the events of everything that is running in a run into one stream, in the order in which they happen. */
+/** Joins the events of everything that runs in a run into one stream, in the order in which they happen. */
 
 import { wrapLeft } from './follow.ts'
 
@@ -24,13 +24,13 @@ export class Funnel<Event> {
   }
 
   /**
-   * Waits until the reader has taken what was pushed and asks for more, so that no buffer grows. Throws when the reader has left. Returns
-   * nothing if there is nothing to wait for. Only one caller may wait at a time: the loop waits for each event.
+   * Waits until the reader has taken what was pushed and asks for more, so that no buffer grows. Throws when the reader has left. Returns nothing if
+   * there is nothing to wait for. Only one caller may wait at a time: the loop, which waits for each event.
    */
   taken(): Promise<void> | undefined {
     if (!this.#isPulled || (this.#give && !this.#isLeft)) return undefined
     return new Promise((resolve, reject) => {
-      // Not created where it is assigned to a member: V8 would keep it, and the run, until the next full garbage collection.
+      // A closure that is assigned directly to a member would be kept by V8, with the whole run, until the next full garbage collection.
       const goOn = () => (this.#isLeft ? reject(wrapLeft()) : resolve())
       this.#goOn = goOn
       if (this.#isLeft) goOn()
@@ -55,7 +55,7 @@ export class Funnel<Event> {
     this.#goOn()
   }
 
-  /** The reader takes no more events. Its generator may close later, because a generator that waits cannot be closed at once. */
+  /** Called when the reader takes no more events. Its generator may close later, because a generator that waits cannot be closed at once. */
   leave(): void {
     if (!this.#isPulled) return
     this.#isLeft = true

@@ -1,12 +1,12 @@
-/** Waits that end after a time or with a signal. */
+/** Limits waits by a time or a signal. */
 
 import { follow } from './follow.ts'
 import { unheard } from './unheard.ts'
 
-/** With a longer delay in milliseconds a timer fires at once. */
+/** The longest delay of a timer, in milliseconds. With a longer one it fires immediately. */
 const LONGEST = 2 ** 31 - 1
 
-/** A timer; `undefined` for a time that is too long for a timer, such as `Infinity`. */
+/** Starts a timer. Returns `undefined` for a time that is too long for a timer, such as `Infinity`. */
 export function timer(ms: number, act: () => void): ReturnType<typeof setTimeout> | undefined {
   return ms > LONGEST ? undefined : setTimeout(act, ms)
 }
@@ -24,7 +24,7 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
   }
 }
 
-/** Returns the result of the work, or throws the reason of the first signal that aborts before that. The work may go on. */
+/** Returns the result of the work, or throws the reason of the first signal that aborts before that. The work itself may continue. */
 export async function unlessAborted<Result>(work: Promise<Result>, signals: readonly AbortSignal[]): Promise<Result> {
   const following: (() => void)[] = []
   const aborted = new Promise<never>((_, reject) => {

@@ -1,13 +1,12 @@
-/** Turns the events that work pushes into a funnel into a flow, which a wrap around the whole run reads. */
+/** Turns the events that a piece of work pushes into a funnel into a flow that a reader pulls, such as a `wrapAgent`. */
 
 import { byHand, type Flow, finished } from './flow.ts'
 import type { Funnel } from './funnel.ts'
 
 /**
- * The flow returns the result of the work, which begins with the first read. If the flow is closed before its end, it first calls `left`,
- * which stops the work, and then waits for the work, in which {@link Funnel.taken} throws. A funnel has one such flow at a time: events of
- * a second one come out of the first. It is written without a generator, because each event of the run passes here and a generator costs
- * half a microsecond per event.
+ * The flow returns the result of the work, which begins with the first read. If the flow is closed before its end, it calls `left`, which stops the
+ * work, and then waits for the work; {@link Funnel.taken} throws in it. A funnel has one such flow at a time: a second one would get events of the
+ * first. It is written without a generator, because each event of the run passes here, and a generator costs half a microsecond per event.
  */
 export function pull<Event, Result>(
   funnel: Funnel<Event>,
@@ -46,7 +45,7 @@ export function pull<Event, Result>(
     asked = undefined
     answer(step)
   }
-  // Made once, not for each event.
+  // Created once, not for each event.
   const giveEvent = (value: Event) => give({ done: false, value })
   const keepAnswer = (resolve: typeof answer) => {
     answer = resolve

@@ -1,4 +1,4 @@
-/** Repeats an action whose result was too old when it ended. */
+/** Repeats an action that took so long that its result may be outdated. */
 
 /** After this many milliseconds another process may have taken over the run, if this process was suspended. */
 const OLD = 1_000

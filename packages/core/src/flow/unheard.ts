@@ -1,7 +1,4 @@
-/**
- * Returns the same value. If it is a promise, its rejection need not be handled: code that awaits it receives the rejection, and it is
- * never reported as unhandled.
- */
+/** Returns the same value. If it is a promise, its rejection is never reported as unhandled; code that awaits it still receives the rejection. */
 export function unheard<Value>(value: Value): Value {
   if (value instanceof Promise) value.catch(() => undefined)
   return value

@@ -1,4 +1,4 @@
-/** Composes the wraps of a list of middleware. Each layer has its own span and context; what it passes on lasts for this call. */
+/** Composes the wraps of a list of middleware. Each layer has its own span and context, and its changes last for one call. */
 
 import type { Context } from '@opentelemetry/api'
 import { close, type Flow } from '../flow/flow.ts'
@@ -14,7 +14,7 @@ import type { Run } from '../vocabulary/tool.ts'
 import { type EventShapes, eventProblem } from './hook-problems.ts'
 import { noting, type WrapThrows } from './wrap-throws.ts'
 
-/** Makes a flow in a context. If the flow is closed before its end, it may read the reason from `why`. */
+/** Makes a flow in a context. If the flow is closed before its end, `why` returns the reason. */
 export type Layer<Request, Event, Result> = (
   request: Request,
   parent: Context,
@@ -25,19 +25,19 @@ export type Layer<Request, Event, Result> = (
 export interface WrapKind<Request, Event, Result> {
   readonly hook: 'wrapAgent' | 'wrapModel' | 'wrapToolCall'
   of(middleware: Middleware): Wrap<Request, Event, Result> | undefined
-  /** What a wrap passes on in place of what it received (`given`). Throws if it is invalid. */
+  /** Returns the valid, frozen form of what a wrap passes to `next`; `given` is what the wrap received. Throws if it is invalid. */
   handed(request: Request, given: Request): Request
   /** The events that its wraps may yield. */
   readonly events: EventShapes
   /** Whether a wrap returned a valid result. */
   isResult(value: unknown): boolean
-  /** What else is wrong with a result, if anything. */
+  /** Returns what else is wrong with a result, if anything. */
   problem?(result: Result): string | undefined
-  /** The result with a finish reason that fits its message. */
+  /** Returns the result with a finish reason that fits its message. */
   fitted?(result: Result): Result
-  /** Whether a throw other than an `AgentError` belongs to the middleware. A tool's error passes through unchanged. */
+  /** Whether an error other than an `AgentError` belongs to the middleware that threw it. Errors of tools pass through unchanged. */
   readonly ownsThrows: boolean
-  /** For `wrapToolCall`: the call, and the record of where an error of its wraps began. */
+  /** For `wrapToolCall`: the call, and the record of which wrap an error came from. */
   readonly call?: CallEntry
   readonly throws?: WrapThrows
   /** Receives each event that a wrap passes on. */
@@ -84,16 +84,16 @@ function layer<Request, Event extends Typed, Result>(
     let answered = false
     let thrown: unknown
     let hasWarned = false
-    /** What `next` has thrown. */
+    /** The errors that `next` has thrown. */
     const came = new Set<unknown>()
-    /** The last event of `next`. If it is invalid, this wrap is not the cause. */
+    /** The last event of `next`. If that event is invalid, this wrap is not to blame. */
     let passed: unknown = came
-    /** The reason for aborting its call. An error that ends the run has other ways to stop what is running. */
+    /** Returns the reason for aborting its call. An error that ends the run stops running work in another way. */
     const whyLeft = () => (thrown === undefined || thrown instanceof AgentError ? why() : thrown)
     const note = (event: Event) => {
       passed = event
     }
-    /** Closes what the wrap leaves behind, innermost first; nothing more is made for it. */
+    /** Closes the flows that the wrap left open, innermost first, and makes no new ones. */
     const leave = () => {
       out = true
       return Promise.allSettled(made.map(close))
@@ -144,18 +144,18 @@ function layer<Request, Event extends Typed, Result>(
       },
       failed: (error) => {
         thrown = error
-        // A wrap that has emitted a warning about it has named itself.
+        // If the wrap has emitted a warning about the error, the reader already knows its name.
         if (!hasWarned) kind.throws?.threw(error, name, came)
         run.threw(error, place, call)
         return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
       },
-      // Once its call is abandoned, nothing waits for what the wrap has left.
+      // Once the call is abandoned, nothing waits for flows that the wrap left open.
       out: () =>
         within(
           run.config.grace,
           Promise.race([leave(), ...(call ? [call.abandoned.promise.catch(() => undefined)] : [])]),
         ),
-      // What is thrown after it or its call was aborted results from the abort.
+      // An error after the abort of the wrap or its call results from the abort.
       came: ({ error }) => ({
         error: own.aborted || call?.signal.aborted ? undefined : error,
         thrown,
@@ -167,7 +167,7 @@ function layer<Request, Event extends Typed, Result>(
   }
 }
 
-/** Whether a wrap changed the request or call. Another signal or number of client retries does not count. */
+/** Whether a wrap changed the request or call. Another signal, or another number of client retries, does not count as a change. */
 function isOther(handed: unknown, given: unknown): boolean {
   if (handed === given || !isRecord(handed) || !isRecord(given)) return handed !== given
   return Object.keys({ ...given, ...handed }).some((name) => !LIMITS.has(name) && handed[name] !== given[name])
@@ -182,7 +182,7 @@ function isFlow(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'next' in value && 'return' in value
 }
 
-/** Checks a value from a middleware. If it is invalid, the error names the middleware. */
+/** Runs `check` on a value from a middleware. If the value is invalid, the error names the middleware. */
 export function given<Value>(middleware: string, hook: string, check: () => Value, what = ''): Value {
   try {
     return check()
@@ -191,7 +191,7 @@ export function given<Value>(middleware: string, hook: string, check: () => Valu
   }
 }
 
-/** The error to throw for an error of a middleware. Errors of core and of an abort stay; any other becomes a `MiddlewareError`. */
+/** Returns the error to throw for an error of a middleware. Errors of core and of an abort stay unchanged; any other becomes a `MiddlewareError`. */
 export function blame(run: RunState, middleware: string, hook: string, thrown: unknown): unknown {
   if (thrown instanceof AgentError) return thrown
   if (run.signal.aborted) return run.signal.reason

@@ -20,7 +20,7 @@ export function stateProblem(state: Unchecked<AgentState>): string | undefined {
   return isHistory(state.messages) ? undefined : `the state must have a list of messages${partsHint(state.messages)}`
 }
 
-/** What is wrong with the state for the calls of a step. Problems in what the hook received (`given`) are not its fault. */
+/** Returns what is wrong with the calls in a state. Problems that were already in what the hook received (`given`) do not count. */
 export function answerProblem(state: Unchecked<AgentState>, given: readonly Message[]): string | undefined {
   const problem = stateProblem(state)
   if (problem !== undefined) return problem
@@ -33,7 +33,7 @@ export function answerProblem(state: Unchecked<AgentState>, given: readonly Mess
   return !id || own.includes(id) ? idProblem(shared) : `call id ${id} was used by an earlier step`
 }
 
-/** What is wrong with a message that a wrap made. Two calls with one id would be one call, or one call made twice. */
+/** Returns what is wrong with a message that a wrap made. Two calls in it must not have the same id. */
 export function messageProblem(message: AssistantMessage): string | undefined {
   const isReason = Object.hasOwn(FINISH_REASONS, message.finishReason)
   return isReason ? idProblem(sharedIds([message])) : 'the message has no valid finishReason'
@@ -53,7 +53,7 @@ function idProblem([id]: readonly string[]): string | undefined {
   return id === '' ? 'a call has an empty id' : `two calls have the id ${id}`
 }
 
-/** Ids that do not identify one call: those of several calls, and the empty one. */
+/** Returns ids that do not identify one call: those of several calls, and the empty one. */
 function sharedIds(messages: readonly Message[]): string[] {
   const seen = new Set([''])
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
@@ -73,7 +73,7 @@ export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined 
     : `feedback must be a text or a list of messages${partsHint(feedback)}`
 }
 
-/** A frozen copy of the request that a wrap passes on. Throws `TypeError` if no model could be called with it. */
+/** Returns a frozen copy of the request that a wrap passes on. Throws `TypeError` if no model could be called with it. */
 export function checkedRequest(request: ModelRequest): ModelRequest {
   const given: unknown = request
   if (!isRecord(given)) throw new TypeError('it is not a request')
@@ -97,7 +97,7 @@ const REQUEST: Shape<ModelRequest> = {
   signal: withMethod('addEventListener'),
 }
 
-/** The members of each type of event that core and readers rely on. */
+/** The required members of each type of event. */
 export type EventShapes<Type extends string = string> = { readonly [Name in Type]: Members }
 
 type Members = Readonly<Record<string, Is>>
@@ -124,7 +124,7 @@ export const WRAP_MODEL_EVENTS: EventShapes<ModelEvent['type'] | 'attempt-failed
 /** The members of every event of a run. */
 export const STAMP: Members = { runId: isText }
 
-/** What is wrong with a yielded event, if anything. It takes constant time, because each event passes here. */
+/** Returns what is wrong with a yielded event, if anything, in constant time, because each event is checked. */
 export function eventProblem(event: unknown, shapes: EventShapes): string | undefined {
   if (!isRecord(event)) return 'something that is not an event'
   const { type = '' } = event
@@ -145,13 +145,13 @@ function withMethod(name: string): Is {
   return (value) => isRecord(value) && typeof value[name] === 'function'
 }
 
-/** A frozen copy of the call that a wrap passes on, with the identity of the `given` call and maybe another input. Throws `TypeError`. */
+/** Returns a frozen copy of the call that a wrap passes on, with the id and name of the `given` one. Throws `TypeError` if it is invalid. */
 export function checkedCall(call: ToolCall, { type, id, name }: ToolCall): ToolCall {
   if (!isRecord(call) || !('input' in call)) throw new TypeError('it is not a call with an input')
   return Object.freeze({ ...call, type, id, name })
 }
 
-/** A hint for the first message with invalid parts. */
+/** Returns a hint for the first message with invalid parts. */
 function partsHint(value: unknown): string {
   const messages: readonly unknown[] = Array.isArray(value) ? value : []
   return shapeHint(messages.find((one) => isMessage(one) && !hasParts(one)))

@@ -67,7 +67,7 @@ function checkSides(name: string, order: unknown): void {
 
 type Method = Extract<keyof Middleware, `${'before' | 'after' | 'wrap'}${string}`>
 
-/** Each with the names that other libraries use for it. */
+/** The methods of a middleware, each with the names that other libraries use for it. */
 const NAMES: Readonly<Record<Method, string>> = {
   beforeAgent: '',
   beforeModel: '',
@@ -88,7 +88,7 @@ function checkNames(list: readonly Middleware[]): void {
   }
 }
 
-/** The outer middleware comes first. */
+/** Checks that each middleware is at a place that all `order`s allow. */
 function checkOrder(list: readonly Middleware[]): void {
   const places = new Map(list.map(({ name }, place) => [name, place]))
   const orders = list.flatMap(ordersOf)

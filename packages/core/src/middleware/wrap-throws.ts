@@ -1,14 +1,14 @@
-/** Finds out whether an error that leaves the wraps of a call began in the tool or in one of the wraps. */
+/** Finds out whether an error that leaves the wraps of a call came from the tool or from one of the wraps. */
 
 import { byHand, type Flow } from '../flow/flow.ts'
 import { saysWhatBecame } from '../vocabulary/tool-errors.ts'
 
 export class WrapThrows {
-  /** The middleware whose wrap threw, by thrown value. Few calls throw. */
+  /** The middleware whose wrap threw, by thrown value. Created when needed, because few calls throw. */
   #by: Map<unknown, string> | undefined
 
   /**
-   * A wrap has thrown. If it passes on or replaces an error that it received (`came`), the new one counts as begun where that one did. An
+   * Records that a wrap has thrown. If it passes on or replaces an error that it received (`came`), the new error has the same origin as that one. An
    * error that reports what happened to the call, such as a time limit, belongs to no wrap.
    */
   threw(thrown: unknown, middleware: string, came: ReadonlySet<unknown>): void {
@@ -20,7 +20,7 @@ export class WrapThrows {
     }
   }
 
-  /** The middleware in which this error began. */
+  /** Returns the middleware that this error came from, if any. */
   whose(thrown: unknown): string | undefined {
     return this.#by?.get(thrown)
   }
@@ -31,7 +31,7 @@ export class WrapThrows {
   }
 }
 
-/** Returns the same flow, which adds its error to `came`. Older errors no longer count after a result. `passed` receives each event. */
+/** Returns the same flow, which adds its error to `came`. When it returns a result, older errors are removed. `passed` receives each event. */
 export function noting<Event, Result>(
   flow: Flow<Event, Result>,
   came: Set<unknown>,
@@ -56,7 +56,7 @@ export function noting<Event, Result>(
   })
 }
 
-/** Whether an error is the other one, was caused by it, or has its class, as one with masked secrets does. */
+/** Whether an error is the other one, has it as its cause, or has its class, as an error with masked secrets does. */
 function isMadeOf(thrown: unknown, inner: unknown): boolean {
   if (classOf(thrown) === classOf(inner)) return true
   const passed = new Set<unknown>()

@@ -19,19 +19,19 @@ import { heeding } from './heeding.ts'
 /** An event that passes the wraps of a model call. */
 export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessage> ? Event : never
 
-/** What observes the attempts of a model call. A side call only observes that they begin. */
+/** What observes the attempts of a model call. A side call only counts them. */
 export interface AttemptObserver {
-  /** An attempt begins. Returns its number. */
+  /** Called when an attempt begins. Returns its number. */
   started(request: ModelRequest): number
-  /** The span of the attempt is open. `context` is its context. */
+  /** Called when the span of the attempt is open, with its context. */
   opened?(attempt: number, context: Context): void
   answered?(message: AssistantMessage, attempt: number): void
   failed?(error: unknown, attempt: number, request: ModelRequest): void
-  /** A wrap left the attempt before its end. */
+  /** Called when a wrap left the attempt before its end. */
   left?(attempt: number): void
-  /** The attempt has begun a call. */
+  /** Called when the attempt has begun a call. */
   announced?(callId: string, attempt: number, context: Context): void
-  /** The stream of the attempt is over; `brokeOff` is the reason if it did not end normally. Returns how many of its calls had started. */
+  /** Called when the attempt's stream has ended; `brokeOff` is the reason if it broke off. Returns how many of its calls had started. */
   ended?(attempt: number, brokeOff: DiscardCause | undefined): number
 }
 
@@ -44,7 +44,7 @@ export function attemptFlow(
 ): ModelFlow {
   const controller = new AbortController()
   const sent = run.work.output.forModel(request)
-  // A wrap may have replaced the signal in the request. The abort of the run still reaches the model.
+  // The abort of the run must reach the model even if a wrap has replaced the signal in the request.
   const stops = [run.signal, request.signal]
   let following: readonly (() => void)[] = []
   let attempt = 0
@@ -117,13 +117,13 @@ function bounded(event: ModelEvent, limits: InputLimits): ModelEvent {
   }
 }
 
-/** The id of the call that an event announces. Usually the start of a call does; if a wrap drops the start, the complete call does. */
+/** Returns the id of the call that an event announces: usually the start of the call, or the complete call if a wrap dropped the start. */
 export function announcedId(event: WrapModelEvent): string | undefined {
   if (event.type === 'tool-input-start') return event.id
   return event.type === 'tool-input-closed' || event.type === 'tool-call' ? event.call.id : undefined
 }
 
-/** Throws if a model ended without a message or marked its response as failed. The assembler never returns such a message. */
+/** Throws if a model ended without a message, or marked its response as failed. The assembler does neither, but other models may. */
 function checkEnd(message: AssistantMessage): void {
   if (!isAssistantMessage(message)) {
     throw new ModelError('the model ended without a message', { code: 'stream_truncated', retryable: true })
@@ -138,7 +138,7 @@ function checkEnd(message: AssistantMessage): void {
   }
 }
 
-/** Whether the parts other than text and arguments are small enough to be kept. */
+/** Whether the provider's metadata and result in a part are small enough to be kept. */
 function canBeKept(part: AssistantPart): boolean {
   const result = part.type === 'tool-call' && part.providerResult
   return [part.providerMetadata, result].every((data) => {
@@ -153,8 +153,8 @@ function partialOf(error: unknown): AssistantMessage | undefined {
 }
 
 /**
- * The error of an attempt. An abort of the run is the error of the run, and an abort by a wrap is the reason of that abort. Anything else
- * that a model throws becomes a `ModelError`.
+ * Returns the error of an attempt. If the run was aborted, that is the error of the run; if a wrap aborted the request, the reason of that abort.
+ * Anything else that a model throws becomes a `ModelError`.
  */
 function asAgentError(thrown: unknown, run: AbortSignal, request: AbortSignal): AgentError {
   if (run.aborted) return run.reason

@@ -4,8 +4,8 @@ import { turnIfDue } from '../flow/event-loop.ts'
 import { byHand, close, type Flow, finished } from '../flow/flow.ts'
 
 /**
- * Returns the same stream with each event changed. Once the signal aborts, the stream is closed and throws the signal's reason: at once if
- * a reader is waiting, otherwise at the next read. It reads one event at a time. A stream that never waits does not block the event loop.
+ * Returns the same stream with each event changed. Once the signal aborts, the stream is closed and throws the signal's reason: immediately if a
+ * reader is waiting, otherwise at the next read. It reads one event at a time. A stream that never waits does not block the event loop.
  */
 export function heeding<In, Out, Result>(
   stream: Flow<In, Result>,
@@ -62,7 +62,7 @@ export function heeding<In, Out, Result>(
     reject(error)
   }
 
-  // Made once, not for each event.
+  // Created once, not for each event.
   const begin = (resolve: (step: Step | Promise<Step>) => void, reject: (reason: unknown) => void) => {
     asked = { resolve, reject }
     stream.next().then(came, failed)

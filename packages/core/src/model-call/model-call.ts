@@ -21,11 +21,11 @@ import { PartialResponse } from './partial-response.ts'
 
 export interface ModelAnswer {
   readonly message: AssistantMessage
-  /** The accepted attempt, whose text deltas make up the text. Absent if a wrap answered itself and no attempt is accepted. */
+  /** The attempt that was accepted: its text deltas make up the text. Absent if a wrap answered without an accepted attempt. */
   readonly attempt?: number
 }
 
-/** Calls the model through every `wrapModel`. It pulls an event only when the reader has taken the one before, so no buffer grows. */
+/** Calls the model through every `wrapModel`. It reads an event only when the reader has taken the one before, so no buffer grows. */
 export async function callModel(run: RunState, request: ModelRequest): Promise<ModelAnswer> {
   const attempts = new Attempts(run)
   const onion = compose(run, wrapModel(attempts), (request, parent) => attemptFlow(run, request, parent, attempts))
@@ -55,7 +55,7 @@ function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, A
     problem: (message) => attempts.problemOf(message),
     fitted: withFittingReason,
     ownsThrows: true,
-    // A call that a wrap makes up goes through the commit gate like any other.
+    // A call that a wrap invented is committed or discarded like any other.
     seen: (event) => attempts.announce(event),
   }
 }
@@ -66,17 +66,17 @@ interface Failure {
   readonly model: Model
 }
 
-/** The attempts of one model call. Each failed attempt is reported exactly once: by the wrap that continues, or otherwise here. */
+/** The attempts of one model call. Each failed attempt is reported exactly once: by the wrap that continues, or here. */
 class Attempts implements Required<AttemptObserver> {
   readonly #run: RunState
   readonly #answers: Map<AssistantMessage, number> = new Map()
-  /** The attempts that may still be accepted, running or answered, in order, with their contexts. */
+  /** The attempts that may still be accepted, running or ended, in order, with their contexts. */
   readonly #standing: Map<number, Context> = new Map()
   readonly #atWork: Set<number> = new Set()
   readonly #failures: Failure[] = []
-  /** What the reader has seen of each attempt. 0 stands for a wrap that answers itself while no attempt is running. */
+  /** What the reader has seen of each attempt. 0 is for a wrap that answers without a running attempt. */
   readonly #said: Map<number, PartialResponse> = new Map()
-  /** The numbers of the attempts whose failure the reader has seen. 0 has no failure. */
+  /** The numbers of the attempts whose failure the reader has seen. 0 never fails. */
   readonly #told: Set<number> = new Set([0])
 
   constructor(run: RunState) {
@@ -106,7 +106,7 @@ class Attempts implements Required<AttemptObserver> {
     this.#atWork.delete(attempt)
   }
 
-  /** What is wrong with the calls of a message that was not checked before, if anything. */
+  /** Returns what is wrong with the calls of a message that was not checked before, if anything. */
   problemOf(message: AssistantMessage): string | undefined {
     return this.#answers.has(message) ? undefined : messageProblem(message)
   }
@@ -130,12 +130,12 @@ class Attempts implements Required<AttemptObserver> {
     return attemptOver(this.#run, attempt, brokeOff)
   }
 
-  /** The attempt that returned this message. If a wrap made the message: the attempt to which its events belong, or none. */
+  /** Returns the number of the attempt that returned this message. If a wrap made the message: the attempt to which its events belong, or none. */
   of(message: AssistantMessage): number | undefined {
     return this.#answers.get(message) ?? (this.#latest() || undefined)
   }
 
-  /** Announces a call to the commit gate, also one that a wrap made up. */
+  /** Announces a call to the commit gate, including one that a wrap invented. */
   announce(event: WrapModelEvent & { readonly attempt?: number }): void {
     const id = announcedId(event)
     if (id === undefined) return
@@ -186,14 +186,14 @@ class Attempts implements Required<AttemptObserver> {
   }
 
   /**
-   * The attempt to which an event or a message of a wrap belongs: the latest one that may still be accepted. 0 means none, because a reader
+   * Returns the attempt to which an event or a message of a wrap belongs: the latest one that may still be accepted. Otherwise 0, because a reader
    * drops what belongs to a failed attempt.
    */
   #latest(): number {
     return [...this.#standing.keys()].at(-1) ?? 0
   }
 
-  /** The attempt that a wrap reports as failed: the one with its error, otherwise the latest that has not been reported. */
+  /** Returns the attempt that a wrap reports as failed: the one with its error, otherwise the latest that has not been reported. */
   #meant({ error }: AttemptFailed): number {
     const failure =
       this.#failures.find((failure) => failure.error === error) ??

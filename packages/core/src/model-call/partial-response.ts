@@ -1,4 +1,4 @@
-/** Collects what a response has contained so far: a cancelled run keeps it for an unfinished model call. */
+/** Collects what a response has contained so far. If the run is cancelled during a model call, its history keeps this. */
 
 import type { AssistantMessage, AssistantPart, ToolCall } from '../vocabulary/message.ts'
 import type { WrapModelEvent } from './attempt.ts'
@@ -7,7 +7,7 @@ export class PartialResponse {
   /** A text as a list of deltas, or a complete call. */
   readonly #parts: (string[] | ToolCall)[] = []
 
-  /** Reasoning is not kept, because its signature comes at its end. Calls that the provider runs itself are not kept either. */
+  /** Adds the event. Reasoning is not kept, because its signature comes at its end; nor are calls that the provider runs itself. */
   add(event: WrapModelEvent): void {
     if (event.type === 'text-delta') {
       const last = this.#parts.at(-1)
@@ -24,7 +24,7 @@ export class PartialResponse {
   }
 }
 
-/** The message of a response that was cut off. Providers refuse a text of white space. */
+/** Returns the message of a response that was cut off. Text that is only white space is left out, because providers reject it. */
 export function partialMessage(parts: readonly AssistantPart[]): AssistantMessage | undefined {
   const content = parts.filter((part) => part.type !== 'text' || part.text.trim() !== '')
   return content.length > 0 ? { role: 'assistant', content, finishReason: 'other', cutOff: true } : undefined

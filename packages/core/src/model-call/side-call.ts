@@ -54,13 +54,13 @@ async function callModelOnSide(
     signal: request?.signal ? AbortSignal.any([request.signal, signal]) : signal,
   } as const
   let attempts = 0
-  // The run does not observe it, and nothing runs the calls that the model may request.
+  // No observer: the run shows nothing of it, and does not run the calls that the model may request.
   const alone = { started: () => ++attempts }
   const onion = compose(run, AROUND, (request, context) => attemptFlow(run, request, context, alone))
   try {
     return freeze(await settle(onion(checkedRequest(whole), parent)))
   } catch (error) {
-    // The caller was stopped. The error must not look like a failure of the model, which would end the run.
+    // The caller was stopped. Its reason must be thrown, because a failure of the model would end the run.
     if (whole.signal.aborted) throw whole.signal.reason
     throw error
   }

@@ -14,8 +14,8 @@ import type { ToolDefinition } from '../vocabulary/model.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
 /**
- * Whether calls of this tool may start with a part of their input: the tool declares the members it needs, no wrap or `prepareInput` may
- * read or change the complete input, and its resource keys do not depend on it.
+ * Whether calls of this tool may start with a part of their input. This requires that the tool declares the members it needs, that no wrap or
+ * `prepareInput` may read or change the complete input, and that its resource keys do not depend on it.
  */
 export function startsOnNeeds(tool: Tool, { middleware, prepareInput }: AgentConfig): boolean {
   if (!tool.needs || mayNameKeys(tool) || prepareInput) return false
@@ -33,7 +33,7 @@ export function checkIgnoresInput(middleware: readonly Middleware[], tools: read
   }
 }
 
-/** Makes the error for a middleware whose function throws or returns no boolean. */
+/** Makes the error for a middleware whose function throws or does not return a boolean. */
 type Failed = (problem: string, cause?: unknown) => Error
 
 function ignores(middleware: Middleware, tool: Tool, failed: Failed): boolean {
@@ -60,9 +60,9 @@ export function definitionsOf(tools: readonly Tool[], config: AgentConfig): read
 }
 
 /**
- * The needed members of a call's input, checked as far as possible: the schema may find problems that only concern members that have not
- * arrived. If the schema accepts an input with only these members, it decides their values; otherwise they keep the values that arrived.
- * `undefined`: a member is missing or may be wrong, so the call must wait for its complete input.
+ * Returns the needed members of a call's input, checked as far as possible. The schema may report problems that only concern members that have not
+ * arrived. If the schema accepts an input with only these members, it decides their values; otherwise they keep the values that arrived. Returns
+ * `undefined` if a member is missing or may be wrong: then the call must wait for its complete input.
  */
 export async function checkedNeeds(tool: Tool, { input }: ToolCall): Promise<object | undefined> {
   const { needs = [] } = tool

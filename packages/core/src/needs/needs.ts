@@ -1,4 +1,4 @@
-/** Adds starts with partial input: calls start with the members that their tool needs, and tools warm up. */
+/** Lets calls start with the members that their tool `needs`, and tools `warm` up. */
 
 import type { CallEntry } from '../state/call-entry.ts'
 import type { NeedsCapability } from '../state/capabilities.ts'
@@ -23,7 +23,7 @@ function restOf(run: RunState, call: ToolCall, tool: Tool, attempt: number): Cal
   return run.calls.get(call.id) || mayBeHeld(run, rest, attempt) ? undefined : rest
 }
 
-/** Whether a call with these members may turn out to be one that an earlier attempt has made. */
+/** Whether a call with these members may turn out to be equal to a call that an earlier attempt has made. */
 function mayBeHeld({ calls, steps }: RunState, rest: CallRest, attempt: number): boolean {
   return calls.entries().some(({ state, provisional, call }) => {
     const isOther = state.requestedBy.length > 0 && !state.requestedBy.includes(attempt)

@@ -13,7 +13,7 @@ import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 import { checkedNeeds, neededOf } from './members.ts'
 import { Wait } from './wait.ts'
 
-/** What `execute` receives for a complete input. With `needs` it is those members and a promise of the rest, as in an early call. */
+/** Returns what `execute` receives for a complete input. With `needs`, that is those members and a promise of the rest, as in an early call. */
 export function givenOf({ needs }: Tool, checked: unknown): Given {
   return needs ? { input: neededOf(needs, checked), rest: new Wait(Promise.resolve(checked)) } : { input: checked }
 }
@@ -26,11 +26,11 @@ export class CallRest implements Rest<CallEntry> {
   readonly #tool: Tool
   readonly #needs: readonly string[]
   readonly #whole: Coming<ToolCall> = coming()
-  /** Resolves with the call and its complete input, after that was checked. */
+  /** Resolves to the call with its complete input, after the input was checked. */
   readonly #accepted: Coming<ToolCall> = coming()
   /** The checked input, until an execution takes it. */
   #checked: { readonly input: unknown } | undefined
-  /** The needed members as the schema returned them, as canonical text, because a tool may change the object it receives. */
+  /** The canonical text of the needed members as the schema returned them. It is a text because a tool may change the object that it receives. */
   #needed: string | undefined
 
   constructor(run: RunState, tool: Tool, started: ToolCall) {
@@ -64,7 +64,7 @@ export class CallRest implements Rest<CallEntry> {
   }
 
   async given(entry: CallEntry, { input }: ToolCall): Promise<Given> {
-    // A wrap has changed the input, so it is not what the call started with.
+    // If a wrap has changed the input, it is not the input that the call started with.
     const given = input === this.started.input ? await this.#given() : undefined
     if (given) return given
     discard(this.#run, entry, 'arguments_changed')
@@ -83,13 +83,13 @@ export class CallRest implements Rest<CallEntry> {
     return sameInput(neededOf(this.#needs, input), neededOf(this.#needs, started.input))
   }
 
-  /** What one execution receives, checked separately for each; `undefined` if the call must wait for its complete input. */
+  /** Returns what one execution receives, checked separately for each; `undefined` if the call must wait for its complete input. */
   async #given(): Promise<Given | undefined> {
     const input = await this.#checkedNeeds()
     return input && { input, rest: new Wait(unheard(this.#checkedRest())) }
   }
 
-  /** The complete input has arrived. It is accepted if its schema accepts it and leaves the needed members unchanged. */
+  /** Takes the complete input when it has arrived. It is accepted if its schema accepts it and does not change the needed members. */
   async #accept(call: ToolCall): Promise<boolean> {
     this.isOpen = false
     this.#whole.resolve(call)

@@ -1,4 +1,4 @@
-/** The rest of a call's input for one execution, with the time that the execution waits for it, which does not count as work. */
+/** Measures how long an execution waits for the rest of its input, because that time does not count as work. */
 
 import type { AwaitedRest } from '../state/capabilities.ts'
 
@@ -34,7 +34,7 @@ export function watched<T>(promise: Promise<T>, awaited: () => void): Promise<T>
   return watched
 }
 
-/** `await` reads `then` from a promise only if its class is not the built-in one. */
+/** Subclasses `Promise`, because `await` calls `then` only on a promise of another class than the built-in one. */
 class Watched<T> extends Promise<T> {
   awaited: (() => void) | undefined
 

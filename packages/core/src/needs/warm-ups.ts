@@ -1,4 +1,4 @@
-/** Warm-ups: the preparations of tools for calls whose names are known and whose inputs are not. */
+/** Runs warm-ups: the preparations of tools for calls whose names are known and whose inputs are not. */
 
 import type { WarmUp, WarmUps } from '../state/capabilities.ts'
 import type { Tool } from '../vocabulary/tool.ts'

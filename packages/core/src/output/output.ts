@@ -10,7 +10,7 @@ import type { Model, ModelRequest } from '../vocabulary/model.ts'
 import { ToolInputError } from '../vocabulary/tool-errors.ts'
 import { jsonSchemaOf, type ToolSchema } from '../vocabulary/tool-schema.ts'
 
-/** The output's name: of the tool that gives it, and on wires that want a name for the format. */
+/** The name of the output tool, and of the output format on wires that require a name. */
 const NAME = 'final_answer'
 
 export const output: OutputCapability = {
@@ -19,7 +19,7 @@ export const output: OutputCapability = {
   check: checkOutput,
 }
 
-/** Throws {@link ConfigError} unless the schema describes an object: tools, and most wires, take nothing else. */
+/** Throws {@link ConfigError} unless the schema describes an object, because tools and most wires accept nothing else. */
 export function outputOf(schema: ToolSchema): Output {
   const format = { name: NAME, schema: jsonSchemaOf(schema, 'output') }
   if (format.schema.type !== 'object') throw new ConfigError('output', 'must be the schema of an object')
@@ -79,7 +79,7 @@ function outputMessage({ id, name, input, inputError }: ToolCall): ToolMessage {
   }
 }
 
-/** The answer as a call that gives it: a tool's output, or what the text says, as its input. */
+/** Returns the answer as a call of the output tool, whose input is the output of a tool or the parsed text. */
 function givenBy(answer: AssistantMessage | ToolMessage): ToolCall {
   const call = { type: 'tool-call', id: '', name: NAME } as const
   if (answer.role === 'tool') {

@@ -33,7 +33,7 @@ export interface Output {
   readonly schema: ToolSchema
 }
 
-/** Whether the call gives the output. There is nothing to make: its input is its result. */
+/** Whether the model gives the final answer with this call. Such a call executes nothing: its input is the output. */
 export function isOutputCall(output: Output | undefined, call: { readonly name: string }): boolean {
   return call.name === output?.format.name
 }

@@ -32,8 +32,8 @@ export interface AgentOptions<Output = unknown> {
   readonly output?: ToolSchema<Output>
   readonly settings?: ModelSettings
   /**
-   * Default `auto`. It applies to every step: with `required`, or with a tool, the model calls a tool in each step and never answers with text. To
-   * apply it only to some steps, set it in a `wrapModel` that checks `run.step`.
+   * Which tools the model must call. Default `auto`. It applies to every step: with `required`, or with a tool, the model calls a tool in each step
+   * and never answers with text. To apply it only to some steps, set it in a `wrapModel` that checks `run.step`.
    */
   readonly toolChoice?: ToolChoice
   /** The maximum number of steps. Each step is one model call and the tool calls in its response. Default 20; a positive integer or `Infinity`. */
@@ -42,13 +42,13 @@ export interface AgentOptions<Output = unknown> {
   readonly toolConcurrency?: number
   /** The maximum number of calls that one call makes with `run.callTool` and that execute at the same time. Default `Infinity`. */
   readonly innerConcurrency?: number
-  /** Returns the input that a call gets instead of the given one. It runs before the call's wraps. If it throws, the call fails. */
+  /** Returns the input that a call gets instead of the model's. It runs before the call's wraps. If it throws, the call fails. */
   prepareInput?(input: unknown, call: ToolCall): unknown
   /** Returns the result of a call to an unknown tool. By default the model reads the names of the available tools. */
   unknownTool?(call: ToolCall): Awaitable<string>
   /**
-   * Limits on the arguments of one call. Each is an integer of at least 0, or `Infinity`. A depth above 512 counts as 512, more than 64 Mi characters
-   * count as 64 Mi.
+   * Limits on the arguments of one call. Each is an integer of at least 0, or `Infinity`. The depth is at most 512, and the length at most 64 Mi
+   * characters, even if you set more.
    */
   readonly inputLimits?: Partial<InputLimits>
   /**

@@ -14,21 +14,21 @@ export type SideRequest = Pick<ModelRequest, 'messages'> &
 
 export interface CallOptions {
   /**
-   * The strongest effect that a provisional call may have before its model call has succeeded. If the final input, after `prepareInput` and all
-   * wraps, has a stronger effect, the call waits until then. The limit also applies to each call that this call makes and, if its effect is `calls`,
-   * to the calls of an agent that it runs. Default: no limit.
+   * The strongest effect that a provisional call may have before its model call has succeeded. The effect of the final input counts, after
+   * `prepareInput` and all wraps: if it is stronger, the call waits until the model call has succeeded. The limit also applies to each call that this
+   * call makes and, if its effect is `calls`, to the calls of an agent that it runs. Default: no limit.
    */
   readonly ceiling?: Effect
-  /** The only resource keys that the call may use before then. The same rules apply. */
+  /** The only resource keys that the call may use before its model call has succeeded. Applies to inner calls like `ceiling`. */
   readonly keys?: ResourceKeys
   /**
-   * Set if the input of this call contains only the members that its tool `needs`: the call with its whole input. The call starts immediately, or
-   * when the input is complete: if a wrap may check or change inputs, if the call may be equal to one of an earlier attempt, or if the members may be
-   * wrong. If the whole input does not match the members, the call is discarded and must be made again.
+   * For a call whose input contains only the members that its tool `needs`: resolves to the call with its whole input. The call starts immediately,
+   * except in three cases, in which it waits for the whole input: a wrap may check or change inputs, an earlier attempt may have made an equal call,
+   * or the members may be wrong. If the members are different in the whole input, the call is discarded and must be made again.
    */
   readonly rest?: Promise<ToolCall>
   /** Set on the call's span. */
   readonly attributes?: Attributes
-  /** Called when this makes the call, but not when it joins an earlier call. `status` returns the status of the call at any time. Must not throw. */
+  /** Called when this creates the call, not when it finds an earlier one. `status` returns the call's status at any time. Must not throw. */
   readonly started?: (status: () => ToolStatus) => void
 }

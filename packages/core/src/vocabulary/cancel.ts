@@ -7,13 +7,13 @@ import { checkOptions, checkTime } from './option-checks.ts'
 export type CancelMode = 'after-tools' | 'after-model' | 'now'
 
 export interface CancelOptions {
-  /** Default `now`. */
+  /** When the run stops. Default `now`. */
   readonly at?: CancelMode
   /** Milliseconds from this call until the mode becomes `now`. Default: never. */
   readonly escalateAfter?: number
 }
 
-/** From the weakest to the strongest. */
+/** From the least to the most urgent. */
 export const CANCEL_MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
 
 /** @throws {ConfigError} An option is wrong. */

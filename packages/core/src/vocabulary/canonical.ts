@@ -13,7 +13,7 @@ export function canonical(value: unknown): string {
 }
 
 function leafText(value: unknown): string {
-  // As which `1e400` is read.
+  // `JSON.parse` reads `1e400` as Infinity.
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return String(value)
   return JSON.stringify(value) ?? 'null'
 }
@@ -35,7 +35,7 @@ export function canonicalInput(call: ToolCall): string {
   return text
 }
 
-/** Whether two inputs are the same. */
+/** Whether two inputs are equal as JSON. */
 export function sameInput(a: unknown, b: unknown): boolean {
   return canonical(a) === canonical(b)
 }
@@ -52,7 +52,7 @@ const hashes = new WeakMap<ToolCall, string>()
 export function inputHash(call: ToolCall): string {
   let hashed = hashes.get(call)
   if (hashed === undefined) {
-    // Not by way of the text that is kept: that is as long as the input.
+    // The canonical text is not stored here, because it is as long as the input.
     hashed = hash(inputs.get(call) ?? canonical(call.input))
     hashes.set(call, hashed)
   }

@@ -9,8 +9,8 @@ import type { Tool } from './tool.ts'
 import { ToolInputError } from './tool-errors.ts'
 
 /**
- * Returns the input as the tool's schema returns it. If a model wrote objects or lists as JSON text, also the whole input, they are parsed where the
- * schema does not accept the text and accepts the result.
+ * Returns the input as the tool's schema returns it. Models sometimes write an object or a list, or the whole input, as JSON text. Such a text is
+ * parsed if the schema rejects the text and accepts the parsed value.
  *
  * @throws {ToolInputError} The schema does not accept the input.
  */
@@ -45,7 +45,7 @@ export function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
 
 type Path = readonly string[]
 
-/** Returns the value with the JSON texts at these paths parsed to objects and lists; the same value if there are none. */
+/** Returns the value with the JSON texts at these paths parsed. Returns the same value if no path has the text of an object or list. */
 export function unwrapJson(value: unknown, paths: readonly Path[]): unknown {
   return paths.reduce(unwrapAt, value)
 }
@@ -59,7 +59,7 @@ function unwrapAt(value: unknown, [key, ...rest]: Path): unknown {
   return Array.isArray(value) ? value.with(Number(key), unwrapped) : { ...value, [key]: unwrapped }
 }
 
-/** Returns the object or list in the text, if it is one and not too deeply nested. */
+/** Returns the object or list that the text contains as JSON; `undefined` if it contains neither, or is nested too deep. */
 function contained(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)

@@ -5,7 +5,7 @@ import { AgentError, type Cause } from './errors.ts'
 /** The base class of the errors of checkpoints. */
 export class CheckpointError extends AgentError {
   override readonly name: string = 'CheckpointError'
-  /** The id of the run. Empty if it is unknown, or if the error does not concern one checkpoint. */
+  /** The id of the run. Empty if it is unknown, or if the error is not about one checkpoint. */
   readonly id: string
 
   constructor(id: string, problem: string, options?: Cause) {
@@ -74,7 +74,7 @@ export class CheckpointVersionError extends CheckpointError {
   }
 }
 
-/** The checkpoint belongs to another agent, or the agent lacks the tool of an open call, or a saved value no longer matches its schema. */
+/** The checkpoint belongs to another agent, or the agent lacks a tool of an open call, or a saved value no longer matches its schema. */
 export class CheckpointMismatchError extends CheckpointError {
   override readonly name = 'CheckpointMismatchError'
 }

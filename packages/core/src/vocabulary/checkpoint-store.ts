@@ -6,7 +6,7 @@ import { AgentError, ConfigError } from './errors.ts'
 /** The members of a checkpoint that a store reads. Everything else in it is plain JSON that a store must not interpret. */
 export interface StoredCheckpoint {
   readonly runId: string
-  /** The number of the save, from 1: greater than the revision it replaces. */
+  /** The number of this save, from 1. It is greater than the revision that it replaces. */
   readonly revision: number
 }
 
@@ -22,10 +22,10 @@ export interface CheckpointStore {
    */
   load(id: string): Promise<unknown>
   /**
-   * Stores the checkpoint, as it is at the time of this call, if the stored revision is `expected`; 0: if nothing is stored.
+   * Stores the checkpoint, as it is at the time of this call, if the stored revision is `expected`. With `expected` 0 it stores the checkpoint if
+   * nothing is stored. If several processes replace the same revision, one of them succeeds.
    *
-   * @throws {CheckpointConflictError} The stored revision is another one. The store keeps it: if several processes replace one revision, one of them
-   *   succeeds.
+   * @throws {CheckpointConflictError} Another revision is stored. The store keeps it.
    */
   save(id: string, checkpoint: StoredCheckpoint, expected: number): Promise<void>
   /** Deletes the checkpoint. Does nothing if there is none. */
@@ -57,7 +57,7 @@ export function readCheckpoint(id: string, text: string): unknown {
   }
 }
 
-/** Loads a checkpoint. Turns any other error of a store into a {@link CheckpointStoreError}. */
+/** Loads a checkpoint. Throws the `CheckpointError`s of the store unchanged, and any other error as the cause of a {@link CheckpointStoreError}. */
 export async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
   try {
     return await store.load(id)

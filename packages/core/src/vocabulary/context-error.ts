@@ -3,14 +3,14 @@
 import { AgentError, type Cause, type Issue, inWords } from './errors.ts'
 
 /**
- * The context of a run is missing or does not match what its tools and middleware need. No model was called. After a resume: nothing has run, and the
- * same checkpoint can be resumed with another context.
+ * The context of a run is missing or does not match what its tools and middleware need. No model was called. If this is a resume, nothing has run,
+ * and you can resume the same checkpoint with another context.
  */
 export class ContextError extends AgentError {
   override readonly name = 'ContextError'
   /**
-   * Each path begins with the tool or middleware that needs the value: `tool orders.tenant`. An issue contains no value of the context, unless the
-   * schema puts one into its message.
+   * What does not match. Each path begins with the tool or middleware that needs the value: `tool orders.tenant`. An issue contains no value of the
+   * context, unless the schema puts one into its message.
    */
   readonly issues: readonly Issue[]
 

@@ -20,7 +20,7 @@ export function effectOf(tool: Tool, input: unknown): Effect {
   return known ? effect : 'external'
 }
 
-/** The options of {@link tool} for a tool with `execute`. With `needs`, also an empty list, `execute` gets those members and the rest. */
+/** The options of {@link tool} for a tool with `execute`. With `needs`, even if it is empty, `execute` gets those members and the rest. */
 export interface ToolOptions<
   Input,
   Output,
@@ -42,7 +42,7 @@ export interface ToolOptions<
   ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
 }
 
-// No interfaces: a declaration of somebody's tool spells these out, as it cannot name what is not exported.
+// Types, not interfaces: a declaration file of a user writes out these types, because it cannot name types that are not exported.
 type NoNeeds = { readonly needs?: undefined }
 
 type NeedsPart<Context> = { readonly context: StandardSchemaV1<unknown, Context> }
@@ -53,7 +53,7 @@ export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = 
 
 type NoExecute = { readonly execute?: undefined }
 
-/** The names that other libraries have for `input`: the type error names the right one. */
+/** Names that other libraries use for `input`. The type error tells the user the right name. */
 type OtherWords = {
   /** @deprecated Write `input`. */
   readonly inputSchema?: 'tool() has no inputSchema: write input'
@@ -61,7 +61,7 @@ type OtherWords = {
   readonly parameters?: 'tool() has no parameters: write input'
 }
 
-/** The required members of a tool with the effect `reversible`. {@link Tool} has their types. */
+/** What a tool with the effect `reversible` must have. {@link Tool} has the types. */
 interface Reversible {
   readonly compensate: unknown
 }
@@ -75,13 +75,13 @@ export function tool<Input, Output = unknown>(
   definition: Tool<Input, Output> & NoNeeds & NoExecute & OtherWords,
 ): Tool<Input, Output> & NoNeeds & NoExecute
 
-// The last, as it is the one by which the compiler says what is wrong.
+// This overload is last because the compiler reports the error of the last one.
 export function tool<
   Input,
   Output,
   const Needs extends readonly (keyof Input & string)[] | undefined = undefined,
   Warmed = unknown,
-  // Spelled out, so that the compiler lists the effects.
+  // Written out, so that the compiler's error lists the effects.
   const Does extends 'read' | 'idempotent' | 'reversible' | 'external' | 'calls' | Method<Input, Effect> =
     | 'read'
     | 'idempotent'
@@ -126,7 +126,7 @@ const TOOL_OPTIONS: OptionNames<Tool> = {
   toContent: 'toModelOutput',
 }
 
-/** Whether a member is unknown, and similar to an option that the tool does not have. */
+/** Whether a member is unknown, and similar to an option that the tool has not set. */
 export function lacksNearest(definition: object, member: string): boolean {
   const nearest = member in TOOL_OPTIONS ? undefined : nearestName(member, TOOL_OPTIONS)
   return nearest !== undefined && !(nearest in definition)

@@ -12,7 +12,7 @@
  */
 export type Effect = 'read' | 'idempotent' | 'reversible' | 'external' | 'calls'
 
-/** `calls` is as harmless as `read`: each call that a call makes has its own effect. */
+/** `calls` is as weak as `read`, because each inner call has its own effect. */
 const GRAVITY: Readonly<Record<Effect, number>> = { read: 0, calls: 0, idempotent: 1, reversible: 2, external: 3 }
 
 export function isEffect(value: unknown): value is Effect {

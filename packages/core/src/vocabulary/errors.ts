@@ -27,12 +27,12 @@ export interface RunEnd {
 /** The base class of all errors that end a run, no matter where they are thrown. */
 export class AgentError extends Error {
   override readonly name: string = 'AgentError'
-  // Private, so that no log of the error shows what was said.
+  // Private: a log of the error must not contain messages.
   #end: RunEnd | undefined
 
   /**
-   * The history at the end of the run. Every call in it has a result, and at its end are the messages that were sent to the run and that no step has
-   * read. Store it: it is a valid input of the next run.
+   * The history at the end of the run. Every call in it has a result. Messages that were sent to the run and that no step has read come last. Store
+   * it: it is a valid input of the next run.
    */
   get messages(): readonly Message[] | undefined {
     return this.#end?.messages
@@ -70,15 +70,15 @@ export class ConfigError extends AgentError {
   }
 }
 
-/** The input of a run is empty or not a list of messages; or what was sent to a run is not a message; or it was sent after the run had ended. */
+/** The input of a run, or a message sent to a running one, is invalid; or the message was sent after the run had ended. */
 export class InputError extends AgentError {
   override readonly name = 'InputError'
-  /** What was wrong: the input of a run, or a message sent to a running one. */
+  /** What was invalid: the input of a run, or a message sent to a running one. */
   readonly given: 'input' | 'message'
   readonly problem: 'empty' | 'malformed' | 'run-ended'
   /** If a list was given: the index of the first element that is not a message. */
   declare readonly index?: number
-  // Private, so that no log of the error shows what was said.
+  // Private: a log of the error must not contain messages.
   readonly #notTaken: readonly UserMessage[]
 
   /** `wrong`: the value found instead of a message. */
@@ -118,10 +118,7 @@ export class HistoryError extends AgentError {
 export class MaxStepsError extends AgentError {
   override readonly name = 'MaxStepsError'
   readonly maxSteps: number
-  /**
-   * The feedback to the answer of the last step, if that answer was rejected. `cause` is an {@link OutputError} if the answer did not match the
-   * output schema.
-   */
+  /** Why the answer of the last step was rejected, if it was. `cause` is an {@link OutputError} if the answer did not match the output schema. */
   declare readonly feedback?: string
 
   constructor(maxSteps: number, feedback?: string, options?: Cause) {
@@ -152,8 +149,8 @@ export class RunAbortedError extends AgentError {
 }
 
 /**
- * Ends the run with a checkpoint: the run has a result instead of an error. Like every {@link AgentError}, it passes through retries, fallbacks and
- * time limits.
+ * Ends the run with a checkpoint: the run has a result instead of an error. Retries, fallbacks and time limits pass it on, like every {@link
+ * AgentError}.
  */
 export class RunStop extends AgentError {
   override readonly name: string = 'RunStop'
@@ -210,11 +207,11 @@ export class MiddlewareError extends AgentError {
 /** A model call or the run exceeded its time limit. */
 export class TimeoutError extends AgentError {
   override readonly name = 'TimeoutError'
-  /** Which limit: that of the run, of a whole model call, or of the silence of a model call. */
+  /** Which limit was exceeded: of the run, of a whole model call, or of the time without an event in a model call (`idle`). */
   readonly limit: 'run' | 'model' | 'idle'
-  /** Milliseconds. */
+  /** The limit in milliseconds. */
   readonly timeout: number
-  /** Whether a retry may help: it may for a model call, not for the run. */
+  /** Whether a retry may help: true for a model call, false for the run. */
   readonly retryable: boolean
 
   constructor(limit: TimeoutError['limit'], timeout: number) {
@@ -228,7 +225,7 @@ export class TimeoutError extends AgentError {
 const UNKNOWN = 'unknown error'
 
 /**
- * Returns the message of any thrown value; a value that is not an Error, or whose `message` throws, is safe. For an Error without a message it
+ * Returns the message of any thrown value. Never throws, even if the value is not an Error or its `message` throws. For an Error without a message it
  * returns the messages of its `errors`, or its code, or its name.
  */
 export function messageOf(thrown: unknown): string {

@@ -16,21 +16,21 @@ interface Stamp {
   readonly runId: string
   /** The number of the step, from 1. On every event inside a step. */
   readonly step?: number
-  /** On an event of a run inside a call: the calls that lead to it, outermost first. */
+  /** On an event of a run inside a call: the calls that contain it, outermost first. */
   readonly path?: readonly PathPart[]
 }
 
-/** A call that runs an agent. */
+/** One element of a `path`: a call that runs an agent. */
 export interface PathPart {
   /** The name of the tool. */
   readonly agent: string
   readonly callId: string
 }
 
-/** The members of each event of a call. */
+/** The members that each event of a call has. */
 interface OfCall {
   readonly callId: string
-  /** The name of the tool, also if the model used an alias. */
+  /** The tool's own name, even if the model used an alias. */
   readonly toolName: string
 }
 
@@ -106,7 +106,7 @@ export interface ToolProgress extends Progress, OfCall {
   readonly provisional?: true
 }
 
-/** An event of a middleware or tool; `source` is its name. `data` is passed on unchanged: keep it JSON if you send events elsewhere. */
+/** An event of a middleware or tool; `source` is its name. `data` is passed on unchanged. If you send events to another process, keep it JSON. */
 export interface CustomEvent extends Partial<OfCall> {
   readonly type: 'custom'
   readonly name: string

@@ -2,7 +2,7 @@
 
 import { asJson, isPlain } from './json.ts'
 
-/** Freezes lists and plain objects to their leaves. What is of a class stays as it is, and what is frozen is taken to be so throughout. */
+/** Freezes lists and plain objects with everything inside. Skips instances of classes, and values that are already frozen. */
 export function freezePlain<Value>(value: Value): Value {
   const open: unknown[] = [value]
   while (open.length > 0) {
@@ -13,7 +13,7 @@ export function freezePlain<Value>(value: Value): Value {
   return value
 }
 
-/** A copy, if the value is JSON; anything else as it is. */
+/** Returns a copy of a value that is JSON, and any other value unchanged. */
 export function copyOfJson<Value>(value: Value): Value {
   try {
     asJson(value, '')
@@ -23,7 +23,7 @@ export function copyOfJson<Value>(value: Value): Value {
   return structuredClone(value)
 }
 
-/** A set as those see it who may only read it: it goes on changing, and not by them. */
+/** A read-only view of a set. It shows later changes of that set. */
 export class ReadOnlySet<Item> implements ReadonlySet<Item> {
   readonly #items: ReadonlySet<Item>
 

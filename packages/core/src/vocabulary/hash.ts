@@ -1,20 +1,20 @@
 /** Computes short, stable hashes of texts and values: 53 bits (cyrb53). They distinguish values and detect damage; they are not for security. */
 
-/** Of a text. */
+/** Returns the hash of a text. */
 export function hash(text: string): string {
   const sum = new Sum()
   sum.add(text)
   return sum.text
 }
 
-/** Of what JSON can hold, whatever the order of members; one that is undefined counts as absent. */
+/** Returns the hash of a JSON value. The order of members does not matter, and an undefined member counts as absent. */
 export function hashOf(value: unknown): string {
   const sum = new Sum()
   addValue(sum, value)
   return sum.text
 }
 
-/** Not by way of its text, which for a long history is a multiple of the work. */
+/** Adds each part of the value, without writing the value as one JSON text: that would be slow for a long history. */
 function addValue(sum: Sum, value: unknown): void {
   if (typeof value === 'string') {
     sum.add(`"${value.length}"`)

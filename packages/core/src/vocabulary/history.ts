@@ -6,18 +6,18 @@ import { type AssistantMessage, callsOf, type Message, type ToolCall, type UserM
 import { hasParts } from './message-shape.ts'
 
 /**
- * Messages known to be frozen to their leaves; a frozen surface proves nothing. No more than they: each object remembered so costs every garbage
- * collection.
+ * Messages that are frozen with everything inside; `Object.isFrozen` only sees the outermost level. Only messages are stored here, because each entry
+ * of a `WeakSet` slows down garbage collection.
  */
 const frozen = new WeakSet<object>()
 
-/** The nesting of a message: its own levels and those of the input, output or metadata in it. */
+/** The maximum nesting of a message: its own levels, plus those of the input, output or metadata in it. */
 const DEEPEST_MESSAGE = DEEPEST + 8
 
-/** Freezes a plain value to its leaves, however deep they are. */
+/** Freezes a plain value of any depth with everything inside. */
 export function freeze<T>(value: T): T {
   const left: unknown[] = [value]
-  /** What was found frozen on the way, which ends circles. */
+  /** The frozen objects visited so far, so that circular values end. */
   let met: Set<object> | undefined
   const messages: Message[] = []
   while (left.length > 0) {
@@ -55,7 +55,7 @@ function ownMessage(message: Message, given: InputError['given'], index?: number
     JSON.stringify(message)
     return freeze(structuredClone(message))
   } catch (cause) {
-    // It contains a function, a bigint, bytes or itself.
+    // It contains a function, a bigint or bytes, or is circular.
     throw new InputError(given, 'malformed', index, undefined, { cause })
   }
 }
@@ -74,7 +74,7 @@ export function isMessage(value: unknown): value is Message {
 
 /** Whether a value from outside is a list of messages, to their parts. */
 export function isHistory(value: unknown): boolean {
-  // `every` passes over the holes of a list, which `includes` sees.
+  // `every` skips the holes of a sparse list; `includes` finds them.
   return Array.isArray(value) && !value.includes(undefined) && value.every((one) => isMessage(one) && hasParts(one))
 }
 
@@ -83,7 +83,7 @@ export function isAssistantMessage(value: unknown): value is AssistantMessage {
   return isMessage(value) && value.role === 'assistant' && hasParts(value)
 }
 
-/** The calls of a history's last assistant message that have no result yet. */
+/** Returns the calls of the history's last assistant message that have no result yet. */
 export function openCalls(messages: readonly Message[]): ToolCall[] {
   const index = messages.findLastIndex((message) => message.role === 'assistant')
   const last = messages[index]
@@ -92,7 +92,7 @@ export function openCalls(messages: readonly Message[]): ToolCall[] {
   return callsOf(last).filter((call) => !answered.has(call.id))
 }
 
-/** The ids of all calls in a history. */
+/** Returns the ids of all calls in a history. */
 export function callIds(messages: readonly Message[]): string[] {
   return messages.flatMap((message) =>
     message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.id] : [])) : [],

@@ -6,12 +6,12 @@ import type { InputLimits } from './model.ts'
 
 const LONGEST_NAME = 200
 
-/** A name as it is shown: it need not be a tool's, and then a model may have written any. */
+/** Returns the name, cut to 200 characters. A model may write any name, of any length. */
 export function shownName(name: string): string {
   return name.length > LONGEST_NAME ? name.slice(0, LONGEST_NAME) : name
 }
 
-/** The call itself, if it is within the limits; else a frozen one that says why it is not run. */
+/** Returns the call itself if it is within the limits, otherwise a frozen copy with an `inputError` that explains why it does not run. */
 export function boundedCall(call: ToolCall, limits: InputLimits): ToolCall {
   const name = shownName(call.name)
   const extent = extentOfInput(call)
@@ -27,7 +27,7 @@ export function boundedCall(call: ToolCall, limits: InputLimits): ToolCall {
   return name === call.name ? call : Object.freeze({ ...call, name })
 }
 
-/** The answer itself, if all its calls are within the limits. */
+/** Returns the answer with each call within the limits; the same object if nothing changed. */
 export function boundedAnswer(message: AssistantMessage, limits: InputLimits): AssistantMessage {
   const content = message.content.map((part) => (part.type === 'tool-call' ? boundedCall(part, limits) : part))
   return content.every((part, index) => part === message.content[index]) ? message : { ...message, content }
@@ -35,7 +35,7 @@ export function boundedAnswer(message: AssistantMessage, limits: InputLimits): A
 
 const extents = new WeakMap<ToolCall, Extent>()
 
-/** Of a call that nobody can change any more measured once: several look. */
+/** Returns the extent of a call's input. A frozen call is measured once, because several places ask. */
 function extentOfInput(call: ToolCall): Extent {
   const known = extents.get(call)
   if (known) return known

@@ -1,4 +1,4 @@
-/** Questions to somebody outside of the run: the run ends with a checkpoint, and a resume brings the answer. */
+/** Questions to somebody outside the run, such as a human: the run ends with a checkpoint, and a resume brings the answer. */
 
 import { ConfigError, messageOf, RunStop } from './errors.ts'
 import { freeze } from './history.ts'
@@ -9,7 +9,7 @@ import { type JsonSchema, jsonSchemaOf, type ToolSchema } from './tool-schema.ts
 /** The error that a tool or middleware throws to ask a question. Use {@link interrupt} to throw it. */
 export class Interrupt extends RunStop {
   override readonly name = 'Interrupt'
-  // Private, so that no log of the error shows what was said.
+  // Private: a log of the error must not contain messages.
   readonly #payload: Json
   /** The JSON Schema of the answer; absent if any answer is allowed. */
   readonly answerSchema: JsonSchema | undefined
@@ -38,7 +38,7 @@ export interface InterruptOptions {
  * })` to show readers that the function ends here; without `throw` it does the same.
  *
  * When the run is resumed, the tool or middleware that asked runs again from the beginning and finds the answers in `context.answers` or
- * `run.answers`: so ask before you act. A `catch` around it must throw the error again, otherwise the question is lost.
+ * `run.answers`. So ask before you act. If you catch errors around it, throw this one again; otherwise the question is lost.
  *
  * @throws {ConfigError} The payload is not JSON, or the schema of the answer has no JSON Schema. The run ends with this error.
  */
@@ -65,7 +65,7 @@ export type Address = readonly AddressPart[]
 
 /** A question that has no answer yet. */
 export interface PendingInterrupt<Payload extends Json = Json> {
-  /** Derived from the run, the address and how often that address has asked: the same in every process. */
+  /** Computed from the run, the address and the number of questions from that address, so it is the same in every process. */
   readonly id: string
   readonly address: Address
   readonly payload: Payload
@@ -74,13 +74,13 @@ export interface PendingInterrupt<Payload extends Json = Json> {
 }
 
 export interface Asked {
-  /** The answers to the current run of the tool or middleware. A hook that has ended starts again without answers. */
+  /** The answers since the tool or middleware last ended. A hook that runs again after it has ended starts without answers. */
   readonly answers: readonly Json[]
-  /** The number of questions answered before that. */
+  /** The number of questions that were answered before these. */
   readonly past: number
 }
 
-/** As saved in a checkpoint: by the canonical text of the address. */
+/** The questions and answers in a checkpoint. The key is the canonical text of the address. */
 export type SavedQuestions = { readonly [address: string]: Asked }
 
 export type Answers = Readonly<Record<string, Json>>

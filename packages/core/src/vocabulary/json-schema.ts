@@ -1,12 +1,12 @@
-/** Checks JSON with a JSON Schema: for when the original schema is in another process. */
+/** Checks a value with a JSON Schema, for when the original schema is in another process. */
 
 import { canonical } from './canonical.ts'
 import type { Issue } from './errors.ts'
 import { isRecord } from './json.ts'
 
 /**
- * Returns what in a value does not match the schema. Checks types, constants, members, items, alternatives and references. Ignores other keywords,
- * such as `minimum`, `pattern` and `format`.
+ * Returns the issues of a value that does not match the schema. Checks types, constants, members, items, alternatives and references. Ignores other
+ * keywords, such as `minimum`, `pattern` and `format`.
  */
 export function misfits(
   schema: unknown,
@@ -56,7 +56,7 @@ function isOf(type: unknown, value: unknown): boolean {
   return type === 'object' ? isRecord(value) : typeof value === type
 }
 
-/** What a reference within the schema leads to. */
+/** Returns the part of the schema that a reference names. */
 function behind(reference: string, root: unknown): unknown {
   return reference
     .split('/')

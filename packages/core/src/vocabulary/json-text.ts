@@ -1,13 +1,13 @@
 /** Measures the size of a value as JSON and writes its text, without recursion, so that values of any depth work. */
 
-/** The levels of nesting that JavaScript engines can read and write anywhere on the stack. */
+/** The depth of nesting that JavaScript engines can parse and write even if the stack is nearly full. */
 export const DEEPEST = 512
 
-/** The longest text that is written, in characters. A value that contains one part many times may need more than any machine can write. */
+/** The maximum length of a text, in characters. A value that contains one part many times can have a text that no machine can store. */
 export const LONGEST: number = 64 * 1024 * 1024
 
 export interface Extent {
-  /** The minimum length of its text: a number counts as one character, an escape as the character it represents. */
+  /** The minimum length of the JSON text: a number counts as one character, and so does an escape sequence. */
   readonly characters: number
   /** How deep objects and lists are nested; 0 for a text. */
   readonly levels: number
@@ -16,12 +16,12 @@ export interface Extent {
 /** The extent of a circular value. */
 const ENDLESS: Extent = { characters: Number.POSITIVE_INFINITY, levels: Number.POSITIVE_INFINITY }
 
-/** A `toJSON` may make ever more. */
+/** The limit for a value whose `toJSON` methods create new objects without end. */
 const MOST_LEVELS = 1_000_000
 
-/** An object or list: being measured, then measured. */
+/** An object or list that is being measured, or has been measured. */
 interface Part {
-  /** Its members that are objects or lists themselves: the others are counted. */
+  /** Its members that are objects or lists. The characters of the other members are already counted. */
   readonly inside: readonly object[]
   next: number
   characters: number
@@ -29,10 +29,10 @@ interface Part {
 }
 
 /**
- * Measures a value in time linear in its size: a shared part is measured once and counts at each place. Throws what a getter, a `toJSON` or `look`
- * throws.
+ * Measures a value in time linear in its size: a part that occurs several times is measured once and counted each time. Throws what a getter, a
+ * `toJSON` or `look` throws.
  *
- * @param look - Called with each object as it is written: the result of its `toJSON`, if it has one.
+ * @param look - Called with each object as JSON would contain it: the result of its `toJSON`, if it has one.
  */
 export function extentOf(value: unknown, look?: (shown: unknown) => void): Extent {
   if (!isObject(value)) return { characters: charactersOf(value), levels: 0 }
@@ -50,7 +50,7 @@ export function extentOf(value: unknown, look?: (shown: unknown) => void): Exten
     const inner = known ?? partOf(member, look)
     if (!known) parts.set(member, inner)
     if (inner.next < inner.inside.length) {
-      // It is open already, or a `toJSON` makes ever more.
+      // The value is circular, or its `toJSON` methods create new objects without end.
       if (known || open.length >= MOST_LEVELS) return ENDLESS
       open.push(inner)
     } else {
@@ -79,7 +79,7 @@ function partOf(object: object, look?: (shown: unknown) => void): Part {
   const shown = shownBy(object)
   look?.(shown)
   if (!isObject(shown)) return { inside: NOTHING, next: 0, characters: charactersOf(shown), levels: 0 }
-  // Of bytes each is a member with a name: nobody wants a list of them.
+  // `Object.keys` would list each byte, which is slow.
   if (ArrayBuffer.isView(shown)) return { inside: NOTHING, next: 0, characters: shown.byteLength * 4, levels: 1 }
   let inside: object[] | undefined
   let characters = 1
@@ -101,7 +101,7 @@ function partOf(object: object, look?: (shown: unknown) => void): Part {
   return { inside: inside ?? NOTHING, next: 0, characters: Math.max(characters, 2), levels: 1 }
 }
 
-/** Returns the result of its `toJSON`, if it has one. */
+/** Returns the result of the object's `toJSON`, or the object if it has none. */
 function shownBy(object: object): unknown {
   return 'toJSON' in object && typeof object.toJSON === 'function' ? object.toJSON('') : object
 }
@@ -117,7 +117,7 @@ function membersOf(object: object): Members {
 }
 
 /**
- * Returns the JSON text of a value of this extent; `undefined` if JSON has no text for it.
+ * Returns the JSON text of a value of this extent; `undefined` if JSON cannot represent it.
  *
  * @throws {TypeError} The value is circular or contains a bigint.
  */
@@ -126,14 +126,14 @@ export function jsonText(value: unknown, { levels }: Extent = extentOf(value)): 
   return levels <= DEEPEST ? JSON.stringify(value) : written(value, (leaf) => JSON.stringify(leaf) ?? 'null', membersOf)
 }
 
-/** A value as JSON writes it, except for how its leaves are written and which members of objects, in which order. */
+/** Writes a value as JSON. The caller decides how leaves are written, and which members an object has, in which order. */
 export function written(
   value: unknown,
   leaf: (value: unknown) => string,
   members: (object: object) => Members,
 ): string {
   let text = ''
-  /** The last comes first: texts as they are, and values to be written. */
+  /** A stack: texts to append, and values to write. */
   const left: (string | { readonly value: unknown })[] = [{ value }]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (typeof next === 'string') text += next

@@ -31,7 +31,7 @@ export function isPlain(value: unknown): value is object {
   return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** `passed`: what was found to be JSON, and how many levels it might have: what is shared is not looked at again for each path to it. */
+/** `passed`: the objects that are JSON, with the depth that was left below them. An object that occurs several times is checked once. */
 function check(value: unknown, path: string, depth: number, passed: Map<object, number>): void {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return
   if (typeof value === 'number' && Number.isFinite(value)) return

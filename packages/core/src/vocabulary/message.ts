@@ -1,4 +1,4 @@
-/** Defines messages between user, model and tools: plain, readonly JSON, deep-frozen in a history. */
+/** Defines the messages between user, model and tools. They are plain, readonly JSON; in a history they are deep-frozen. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -18,7 +18,7 @@ export interface AssistantMessage {
   readonly role: 'assistant'
   readonly content: readonly AssistantPart[]
   readonly finishReason: FinishReason
-  /** The run was cancelled while the model wrote this message: it contains the text so far and the complete calls. */
+  /** The run was cancelled while the model wrote this message. It contains the text until then and the complete calls. */
   readonly cutOff?: true
   /** The token counts that the provider reported for this response; absent if it reported none. */
   readonly usage?: Usage
@@ -32,8 +32,8 @@ export interface ToolMessage {
   readonly name: string
   readonly content: readonly ContentPart[]
   /**
-   * What the tool returned, for the caller; the model reads `content`. Only if it is JSON, nested at most 512 levels deep, and within the agent's
-   * `outputLimits`.
+   * What the tool returned, for your own code; the model reads `content`. Present only if it is JSON, nested at most 512 levels deep, and within the
+   * agent's `outputLimits`.
    */
   readonly output?: unknown
   readonly isError?: boolean
@@ -42,7 +42,7 @@ export interface ToolMessage {
 /** A part of a user or tool message. */
 export type ContentPart = TextPart | FilePart
 
-/** A part of a model's message, in the order in which the parts began. */
+/** A part of a model's message. Parts are in the order in which they began. */
 export type AssistantPart = TextPart | ReasoningPart | ToolCall
 
 export interface TextPart {
@@ -69,20 +69,20 @@ export interface FilePart {
 
 export interface ToolCall {
   readonly type: 'tool-call'
-  /** Unique in a run, including its input history. */
+  /** Unique in a run, including the history that the run began with. */
   readonly id: string
   /** The name as the model wrote it, cut after 200 characters; `''` if the model never named the tool. */
   readonly name: string
-  /** The parsed arguments. If {@link inputError} is set: their text, or `''` if it was longer than the limit. */
+  /** The parsed arguments. If {@link inputError} is set, it is their text instead, or `''` if the text exceeded the limit. */
   readonly input: unknown
   /** Why the arguments are unusable: they did not parse, or exceeded a limit. Such a call never runs. */
   readonly inputError?: string
-  /** The result of a call that the provider itself ran. Core does not run such a call, and it needs no tool message. */
+  /** The result of a call that the provider itself ran, such as a web search. Core does not run such a call, and it needs no tool message. */
   readonly providerResult?: unknown
   readonly providerMetadata?: ProviderMetadata
 }
 
-/** Why a model stopped. Calls run only after `stop` and `tool-calls`. `other` is any reason without an equivalent. */
+/** Why a model stopped. Calls run only after `stop` and `tool-calls`. `other` is any reason that none of these names. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'
 
 /** Token counts. A count that was not reported is absent, not 0. */
@@ -120,7 +120,7 @@ export function allowsCalls(reason: FinishReason): boolean {
 }
 
 /**
- * Returns the message with a finish reason that matches its content: a message without calls to run is an answer, so `tool-calls` becomes `stop`, and
+ * Returns the message with a finish reason that matches its content. A message without calls to run is an answer, so `tool-calls` becomes `stop`, and
  * the provider's own reason is removed.
  */
 export function withFittingReason(message: AssistantMessage): AssistantMessage {
@@ -133,7 +133,7 @@ export function withFittingReason(message: AssistantMessage): AssistantMessage {
 
 const FIGURES = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
-/** Returns the frozen sum of two usages; a count that neither has stays absent. */
+/** Returns the frozen sum of two usages. A count that both lack stays absent. */
 export function addUsage(a: Usage, b: Usage | undefined): Usage {
   if (!b) return a
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = { ...a }

@@ -9,7 +9,7 @@ import type { CompletedResult } from './result.ts'
 import type { AgentSetup, Run, Tool } from './tool.ts'
 import type { Progress } from './tool-status.ts'
 
-/** The flow of a model call. An event that reaches a wrap has the number of its attempt; a wrap that makes its own events can omit it. */
+/** The flow of a model call. Each event has the number of its attempt when a wrap receives it; a wrap that makes its own events can omit it. */
 export type ModelFlow = Flow<(ModelEvent & { readonly attempt?: number }) | AttemptFailed | WrapEvent, AssistantMessage>
 
 export type ToolEvent = (Progress & { readonly type?: undefined }) | WrapEvent
@@ -36,32 +36,32 @@ export type Verdict =
  * Hooks receive data and return changed data, or nothing; the run keeps the change. Wraps receive a call and its `next` and return a flow; their
  * changes apply only to that call.
  *
- * The first middleware is the outermost: `before…` hooks run from first to last, `after…` hooks from last to first, wraps nest. Core checks what a
- * hook returns, and what a wrap passes to `next`, yields or returns. If it is invalid, the run ends with a `MiddlewareError` that names the
+ * The first middleware is the outermost: `before…` hooks run from first to last, `after…` hooks from last to first, and wraps nest. Core checks what
+ * a hook returns, and what a wrap passes to `next`, yields or returns. If it is invalid, the run ends with a `MiddlewareError` that names the
  * middleware and the hook.
  *
- * A wrap that changes nothing is `return yield* next(request)`. When a wrap has ended, core closes and cancels what it left running, and waits for
- * it, at most the agent's `grace` time.
+ * A wrap that changes nothing is `return yield* next(request)`. When a wrap has ended, core closes and cancels what it left running, and waits for it
+ * at most the agent's `grace` time.
  */
 export interface Middleware {
   readonly name: string
-  /** Never set. Every function has a member `call`, so a factory that was not called is not accepted as a middleware. */
+  /** Never set. Every function has a `call`, so TypeScript rejects a middleware factory that you forgot to call. */
   readonly call?: never
   /**
    * Whether its `wrapToolCall` neither checks nor changes the inputs of a tool's calls. Then a call inside the wrap may start with only the members
-   * that its tool `needs`. A function is called with each tool that has `needs`: by `createAgent`, before each model call, and before such a start.
-   * Default `false`: inside the wrap every call has its whole input.
+   * that its tool `needs`. Default `false`: inside the wrap every call has its whole input. A function is called with each tool that has `needs`: by
+   * `createAgent`, before each model call, and before such a start.
    *
    * If the function throws, or does not return a boolean, `createAgent` throws `ConfigError`, and a run ends with `MiddlewareError`.
    */
   readonly ignoresInput?: boolean | ((tool: Tool) => boolean)
-  /** Its `wrapModel` goes round the model calls on the side, too ({@link Run.callModel}). Default `false`: they are their asker's. */
+  /** Whether its `wrapModel` also wraps side calls ({@link Run.callModel}). Default `false`: side calls then bypass it. */
   readonly aroundSideCalls?: boolean
-  /** Names of middleware that it must be outside or inside of, if the list has them. `createAgent` rejects a list in another order. */
+  /** The middleware, by name, that it must be `outside` or `inside` of, if the list has them. `createAgent` rejects any other order. */
   readonly order?: { readonly outside?: readonly string[]; readonly inside?: readonly string[] }
   /**
    * The schema of the answers to its questions. If an answer does not match, the resume rejects with `AnswerError` before anything runs, and the
-   * question stays open. `run.answers` has the answers as they were given. Default: any JSON.
+   * question stays open. `run.answers` has the answers as they were given, not what the schema returns. Default: any JSON.
    */
   readonly answer?: StandardSchemaV1
   /**
@@ -69,21 +69,21 @@ export interface Middleware {
    * ends with `ContextError` before its first model call.
    */
   readonly context?: StandardSchemaV1
-  /** Once per run, before any model call. */
+  /** Called once per run, before any model call. */
   beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
-  /** Once per step, before the request is built from the state. */
+  /** Called once per step, before the request is built from the state. */
   beforeModel?(state: AgentState, run: Run): Awaitable<AgentState | void>
-  /** Once per step, after the model call has succeeded. The loop continues with the last assistant message in the returned state. */
+  /** Called once per step, after the model call has succeeded. The loop continues with the last assistant message of the state that it returns. */
   afterModel?(state: AgentState, run: Run): Awaitable<AgentState | void>
   /** Called with each final answer of the model. Returning nothing accepts the answer. */
   beforeFinalAnswer?(state: AgentState, run: Run): Awaitable<Verdict | void>
-  /** Wraps all steps of a run. `next` may be called again after the flow it returned before has ended; earlier it is a `MiddlewareError`. */
+  /** Wraps all steps of a run. You may call `next` again only after its last flow has ended; earlier it throws a `MiddlewareError`. */
   wrapAgent?(setup: AgentSetup, next: (setup: AgentSetup) => AgentFlow, run: Run): AgentFlow
   /** Wraps each model call. Calling `next` again makes another attempt. */
   wrapModel?(request: ModelRequest, next: (request: ModelRequest) => ModelFlow, run: Run): ModelFlow
   /**
    * Wraps each tool call. Calling `next` again executes the tool again, and throws if the tool throws. If the wrap itself throws, the call fails, and
-   * a warning `wrap-threw` names the middleware, unless that middleware has already warned.
+   * the run gets the warning `wrap-threw`, unless this middleware has already warned.
    */
   wrapToolCall?(call: ToolCall, next: (call: ToolCall) => ToolFlow, run: Run): ToolFlow
 }

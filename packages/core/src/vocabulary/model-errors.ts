@@ -39,8 +39,8 @@ export class ModelError extends AgentError {
   /** The part of the response that was received. Not enumerable, because it is message content. */
   declare readonly partial?: AssistantMessage
   /**
-   * The provider's error: the body of its response, or the error in its stream. JSON if it is JSON, otherwise its text; if it is longer than 64 KiB,
-   * the beginning of the text. Not enumerable, because it may repeat message content.
+   * The provider's error: the body of its response, or the error in its stream. Parsed if it is JSON, otherwise its text; if it is longer than 64
+   * KiB, the beginning of the text. Not enumerable, because it may repeat message content.
    */
   declare readonly data?: Json
 
@@ -59,13 +59,13 @@ export class ModelError extends AgentError {
   }
 }
 
-/** Characters. */
+/** In characters. */
 const MESSAGE = 500
 
-/** Bytes. */
+/** In bytes. */
 const DATA = 64 * 1024
 
-/** A copy; what JSON cannot hold is absent. */
+/** Returns a copy; `undefined` if JSON cannot represent the value. */
 function boundedJson(value: unknown): Json | undefined {
   try {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -78,7 +78,7 @@ function boundedJson(value: unknown): Json | undefined {
   }
 }
 
-/** Not cut between the halves of a character. */
+/** Returns the text without half of a surrogate pair at its end. */
 function wellFormed(text: string): string {
   return text.replace(/[\uD800-\uDBFF]$/, '')
 }
@@ -98,7 +98,7 @@ export class RetriesExhaustedError extends AgentError {
   }
 }
 
-/** Returns why the calls of a model call that failed with this error are discarded. The innermost error of core decides. */
+/** Returns the reason for which the calls of a failed model call are discarded. The innermost error of core in the chain of causes decides. */
 export function discardCauseOf(error: unknown): DiscardCause {
   if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
   return error instanceof AgentError ? discardCauseOf(error.cause) : 'stream_error'

@@ -5,20 +5,20 @@ import type { AssistantMessage, Json, Message, ToolCall } from './message.ts'
 import type { JsonSchema } from './tool-schema.ts'
 
 /**
- * A language model with one method. A provider that cannot stream yields once.
+ * A language model. It has one method; a provider that cannot stream yields once.
  *
  * `stream` sends nothing before its flow is read, ends its request when the flow is closed or the signal aborts, and throws a `ModelError` if the
- * response is incomplete. A message in which a call has no id, or two calls have the same id, also counts as failed.
+ * response is incomplete. Core treats a response as failed if a call in it has no id, or two calls have the same id.
  */
 export interface Model {
-  /** A well-known value of `gen_ai.provider.name` if there is one: `openai`, `anthropic` … */
+  /** The provider for spans (`gen_ai.provider.name`): a well-known value if there is one, such as `openai` or `anthropic`. */
   readonly provider: string
   readonly id: string
   /** The server that requests go to, if the adapter knows it. For spans. */
   readonly server?: { readonly address: string; readonly port?: number }
-  /** Whether the model runs in this process, without a server: its spans are then not client spans. Default `false`. */
+  /** Whether the model runs in this process, without a server. Its spans are then internal spans, not client spans. Default `false`. */
   readonly inProcess?: boolean
-  /** Whether the model supports this output format natively. If not, core asks for the output through a tool with the name of the format. */
+  /** Whether the model supports this output format natively. If not, the model returns the output as the input of a tool of that name. */
   structuredOutput?(output: OutputFormat): boolean
   stream(request: ModelRequest): Flow<ModelEvent, AssistantMessage>
 }
@@ -31,8 +31,8 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   /**
-   * All names that calls of this run may have, including aliases and tools that are not in this request. For the reader of a wire that truncates
-   * names; adapters do not send it. Default: the names of `tools`.
+   * All names that calls of this run may have, including aliases and tools that are not in this request. Code that reads a wire which truncates names
+   * needs them; adapters do not send them. Default: the names of `tools`.
    */
   readonly toolNames?: ReadonlySet<string>
   readonly toolChoice: ToolChoice
@@ -40,7 +40,7 @@ export interface ModelRequest {
   readonly output?: OutputFormat
   readonly settings: ModelSettings
   readonly inputLimits: InputLimits
-  /** The call ids that this run has used. A model must not give one of them, or the same id twice, to new calls. */
+  /** The call ids that this run has used. A new call must have another id. */
   readonly takenIds: ReadonlySet<string>
   /** How often the vendor's client may retry by itself. Default: the client's own setting. `retryModel` sets 0. */
   readonly clientRetries?: number
@@ -55,8 +55,8 @@ export interface ToolDefinition {
   /** The JSON Schema of the input. */
   readonly inputSchema: JsonSchema
   /**
-   * The members of the input that a call needs to start; if empty, a call may start with the tool's name. For the assembler: adapters do not send it.
-   * Absent if no call of this run may start with a part of its input.
+   * The members of the input that a call needs to start. If empty, a call may start as soon as its name is known. Adapters do not send it; the
+   * assembler uses it. Absent if no call of this run may start with a part of its input.
    */
   readonly needs?: readonly string[]
 }
@@ -97,7 +97,7 @@ export const DEFAULT_INPUT_LIMITS: InputLimits = { characters: 4 * 1024 * 1024, 
 
 /**
  * The events of a response. The events of one call come in this order: `tool-input-start`, `tool-input-delta` …, `tool-input-closed` (optional),
- * `tool-call`. If the request lists `needs` for its tool, one `tool-input-ready` comes before it closes.
+ * `tool-call`. If the request lists `needs` for the tool, one `tool-input-ready` comes before `tool-input-closed`.
  */
 export type ModelEvent =
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly delta: string }

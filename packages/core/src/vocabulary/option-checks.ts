@@ -1,4 +1,4 @@
-/** Checks options, for what types cannot express and for callers without types. */
+/** Checks options at run time, for callers without types and for what types cannot express. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError } from './errors.ts'
@@ -8,10 +8,10 @@ import { isRecord } from './json.ts'
 export type OptionNames<Options> = { readonly [Name in keyof Options]-?: string }
 
 /**
- * Checks that options are an object, or undefined, and that each option is known: a misspelt option would have no effect. Also for factories of
- * middleware.
+ * Checks that options are an object or undefined, and that each option is known: a misspelt option would have no effect. Middleware factories can use
+ * it, too.
  *
- * @param owner - The owner of the options, for the message: `retryModel`.
+ * @param owner - The function that has the options, for the message: `retryModel`.
  * @param of - Prefix of the name in {@link ConfigError.option}: `budget.`
  * @throws {ConfigError} An option is unknown. The error names the first one and the nearest known option.
  */
@@ -35,14 +35,14 @@ export function checkOptions<Options extends object>(
 
 const LONGEST_NAME = 64
 
-/** Finds the option with the nearest name, also by the names of other libraries; none if nearly half of the letters differ. */
+/** Finds the option with the nearest name, including the names that other libraries use. Returns `undefined` if nearly half of the letters differ. */
 export function nearestName(given: string, names: Readonly<Record<string, string>>): string | undefined {
   let nearest: string | undefined
   let least = 0.45
   for (const [name, words] of Object.entries(names)) {
     for (const word of [name, ...words.split(' ')]) {
       const share = distance(given.toLowerCase(), word.toLowerCase()) / Math.max(given.length, word.length)
-      if (!(share < least)) continue // both may be empty
+      if (!(share < least)) continue // Both names may be empty.
       least = share
       nearest = name
     }
@@ -50,7 +50,7 @@ export function nearestName(given: string, names: Readonly<Record<string, string
   return nearest
 }
 
-/** Counts the letters that are added, left out or changed (Levenshtein). */
+/** Counts the letters that differ: added, removed or changed (Levenshtein distance). */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let line = 0; line < a.length; line++) {
@@ -81,7 +81,7 @@ export function checkRecord(option: string, value: unknown): void {
   if (value !== undefined && value !== null && !isRecord(value)) throw new ConfigError(option, 'must be an object')
 }
 
-/** @throws {ConfigError} The value is neither a Standard Schema nor undefined. In some libraries a schema is a function. */
+/** @throws {ConfigError} The value is neither a Standard Schema nor undefined. A schema may be a function, as in some libraries. */
 export function checkSchema(option: string, schema: StandardSchemaV1 | undefined): void {
   if (schema && typeof schema['~standard']?.validate !== 'function')
     throw new ConfigError(option, 'must be a Standard Schema, such as a zod schema')

@@ -11,10 +11,10 @@ export interface OutputLimits {
 
 export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { characters: 4 * 1024 * 1024 }
 
-/** Outputs that are within the limits. */
+/** Outputs that were checked and are within the limits. */
 const kept = new WeakSet<object>()
 
-/** What was written as this JSON, as an `output` that the history can have: a copy. */
+/** Returns the parsed JSON as the `output` of a tool message, if it is within the limits. */
 export function keptJson(json: string, { levels }: Extent, limits: OutputLimits): Pick<ToolMessage, 'output'> {
   if (json.length > limits.characters || levels > DEEPEST) return {}
   const output: unknown = JSON.parse(json)
@@ -22,7 +22,7 @@ export function keptJson(json: string, { levels }: Extent, limits: OutputLimits)
   return { output }
 }
 
-/** The result itself, or what stands in its place; an `output` that is larger, or nested too deep to be saved, is left out. */
+/** Returns the result if it is within the limits, otherwise a note that replaces it. An `output` that is too large or deep is left out. */
 export function boundedResult(message: ToolMessage, limits: OutputLimits): ToolMessage {
   const characters = message.content.reduce((sum, part) => sum + charactersOf(part), 0)
   if (characters > limits.characters) return tooLarge(message, characters, limits)
@@ -31,7 +31,7 @@ export function boundedResult(message: ToolMessage, limits: OutputLimits): ToolM
   return rest
 }
 
-/** What the model reads of a result that is too large. The call is over as if it had read it: made again it would be too large again. */
+/** Returns what the model reads instead of a result that is too large. The call counts as done: another run would give the same size. */
 export function tooLarge(
   { callId, name, isError }: Pick<ToolMessage, 'callId' | 'name' | 'isError'>,
   characters: number,

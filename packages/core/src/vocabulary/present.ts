@@ -1,6 +1,6 @@
 /** Removes the members of an object that are `undefined`. */
 
-/** Those that may be `undefined` are optional. */
+/** The same type, in which members that may be `undefined` are optional. */
 type Present<Given> = {
   readonly [Name in keyof Given as undefined extends Given[Name] ? never : Name]: Given[Name]
 } & {

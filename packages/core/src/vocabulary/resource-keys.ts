@@ -19,7 +19,7 @@ export function keysMeet(one: ResourceKeys, other: ResourceKeys): boolean {
   return overlap(one.writes, other.writes) || overlap(one.writes, other.reads) || overlap(one.reads, other.writes)
 }
 
-/** Whether all `keys` are in `most`. A key that may be written may also be read. */
+/** Whether `most` allows all `keys`. A key that may be written may also be read. */
 export function withinKeys(keys: ResourceKeys, most: ResourceKeys): boolean {
   const reads = keys.reads.every((key) => most.reads.includes(key) || most.writes.includes(key))
   return reads && keys.writes.every((key) => most.writes.includes(key))

@@ -56,14 +56,11 @@ export interface ResultBase {
   /** The reason if the checkpoint could not be stored. */
   readonly checkpointError?: AgentError
   /**
-   * Ids of calls that were still running when the run stopped waiting for them. An id of a call of an agent inside a call has that call's id in
-   * front: `outer/inner`.
+   * Ids of calls that were still running when the run stopped waiting for them. For a call of an agent inside a call, the id of the outer call comes
+   * first: `outer/inner`.
    */
   readonly abandoned?: readonly string[]
-  /**
-   * Ids of calls that had started before a resume and may have happened; they did not run again. An id of a call of an agent inside a call has that
-   * call's id in front: `outer/inner`.
-   */
+  /** Ids, in the same form, of calls that had started before a resume and may have been executed; they did not run again. */
   readonly unknown?: readonly string[]
 }
 
@@ -72,10 +69,10 @@ interface Stopped extends Without<'stopReason' | 'message' | 'output' | 'finishR
   readonly checkpoint: Checkpoint
 }
 
-/** Members that may be read and are always absent. */
+/** Members that are always absent, but may be read. */
 type Without<Names extends string> = { readonly [Name in Names]?: never }
 
-/** Background work that continues after the run, or whose result the model could not read any more. */
+/** Background work that continues after the run, or whose result the model has not read. */
 export interface BackgroundHandle {
   readonly callId: string
   /** The name of the tool. */

@@ -11,8 +11,8 @@ import { checkLimit, checkOptions, checkSignal, type OptionNames } from './optio
 export interface RunOptions {
   /**
    * Stops the run immediately: `result` rejects with `RunAbortedError`. Runs that share a signal add one listener to it, and remove it when they have
-   * ended. If a tool passes its own `context.signal`, the run belongs to that tool's call: if its calls need a slot of a tool of which that call has
-   * one, they share that slot.
+   * ended. If a tool passes its own `context.signal`, the run belongs to that tool's call: calls of the run share the concurrency slot that the call
+   * has of a tool.
    */
   readonly signal?: AbortSignal
   /**
@@ -23,23 +23,23 @@ export interface RunOptions {
   /** The id of the conversation of this run and of the agents inside it, for spans. Default of a resume: that of the checkpoint; otherwise none. */
   readonly conversationId?: string
   /**
-   * The id of the run, which must be unique. Default: a random id. If the store already has a checkpoint with this id, the run fails with
-   * `CheckpointConflictError` when it is saved: if several runs begin with one id, one of them continues.
+   * The id of the run, which must be unique. Default: a random id. If the store already has a checkpoint with this id, saving the run fails with
+   * `CheckpointConflictError`. So if several runs begin with the same id, only one continues.
    */
   readonly id?: string
   /** Stores the checkpoints of this run. Default: the agent's store. An agent inside this run is saved with it. */
   readonly checkpoints?: CheckpointStore
   /**
-   * How many events may wait for a reader. After that, deltas are joined and `custom` events are dropped. Default 1024; an integer of at least 0, or
-   * `Infinity`.
+   * How many events may wait for a slow reader. When the buffer is full, deltas are joined and `custom` events are dropped. Default 1024; an integer
+   * of at least 0, or `Infinity`.
    */
   readonly eventBuffer?: number
 }
 
 export interface ResumeOptions extends Omit<RunOptions, 'id'> {
   /**
-   * The effects of calls that run again if the end of a process interrupted them. For other calls the model reads that they may have happened.
-   * Default `['read']`. A call with the effect `calls` always runs again; this option applies to the calls that it had made.
+   * The effects of calls that run again if the process ended while they were running. For other calls the model reads that they may have happened.
+   * Default `['read']`. A call with the effect `calls` always runs again; the option then applies to the calls that it had made.
    */
   readonly rerun?: readonly Effect[]
 }

@@ -14,10 +14,10 @@ import type {
 } from './message.ts'
 import type { Warning } from './warning.ts'
 
-/** The format this version writes. Format 1 is read, newer ones are refused. */
+/** The format that this version writes. It can also read format 1, and rejects newer ones. */
 export const CHECKPOINT_FORMAT = 2
 
-/** The phases of a step, in order. `over`: its answer was accepted. */
+/** The phases of a step, in order. `gate`: `beforeFinalAnswer` decides about the answer. `over`: the answer was accepted. */
 export type Phase = 'before-model' | 'model' | 'after-model' | 'calls' | 'gate' | 'over'
 
 /**
@@ -27,9 +27,9 @@ export type Phase = 'before-model' | 'model' | 'after-model' | 'calls' | 'gate' 
 export interface Checkpoint {
   readonly format: typeof CHECKPOINT_FORMAT
   readonly runId: string
-  /** The name of the agent. An agent with another name rejects the checkpoint. */
+  /** The name of the agent. Only an agent with this name can resume the checkpoint. */
   readonly agent: string | null
-  /** The number of saves of this run, which a store compares. */
+  /** The number of times that this run was saved. A store compares it. */
   readonly revision: number
   readonly status: 'running' | 'interrupted' | 'cancelled' | 'completed'
   readonly interrupts: readonly PendingInterrupt[]
@@ -38,18 +38,18 @@ export interface Checkpoint {
   readonly warnings: readonly Warning[]
   /** The id of the run's conversation, if it has one. A resume keeps it. */
   readonly conversationId?: string
-  /** The span of the run, for the link from the span of the resumed run. */
+  /** The span of the run. The span of the resumed run links to it. */
   readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
-  /** The result of a completed run, without the members above. */
+  /** The result of a completed run, without the members that the checkpoint itself has. */
   readonly result?: SavedResult
-  /** The checksum of all members except the revision. It detects damage, not malice. */
+  /** The checksum of all members except the revision. It detects damage, but not a deliberate change. */
   readonly checksum: string
   readonly steps: SavedSteps
-  /** The calls in the order in which they were made, then the work of background calls. */
+  /** The calls in the order in which they were made, followed by the work of background calls. */
   readonly calls: readonly SavedCall[]
-  /** Undos that had started and not ended. */
+  /** Undos (`compensate`) that had started and not ended. */
   readonly undos: readonly SavedUndo[]
-  /** Keys of discarded calls of the current step, which no other call gets; absent if there are none. */
+  /** Idempotency keys of discarded calls of the current step. No other call may use them. Absent if there are none. */
   readonly spentKeys?: readonly string[]
   /** The names of the tools of the run. */
   readonly tools: readonly string[]
@@ -58,7 +58,7 @@ export interface Checkpoint {
   readonly values: { readonly [key: string]: Json }
   /** Messages of `run.send` that wait for the next safe point. */
   readonly sent: readonly UserMessage[]
-  /** Ids of calls that may have happened. */
+  /** Ids of calls that may have been executed. */
   readonly unknown: readonly string[]
   /** Ids of calls that were still running after their grace time. */
   readonly abandoned: readonly string[]
@@ -68,11 +68,11 @@ export interface Checkpoint {
 export interface SavedResult {
   readonly status: 'completed'
   readonly stopReason?: 'answer' | 'return-direct' | 'early-stop'
-  /** The accepted answer: the model's message, or, for `return-direct` and for an output that came through a call, the tool's message. */
+  /** The accepted answer: a message of the model, or the tool's message if the answer came from a `returnDirect` tool or the output tool. */
   readonly message: AssistantMessage | ToolMessage
   readonly text: string
   readonly output?: unknown
-  /** The finish reason of `message`, or, if a tool returned it, of the response that called the tool. */
+  /** The finish reason of `message`. If `message` is a tool's, the finish reason of the response that called the tool. */
   readonly finishReason: FinishReason
 }
 
@@ -80,15 +80,15 @@ export interface SavedResult {
 export interface Step {
   readonly number: number
   readonly phase: Phase
-  /** Middleware whose hook of this phase has ended: a resume does not repeat it. */
+  /** Middleware whose hook of this phase has ended. A resume does not call these hooks again. */
   readonly done: readonly string[]
   /** Attempts of its model call so far. */
   readonly attempts: number
-  /** The attempt that succeeded; absent if a wrap answered itself. */
+  /** The attempt that succeeded; absent if a wrap answered without the model. */
   readonly attempt?: number
   /** The finish reason of its response. */
   readonly finishReason?: FinishReason
-  /** Whether the step has an answer that may end the run: the final-answer gate has not rejected it. */
+  /** Whether the step has an answer that may end the run: no `beforeFinalAnswer` hook has rejected it. */
   readonly isOffered: boolean
   /** Whether that answer is the result of a `returnDirect` tool. */
   readonly direct: boolean
@@ -102,22 +102,22 @@ export interface SavedSteps {
   readonly current?: Step
   /** The indexes in the history of the messages that this step has added. */
   readonly added: readonly number[]
-  /** The index in the history of the answer that the step offers. */
+  /** The index in the history of the answer that may end the run. */
   readonly candidate?: number
   /** The text that the model had written when the run was cancelled. It enters the history only if a message follows it. */
   readonly cutOff?: string
-  /** The feedback to the last answer, if the next step follows a rejected answer. */
+  /** The feedback to the rejected answer of the step before. */
   readonly feedback?: string
 }
 
 /** The saved state of a call. */
 export interface SavedCallState {
-  /** The current id of the call; `call.id` is the id with which it was made. */
+  /** The current id of the call. `call.id` is the id that it was made with. */
   readonly id: string
   readonly step: number
   /** Whether a response requested it. */
   readonly isRequested: boolean
-  /** A `discarded` call is saved if it was being stopped or undone. */
+  /** `discarded` is saved only for a call that was being stopped or undone. */
   readonly fate: 'provisional' | 'committed' | 'discarded'
   /** The number of its executions. */
   readonly attempts: number
@@ -126,19 +126,19 @@ export interface SavedCallState {
    * Absent if its function was never called.
    */
   readonly effect?: Effect
-  /** `shown`: the event of its end was emitted. */
+  /** `shown`: its `tool-end` event was emitted. */
   readonly told: 'open' | 'shown'
-  /** The call has a result, but it is unknown whether it has happened or is still running. */
+  /** The call has a result, but it is unknown whether it was executed, or whether it is still running. */
   readonly isUnknown?: true
-  /** Whether this is the work of a background call. */
+  /** Whether this is the background work of a call, not the call itself. */
   readonly isWork?: true
-  /** Whether the model has read the result of that work. */
+  /** Whether the model has read the result of the background work. */
   readonly isRead?: true
 }
 
 /** A saved call: its state, and the values that belong to it. */
 export interface SavedCall extends SavedCallState {
-  /** The key of the call in all processes. The work of a background call has the key of that call. */
+  /** The key of the call, the same in all processes. The background work of a call has the key of that call. */
   readonly key: string
   readonly call: ToolCall
   /** The key of the call whose tool or wrap made this call. */
@@ -146,13 +146,13 @@ export interface SavedCall extends SavedCallState {
   /** The result, if the call has settled. */
   readonly message?: ToolMessage
   /**
-   * Set if the call has succeeded and its tool can undo it: its input and output. Without `output` it returned nothing. Without `input` the values
-   * are not JSON, so that a resume cannot undo it.
+   * Set if the call has succeeded and its tool can undo it: its input and output. `output` is absent if it returned nothing. `input` is absent if the
+   * values are not JSON; then a resume cannot undo the call.
    */
   readonly done?: { readonly input?: Json; readonly output?: Json }
-  /** For a call without a result: the outcomes of its executions. When its wraps run again, they get the same outcomes. */
+  /** For a call without a result: the outcomes of its executions. If its wraps run again, `next` returns the same outcomes. */
   readonly outcomes: readonly SavedOutcome[]
-  /** The runs of agents in executions without an outcome. */
+  /** The runs of agents in executions that have no outcome yet. */
   readonly runs: readonly SavedRun[]
 }
 
@@ -160,22 +160,22 @@ export interface SavedCall extends SavedCallState {
 export interface SavedRun {
   readonly invocation: Invocation
   readonly checkpoint: Checkpoint
-  /** Answers to questions of this run with which it had not continued yet. Absent if there are none. */
+  /** Answers to questions of this run that it has not read yet. Absent if there are none. */
   readonly answers?: Answers
 }
 
-/** The undo of a discarded call, which a resume does not repeat. */
+/** The undo of a discarded call. A resume does not repeat it. */
 export interface SavedUndo {
   /** The key of the call. */
   readonly key: string
   /** The id of the call. A call of a nested agent has the id of the call that runs the agent in front: `outer/inner`. */
   readonly id: string
   readonly tool: string
-  /** Whether the undo has ended while the checkpoint still has the call as it was before. */
+  /** Whether the undo has ended, although the checkpoint has the call as it was before. */
   readonly hasEnded?: boolean
 }
 
-/** What an execution returned or threw: the message of the error, and the limit if it exceeded its time limit. */
+/** What an execution returned or threw. For an error: its message, and the limit if it exceeded its time limit. */
 export type Outcome = { readonly message: ToolMessage } | { readonly error: string; readonly timeout?: number }
 
 /** An outcome and its execution. */
@@ -189,7 +189,7 @@ export interface Resumed {
 
 /** Identifies an execution of a call, so that a resume finds its saved state. */
 export interface Invocation {
-  /** The hash of the input; absent if it is the call's own input. For an agent that a wrap runs: the name of the middleware. */
+  /** The hash of the input, absent if it is the call's own input. For an agent that a wrap runs: the name of the middleware. */
   readonly input?: string
   /** The number of earlier executions of the call with this input. */
   readonly n: number

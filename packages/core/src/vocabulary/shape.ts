@@ -4,10 +4,10 @@ import { isRecord } from './json.ts'
 
 export type Is = (value: unknown) => boolean
 
-/** By the name of each member: what it must be. An optional one says so itself. */
+/** For each member, the check that it must pass. The check of an optional member accepts `undefined`. */
 export type Shape<Shaped> = { readonly [Name in keyof Required<Shaped>]: Is }
 
-/** The first member that is missing or wrong. It looks at the members of the shape only: each event passes here. */
+/** Returns the name of the first member that is missing or wrong. It only looks at the members of the shape, because each event is checked. */
 export function wrongIn(
   value: Readonly<Record<string, unknown>>,
   shape: Readonly<Record<string, Is>>,
@@ -26,7 +26,7 @@ export const isNumber = (value: unknown): value is number => typeof value === 'n
 
 export const isCount = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0
 
-/** One that has an id and a name, as the calls of a response have. */
+/** Checks that a value has an id and a name, as the calls of a response have. */
 export const isCall: Is = (value) => fits(value, { id: isText, name: isText })
 
 export function optional(is: Is): Is {

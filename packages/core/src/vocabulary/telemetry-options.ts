@@ -1,4 +1,4 @@
-/** The options of telemetry: where spans and metrics go, and what they may hold. */
+/** Defines the telemetry options: where spans and metrics go, and what they contain. */
 
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { Attributes, CaptureContent } from './span-content.ts'
@@ -8,33 +8,32 @@ import type { Run } from './tool.ts'
 export type MiddlewareSpans = 'all' | 'changed' | 'none'
 
 export interface TelemetryOptions {
-  /** Default: the global one, asked when a run begins, so that an SDK registered after the import counts. */
+  /** Default: the global one at the time when a run begins, so you can register an SDK after the import. */
   readonly tracerProvider?: TracerProvider
-  /** Default: the global one, asked when a run begins, so that an SDK registered after the import counts. */
+  /** Default: the global one at the time when a run begins, so you can register an SDK after the import. */
   readonly meterProvider?: MeterProvider
   /**
-   * Whether the run's span also has the sums of its model calls' token counts, those of earlier parts of a resumed run included. A back end
-   * that adds up `gen_ai.usage.*` over all spans then counts each token twice. Default false: the sums are in `result.usage`, and the
-   * metrics count each token once.
+   * Whether the run's span also has the sum of the token counts of its model calls, including those before a resume. A back end that adds up
+   * `gen_ai.usage.*` over all spans then counts each token twice. Default false: `result.usage` has the sums, and the metrics count each token once.
    */
   readonly usageOnRun?: boolean
   /**
-   * Whether spans hold messages, arguments, results and error texts: see {@link CaptureContent}. By default they do not, unless
-   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says so. A `beforeAgent` may change it for its run.
+   * Whether spans contain messages, arguments, results and error texts: see {@link CaptureContent}. Default: only if the environment variable
+   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` enables it. A `beforeAgent` may change it for its run.
    */
   readonly captureContent?: CaptureContent
   /**
-   * Which hooks and wraps have a span. Default: that of the agent that calls this one, else `all`.
-   * - `all`: each has one. What runs inside a wrap has its span under it.
-   * - `changed`: those that did something by themselves. They gave something else than they got (another object), waited for more than 1 ms at
-   *   once (what `next` did not cause), answered without `next`, called `next` twice, or threw an error that `next` did not throw. Their spans are made
-   *   when they are over. All other spans are next to them, not under them: in a hook or wrap the run's span is active.
-   * - `none`: none has.
+   * Which hooks and wraps have a span. Default: that of the agent that calls this one, otherwise `all`.
+   * - `all`: each hook and wrap has a span. The spans of what runs inside a wrap are its children.
+   * - `changed`: only a hook or wrap that did something itself: it returned another object than it received, waited for more than 1 ms at once (not
+   *   for `next`), answered without calling `next`, called `next` twice, or threw an error that did not come from `next`. Its span is created when it
+   *   has ended, and has no children: other spans are its siblings. While it runs, the run's span is the active one.
+   * - `none`: no hook or wrap has a span.
    */
   readonly middleware?: MiddlewareSpans
   /**
-   * Put on the run's span at its start: an experiment's label, a tenant. A function is asked once a run, when its span starts and only if
-   * it is recorded; what it returns is also on the spans of the run's model calls and tool calls. If it throws, there are none.
+   * Set on the run's span at its start: the label of an experiment, a tenant. A function is called once per run, when the span starts and only if the
+   * span is recorded; the attributes that it returns are also on the spans of the run's model calls and tool calls. If it throws, there are none.
    */
   readonly attributes?: Attributes | ((run: Run) => Attributes)
 }

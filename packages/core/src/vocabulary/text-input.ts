@@ -1,10 +1,10 @@
-/** Defines a schema for inputs that are one text, for core's own tools, which need no schema library. */
+/** Defines a schema for an object with one text. Core's own tools use it, so that core needs no schema library. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { isRecord } from './json.ts'
 import type { ToolSchema } from './tool-schema.ts'
 
-/** An object with this member: a text that is not empty. */
+/** The schema of an object with this member, which must be a non-empty text. */
 export function textInput<Member extends string>(
   member: Member,
   description: string,

@@ -38,7 +38,7 @@ export function checkTool(tool: Tool): void {
   if (effect === 'reversible' && !compensate)
     throw new ConfigError('tools', `${name} has the effect reversible, but no compensate. ${COMPENSATE}`)
   checkEarly(tool)
-  // It may have other members. A misspelt one is found because the right one is missing.
+  // Unknown members are allowed. A misspelt one is reported because the right one is missing.
   const misspelt = Object.keys(tool).find((key) => isPlain(tool) && lacksNearest(tool, key))
   if (!tool.input || misspelt) checkToolOptions(misspelt ? { name, [misspelt]: true } : tool)
   checkNeeds(tool)
@@ -50,7 +50,7 @@ const EFFECTS =
 
 const COMPENSATE = "Write compensate(input, output), which undoes a call, or effect: 'external'"
 
-/** @throws {ConfigError} The value is neither a function nor undefined, or it is a synchronous generator, whose output would be the generator. */
+/** @throws {ConfigError} The value is neither a function nor undefined, or is a synchronous generator, which would itself be the output. */
 export function checkExecute(option: string, execute: Tool['execute']): void {
   checkTypes('function', { execute }, `${option}.`)
   if (Object.prototype.toString.call(execute) === '[object GeneratorFunction]')
@@ -65,13 +65,13 @@ function isBackground(option: string, background: unknown): boolean {
   return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
 }
 
-/** Only tools that change nothing themselves may start before their input is complete or known. */
+/** @throws {ConfigError} The tool has `needs` or `warm`, but its calls may change something themselves. */
 function checkEarly({ name, needs, warm, effect }: Tool): void {
   for (const [option, given] of Object.entries({ needs, warm })) {
     if (given !== undefined && effect !== 'read' && effect !== 'calls')
       throw new ConfigError('tools', `${name} has ${option}, but not the effect read or calls`)
   }
-  // `every` passes over the holes of a list, which `includes` sees.
+  // `every` skips the holes of a sparse list; `includes` finds them.
   if (
     needs === undefined ||
     (Array.isArray(needs) && !needs.includes(undefined) && needs.every((key) => typeof key === 'string'))
@@ -80,7 +80,7 @@ function checkEarly({ name, needs, warm, effect }: Tool): void {
   throw new ConfigError('tools', `the needs of ${name} must be a list of members of its input`)
 }
 
-/** @throws {ConfigError} The schema lists the members of the input, and not a needed one. */
+/** @throws {ConfigError} The schema lists the members of the input, and a member in `needs` is not one of them. */
 function checkNeeds(tool: Tool): void {
   const { properties, additionalProperties = false } = definitionOf(tool).inputSchema
   if (!isRecord(properties) || additionalProperties !== false) return

@@ -86,7 +86,7 @@ export class ToolOutputError extends Error {
   }
 }
 
-/** The tool executes its maximum number of calls, and has `whenFull: 'fail'`. The model reads this as an error result. */
+/** The tool already executes its maximum number of calls, and has `whenFull: 'fail'`. The model reads this as an error result. */
 export class ToolBusyError extends Error {
   override readonly name = 'ToolBusyError'
   readonly tool: string
@@ -100,8 +100,8 @@ export class ToolBusyError extends Error {
 }
 
 /**
- * A call inside another call would wait forever: it needs a resource key of a third call, which in turn waits for a key of the call that makes it.
- * The call does not run, and the model reads this as an error result.
+ * An inner call would wait forever (a deadlock): it needs a resource key of another call, and that call waits for a key of the call that makes this
+ * one. The call does not run, and the model reads this as an error result.
  */
 export class ToolCircleError extends Error {
   override readonly name = 'ToolCircleError'
@@ -142,7 +142,7 @@ export class NotCancelableError extends Error {
   }
 }
 
-/** Whether an error reports the outcome of a call: then a wrap that throws it is not at fault. */
+/** Whether this error is the outcome of a call. If a wrap throws such an error, the wrap is not at fault. */
 export function saysWhatBecame(error: unknown): boolean {
   return ERRORS_OF_CALLS.some((kind) => error instanceof kind)
 }

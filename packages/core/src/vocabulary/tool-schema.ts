@@ -1,4 +1,4 @@
-/** Defines the schemas of users: each checks a value and has a JSON Schema. */
+/** Defines the schemas that users pass: each checks a value and has a JSON Schema. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError, messageOf } from './errors.ts'
@@ -23,7 +23,7 @@ export interface JsonSchema {
   readonly [key: string]: Json
 }
 
-/** By schema, because tools may be created for each request over schemas that stay. */
+/** Cached by schema, because tools may be created for each request with the same schemas. */
 const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 
 /** Returns a frozen copy of the JSON Schema, made once. Throws {@link ConfigError} with the name of the option if the schema has none. */

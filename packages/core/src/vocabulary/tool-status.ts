@@ -16,12 +16,12 @@ export interface ToolStatus {
   readonly cancelable: boolean
   /** When its function was first called: milliseconds since the epoch, with fractions. */
   readonly startedAt?: number
-  /** A run before the resume executed the call, which may have happened. `startedAt` is only of this run. */
+  /** A process before the resume executed the call, which may have happened. `startedAt` is the time in this process. */
   readonly startedBefore?: true
-  /** When the call and all its wraps had ended. If a run before the resume made the call: when the checkpoint was resumed. */
+  /** When the call and its wraps had ended, in milliseconds since the epoch. If that was before the resume: when the run was resumed. */
   readonly endedAt?: number
   /**
-   * If the call started with the members that its tool needs: how long its function has waited for its whole input, in milliseconds, from the first
+   * For a call that started with the members that its tool needs: how long its function waited for the whole input, in milliseconds, from the first
    * `await` of `rest`.
    */
   readonly waitedMs?: number

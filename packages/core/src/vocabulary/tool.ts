@@ -13,8 +13,8 @@ import type { Progress, ToolStatus } from './tool-status.ts'
 export interface ToolContext<Warmed = unknown> {
   readonly callId: string
   /**
-   * The same for every execution of this call, also when another attempt of the model call requests the call again. If the call started with only the
-   * members that its tool `needs`, this is the call id until the whole input is known.
+   * The same for every execution of this call, including when another attempt of the model call requests the call again. Before the whole input of a
+   * call with `needs` is known, this is the call id.
    */
   readonly idempotencyKey: string
   /** The number of this execution of the call, from 1. */
@@ -22,14 +22,11 @@ export interface ToolContext<Warmed = unknown> {
   /** The answers to this call's questions, oldest first. After each `interrupt` the call runs again from the beginning. */
   readonly answers: readonly Json[]
   /**
-   * The history of the run when the model was asked for the response that requested this call. It contains neither that response nor what a
-   * `wrapModel` changed in the request. Frozen. Empty in a stand-alone `runTool`.
+   * The history of the run at the model call that requested this call. It contains neither the response nor the changes of a `wrapModel` to the
+   * request. Frozen. Empty in a stand-alone `runTool`.
    */
   readonly messages: readonly Message[]
-  /**
-   * Aborts with the run, with this call, or, for this execution only, when the wrap that started it has ended. It never aborts after the execution
-   * has settled.
-   */
+  /** Aborts with the run, with this call, or when the wrap that started this execution has ended. It never aborts after the execution has settled. */
   readonly signal: AbortSignal
   /** Absent in a stand-alone `runTool`. */
   readonly run?: Run
@@ -58,7 +55,7 @@ export interface HasContext<Context> {
 /** The argument of `warm`. It contains no part of the call's input. */
 export interface WarmContext {
   readonly callId: string
-  /** Aborts when the call is aborted or discarded, when it will never come, or when it ends before the warm-up does. */
+  /** Aborts when the call is aborted or discarded, when the model does not make the call, or when the call ends before the warm-up. */
   readonly signal: AbortSignal
 }
 
@@ -75,8 +72,8 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly effect?: Effect | Method<Input, Effect>
   /**
    * The resource keys that a call reads and writes, such as `file:src/a.ts`, computed from its checked input. If calls of one step have a key in
-   * common, readers run at the same time and a writer runs by itself, in call order. A call that another call makes also waits for its keys, but
-   * never for the keys of the call that made it. If the function throws, the run warns, and the call counts as `external` without keys.
+   * common, readers run at the same time and a writer runs by itself, in call order. An inner call also waits for its keys, but never for the keys of
+   * the call that made it. If the function throws, the run warns, and the call counts as `external` without keys.
    */
   reads?(input: Input): readonly string[]
   writes?(input: Input): readonly string[]
@@ -95,8 +92,8 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    */
   readonly context?: StandardSchemaV1
   /**
-   * Prepares for a call whose input is not known yet: opens a connection, signs in. Runs at most once per call, and not in every run. If it throws,
-   * the run warns. Only for tools with the effect `read` or `calls`.
+   * Prepares a call before its input is known: opens a connection, signs in. Called at most once per call, and not for every call. If it throws, the
+   * run warns. Only for tools with the effect `read` or `calls`.
    */
   warm?(context: WarmContext): Warmed | Promise<Warmed>
   /**
@@ -106,36 +103,37 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   compensate?(input: Input, output: Output): void | Promise<void>
   /** Whether the call's result is the final answer of the run, if the `output` schema and the `beforeFinalAnswer` hooks accept it. Default false. */
   readonly returnDirect?: boolean | Method<Output, boolean>
-  /** Other names that a model may use for the tool and its input. The history keeps the names that the model wrote. */
+  /** Other names that a model may use for the tool and for members of its input. The history keeps the names that the model wrote. */
   readonly aliases?: ToolAliases
   /**
-   * The time limit of one execution, in milliseconds: then its signal aborts, and the call fails with `ToolTimeoutError`. A number above 0, or
-   * `Infinity`. Default: no limit.
+   * The time limit of one execution, in milliseconds. When it has passed, the signal aborts, and the call fails with `ToolTimeoutError`. A number
+   * above 0, or `Infinity`. Default: no limit.
    */
   readonly timeout?: number
   /** Whether `cancelTool` may abort a call of this tool. Default true. An abort of the run always aborts the call. */
   readonly cancelable?: boolean
   /**
    * The maximum number of calls of this tool object that execute at the same time, in all runs together: a positive integer or `Infinity`, the
-   * default. A further call waits, in order of arrival; with `whenFull: 'fail'` it fails immediately with `ToolBusyError`. Calls of the same tool
-   * that an executing call makes, itself or through an agent inside it, share its slot.
+   * default. Further calls wait, in order of arrival; with `whenFull: 'fail'` they fail immediately with `ToolBusyError`. If an executing call calls
+   * the same tool, itself or through an agent inside it, both share one slot.
    */
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /**
-   * Returns `{ callId, state: 'running' }` to the model immediately and continues in the background, started once. The model reads the result later,
-   * and can ask for the status with the tool `tool_status`. If an agent inside the tool asks a question, the run pauses at its next safe point; in
-   * any other background tool an interrupt is a failure. The tool must have an `execute`, and its calls never start early. `atEnd` is what happens to
-   * unfinished work when the model gives its final answer: the run waits for it (default), aborts it, or returns it in `result.background`.
+   * The model reads `{ callId, state: 'running' }` immediately, and the call continues in the background. It is executed once. The model reads the
+   * result later, and can ask for the status with the tool `tool_status`. If an agent inside the tool asks a question, the run pauses at its next
+   * safe point; an interrupt of the tool itself is a failure. The tool must have an `execute`, and its calls never start early. `atEnd` is what
+   * happens to unfinished work when the model gives its final answer: the run waits for it (`wait`, the default), aborts it (`cancel`), or returns it
+   * in `result.background` (`detach`).
    */
   readonly background?: boolean | { readonly atEnd?: 'wait' | 'cancel' | 'detach' }
   /**
-   * For a tool without `execute`: the schema of the answer that its caller gives. If an answer does not match, the resume rejects with `AnswerError`
-   * before any call runs, and the question stays open.
+   * For a tool without `execute`: the schema of the answer, which the caller of the run gives. If an answer does not match, the resume rejects with
+   * `AnswerError` before any call runs, and the question stays open.
    */
   readonly output?: StandardSchemaV1<unknown, Output>
   /**
-   * The schema of the answers to the questions that the tool asks with `interrupt`; it works like `output`. `context.answers` has the answers as they
-   * were given.
+   * The schema of the answers to the questions that the tool asks with `interrupt`. Answers are checked as for `output`. `context.answers` has the
+   * answers as they were given.
    */
   readonly answer?: StandardSchemaV1
   /**
@@ -150,7 +148,7 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   toContent?(output: Output): readonly ContentPart[]
 }
 
-/** Aliases of a tool and of its input. An alias must not be empty or ambiguous. */
+/** Aliases of a tool and of members of its input. An alias must not be empty or ambiguous. */
 export interface ToolAliases {
   /** Other names of the tool. */
   readonly names?: readonly string[]
@@ -158,7 +156,7 @@ export interface ToolAliases {
   readonly input?: Readonly<Record<string, readonly string[]>>
 }
 
-/** The type of a function member. Like a method, it lets tools with different inputs be members of one list. */
+/** The type of a function member. It is bivariant like a method, so that tools with different inputs can be members of one list. */
 export type Method<Input, Result> = { method(input: Input): Result }['method']
 
 /** The settings of one run, which `beforeAgent` and `wrapAgent` may replace. */
@@ -169,7 +167,7 @@ export interface AgentSetup {
   readonly maxSteps: number
   readonly toolConcurrency: number
   readonly innerConcurrency: number
-  /** Which message contents the run's spans contain. None before all `beforeAgent` hooks have ended. */
+  /** Which message contents the run's spans contain. Until all `beforeAgent` hooks have ended, spans contain none. */
   readonly captureContent: CaptureContent
 }
 
@@ -179,8 +177,8 @@ export interface Run {
   /** The agent's name, if it has one. */
   readonly agent: string | undefined
   /**
-   * Aborts with the run. In a tool and its wraps it also aborts with their call; in a wrap and the tool inside it, when a wrap outside of it ends; in
-   * a hook, when a `wrapAgent` ends the steps.
+   * Aborts with the run. In a tool and its wraps it also aborts with their call. In a wrap, and in the tool inside it, it also aborts when an outer
+   * wrap ends. In a hook, it also aborts when a `wrapAgent` ends the steps.
    */
   readonly signal: AbortSignal
   readonly setup: AgentSetup
@@ -191,30 +189,31 @@ export interface Run {
   /** The answers to the questions of this hook, wrap or tool since it last ended, oldest first. */
   readonly answers: readonly Json[]
   /**
-   * Makes a tool call. It starts immediately, and at most once: the same id with canonically equal input returns the same promise. A call that a tool
-   * or its wraps make belongs to their call. Its id must differ from the ids of the other calls that this call makes, and from those of the response.
-   * Put the `callId` of this call in front, so that readers can distinguish it from the calls of others.
+   * Makes a tool call. It starts immediately, and at most once: a second call with the same id and an equal input returns the same promise. A call
+   * that a tool or its wraps make belongs to the call that they run for. Its id must differ from the ids of the response's calls and of the other
+   * calls that this call makes. Begin it with the `callId` of this call, so that readers can distinguish it from other calls.
    *
    * A call of a response that is still streaming is provisional until its model call has succeeded: then the loop commits the calls that the response
    * requests and discards the rest. The promise rejects with `ToolDiscardedError` if the call is discarded, and with the `AgentError` with which a
    * tool ends the run. Any other failure is a message with `isError`.
    *
-   * You do not have to wait for a call: it continues after its hook, wrap or tool, until the end of the run. After a wrap outside has ended a hook or
-   * wrap, the calls of that hook or wrap are aborted, and `callTool` and `callModel` reject with a `MiddlewareError`. After the end of the run is
-   * decided, `callTool` rejects with a `TypeError`.
+   * You do not have to wait for a call: it continues after its hook, wrap or tool, until the end of the run. When an outer wrap ends a hook or wrap,
+   * the calls of that hook or wrap are aborted, and its `callTool` and `callModel` reject with a `MiddlewareError`. When the run has its result,
+   * `callTool` rejects with a `TypeError`.
    */
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
   /**
-   * Resolves when the model call that requested this call has succeeded; immediately for a call that did not start early. In the run of an agent that
-   * a call with the effect `calls` runs early, it also waits until that call is committed. Returns the call's id in the history, which a later
-   * attempt may have changed.
+   * Resolves when the model call that requested this call has succeeded; immediately for a call that did not start early. Resolves with the call's id
+   * in the history, which a later attempt may have changed. In the run of an agent that a call with the effect `calls` runs early, it also waits
+   * until that outer call is committed. Await this before you ask a human about a call, otherwise the human may decide about a call that is then
+   * discarded.
    *
-   * Rejects with `ToolDiscardedError` if the call is discarded, with `UnknownCallError` if the run has not made it, and with the run's own stop if
-   * the run is interrupted or cancelled first: from then on the run drops what an early call returns or throws, and the call stays open for a resume.
-   * Await this before you ask a human about a call: otherwise the human may decide about a call that is discarded.
+   * Rejects with `ToolDiscardedError` if the call is discarded, and with `UnknownCallError` if the run has not made it. If the run is interrupted or
+   * cancelled first, it rejects with the `RunStop` of the run: from then on the run drops what an early call returns or throws, and the call stays
+   * open for a resume.
    *
-   * Several calls may have the same id. Here, in `cancelTool` and in `toolStatus`, the id then means the nearest one: inside a call this call, then
-   * the calls it made, then the same for the call that made it, and so on; elsewhere the latest.
+   * If several calls have the same id, the id means the nearest call, also in `cancelTool` and `toolStatus`. Inside a call that is this call, then
+   * the calls it made, then the same for the call that made it, and so on. Elsewhere it is the latest call.
    */
   stood(callId: string): Promise<string>
   /**
@@ -226,8 +225,8 @@ export interface Run {
    */
   cancelTool(callId: string, path?: readonly PathPart[]): boolean
   /**
-   * Returns the status of a call, or `undefined` if the run has not made it or no longer keeps its status: a status is kept for `statusFor`
-   * milliseconds after the end of the call, and for a call at the end of a `path` until its run has ended.
+   * Returns the status of a call, or `undefined` if the run has not made it or no longer keeps its status. A status is kept for `statusFor`
+   * milliseconds after the end of the call. For a call at the end of a `path`, it is kept only until its run has ended.
    */
   toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
   /**
@@ -236,9 +235,9 @@ export interface Run {
    */
   warm(callId: string, name: string): void
   /**
-   * Makes a model call outside of the steps: by default to the agent's model, without instructions and tools. It has a `chat` span and counts in
-   * `usage`; it is not a step, has no events, and passes through no wraps except those with `aroundSideCalls`. Rejects with `ModelError`, or with the
-   * reason of an abort.
+   * Makes a model call outside the steps: by default to the agent's model, without instructions and tools. It has a `chat` span and counts in
+   * `usage`. It is not a step and emits no events, and only wraps with `aroundSideCalls` wrap it. Rejects with `ModelError`, or with the reason of an
+   * abort.
    */
   callModel(request: SideRequest): Promise<AssistantMessage>
   /** Emits a `custom` event. `data` is passed on unchanged: it should be JSON. Never waits, never throws. */
