@@ -1,6 +1,6 @@
 /**
- * Stops starts before the seal after a model has changed arguments: first for one tool of the model, then for all of
- * the model's tools.
+ * The circuit breaker: if a model changes arguments that had closed, its calls start only when they are sealed. First
+ * this applies to one tool of the model, then to all.
  */
 
 import type { Run, ToolCall } from '@meanwhile/core'
@@ -20,7 +20,7 @@ export class Breaker {
   }
 
   /**
-   * A call of this tool that had started before its seal was sealed with other arguments. Each escalation is reported
+   * Records that a call of this tool started before its seal and was sealed with other arguments. Each escalation warns
    * once.
    */
   diverged(model: NamedModel, tool: string, to: Pick<Run, 'warn'>): void {
@@ -35,7 +35,10 @@ export class Breaker {
   }
 }
 
-/** Whether the sealed call differs from the one that was started. For a prefix, only its members are compared. */
+/**
+ * Whether the sealed call differs from the one that was started. If that one had only the needed members, only these
+ * are compared.
+ */
 export function diverges(sealed: ToolCall, started: ToolCall, evidence: Evidence): boolean {
   if (evidence === 'closed') return !sameCall(sealed, started)
   // Truncated arguments have no members to compare.

@@ -3,9 +3,9 @@
 import { ConfigError, checkOptions } from '@meanwhile/core'
 
 export interface EagerBudget {
-  /** How many milliseconds more a tool may have wasted than saved. Default 1,000; at least 0. */
+  /** How many milliseconds a tool may waste beyond what it has saved. Default 1,000; at least 0. */
   readonly toleranceMs?: number
-  /** The half-life of what a tool has saved and wasted, in milliseconds. Default 300,000 (five minutes). */
+  /** The time after which earlier savings and waste count half, in milliseconds. Default 300,000 (five minutes). */
   readonly halfLifeMs?: number
 }
 
@@ -18,7 +18,9 @@ interface Balance {
 /** The maximum number of tools. Beyond it, the one that was not updated for the longest time is forgotten. */
 const MOST_TOOLS = 1_000
 
-/** Shared by all runs and agents that use one `eagerTools()`. Tools are identified by name. */
+/**
+ * The balance of saved and wasted time of each tool, by name. All runs and agents that use one `eagerTools()` share it.
+ */
 export class Budget {
   readonly #tolerance: number
   readonly #halfLife: number
@@ -35,12 +37,12 @@ export class Budget {
     this.#halfLife = halfLifeMs
   }
 
-  /** Whether a tool has wasted so much more than it has saved that its calls do not start early. */
+  /** Whether the calls of a tool do not start early, because it has wasted too much. */
   isSpent(tool: string): boolean {
     return -this.#balanceOf(tool) > this.#tolerance
   }
 
-  /** Adds the milliseconds that a call has saved; a negative number is wasted time. */
+  /** Adds the milliseconds that a call has saved; a negative number is time that it has wasted. */
   add(tool: string, ms: number): void {
     const balance = { ms: this.#balanceOf(tool) + ms, at: performance.now() }
     this.#balances.delete(tool)

@@ -16,16 +16,16 @@ export interface CallMaker extends Pick<Run, 'warn'> {
   readonly toolConcurrency: number
   /** Whether no model call may follow after this step. */
   readonly isLastStep: boolean
-  /** A call of this tool has begun, and nothing is known of its input: the tool may warm up. */
+  /** A call of this tool has begun, and its input is not known yet: the tool may warm up. */
   warm(callId: string, tool: string): void
-  /** The arguments of a call are complete, or turned out not to be. */
+  /** Sets whether the arguments of a call are complete. Complete arguments may turn out to continue. */
   certain(callId: string, isCertain: boolean): void
   /** Why the policy or the effect does not allow a start on this evidence; `undefined` if they do. */
   deferral(call: ToolCall, start: Pick<EarlyStart, 'tool' | 'effect' | 'evidence'>): string | undefined
   /** Whether calls of this tool have wasted too much to start early. */
   isSpent(tool: string): boolean
   start(call: ToolCall, start: EarlyStart): void
-  /** The stream is over, and the call did not start early for this reason. */
+  /** Records why a call did not start early, when the stream has ended. */
   waited(callId: string, reason: string): void
 }
 

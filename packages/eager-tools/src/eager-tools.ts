@@ -14,17 +14,16 @@ import { SavingsLedger } from './savings-ledger.ts'
 import { watched } from './watched-flow.ts'
 
 export interface EagerToolsOptions {
-  /** Decides for single calls whether they start early. Where it returns `undefined`, the call's effect decides. */
+  /** Decides for single calls whether they start early. If it returns `undefined`, the effect of the call decides. */
   readonly policy?: Policy
   /**
-   * Names of tools that are not a barrier: later calls of the step may start early without waiting for theirs, whatever
-   * their effect. Calls with the same resource key still wait for each other.
+   * Names of tools whose calls do not hold back later calls: these may start early without waiting for them, even if
+   * such a call is not a `read`. Calls with the same resource key still wait for each other.
    */
   readonly independent?: readonly string[]
   /**
-   * Stops early starts of a tool that has wasted more time than it has saved. Both values decay, so the tool gets
-   * another chance later. The counts are shared by all runs of this middleware, for up to 1,000 tools by name. Default
-   * `false`.
+   * Stops early starts of a tool that has wasted more time than it has saved. Both times decay, so the tool gets
+   * another chance later. All runs of this middleware share the counts, for up to 1,000 tools by name. Default `false`.
    */
   readonly budget?: boolean | EagerBudget
 }
@@ -37,21 +36,22 @@ export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', indep
  *
  * When a call starts:
  * - `read` and `calls`: when the arguments are closed, or when the members listed in `needs` are complete; with
- *   `needs: []`, when the name is known. Calls that a `calls` tool makes and that do more than read wait until the
- *   model call has succeeded.
+ *   `needs: []`, when the name is known. If a `calls` tool makes a call that does more than read, that call waits
+ *   until the model call has succeeded.
  * - `idempotent` and `reversible`: when the provider has sealed the call.
  * - `external` (the default): after the model call has succeeded, unless the policy starts it.
  *
- * A call is discarded if its response is not accepted or if the loop does not execute it in the end: only this call is
- * aborted, and its result is dropped.
+ * Arguments are *closed* when their JSON object is complete, and *sealed* when the provider has confirmed that they
+ * cannot change. A call is discarded if its response is not accepted or if the loop does not execute it in the end:
+ * only this call is aborted, and its result is dropped.
  *
- * Never early: calls whose input fails the schema; calls of unknown tools; calls of the last permitted step; calls
- * after one that is not a `read` and names no resource key; and calls with a resource key that an earlier call which
- * has not started names or may still name.
+ * These calls never start early: calls whose input fails the schema; calls of unknown tools; calls of the last
+ * permitted step; calls after one that is not a `read` and names no resource key; and calls with a resource key that an
+ * earlier call names or may still name, if that call has not started.
  *
  * Savings are in `result.savings`; the totals are on the run's span. If a model changes arguments that were already
- * closed, calls of that tool are no longer started before they are sealed for the rest of the run; after the second
- * time this applies to all tools.
+ * closed, calls of that tool start only when sealed for the rest of the run; after the second time this applies to all
+ * tools.
  *
  * @throws {ConfigError} An option does not exist, `policy` is not a function, `independent` is not a list of names, or
  * a member of `budget` is out of range.

@@ -1,4 +1,4 @@
-/** Computes how long calls take if all may start at once: in-order list scheduling, as in core's slots. */
+/** Computes how long calls take if all may start at the same time: in order, each on the next free slot, as in core. */
 
 export interface Work {
   readonly ms: number

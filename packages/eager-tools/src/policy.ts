@@ -6,8 +6,8 @@ import { type Effect, type Model, messageOf, type Run, type Tool, type ToolCall 
  * What is known of a call's arguments when it starts:
  * - `prefix`: the members that the tool needs are complete, and the call's input consists of only these. The policy is
  *   called again before the tool gets the rest.
- * - `closed`: the root object of the arguments has closed and parses. The provider might still change it.
- * - `sealed`: the call will not change any more.
+ * - `closed`: the JSON object of the arguments is complete and parses. The provider might still change it.
+ * - `sealed`: the provider has confirmed that the call will not change.
  */
 export type Evidence = 'prefix' | 'closed' | 'sealed'
 
@@ -27,8 +27,8 @@ export interface PolicyContext {
 export type Policy = (call: ToolCall, context: PolicyContext) => 'start' | 'wait' | undefined
 
 /**
- * The earliest evidence on which a call with this effect may start; `external` may not start early at all. Core holds
- * back the calls that a `calls` tool makes.
+ * The earliest evidence on which a call with this effect may start. An `external` call may not start early at all. If a
+ * `calls` tool makes calls, core decides when those start.
  */
 const EARLIEST: Record<Effect, Evidence | undefined> = {
   read: 'closed',
@@ -38,16 +38,16 @@ const EARLIEST: Record<Effect, Evidence | undefined> = {
   calls: 'closed',
 }
 
-/** Why a call does not start now; `undefined` if it may. `ask` calls the policy. */
+/** Returns why a call does not start now; `undefined` if it may start. `ask` calls the policy. */
 export function deferral(
   { effect, evidence, tool }: Pick<PolicyContext, 'tool' | 'effect' | 'evidence'>,
   ask: () => unknown,
   to: Pick<Run, 'warn'>,
 ): 'effect' | 'policy' | 'background' | undefined {
   if (tool.background) return 'background'
-  // The caller executes it (M15).
+  // Without `execute` the caller of the run does the work (M15).
   if (!tool.execute) return 'effect'
-  // From JavaScript it may be any value, even a promise.
+  // In JavaScript the policy may return any value, even a promise.
   let word: unknown
   try {
     word = ask()

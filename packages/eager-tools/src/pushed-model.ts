@@ -1,4 +1,4 @@
-/** A model whose events are pushed into it: the caller makes the requests and reads the streams itself. */
+/** A model whose events are pushed into it by a caller that makes the requests and reads the streams itself. */
 
 import {
   type AssistantMessage,
@@ -83,8 +83,8 @@ class Ending {
 type HowEnded = 'finished' | 'failed' | 'aborted'
 
 /**
- * The queue between the pusher and the reader. It holds the events since the last read: for an active reader, those of
- * the current turn of the event loop.
+ * The queue between the pusher and the reader. It only grows while nobody reads: an active reader takes the events in
+ * the same turn of the event loop.
  */
 class PushedResponse<Event> implements AsyncIterable<Event | Ending> {
   readonly ended: Promise<HowEnded>
@@ -100,7 +100,10 @@ class PushedResponse<Event> implements AsyncIterable<Event | Ending> {
     })
   }
 
-  /** Drops events that nobody reads any more. The response has failed; the pusher learns it from `finish`. */
+  /**
+   * Adds an event. Events that nobody reads any more are dropped: the response has failed, and `finish` reports that to
+   * the pusher.
+   */
   push(event: Event | Ending): void {
     if (this.#left) return
     this.#events.push(event)

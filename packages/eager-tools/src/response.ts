@@ -1,4 +1,4 @@
-/** The calls of one response while it streams, in call order: which may start now, and why the others wait. */
+/** Tracks the calls of one response while it streams, in call order: which may start now, and why the others wait. */
 
 import type { Tool, ToolCall } from '@meanwhile/core'
 import { findTool, judgeCall, resolveAliases } from '@meanwhile/core/calls'
@@ -35,7 +35,7 @@ export class StreamedResponse {
     if (!streamed.call) this.#heard(streamed, Object.freeze({ type: 'tool-call', id, name, input }), 'prefix')
   }
 
-  /** There is evidence for a call: it starts once its input is checked, or the reason for waiting is noted. */
+  /** Takes evidence for a call. When its input is checked, the call starts, or the reason for waiting is recorded. */
   evidence(call: ToolCall, evidence: Evidence): void {
     const streamed = this.#call(call.id, call.name)
     if (evidence === 'sealed') this.#sealed(streamed, call)
@@ -85,8 +85,8 @@ export class StreamedResponse {
   }
 
   /**
-   * Gets the checked input, the effect and the keys, once for each input. If the input changes meanwhile, it gets its
-   * own check.
+   * Computes the checked input, the effect and the keys, once for each input. If the input changes meanwhile, the new
+   * input is checked, too.
    */
   async #check(streamed: StreamedCall, call: ToolCall, evidence: Evidence): Promise<void> {
     const { tool, written } = streamed

@@ -115,7 +115,7 @@ export class SavingsLedger {
     }
   }
 
-  /** Whether a tool has wasted too much to start early, by what is known so far. */
+  /** Whether a tool has wasted too much to start early, as far as is known now. */
   isSpent(tool: string, run: Run): boolean {
     if (!this.#budget) return false
     const current = this.#steps.at(-1)
@@ -131,7 +131,7 @@ export class SavingsLedger {
     this.#charge(run, () => true)
   }
 
-  /** By what is known so far. */
+  /** The savings as far as they are known now. */
   get savings(): Savings {
     const steps = this.#steps.map(savingsOf)
     const sum = (of: (step: StepSavings) => number) => micro(steps.reduce((total, step) => total + of(step), 0))
@@ -168,7 +168,7 @@ function limitOf({ name, concurrency }: Tool): [string, Place][] {
   return [[name, { limit: typeof concurrency === 'number' ? concurrency : concurrency.limit }]]
 }
 
-/** A discarded call may still run for a while. */
+/** Whether it has settled: a discarded call may still run for a while. */
 function isSettled({ isCommitted, status }: Made): boolean {
   return isCommitted || status()?.endedAt !== undefined
 }

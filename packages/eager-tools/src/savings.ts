@@ -5,7 +5,7 @@ import type { Evidence } from './policy.ts'
 
 declare module '@meanwhile/core' {
   interface ResultBase {
-    /** Set by `eagerTools()`. A resumed run counts from the resume on. */
+    /** Present if the agent has `eagerTools()`. In a resumed run it counts from the resume on. */
     readonly savings?: Savings
   }
 }
@@ -21,7 +21,7 @@ export interface Savings {
 /**
  * The savings of one step. Times are relative to the start of its model call. The actual times are compared with the
  * same calls made after the stream: with the measured durations, in call order, with the run's number of slots, and
- * within the tools' limits as far as this step's own calls reach them.
+ * within the tools' `concurrency` limits, as far as calls of this step reach them.
  *
  * Not included: what a warm-up saves, and waits for calls of other runs. The comparison lets calls overlap even if
  * resource keys would keep them apart, so the true saving is at least this one. With `statusFor: 0` only early calls
@@ -44,8 +44,8 @@ export interface StepSavings {
   /** `parallelMs - actualMs`; negative if starting early made the step longer, 0 if nothing started early. */
   readonly savedMs: number
   /**
-   * How long discarded calls ran, without waits for the rest of their input. A call still running at the end of the run
-   * counts until then.
+   * How long discarded calls ran, without waits for the rest of their input. A call that is still running at the end of
+   * the run counts until then.
    */
   readonly wastedMs: number
   /** The calls that the loop executed, in call order, then the discarded ones. */

@@ -90,7 +90,7 @@ function workOf({ limits }: StepNotes, call: CallSavings): Work {
   return { ms: workedMs(call), at: limits.get(call.tool) }
 }
 
-/** Time spent waiting for the rest of the input is not work; time before that is. */
+/** Returns the time that a call worked: its duration without waits for the rest of its input. */
 export function workedMs({ durationMs, waitedMs = 0 }: Pick<CallSavings, 'durationMs' | 'waitedMs'>): number {
   return durationMs - waitedMs
 }
@@ -101,7 +101,7 @@ export function hiddenMs({ began, streamEnded = 0 }: StepNotes, made: Made): num
   return Math.max(0, Math.min(startedMs + durationMs, streamEnded - began) - startedMs - waitedMs)
 }
 
-/** Relative to the step's start. A running call counts until now. */
+/** Returns the times relative to the start of the step. A running call counts until now. */
 export function timesOf(
   made: Made | undefined,
   began: number,

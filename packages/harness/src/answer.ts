@@ -21,13 +21,13 @@ export interface Asked {
 
 /** How responses are sent. */
 export interface Delivery {
-  /** When tokens are sent. Default: at once. */
+  /** When tokens are sent. Default: immediately. */
   readonly pace?: Pace
   /** How a body is cut into writes. Default: one write per event. */
   readonly slice?: Slice
   /**
-   * Joins the writes of a scripted response that has neither pace nor slice, up to this many bytes. Default 0: does not
-   * join them.
+   * Joins the writes of a scripted response that has neither pace nor slice, up to this many bytes. Default 0, which
+   * joins nothing.
    */
   readonly coalesce?: number
 }
@@ -47,7 +47,7 @@ export function answerTo(asked: Asked, reply: Reply & Failing, options: Delivery
   })
 }
 
-/** The response to an unexpected request: a status 500 with the reason, and a header against retries. */
+/** Returns the response to an unexpected request: a status 500 with the reason, and a header that stops retries. */
 export function refusal(asked: Asked, { message }: HarnessError): Answer {
   const failure = { type: 'fail', at: 0, status: 500, code: 'unexpected_request', message } as const
   const { frames, ...body } = errorBody(asked.wire, failure, { 'x-should-retry': 'false' })
@@ -73,7 +73,7 @@ function isPaced(pace: Pace | undefined): boolean {
 
 const COMMENT = new TextEncoder().encode(': still here\n\n')
 
-/** For a stall with `comments`: endless comments after the last write. */
+/** Adds comments without end after the last write, for a stall with `comments`. */
 function* withComments(writes: Iterable<Write>, ending: TimedEnd): Generator<Write, void, undefined> {
   let at = 0
   for (const write of writes) {

@@ -1,4 +1,4 @@
-/** Everything exported both with MSW and without. */
+/** Exports everything that is available both with and without MSW. */
 
 export { clock } from './clock.ts'
 export type { Difference } from './difference.ts'

@@ -7,7 +7,7 @@ export class HarnessError extends Error {
   override readonly name: string = 'HarnessError'
 }
 
-/** The script has no response for a request. The client gets a status 500 with a header against retries. */
+/** The script has no response for a request. The client gets a status 500 with a header that stops retries. */
 export class UnexpectedRequestError extends HarnessError {
   override readonly name = 'UnexpectedRequestError'
   /** The number of the request, counted from 1. */
@@ -19,7 +19,9 @@ export class UnexpectedRequestError extends HarnessError {
   }
 }
 
-/** A request does not match what its response expects. The client gets a status 500 with a header against retries. */
+/**
+ * A request does not match what its response expects. The client gets a status 500 with a header that stops retries.
+ */
 export class RequestMismatchError extends HarnessError {
   override readonly name = 'RequestMismatchError'
   /** The number of the request, counted from 1. */

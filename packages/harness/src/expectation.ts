@@ -30,7 +30,7 @@ export type RequestCheck = (request: JournalEntry) => void
  * ]
  */
 export interface Expecting {
-  /** What the request must be like. If it is not, the client gets a status 500 with the reason. */
+  /** What the request must contain. If it does not, the client gets a status 500 with the reason. */
   readonly expect?: RequestPattern | RequestCheck
 }
 

@@ -5,7 +5,7 @@ import type { RawEnd } from './raw.ts'
 
 /**
  * How a response breaks off, and after what: the headers, a number of events, or a number of bytes. Default: before all
- * of them. The end `complete` ends the body as HTTP requires.
+ * of them. `complete` ends the body as HTTP requires.
  */
 export interface Fault extends RawEnd {
   readonly after?: 'headers' | { readonly events: number } | { readonly bytes: number }

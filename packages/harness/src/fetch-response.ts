@@ -6,8 +6,9 @@ import type { Broken } from './raw.ts'
 import { type Clock, systemClock } from './time.ts'
 
 /**
- * Resolves, when status and headers are due, with a response whose body is played from now on. If the signal aborts, it
- * rejects or its body fails with the signal's reason; if the answer breaks off, with a {@link ConnectionError}.
+ * Resolves when status and headers are due, with a response whose body is played from then on. If the signal aborts, it
+ * rejects, or its body fails, with the signal's reason. If the answer breaks off, it does so with a {@link
+ * ConnectionError}.
  */
 export function fetchResponse(answer: Answer, signal: AbortSignal, clock: Clock = systemClock): Promise<Response> {
   return new Promise((resolve, reject) => {
@@ -96,7 +97,7 @@ function bytePipe(onCancel: () => void): BytePipe {
     close: () => end?.close(),
     breakOff(reason) {
       resume = () => {
-        // Only then everything has been read.
+        // Only then has the reader taken everything.
         if (end?.desiredSize === BUFFER) end.error(reason)
       }
       resume()

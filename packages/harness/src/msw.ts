@@ -24,13 +24,13 @@ export interface MockModelsOptions extends Omit<EndpointOptions, 'coalesce'> {
 
 export interface MockModels extends Disposable {
   /**
-   * For the `fetch` option of a client: the most exact transport. A URL that is not mocked throws a
-   * {@link HarnessError}.
+   * A `fetch` function, for the option of a client: the most exact transport. A URL that is not mocked throws a {@link
+   * HarnessError}.
    */
   readonly fetch: typeof fetch
   /**
-   * Mocks the global fetch, and everything else that MSW intercepts, until {@link close}. Other requests reach no
-   * network: they get a status 500 with the reason.
+   * Mocks the global fetch, and everything else that MSW intercepts, until {@link close}. Other requests do not reach
+   * the network: they get a status 500 with the reason.
    */
   listen(): void
   close(): void
@@ -45,14 +45,14 @@ export interface MockModels extends Disposable {
 }
 
 /**
- * Mocks model endpoints that respond from a script. One script serves all wires; responses are used in the order of the
- * requests, whatever their wire. An unexpected request gets a status 500 with what was expected, and makes
+ * Mocks model endpoints that respond from a script. All wires share one script; its responses are used in the order of
+ * the requests, whatever their wire. An unexpected request gets a status 500 that states what was expected, and makes
  * {@link MockModels.assertComplete} throw. Timers are those of the global scope, so fake timers work.
  *
  * Requires Node 22.12 or newer, as msw 3 does.
  *
- * @example const mock = mockModels({ script: [respond(say('Hello'))] }) const client = new OpenAI({ apiKey: 'none',
- * fetch: mock.fetch })
+ * @example const mock = mockModels({ script: [respond(say('Hello'))] })
+ * const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
  */
 export function mockModels(options: MockModelsOptions): MockModels {
   checkEndpointOptions('mockModels', options, { ...SCRIPT_OPTIONS, wires: '', origin: 'baseURL', clock: '' })
@@ -103,7 +103,7 @@ export function mockModels(options: MockModelsOptions): MockModels {
     return response
   }
 
-  /** MSW responds with the thrown response; the request goes nowhere else. */
+  /** Throws a response that MSW sends. The request reaches nothing else. */
   function refuse(data: unknown): never {
     const request = typeof data === 'object' && data !== null && 'request' in data ? data.request : undefined
     if (!(request instanceof Request)) throw new HarnessError('only HTTP requests are mocked, not this connection')

@@ -91,7 +91,7 @@ function numberOf({ asInt, asDouble }: WireNumber): number {
   return Number(asInt ?? asDouble ?? 0)
 }
 
-/** 1 and 2 on the wire. */
+/** Converts the numbers 1 and 2 of the wire. */
 function temporalityOf(metric: WireAggregation<unknown> | undefined): Temporality {
   return metric?.aggregationTemporality === 1 ? 'delta' : 'cumulative'
 }

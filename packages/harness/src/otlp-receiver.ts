@@ -29,7 +29,10 @@ export interface OtlpReceiverOptions {
 export interface Received {
   readonly spans: readonly ReceivedSpan[]
   readonly points: readonly ReceivedPoint[]
-  /** The requests, unchanged, whatever the response was; the body of a request that was too large is not kept. */
+  /**
+   * The requests, unchanged, including those that were not accepted; the body of a request that was too large is not
+   * kept.
+   */
   readonly requests: readonly OtlpRequest[]
 }
 
@@ -54,7 +57,7 @@ export interface OtlpReceiver extends Received, AsyncDisposable {
     predicate: (received: Received) => boolean,
     options?: { readonly timeout?: number; readonly signal?: AbortSignal },
   ): Promise<Received>
-  /** Also ends requests that hang. */
+  /** Closes the receiver, and ends requests that hang. */
   close(): Promise<void>
 }
 

@@ -40,7 +40,7 @@ export interface PlayOptions {
 /**
  * Sends every write when it is due, counted from the request's arrival: a late write does not delay the next ones.
  * Writes that are due at the same time stay separate. Resolves when everything is sent, the connection is broken as
- * planned, or the client has disconnected; the log contains which.
+ * planned, or the client has disconnected; the log shows which.
  */
 export async function play(
   { writes, ending, log }: Answer,

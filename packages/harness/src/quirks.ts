@@ -1,4 +1,4 @@
-/** The catalogue of unusual streams that providers really send: serve them to a reader and compare its result. */
+/** The catalogue of unusual streams that providers really send. Serve them to a reader and compare its result. */
 
 import { anthropicQuirks } from './quirks/anthropic.ts'
 import { chatQuirks } from './quirks/chat.ts'

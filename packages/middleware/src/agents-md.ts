@@ -8,7 +8,7 @@ import { checkBackend, type FileBackend } from './file-backend.ts'
 export interface AgentsMdOptions {
   /** The files of the project, for example `directoryBackend(root)`. */
   readonly backend: FileBackend
-  /** The working folder: the files of each folder from the root down to it are used. Default: only the root. */
+  /** The working folder: the files of each folder from the root down to this one are used. Default: only the root's. */
   readonly folder?: string
   /** Names of the files. Default `['AGENTS.md']`. */
   readonly files?: readonly string[]
@@ -21,12 +21,12 @@ export interface AgentsMdOptions {
 const NAME = 'agents-md'
 
 /**
- * Adds a user message (origin `agents-md`) before the first user message of each request, with the files of the
- * outermost folder first. The history never contains it, so no summary can lose or repeat it. The files are read once
- * per run, before its first model call, and again on resume.
+ * Adds a user message (origin `agents-md`) before the first user message of each request. It contains the instruction
+ * files, those of the outermost folder first. The history never contains the message, so no summary can lose or repeat
+ * it. The files are read once per run, before its first model call, and again on resume.
  *
- * Warnings: a file is missing, includes form a cycle or are too deep, the text was cut at `maxBytes`. Any other read
- * error, and an include outside of the root, ends the run.
+ * The run warns if a file is missing, if includes form a cycle or are too deep, and if the text was cut at `maxBytes`.
+ * Any other read error, and an include outside the root, ends the run.
  */
 export function agentsMd(options: AgentsMdOptions): Middleware {
   checkBackend(options?.backend)

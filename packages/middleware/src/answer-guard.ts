@@ -24,13 +24,16 @@ export interface AnswerGuardOptions {
   readonly length?: boolean
   /** Your own check. Returns feedback for an answer that must be rejected, otherwise `undefined`. */
   readonly check?: (answer: AssistantMessage | ToolMessage, run: Run) => Awaitable<string | undefined | void>
-  /** How many answers of a run are rejected at most. Default 2. */
+  /** The maximum number of answers of a run that are rejected. Default 2. */
   readonly maxRejections?: number
-  /** What happens to the next answer that fails: it is accepted with a warning, or the run fails. Default `accept`. */
+  /**
+   * What happens to the next answer that fails after `maxRejections`: `accept` accepts it with a warning, `error` fails
+   * the run. Default `accept`.
+   */
   readonly then?: 'accept' | 'error'
 }
 
-/** The maximum number of answers was rejected, and the next one failed, too. */
+/** The maximum number of answers was rejected, and the next answer failed, too. */
 export class AnswerRejectedError extends AgentError {
   override readonly name = 'AnswerRejectedError'
   readonly rejections: number
@@ -49,8 +52,8 @@ export const GO_ON = 'Your answer was cut off. Continue exactly where it ends, w
 
 /**
  * Rejects answers and sends feedback to the model: answers of white space only, answers that were cut off, and those
- * for which `check` returns feedback. When the rest of an answer that was cut off is accepted, the pieces become one
- * answer.
+ * for which `check` returns feedback. If the model then writes the rest of an answer that was cut off, the pieces
+ * become one answer.
  *
  * After `maxRejections`, an answer is accepted and the feedback is in `result.warnings`; with `then: 'error'` the run
  * fails with {@link AnswerRejectedError}.
@@ -93,7 +96,7 @@ function isBlank(answer: AssistantMessage | ToolMessage): boolean {
   return textOf(answer).trim() === '' && !answer.content.some(({ type }) => type === 'file')
 }
 
-/** The last of several pieces with the text of all; a complete answer is returned unchanged. */
+/** Returns the last message with the joined text of all pieces; a complete answer is returned unchanged. */
 function joined(messages: readonly Message[], last: AssistantMessage): AssistantMessage {
   const pieces = [last]
   for (let at = messages.length - 2; at > 0; at -= 2) {

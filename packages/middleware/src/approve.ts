@@ -28,14 +28,15 @@ const NAME = 'approve'
 
 export interface ApproveOptions {
   /**
-   * Names of the tools that need approval (an alias stands for its tool), or a function that decides for each call:
-   * only `false` lets a call run without approval. A name that no tool of a run has is a warning, `unknown-tool`.
+   * Names of the tools that need approval (an alias means its tool), or a function that decides for each call: only
+   * `false` lets a call run without approval. If a name is not the name of a tool of the run, the run has the warning
+   * `unknown-tool`.
    */
   readonly tools: readonly string[] | ((call: ToolCall, run: Run) => Awaitable<boolean>)
-  /** Asks at once, while the run waits. Default: the run is interrupted, and a resume passes the answer. */
+  /** Asks immediately, while the run waits. Default: the run is interrupted, and a resume passes the answer. */
   readonly ask?: (question: ApprovalQuestion, options: { readonly signal: AbortSignal }) => Awaitable<Approval>
   /**
-   * `run`: a call that was allowed needs no approval again in this run if tool and input are the same. Default `never`.
+   * `run`: if a call was allowed, a call in this run with the same tool and input needs no approval. Default `never`.
    */
   readonly remember?: 'never' | 'run'
 }
@@ -63,17 +64,16 @@ export type Approval =
   | { readonly decision: 'edit'; readonly input: Json }
 
 /**
- * Calls of these tools run only after they were allowed. Without `ask`, the run is interrupted with an
- * {@link ApprovalQuestion} for each waiting call of a step, all at once. `agent.resume` passes an {@link Approval} for
- * each.
+ * Calls of these tools run only after they were allowed. Without `ask`, the run is interrupted with an {@link
+ * ApprovalQuestion} for each waiting call of a step, all at once. `agent.resume` passes an {@link Approval} for each.
  *
- * There is one question per call, for all its attempts, and only after the response with the call is accepted. No
- * failure lets a call through:
+ * There is one question per call, also if the model call has several attempts, and only after the response with the
+ * call is accepted. No failure lets a call through:
  * - A resume with an invalid answer rejects with `AnswerError` before anything runs, and the question stays open.
  * - If `ask` returns an invalid answer, or `tools` or `ask` throws, the call is not run, and the model reads an error
  *   result. The original error is only in a warning, `approval-failed`.
  *
- * There is no question for an unknown tool, or for input that the tool's schema rejects.
+ * No question is asked for an unknown tool, or for input that the tool's schema rejects.
  */
 export function approve(options: ApproveOptions): Middleware {
   checkOptions('approve', options, { tools: '', ask: '', remember: '' })
@@ -88,7 +88,7 @@ export function approve(options: ApproveOptions): Middleware {
   const asked = runLocal({ key: 'approve/asked', schema: schemaOf(isAsked), initial: { step: 0, answers: {} } })
 
   async function concerns(call: ToolCall, run: Run): Promise<boolean> {
-    // There was a question before a resume: its answer applies, whatever needs approval now.
+    // A question was asked before the resume, so its answer applies, even if `tools` decides differently now.
     if (run.answers.length > 0) return true
     const tool = run.setup.tools.find(({ name }) => name === call.name)
     if (!tool) return false
@@ -107,7 +107,7 @@ export function approve(options: ApproveOptions): Middleware {
     return asking(call, run, () => ask(question, { signal: run.signal }))
   }
 
-  /** The answer of an `ask` that finished before the run stopped for another reason. */
+  /** The answer that `ask` returned before the run stopped for another reason. */
   function earlierAnswer({ id }: ToolCall, run: Run): Json | undefined {
     const { step, answers } = asked(run).value
     return step === run.step && Object.hasOwn(answers, id) ? answers[id] : undefined

@@ -4,21 +4,21 @@ import type { OptionNames } from '@meanwhile/core'
 import { checkFunctions, checkNumbers } from './check-options.ts'
 
 export interface BackoffOptions {
-  /** Milliseconds before the first retry; doubled for each further one. Default 100. */
+  /** The time before the first retry, in milliseconds; it doubles for each further retry. Default 100. */
   readonly baseDelay?: number
-  /** The maximum of this wait before jitter, in milliseconds. Default 10,000. */
+  /** The maximum of this time before jitter, in milliseconds. Default 10,000. */
   readonly maxDelay?: number
-  /** The random part that is added to a wait, as a fraction of it. Default 0.5. */
+  /** The random part that is added to a wait, as a fraction of the wait: 0.5 adds up to half of it. Default 0.5. */
   readonly jitter?: number
-  /** Returns numbers from 0 to 1, exclusive. Default `Math.random`. */
+  /** Returns random numbers from 0 to 1, exclusive. Default `Math.random`. */
   readonly random?: () => number
 }
 
 export const BACKOFF: OptionNames<BackoffOptions> = { baseDelay: '', maxDelay: '', jitter: '', random: '' }
 
 /**
- * Returns the milliseconds before the n-th retry: `baseDelay × 2^(n-1)`, at most `maxDelay`, plus a random part of it
- * up to `jitter`.
+ * Returns a function of n: the milliseconds before the n-th retry, which are `baseDelay × 2^(n-1)`, at most `maxDelay`,
+ * plus a random part of that up to `jitter`.
  *
  * @throws {ConfigError} An option is not a number of at least 0, or not a function; the error names it.
  */

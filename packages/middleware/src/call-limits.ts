@@ -19,15 +19,15 @@ import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
 import { isRecord } from './is-record.ts'
 import { isCount, schemaOf } from './schema-of.ts'
 
-/** Each limit is a whole number of at least 0; without it there is no limit. */
+/** Each limit is an integer of at least 0. Default: no limit. */
 export interface CallLimitsOptions {
   readonly modelCalls?: number
   readonly toolCalls?: number
-  /** By tool name; a single number applies to each tool. */
+  /** Limits by tool name, or one number that applies to each tool. */
   readonly perTool?: number | Readonly<Record<string, number>>
   /**
-   * Input and output tokens together, as reported. Checked before each model call, so the last call may exceed the
-   * limit.
+   * The maximum of input and output tokens together, as the provider reports them. Checked before each model call, so
+   * the last call may exceed the limit.
    */
   readonly tokens?: number
   /** What happens at a limit. Default `error`. */
@@ -41,7 +41,7 @@ export class CallLimitError extends AgentError {
   override readonly name = 'CallLimitError'
   readonly limit: CallLimit
   readonly max: number
-  /** Only for `perTool`. */
+  /** The tool whose limit was reached; only for `perTool`. */
   declare readonly tool?: string
 
   constructor(limit: CallLimit, max: number, tool?: string) {
@@ -54,12 +54,12 @@ export class CallLimitError extends AgentError {
 
 /**
  * With `onLimit: 'error'` the run ends with {@link CallLimitError} when a call would exceed a limit. With `'answer'`
- * such a tool call is not run and gets an error result; at a limit of model calls or tokens, one last model call
- * without tool calls is made, and its answer ends the run with `stopReason: 'early-stop'`.
+ * such a tool call is not run and gets an error result. At a limit of model calls or tokens, `'answer'` makes one last
+ * model call without tool calls, and its answer ends the run with `stopReason: 'early-stop'`.
  *
- * Calls that pass through this middleware count: inside `retryModel` each attempt, outside of it each model call. A
- * call that eager tools started counts once, whether it is joined or discarded. If a response has too many calls, the
- * first ones in call order run.
+ * It counts the calls that pass through this middleware: if it is inside `retryModel`, each attempt; if it is outside,
+ * each model call. A call that eager tools started counts once, even if it is joined or discarded. If a response has
+ * too many calls, the first ones in call order run.
  */
 export function callLimits(options: CallLimitsOptions): Middleware {
   checkLimits(options)
@@ -90,7 +90,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     return undefined
   }
 
-  /** A call that interrupts is made again after the answer, and one that was cut off may be; each counts once. */
+  /** Counts a call once, even if it runs again after an interrupt or a cut-off. */
   function isCounted({ id }: ToolCall, run: Run): boolean {
     const { step, counted } = counts(run).value
     return step === run.step && counted.includes(id)
@@ -107,7 +107,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     }
   }
 
-  /** If it is cut off, only a resume makes it again, not a further attempt or step. */
+  /** If this call is cut off, only a resume makes it again, not another attempt or step. */
   async function* closing(
     request: ModelRequest,
     next: (request: ModelRequest) => ModelFlow,

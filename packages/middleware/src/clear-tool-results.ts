@@ -9,7 +9,7 @@ import { startOfLast } from './last-steps.ts'
 import { isStoredNote, storedNoteOf } from './stored-note.ts'
 
 export interface ClearToolResultsOptions {
-  /** Acts when the history is longer than this. Default 160,000 tokens. */
+  /** The length of the history from which on it acts. Default 160,000 tokens. */
   readonly at?: { readonly tokens: number }
   /** How many of the last steps keep their results. Default 1. */
   readonly keepSteps?: number
@@ -27,10 +27,10 @@ export interface ClearToolResultsOptions {
 export const CLEARED = '[This old tool result was cleared.]'
 
 /**
- * When the history exceeds `at.tokens`, the content of all tool results except those of the last steps is replaced by a
- * placeholder. The model can make the call again, or read the file in which `offloadToolResults` stored the result.
- * Call, id, name and `isError` stay, and so does `output`, which models do not read. The run remembers what was
- * cleared, so between two clearings requests only grow at their end.
+ * If the history exceeds `at.tokens`, the content of all tool results except those of the last steps is replaced by a
+ * placeholder. The model can make the call again, or read the file in which `offloadToolResults` stored the result. The
+ * call, its id and name, `isError` and `output` (which models do not read) stay. The run remembers what was cleared, so
+ * between two clearings requests only grow at their end.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): Middleware {
   checkOptions('clearToolResults', options, {

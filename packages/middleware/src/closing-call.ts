@@ -15,8 +15,8 @@ export const DEFAULT_INSTRUCTION =
   'No more tool calls are possible. Give your final answer now, based on what you know so far.'
 
 /**
- * Requests an answer without calls. If the model makes calls anyway, neither the events nor the message contain them,
- * except for a call that returns the output. If no text remains, it throws the error that `noAnswer` returns.
+ * Requests an answer without calls. If the model makes calls anyway, they are removed from the events and the message,
+ * except a call that returns the output. If no text remains, it throws the error that `noAnswer` returns.
  */
 export async function* closingCall(
   request: ModelRequest,
@@ -50,7 +50,7 @@ function otherCalls({ output }: ModelRequest): (event: ModelFlowEvent) => boolea
   }
 }
 
-/** The answer without forbidden calls. The final-answer gate checks whether it matches an output schema. */
+/** Returns the answer without forbidden calls. The final-answer gate checks whether it matches an output schema. */
 function closingAnswer(message: AssistantMessage, { output }: ModelRequest, noAnswer: () => Error): AssistantMessage {
   const name = allowsCalls(message.finishReason) ? output?.name : undefined
   const answer = {

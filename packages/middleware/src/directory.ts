@@ -47,7 +47,7 @@ function realRoot(root: string): string {
 export class Directory implements FileBackend {
   readonly #root: string
   readonly #open: OpenFolder
-  /** Resolves when no write of this backend is between its check and its rename. */
+  /** Resolves when no write of this backend is between its check and its rename. So writes run one after another. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(root: string, open: OpenFolder) {

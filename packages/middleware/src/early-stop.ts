@@ -26,14 +26,14 @@ export interface EarlyStopOptions {
 const isClosing = (run: Run) => run.step === run.setup.maxSteps
 
 /**
- * Adds one model call after step `maxSteps` that cannot call tools (`toolChoice` is `none`), so that the run ends with
- * an answer: at most `maxSteps + 1` model calls, `stopReason: 'early-stop'`. A run that ends sooner is unchanged. If
- * the closing answer has no text, the run ends with `MaxStepsError`, which contains the limit that the user set.
- * Final-answer hooks see that answer but can only warn: a rejected answer is still the result, with the feedback in
- * `warnings`.
+ * Adds one model call after step `maxSteps`, which cannot call tools (`toolChoice` is `none`), so that the run ends
+ * with an answer. The run then has at most `maxSteps + 1` model calls and `stopReason: 'early-stop'`. A run that ends
+ * earlier is unchanged. If the closing answer has no text, the run ends with `MaxStepsError`, which contains the limit
+ * that you set. `beforeFinalAnswer` hooks see that answer but can only warn: a rejected answer is still the result,
+ * with the feedback in `warnings`.
  *
  * An agent with an `output` schema returns its output: if the model returns it through a call, only that call is
- * allowed. An output that does not match fails with `OutputError`.
+ * allowed. An output that does not match the schema fails with `OutputError`.
  */
 export function earlyStop(options: EarlyStopOptions = {}): Middleware {
   checkOptions('earlyStop', options, { instruction: 'prompt' })
@@ -73,7 +73,7 @@ export function earlyStop(options: EarlyStopOptions = {}): Middleware {
   }
 }
 
-/** The last answer is the result although the gate rejected it. */
+/** Returns a result with the last answer, although a hook rejected it. */
 function resultOf({ messages }: AgentState, run: Run): CompletedResult {
   const message = messages.at(-1) as AssistantMessage
   return {
@@ -89,7 +89,7 @@ function resultOf({ messages }: AgentState, run: Run): CompletedResult {
   }
 }
 
-/** The limit that the user set; the closing step is extra. */
+/** The error has the limit that you set: the closing step is extra. */
 function limitReached(run: Run, feedback?: string): MaxStepsError {
   return new MaxStepsError(run.setup.maxSteps - 1, feedback)
 }

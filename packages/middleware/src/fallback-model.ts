@@ -43,9 +43,9 @@ export class ModelsExhaustedError extends AgentError {
 }
 
 /**
- * Calls the agent's model, then each listed one in order, until one succeeds; each with all attempts of a `retryModel`
- * inside. The model that succeeded is called first in later steps of the run, also after a resume. Metadata that only
- * one provider understands is removed from requests to others.
+ * Calls the agent's model, then each listed one in order, until one succeeds. A `retryModel` inside makes all its
+ * attempts with each model. The model that succeeded is called first in later steps of the run, also after a resume.
+ * Metadata that only one provider understands is removed from requests to others.
  *
  * If all fail, the run fails with {@link ModelsExhaustedError}. An error after which no other model is called, such as
  * an abort or HTTP 400, is thrown unchanged.
@@ -97,13 +97,13 @@ export function fallbackModel(options: FallbackModelOptions): Middleware {
   }
 }
 
-/** Whether the model failed (so that another one is called), not the run. */
+/** Whether the model failed and not the run. If so, another model is called. */
 function isModelFailure(error: unknown): boolean {
   if (error instanceof TimeoutError) return error.retryable
   return error instanceof ModelError || error instanceof RetriesExhaustedError
 }
 
-/** A faulty request fails with every model. */
+/** Whether another model may succeed: not with a faulty request, which fails with every model. */
 function mayPass(error: unknown): boolean {
   return isModelFailure(error) && !(error instanceof ModelError && (error.status === 400 || error.status === 422))
 }

@@ -3,9 +3,9 @@
 import { ConfigError } from '@meanwhile/core'
 
 /**
- * Paths are relative to the backend's root, with `/` between names; `''` and `.` are the root itself. A backend must
- * not trust them: a path outside of its root is a `FileError` `refused`; use at least `pathSegments` to check. All
- * methods reject with a `FileError`, whose message the model reads.
+ * A file store for the file tools. Paths are relative to the backend's root, with `/` between names; `''` and `.` are
+ * the root itself. A backend must check each path, at least with `pathSegments`: for a path outside its root it rejects
+ * with a `FileError` `refused`. All methods reject with a `FileError`, whose message the model reads.
  */
 export interface FileBackend {
   /** Returns the kind, size and time of a file or folder; `undefined` if it does not exist. Follows no link. */
@@ -32,8 +32,8 @@ export interface ReadOptions extends FileOptions {
 
 export interface WriteOptions extends FileOptions {
   /**
-   * The version that is replaced, `null` for a new file; rejects with `changed` if the current version differs.
-   * Default: any version.
+   * The version that the write replaces, or `null` for a new file. Rejects with `changed` if the file has another
+   * version. Default: any version.
    */
   readonly replaces?: string | null
 }

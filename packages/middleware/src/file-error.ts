@@ -12,7 +12,7 @@ export type FileErrorCode = 'refused' | 'not-found' | 'not-a-file' | 'not-a-fold
 export class FileError extends Error {
   override readonly name = 'FileError'
   readonly code: FileErrorCode
-  /** The requested path, relative to the root; never the host's own path. */
+  /** The requested path, relative to the root, never the path on the host. */
   readonly path: string
 
   constructor(code: FileErrorCode, path: string, problem: string, options?: { readonly cause?: unknown }) {

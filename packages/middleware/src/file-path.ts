@@ -5,9 +5,9 @@ import { FileError } from './file-error.ts'
 const MAX_LENGTH = 4_096
 
 /**
- * The names in a path, from the root down; empty for the root itself. `.` and empty names are omitted.
+ * Returns the names in a path, from the root down; none for the root itself. `.` and empty names are omitted.
  *
- * @throws {FileError} `refused`: the path contains `..`, is absolute, or contains a drive, a backslash, a control
+ * @throws {FileError} `refused`: the path contains `..`, is absolute, contains a drive, a backslash, a control
  * character or a name of only dots and spaces (which some systems read as `..`), or has more than 4,096 characters.
  */
 export function pathSegments(path: string): readonly string[] {

@@ -26,7 +26,7 @@ export interface OffloadToolResultsOptions {
   readonly backend: FileBackend
   /** A text with more bytes than this is stored. Default 50,000. */
   readonly maxBytes?: number
-  /** The maximum number of its bytes that the model reads at once. Default 2,000. */
+  /** How many bytes of the text the model reads in its place. Default 2,000. */
   readonly preview?: number
   /** The folder for the files. Default `tool-results`. */
   readonly folder?: string
@@ -37,11 +37,11 @@ export interface OffloadToolResultsOptions {
 /**
  * Stores the text of a tool result or tool error that is larger than `maxBytes`, and replaces it with its beginning,
  * its size and the path. `read_file` is added if it is missing, and its own results are not stored. If storing fails,
- * the model reads the beginning and a note, and there is a warning `tool-result-not-stored`. A result that is the run's
- * answer (`returnDirect`) stays complete. Files in a result stay in it, and so does its `output` (which models do not
- * read), within the agent's `outputLimits`.
+ * the model reads the beginning and a note, and the run has a warning `tool-result-not-stored`. A result that is the
+ * run's answer (`returnDirect`) stays complete. Files in a result stay in it, and so does its `output` (which models do
+ * not read), within the agent's `outputLimits`.
  *
- * Place it inside `filesystem`: `[filesystem({ backend }), offloadToolResults({ backend })]`.
+ * Put it inside `filesystem`: `[filesystem({ backend }), offloadToolResults({ backend })]`.
  */
 export function offloadToolResults(options: OffloadToolResultsOptions): Middleware {
   checkBackend(options?.backend)
@@ -93,8 +93,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
         const message = yield* next(call)
         return isAnswer(message, run) ? message : await offloaded(message, run)
       } catch (error) {
-        // Errors that are not this call's own failure, or are short, are rethrown unchanged: they are retried or end
-        // the run.
+        // Thrown unchanged: errors that end the run, and errors with a short text, which can be retried.
         if (error instanceof AgentError || run.signal.aborted) throw error
         const failed = errorMessage(call, error)
         const message = await offloaded(failed, run)
@@ -126,8 +125,8 @@ function isAnswer({ name, isError, output }: ToolMessage, run: Run): boolean {
 const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /**
- * The beginning of a text in at most this many bytes, without splitting a character as readers see it (including accents
- * and joined signs).
+ * Returns the beginning of a text in at most this many bytes, without splitting a character as readers see it
+ * (including accents and joined signs).
  */
 function startOf(text: string, maxBytes: number): string {
   const encoder = new TextEncoder()

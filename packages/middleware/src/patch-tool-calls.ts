@@ -8,7 +8,7 @@ export interface PatchToolCallsOptions {
   readonly text?: string
 }
 
-/** The text states no cause, because it is unknown whether the call was made. */
+/** States no cause, because it is unknown whether the call was made. */
 export const DEFAULT_TEXT = 'The result of this call is not available.'
 
 /**

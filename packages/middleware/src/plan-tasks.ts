@@ -12,16 +12,16 @@ import { taskTools } from './plan-tasks/task-tools.ts'
 export type { Task, TaskStatus } from './plan-tasks/task-list.ts'
 
 export interface PlanTasksOptions {
-  /** Keeps the plan in a file that several runs share. Default: each run has its own plan, in its checkpoints. */
+  /** Stores the plan in a file that several runs share. Default: each run has its own plan, in its checkpoints. */
   readonly backend?: FileBackend
   /** The path in the backend. Default `tasks.json`. */
   readonly file?: string
 }
 
 /**
- * Adds `task_create`, `task_get`, `task_update` and `task_list`. Ids are rising numbers that are never reused, even by
- * several runs with one backend. An impossible change (a cycle, a task that does not exist, starting a blocked task) is
- * an error result and changes nothing. The plan is separate from the history, so summaries do not affect it.
+ * Adds `task_create`, `task_get`, `task_update` and `task_list`. Ids are increasing numbers that are never reused, even
+ * by several runs with one backend. An impossible change (a cycle, a task that does not exist, starting a blocked task)
+ * gets an error result and changes nothing. The plan is separate from the history, so summaries do not affect it.
  */
 export function planTasks(options: PlanTasksOptions = {}): Middleware {
   checkOptions('planTasks', options, { backend: '', file: 'path' })

@@ -18,7 +18,10 @@ export interface RedactOptions {
   readonly on?: readonly RedactPlace[]
   /** Whether the history, including tool results, contains the masks instead of the secrets. Default `false`. */
   readonly persist?: boolean
-  /** How many characters of an answer may be held back because they may be part of a secret. Default 4,096. */
+  /**
+   * How many characters of an answer may be held back because they may be part of a secret. A longer secret is not
+   * masked in a streamed answer. Default 4,096.
+   */
   readonly window?: number
 }
 
@@ -28,8 +31,8 @@ export type RedactPlace = 'request' | 'answer' | 'spans'
 const PLACES: readonly RedactPlace[] = ['request', 'answer', 'spans']
 
 /**
- * Secrets are never sent in a request, including side model calls. Tools get what the model wrote, unmasked, so early
- * starts remain valid. Files, and reasoning that its provider has signed, are not changed.
+ * Masks secrets. They are never sent in a request, including side model calls. Tools get what the model wrote,
+ * unmasked, so early starts remain valid. Files, and reasoning that its provider has signed, are not changed.
  *
  * @throws {ConfigError} An option is invalid; for example a pattern matches an empty text or has a backreference.
  */

@@ -33,8 +33,8 @@ export interface RetryAttempt {
 
 /**
  * Repeats a model call that failed with a temporary error: connection errors, timeouts, truncated streams, HTTP 408,
- * 409, 429 and 5xx. Each retry is a new attempt of the same step. A call that a failed attempt had started is joined by
- * the next attempt's equal call and never run again. The client's own retries are switched off.
+ * 409, 429 and 5xx. Each retry is a new attempt of the same step. If a failed attempt had started a call, the next
+ * attempt's equal call joins it, and it does not run again. The client's own retries are switched off.
  *
  * After the last attempt the run fails with `RetriesExhaustedError`; an error that is not retried is thrown unchanged.
  */
@@ -64,7 +64,7 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
           const waitMs = Math.ceil(Math.max(delay(attempt), retryAfter))
           yield { type: 'attempt-failed', error, next: 'retry', waitMs }
           await wait(waitMs, request.signal).catch((reason: unknown) => {
-            // An abort of this call only has its own reason; otherwise the model's error is the cause.
+            // An abort of the run or a time limit is thrown itself. After any other abort the model's error is thrown.
             throw reason instanceof AgentError ? reason : error
           })
         }

@@ -19,14 +19,15 @@ import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 export interface RetryToolOptions extends BackoffOptions {
   /**
    * Names of the tools to retry. Default: calls with the effect `read` or `idempotent`. A tool with the effect `calls`
-   * must be named: a further attempt gets the same results of calls that the previous attempt made with the same ids.
+   * must be named: a further attempt then gets the results that its calls had in the previous attempt, if it makes them
+   * with the same ids.
    */
   readonly tools?: readonly string[]
   /** Retries after the first attempt. Default 2. */
   readonly maxRetries?: number
   /**
-   * Whether to retry. Default: always. Not called for errors that are never retried. It receives the call, so with this
-   * option each call waits for its whole input: none starts with only the members that its tool `needs`.
+   * Whether to retry. Default: always. It is not called for errors that are never retried. It receives the call, so
+   * with this option each call waits for its whole input: none starts with only the members that its tool `needs`.
    */
   readonly when?: (error: unknown, at: ToolAttempt) => boolean
 }
@@ -83,7 +84,10 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
   }
 }
 
-/** Errors that end the run or the call, that occurred before the tool was called, or after it has finished. */
+/**
+ * Whether a retry cannot help: the error ends the run or the call, or came before the tool was called or after it had
+ * finished.
+ */
 function isFinal(error: unknown): boolean {
   return (
     error instanceof AgentError ||

@@ -23,8 +23,8 @@ export interface SkillsOptions {
   /** The files of the skills. */
   readonly backend: FileBackend
   /**
-   * Folders that contain folders with a `SKILL.md`. If two skills have the same name, the one in the first folder
-   * counts. Default `['skills']`.
+   * Folders that contain folders with a `SKILL.md`. If two skills have the same name, the one from the first folder is
+   * used. Default `['skills']`.
    */
   readonly folders?: readonly string[]
   /** The name of the tool. Default `skill`. */
@@ -37,8 +37,9 @@ export interface SkillsOptions {
 }
 
 /**
- * The instructions of the run list names and descriptions. A tool returns the body of a skill, unchanged, or runs a
- * skill with `context: fork` in an agent and returns its answer. Skills are read once per run and again on resume.
+ * Adds a list of skill names and descriptions to the instructions of the run, and a tool. The tool returns the text of
+ * a skill, unchanged, or runs a skill with `context: fork` in an agent and returns its answer. Skills are read once per
+ * run and again on resume.
  *
  * A file that is not a valid skill, and the second skill with one name, are skipped with a warning `skill-skipped`.
  */

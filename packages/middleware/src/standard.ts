@@ -24,22 +24,22 @@ export interface StandardOptions {
   readonly earlyStop?: EarlyStopOptions | false
   readonly answerGuard?: AnswerGuardOptions | false
   readonly clearToolResults?: ClearToolResultsOptions | false
-  /** Only if given, because it makes its own model calls. `{}` is enough. */
+  /** Off unless you set it, because it makes its own model calls. `{}` is enough. */
   readonly summarize?: SummarizeOptions
-  /** Only if given, because each adds something that the model reads. */
+  /** Off unless you set it, because it adds something that the model reads. */
   readonly agentsMd?: AgentsMdOptions
   readonly skills?: SkillsOptions
   readonly planTasks?: PlanTasksOptions
   readonly toolSearch?: ToolSearchOptions
-  /** Only if given: there is no limit by default. */
+  /** Off unless you set it: there is no limit by default. */
   readonly callLimits?: CallLimitsOptions
-  /** Only if given, because it requires models. */
+  /** Off unless you set it, because it requires models. */
   readonly fallbackModel?: FallbackModelOptions
   readonly retryModel?: RetryModelOptions | false
-  /** Only if given, because it requires the tools that need approval. */
+  /** Off unless you set it, because it requires the tools that need approval. */
   readonly approve?: ApproveOptions
   readonly retryTool?: RetryToolOptions | false
-  /** Only if given. `{}` is enough. */
+  /** Off unless you set it. `{}` is enough. */
   readonly redact?: RedactOptions
   readonly timeout?: TimeoutOptions | false
 }
@@ -64,8 +64,8 @@ const NAMES: OptionNames<StandardOptions> = {
 }
 
 /**
- * Returns a list for `createAgent({ middleware })`, outermost first, that passes its check of the order. Add your own
- * where it belongs: `[...standard(), eagerTools()]`.
+ * Returns a list for `createAgent({ middleware })`, outermost first. Add your own middleware where it belongs:
+ * `[...standard(), eagerTools()]`. `createAgent` checks the order.
  */
 export function standard(options: StandardOptions = {}): Middleware[] {
   checkOptions('standard', options, NAMES)

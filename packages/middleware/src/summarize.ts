@@ -23,7 +23,9 @@ import { transcript } from './transcript.ts'
 export interface SummarizeOptions {
   /** The model that writes the summary. Default: the agent's own model. */
   readonly model?: Model
-  /** Acts when the history exceeds one of these; a missing one does not limit. Default `{ tokens: 160_000 }`. */
+  /**
+   * Acts when the history exceeds one of these limits; a missing limit does not apply. Default `{ tokens: 160_000 }`.
+   */
   readonly at?: { readonly tokens?: number; readonly messages?: number }
   /**
    * What is kept unchanged: the last steps (default 2, at least 1), and recent user messages of up to this many tokens
@@ -45,14 +47,14 @@ const INTRODUCTION = 'Summary of the earlier part of this conversation, which is
 
 /**
  * When the history exceeds a limit, everything except its last steps and recent user messages becomes one message
- * (origin `summarize`), which the next summary includes. Calls and their results are never separated, and a call
+ * (origin `summarize`). The next summary includes that message. A call is never separated from its result, and a call
  * without a result stays, with everything after it. The run remembers the replacement. Calls that were made are not
- * made again, whatever the history contains.
+ * made again, even if the history no longer contains them.
  *
- * A `custom` event `summary-start` with the number of `messages` is sent when a summary is being written;
+ * The `custom` event `summary-start`, with the number of `messages`, is emitted when the summary is being written;
  * `history-replaced` follows when it is used. If the summary is empty, was cut off or failed, the history is unchanged
- * and there is a warning `summary-failed`. Its model call is a side call: it has a `chat` span and usage, but no step
- * and no events.
+ * and the run has a warning `summary-failed`. Its model call is a side call: it has a `chat` span and usage, but no
+ * step and no events.
  */
 export function summarize(options: SummarizeOptions = {}): Middleware {
   checkOptions('summarize', options, { model: '', at: 'trigger', keep: '', prompt: '', countTokens: '' })
@@ -77,8 +79,8 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
   }
 
   /**
-   * The newest user messages of the whole history within the token limit; the first one that exceeds it ends the
-   * selection.
+   * Returns the newest user messages of the whole history within the token limit. The selection stops at the first one
+   * that does not fit.
    */
   async function recentUserMessages(messages: readonly Message[]): Promise<ReadonlySet<Message>> {
     const recent = new Set<Message>()
@@ -140,7 +142,7 @@ function problemOf(answer: AssistantMessage): string | undefined {
   return textOf(answer).trim() === '' ? 'the summary was empty' : undefined
 }
 
-/** The last index at which the history may be cut: no call before it has its result after it, or no result. */
+/** Returns the last index at which the history may be cut: every call before it must have its result before it, too. */
 function uncut(messages: readonly Message[], end: number): number {
   const results = new Map(
     messages.flatMap((message, place) => (message.role === 'tool' ? [[message.callId, place]] : [])),

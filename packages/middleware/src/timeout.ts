@@ -17,17 +17,17 @@ import { checkTimes } from './check-options.ts'
 import { IdleClock } from './idle-clock.ts'
 import { schemaOf } from './schema-of.ts'
 
-/** All in milliseconds; `Infinity` for no limit. */
+/** Time limits in milliseconds; `Infinity` means no limit. */
 export interface TimeoutOptions {
-  /** The whole run, from its first step, without the time in which it is interrupted. Default: none. */
+  /** The limit of a whole run, from its first step, without the time in which it is interrupted. Default: none. */
   readonly run?: number
-  /** A model call, from its request. Default 300,000. */
+  /** The limit of a model call, from its request. Default 300,000. */
   readonly model?: number
-  /** The silence between two model events. Default 60,000. */
+  /** The limit of the time between two model events. Default 60,000. */
   readonly idle?: number
   /**
-   * A tool call, including its wait for a slot. The work of a `background` tool is limited only by its own `timeout`.
-   * Default: none.
+   * The limit of a tool call, including its wait for a slot. The work of a `background` tool is limited only by its own
+   * `timeout`. Default: none.
    */
   readonly tool?: number
 }
@@ -88,15 +88,15 @@ function isLimit(ms: number | undefined): ms is number {
   return ms !== undefined && ms !== Number.POSITIVE_INFINITY
 }
 
-/** A call whose function has not been called is waiting: for a slot, or in a wrap inside this one. */
+/** Whether the function of the call may have been called. If not, it waits for a slot, or in a wrap inside this one. */
 function mayHaveStarted({ id }: ToolCall, run: Run): boolean {
   const status = run.toolStatus(id)
   return !status || status.startedAt !== undefined || status.startedBefore === true
 }
 
 /**
- * A model that reacts to its signal ends at the limit. A wrap inside that continues is left one turn later, so that the
- * model's own reaction to the abort comes first.
+ * A model that reacts to its signal ends at the limit. If a wrap inside this one continues, it is closed one turn
+ * later, so that the model's own reaction to the abort comes first.
  */
 async function* limitedModel(
   request: ModelRequest,
@@ -144,7 +144,7 @@ async function* limited<Event, Result>(flow: Flow<Event, Result>, ms: number, la
   }
 }
 
-/** The next events of a flow, until it is made to fail. Core closes the abandoned flow. */
+/** Makes a flow that can be made to fail while a step is waiting. Core closes the abandoned flow. */
 function failing<Event, Result>(flow: Flow<Event, Result>) {
   let failure: Error | undefined
   let reject = (_: Error): void => undefined

@@ -29,11 +29,11 @@ const NAME = 'tool-search'
 
 /**
  * The model gets a search tool and a reminder with the names of hidden tools (origin `tool-search`, at the beginning of
- * the history). Tools it has found can be called from the next step on, for the whole run, and are listed after the
- * other tools. A call of a tool that is still hidden is not run and gets an error result that explains how to find it.
+ * the history). A tool that it has found can be called from the next step on, for the whole run, and is listed after
+ * the other tools. A call of a hidden tool is not run and gets an error result that explains how to find it.
  *
- * A query of plain words ranks tools by the number of words in the name, then in the description, then by name. `+word`
- * requires a word, and `select:a,b` selects tools by name.
+ * A query of plain words ranks tools by how many words occur in the name, then in the description, then by name.
+ * `+word` requires a word, and `select:a,b` selects tools by name.
  */
 export function toolSearch(options: ToolSearchOptions): Middleware {
   checkOptions('toolSearch', options, { tools: '', toolName: 'name', maxResults: '' })

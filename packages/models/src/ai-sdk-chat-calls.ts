@@ -11,10 +11,10 @@ import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
 
 /**
- * Returns the same reader, except that calls are read from the chunks if these arrive as `raw` parts. The AI SDK's
- * providers may turn them into wrong calls: two calls from a name in two pieces, or one with only the first piece
- * (qC47); one call from two with the same index and id (qC48); two calls from arguments that are sent again (qC18).
- * From their call parts only the metadata is used.
+ * Returns the same reader, but it reads calls from the raw chunks if these arrive as `raw` parts. The AI SDK's
+ * providers may turn chunks into wrong calls: two calls from a name in two pieces, or one with only the first piece
+ * (qC47); one call from two with the same index and id (qC48); two calls from arguments that are sent again (qC18). The
+ * reader only uses the metadata of their call parts.
  */
 export function withChatCalls(
   read: ReadChunk<StreamPart>,
@@ -42,8 +42,7 @@ export function withChatCalls(
     try {
       readChunk(chunk, only)
     } catch (thrown) {
-      // A finish reason came first: the second response begins after the end of the protocol, which no part shows
-      // (qT16).
+      // A finish reason came before: the second response begins after the first has ended, which no part shows (qT16).
       if (!(thrown instanceof RestartedError && finished)) throw thrown
       over = true
     }
@@ -64,8 +63,8 @@ export function withChatCalls(
   }
 
   /**
-   * Adds a part's metadata to the call with its id. If the provider generated the id, its n-th start belongs to the
-   * n-th call.
+   * Adds a part's metadata to the call with its id. If the provider made up the id, metadata for the n-th started call
+   * belongs to the n-th call.
    */
   function mark(
     id: string,
@@ -103,10 +102,10 @@ export function withChatCalls(
   }
 }
 
-/** The provider's parts contain this, so the chunks are not needed for it. */
+/** An assembler that drops everything except calls: the provider's parts already contain the rest. */
 const NOTHING = { text() {}, reasoning() {}, seal() {}, usage() {}, response() {} }
 
-/** Whether it has choices. The reader detects anything else that is missing. */
+/** Whether it has choices. The reader reports any other missing member. */
 function isChatChunk(value: unknown): value is ChatChunk {
   return isRecord(value) && Array.isArray(value.choices)
 }

@@ -6,7 +6,7 @@ import { explain, StreamedError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 
 /**
- * An HTTP error of the provider, or an error in its stream, is explained by its status, code and headers, as with the
+ * Explains an HTTP error of the provider, or an error in its stream, by its status, code and headers, as for the
  * official clients. If it has no status, the AI SDK's own classification applies. A chunk that cannot be read is
  * retryable.
  */
@@ -65,7 +65,7 @@ function ofCall(said: CallError): NonNullable<ReturnType<Explain>> {
   return { code: 'unknown', ...explained, message, retryable: retryable ?? false, data: wholeBodyOf(said) }
 }
 
-/** Not the error itself, because it also contains the request. */
+/** Returns the body of the error, not the error itself, which also contains the request. */
 function wholeBodyOf({ code, type, message, data, responseBody }: CallError): unknown {
   const body = parsed(responseBody) ?? responseBody ?? data
   return body ?? (code === undefined && type === undefined ? undefined : { code, type, message })

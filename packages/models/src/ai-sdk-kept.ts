@@ -28,7 +28,7 @@ export interface Keeper {
   of(part: { readonly providerMetadata?: ProviderMetadata }): Kept | undefined
 }
 
-/** Marks where another model continued because the previous one declined (qA11). */
+/** Marks where another model continued because the previous one refused (qA11). */
 export const FALLBACK = 'anthropic.fallback'
 
 const PREFIX = 'ai-sdk.'

@@ -28,7 +28,10 @@ import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
 
-/** The specification has all settings except `parallelToolCalls`, which is set for OpenAI and Anthropic only. */
+/**
+ * Returns the call options. The specification has all settings except `parallelToolCalls`, which is set only for OpenAI
+ * and Anthropic.
+ */
 export function callOptions<V extends Version>(
   request: ModelRequest,
   provider: string,
@@ -106,7 +109,10 @@ function promptMessage<V extends Version>(message: Message, kept: Keeper, dialec
   }
 }
 
-/** If another model continued, the reasoning and the open calls of the previous one must not be sent back (qA11). */
+/**
+ * Returns the parts to send back. If another model continued, they leave out the reasoning and the open calls of the
+ * previous one (qA11).
+ */
 function standing({ content }: AssistantMessage, kept: Keeper): readonly AssistantPart[] {
   const last = content.findLastIndex((part) => kept.of(part)?.custom === FALLBACK)
   return content.filter((part, i) => {
@@ -137,7 +143,7 @@ function assistantContent<V extends Version>(
   const { file, custom } = own
   if (file) return [{ ...dialect.file(file), ...options }]
   if (custom) return dialect.custom ? [dialect.custom(custom, part.providerMetadata)] : []
-  // Providers reject empty text, but may have attached metadata to it.
+  // Empty text, which providers reject, is sent only if it carries their metadata.
   return part.text === '' && !options.providerOptions ? [] : [textContent(part)]
 }
 

@@ -41,7 +41,7 @@ interface OpenCall {
   isEnded: boolean
 }
 
-/** The calls with one id. */
+/** The calls that have the same id. */
 interface OpenCalls {
   readonly latest: OpenCall
   /** Those whose `tool-call` part has not arrived, in the order of their starts. */
@@ -49,11 +49,11 @@ interface OpenCalls {
 }
 
 /**
- * A call is sealed by its `tool-call` part, which repeats the whole input, if `seals` is set; `tool-input-end` seals
- * nothing. If the wire does not mark the end of a call, the part does not mean it either: AI SDK 5, some versions of 6,
- * and OpenRouter's provider send it as soon as the input parses. An empty input that did not arrive in pieces is not
- * sealed either, because the response may have been truncated before it (qA10). Such calls are sealed by the end of the
- * response.
+ * Reads the parts of a stream. If `seals` is set, a `tool-call` part, which repeats the whole input, seals its call;
+ * `tool-input-end` seals nothing. If the wire does not mark the end of a call, the part does not either: AI SDK 5, some
+ * versions of 6, and OpenRouter's provider send it as soon as the input parses. An empty input that did not arrive in
+ * pieces is not sealed either, because the response may have been truncated before it (qA10). Such calls are sealed by
+ * the end of the response.
  */
 export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<StreamPart> {
   // Ids may be repeated, for example for the text after a call, so a start always begins something new.
@@ -92,7 +92,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
 
   function add({ type, id, delta, providerMetadata: metadata }: InputPiece, to: Assembler): void {
     const call = open.get(id)?.latest
-    // The `tool-call` part will identify the call of a piece without a start.
+    // For a piece without a start, the `tool-call` part will identify the call.
     if (!call) return
     to.call(call.label, { delta: call.isText ? undefined : delta, ...(metadata && { metadata }) })
     if (delta) call.isFed = true
@@ -107,7 +107,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
       unstated.delete(call)
       return call
     }
-    // A part that is sent when the input parses is sent again when it parses again.
+    // A provider that sends the part as soon as the input parses may send it again when a longer input parses.
     return !seals && latest.isFed && latest.name === name ? latest : undefined
   }
 
@@ -154,7 +154,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
   function custom({ kind, providerMetadata }: CustomPart, to: Assembler): void {
     // Every response contains this report; it is not sent back.
     if (kind === 'anthropic.message_start') return
-    // The calls of the model that declined must not run, sealed or not (qA11).
+    // The calls of the model that refused must not run, even if they are sealed (qA11).
     if (kind === FALLBACK) for (const label of ours) to.call(label, { providerResult: null })
     to.text('', { label: begun++, metadata: { ...providerMetadata, ...kept.keep({ custom: kind }) } })
   }

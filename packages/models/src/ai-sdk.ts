@@ -30,8 +30,8 @@ export interface AiSdkOptions {
   readonly idleTimeout?: number
   /**
    * Whether the model accepts tools together with a JSON Schema as response format. The AI SDK does not provide this
-   * information, so the default is `true` only for OpenAI's models with a schema that can be enforced. Otherwise an
-   * agent's `output` is returned through a call.
+   * information, so the default is `true` only for OpenAI's models with a schema that can be enforced. If it is
+   * `false`, an agent's `output` is returned through a call.
    */
   readonly structuredOutput?: boolean
 }
@@ -45,12 +45,12 @@ const BEGINNING = /\.(responses|messages)$/
  * Returns a model that is called through the AI SDK: `aiSdk(mistral('mistral-large-latest'))`. Works with any provider
  * of AI SDK 5, 6 or 7; no package of the AI SDK is imported.
  *
- * `provider` of the model is its `gen_ai.provider.name`. `providerOptions` of the settings are passed to the AI SDK's
+ * The model's `provider` is its `gen_ai.provider.name`. `providerOptions` of the settings are passed to the AI SDK's
  * provider unchanged, so they use the AI SDK's names. `clientRetries` has no effect, because the AI SDK retries only in
  * its own loop.
  *
- * @throws {ConfigError} It is not a model of these versions. A model name, as the AI SDK's gateway accepts it, is not
- * enough.
+ * @throws {ConfigError} It is not a model of these versions. The name of a model, which the AI SDK accepts for its
+ * gateway, is not enough.
  */
 export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   checkOptions('aiSdk', options, { idleTimeout: 'timeout', structuredOutput: '' })

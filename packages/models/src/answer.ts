@@ -26,7 +26,7 @@ export function answer<Chunk extends object>(
     for (const chunk of brought) {
       if (!isSilent(chunk)) chunks.said()
       read(chunk, to)
-      // Anything after it in the same read may not even be an event.
+      // Anything after it in the same read may be something else than an event.
       if (isLast?.(chunk)) return chunks.over()
     }
   })

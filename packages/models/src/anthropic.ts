@@ -31,7 +31,8 @@ export interface AnthropicOptions {
   readonly idleTimeout?: number
   /**
    * Whether the model supports structured output. Default: known values for Claude, and `false` with any other
-   * `provider`. If it does not, or if it cannot enforce the schema, an agent's `output` is returned through a call.
+   * `provider`. If it is `false`, or the model cannot enforce the schema, an agent's `output` is returned through a
+   * call.
    */
   readonly structuredOutput?: boolean
 }

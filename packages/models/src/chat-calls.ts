@@ -40,10 +40,10 @@ interface Said {
 }
 
 /**
- * A piece belongs to the call with its index (qC1, qC5). Without an index it belongs to the call with its id (qC2), and
- * without an id to the latest call (qC3), unless its id or name begins another call. Empty ids and names are ignored
- * (qC8), and a repeated id or name changes nothing (qC6, qC9). A name may come in several pieces until the arguments
- * begin (qC47); a placeholder `{}` does not begin them (qC13).
+ * Finds the call of each piece. A piece belongs to the call with its index (qC1, qC5). Without an index it belongs to
+ * the call with its id (qC2), and without an id to the latest call (qC3), unless its id or name begins another call.
+ * Empty ids and names are ignored (qC8), and a repeated id or name changes nothing (qC6, qC9). A name may come in
+ * several pieces until the arguments begin (qC47); a placeholder `{}` does not count as arguments (qC13).
  */
 export class ChatCalls {
   readonly #names: ToolNames
@@ -106,8 +106,8 @@ export class ChatCalls {
   }
 
   /**
-   * Whether this is the next piece of the call's name, and not the name of a tool: some hosts give each piece its own
-   * id (qC49).
+   * Whether this is the next piece of the call's name, and not the name of another tool: some hosts give each piece its
+   * own id (qC49).
    */
   #isNextPiece(call: Call, name: string): boolean {
     if (call.name === '' || call.isNamed || this.#names.has(name)) return false

@@ -13,8 +13,8 @@ type Part = OpenAI.ChatCompletionContentPart
 type TextParam = OpenAI.ChatCompletionContentPartText
 
 /**
- * The wire has no `topK`. `maxTokens` is `max_completion_tokens` for OpenAI's own models and the older `max_tokens` for
- * others. `providerOptions` of the provider are added to the body last.
+ * Returns the request. The wire has no `topK`. `maxTokens` is `max_completion_tokens` for OpenAI's own models and the
+ * older `max_tokens` for others. `providerOptions` of the provider are added to the body last.
  */
 export function chatRequest(model: string, provider: string, request: ModelRequest): Body {
   const { settings, output } = request
@@ -97,7 +97,7 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
     } else if (part.type === 'tool-call') {
       if (part.providerResult === undefined) calls.push(callParam(part, provider))
     } else {
-      // In the field it came in: hosts whose models reason between calls require their reasoning back.
+      // Sent in the field in which it arrived: hosts whose models reason between calls require their reasoning.
       const { field, reasoning_details } = metadataFor(provider, part)
       if (reasoning_details !== undefined) extra.reasoning_details = reasoning_details
       if (field === 'content') thought += part.text

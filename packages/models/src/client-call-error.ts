@@ -1,6 +1,6 @@
 /** The error for calls that the client would have to run and core cannot run. */
 
-/** Fails the response, because otherwise the call would be lost silently. A retry would not help. */
+/** Fails the response, because the call would otherwise be lost silently. A retry would not help. */
 export class ClientCallError extends Error {
   override readonly name = 'ClientCallError'
   /** The wire's name for it: `custom_tool_call`, `mcp_approval_request` … */

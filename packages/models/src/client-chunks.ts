@@ -18,8 +18,8 @@ export interface Asked<Chunk> extends PromiseLike<AsyncIterable<Chunk>> {
 }
 
 /**
- * The chunks of each read, in order. They are passed on together, because passing them one by one costs more than
- * reading a delta. A chunk is parsed when it is read, so that a broken one does not affect those before it.
+ * The chunks of each read, in order. They are passed on as a group, because passing them on one by one would take
+ * longer than reading them. A chunk is parsed when it is read, so that a broken one does not affect those before it.
  */
 export interface ClientChunks<Chunk> extends AsyncIterable<Iterable<Chunk>> {
   /** Something was received: the idle time starts again. */
@@ -33,9 +33,10 @@ export interface ClientChunks<Chunk> extends AsyncIterable<Iterable<Chunk>> {
  * `idleTimeout` ms.
  *
  * The client sends the request, so its keys, base URL, headers, retries and timeouts apply. The response is read here,
- * because the clients lose parts of it: Anthropic's and older ones of OpenAI's lose a last event without a blank line
- * (qT5), and none reports how long nothing arrived (qT4, qT7). The client's own stream is used, without an idle limit,
- * if the events are not Server-Sent Events (Bedrock's), or if a wrapped client does not expose its response.
+ * because the clients lose parts of it: Anthropic's client and older ones of OpenAI lose a last event without a blank
+ * line (qT5), and none reports how long nothing arrived (qT4, qT7). In two cases the client's own stream is used,
+ * without an idle limit: if the events are not Server-Sent Events (Bedrock's), or if a wrapped client does not expose
+ * its response.
  */
 export function clientChunks<Chunk extends object>(
   { signal, clientRetries }: ModelRequest,

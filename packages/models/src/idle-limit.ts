@@ -12,8 +12,8 @@ export class IdleError extends Error {
 export const IDLE_TIMEOUT = 300_000
 
 /**
- * How long a stream may continue after its protocol has ended, in milliseconds. It is read to its end, so that its
- * connection can be reused; but some hosts leave it open (qT13).
+ * How long a stream may continue after its protocol has ended, in milliseconds. It is read to its end so that its
+ * connection can be reused, but some hosts leave it open (qT13).
  */
 const LINGER = 500
 

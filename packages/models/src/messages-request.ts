@@ -95,7 +95,10 @@ function blocksOf(message: Message, provider: string): Block[] {
   return contentBlocks(typeof content === 'string' ? [{ type: 'text', text: content }] : content, provider)
 }
 
-/** If another model continued, the API rejects the reasoning and the open calls of the previous one (qA11). */
+/**
+ * Returns the parts to send back. If another model continued, the API rejects the reasoning and the open calls of the
+ * previous one (qA11).
+ */
 function standing(content: readonly AssistantPart[], provider: string): readonly AssistantPart[] {
   const last = content.findLastIndex((part) => blockOf(part, provider)?.type === 'fallback')
   return content.filter((part, i) => {

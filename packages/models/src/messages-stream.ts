@@ -34,8 +34,8 @@ interface Block {
 }
 
 /**
- * A call is sealed by its block's stop event, unless no input arrived: a truncated response also stops its last block,
- * and gateways stop blocks too soon (qA10). Only `message_stop` ends the response (qA7).
+ * Reads the events. The stop event of a block seals its call, unless no input arrived: a truncated response also stops
+ * its last block, and gateways stop blocks too soon (qA10). Only `message_stop` ends the response (qA7).
  */
 export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessageStreamEvent> {
   let begun = 0
@@ -108,7 +108,7 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     }
   }
 
-  /** The calls of the model that declined must not run, sealed or not (qA11). */
+  /** Discards the calls of the model that refused, even if they are sealed (qA11). */
   function takeOver({ to: next }: OpaqueContent, to: Assembler): void {
     for (const label of ours) to.call(label, { providerResult: null })
     to.response(defined({ model: next?.model }))

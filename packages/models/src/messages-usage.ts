@@ -31,8 +31,8 @@ export function usageOf(counts: Counts): Usage {
 }
 
 /**
- * The iterations that the response's own counts do not include: compactions, advisors, and models that declined. (The
- * counts are the sum over the model that answered.) Models that declined can be recognized by their names once another
+ * Returns the iterations that the response's own counts do not include: compactions, advisors, and models that refused.
+ * (The counts only include the model that answered.) Models that refused can be recognized by their names once another
  * model has answered.
  */
 function leftOut(iterations: readonly Iteration[]): readonly Iteration[] {

@@ -41,7 +41,7 @@ export interface OpenAIOptions {
   readonly idleTimeout?: number
   /**
    * Whether the model accepts a JSON Schema as its response format. Default: known values for OpenAI's own models, and
-   * `false` with any other `provider`. If it does not, an agent's `output` is returned through a call.
+   * `false` with any other `provider`. If it is `false`, an agent's `output` is returned through a call.
    */
   readonly structuredOutput?: boolean
 }

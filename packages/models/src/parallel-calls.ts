@@ -1,5 +1,6 @@
 /**
- * Unwraps calls inside a call of `parallel`, a tool that OpenAI's models use although nobody has declared it (qC37).
+ * Unwraps calls inside a call of `parallel`, a tool that OpenAI's models sometimes call although it was not declared
+ * (qC37).
  */
 
 import type { CallPiece, NestedCall, ToolDefinition } from '@meanwhile/core'

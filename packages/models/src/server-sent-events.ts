@@ -12,9 +12,9 @@ const LONGEST_ERROR = 64 * 1024
 
 /**
  * Returns a function that decodes bytes and returns the events that end in them. `undefined` marks the end of the body
- * and also ends its last event, although the standard drops that (qT5). Throws {@link UnreadableError} for an event of
- * more than 64 Mi characters. At the end of a body without any event it throws its content: some hosts send an error as
- * an ordinary response (qT12).
+ * and also ends its last event, although the standard drops such an event (qT5). Throws {@link UnreadableError} for an
+ * event of more than 64 Mi characters. If the body ends without any event, it throws the body as an error: some hosts
+ * send an error as an ordinary response (qT12).
  */
 export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly EventSourceMessage[] {
   const decoder = new TextDecoder()

@@ -21,10 +21,10 @@ export interface Bounds<Chunk> {
 }
 
 /**
- * Returns the same reader, for a single response. Ignored: a second beginning with the same id (qT15), and everything
- * after the end (qT16). {@link RestartedError} is thrown for a second beginning with another id or without one (qT14),
- * and for any other chunk with another id (qT18), unless the ids already differed before the response had content: some
- * hosts make a new id for each event (qT17).
+ * Returns the same reader, for a single response. It ignores a second beginning with the same id (qT15), and everything
+ * after the end (qT16). It throws {@link RestartedError} for a second beginning with another id or without one (qT14),
+ * and for any other chunk with another id (qT18). If the ids already differed before the response had content, they do
+ * not count: some hosts make a new id for each event (qT17).
  */
 export function singleResponse<Chunk>(
   { begins, idOf, isLast }: Bounds<Chunk>,

@@ -10,8 +10,8 @@ export interface HandlerOptions<Context = unknown> extends Present {
   /** The path of the routes. */
   readonly base?: string
   /**
-   * Authorizes each request, before anything is read from the thread or happens in it. Returns the context of the run, `undefined` for none, or a
-   * `Response` that refuses. The id of the thread comes from the page. The body of the request has already been read.
+   * Authorizes each request before the thread is read or changed. Returns the context of the run, `undefined` for none, or a `Response` that rejects
+   * the request. Check the id of the thread, because it comes from the page. The body of the request has already been read.
    */
   readonly open: (request: Request, thread: string) => Opened<NoInfer<Context>> | Promise<Opened<NoInfer<Context>>>
 }

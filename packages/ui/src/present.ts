@@ -9,7 +9,7 @@ export interface Present {
    * contain hosts, keys and paths.
    */
   readonly errorText?: (error: ShownError) => string
-  /** Returns what to show of a tool's output, and of its progress. It must be JSON. Default: all of it. */
+  /** Returns what to show of a tool's output, and of its progress. It must return JSON. Default: everything. */
   readonly output?: (output: unknown, call: ShownCall) => unknown
 }
 
@@ -28,7 +28,7 @@ export interface ShownCall {
   readonly isProgress: boolean
 }
 
-/** The reasons why a call did not run, as core and its middleware write them in full. */
+/** The reasons why a call did not run: the full sentences of core and its middleware. */
 const NOT_RUN = [
   'the run ended before this call started',
   'the call was cancelled before it started',
@@ -42,7 +42,7 @@ const NOT_RUN = [
   'the limit of (model calls|tool calls|calls of \\S+|tokens) is reached \\(\\d+\\)',
 ].join('|')
 
-/** The complete sentences of our packages: a tool's text may begin with the same words, so only a reason may follow. */
+/** Complete sentences, so that a tool's own text that begins in the same way does not match. */
 const SENTENCES: readonly (readonly [sentence: RegExp, shown: string])[] = [
   [/^Not run: the call was denied: /, 'This call was denied.'],
   [new RegExp(`^Not run: (${NOT_RUN})\\.$`), 'This call was not run.'],

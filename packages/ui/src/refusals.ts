@@ -5,7 +5,7 @@ export interface Refusal {
   readonly message: string
 }
 
-/** By name, because the classes of threads are not needed otherwise. */
+/** By name, because this package otherwise needs no error class of threads. */
 const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['AnswerError', { status: 400, message: 'The answer does not match the schema of its question.' }],
   ['InputError', { status: 400, message: 'The message is not valid.' }],
@@ -17,7 +17,7 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['ThreadDeletedError', { status: 410, message: 'The thread was deleted.' }],
 ])
 
-/** Undefined if the request is not the cause. */
+/** Returns undefined if the error is not the fault of the request. */
 export function refusalOf({ name }: Error): Refusal | undefined {
   return REFUSALS.get(name)
 }

@@ -34,7 +34,7 @@ import type {
 import { type Step, Steps } from './steps.ts'
 import { watchedStream } from './watched-stream.ts'
 
-/** By tool name: what a call of the tool does to the world. Tools that are not listed stay unchanged. */
+/** By tool name: what a call of the tool changes outside the program. Tools that are not listed stay unchanged. */
 export type Effects<Options extends { readonly tools?: object }> = {
   readonly [Name in keyof NonNullable<Options['tools']>]?: EffectOf<NonNullable<Options['tools']>[Name]>
 }

@@ -28,7 +28,7 @@ import { over } from './over.ts'
 import { callsOf, lastAnswer, Steps } from './steps.ts'
 import { type Request, type WatchedRequest, watchedModel } from './watched-model.ts'
 
-/** By tool name: what a call of the tool does to the world. Tools that are not listed stay unchanged. */
+/** By tool name: what a call of the tool changes outside the program. Tools that are not listed stay unchanged. */
 export type Effects<Options> = Options extends { readonly tools: readonly (infer Tool)[] }
   ? {
       readonly [Name in Extract<Tool, Named>['name']]?: DeclaredEffect<InputOf<Extract<Tool, { readonly name: Name }>>>

@@ -12,7 +12,7 @@ export class EventOrderError extends HarnessError {
 }
 
 /**
- * Asserts that the patterns match one event after another; other events may come in between.
+ * Asserts that the patterns match events in this order; other events may come in between.
  *
  * @throws {EventOrderError} They do not.
  */

@@ -14,9 +14,9 @@ export interface LeakOptions {
 
 export interface LeakWatch {
   /**
-   * Ends the watch. Rejects with a {@link LeakError} if after some turns of the event loop more exists than at the
-   * start of the watch: timers, sockets and other handles that keep the process alive, or listeners on the signals; or
-   * if a rejection was not handled.
+   * Ends the watch. Waits for some turns of the event loop, then rejects with a {@link LeakError} if there are more
+   * timers, sockets or other handles that keep the process alive, or more listeners on the signals, than at the start
+   * of the watch; or if a rejection was not handled.
    */
   assertNone(): Promise<void>
 }
@@ -72,5 +72,5 @@ export function watchLeaks(options: LeakOptions = {}): LeakWatch {
 
 const TURNS = 50
 
-/** Used by the watch itself. */
+/** A resource that the watch itself uses. */
 const OURS = ['Immediate']

@@ -10,12 +10,12 @@ export interface InstructionLimits {
   readonly maxBytes: number
 }
 
-/** A file that is much larger than the shown part is not read. */
+/** A file that is larger than this is not read, because only a small part of it could be shown. */
 const MAX_READ = 1_000_000
 
 /**
- * A line `@path` outside of code includes that file, relative to the including one. A file is added only once, at its
- * first place, so neither cycles nor repetition can make the text explode.
+ * A line `@path` outside code includes that file, relative to the including one. A file is added only once, at its
+ * first place, so cycles and repetitions end.
  */
 export class InstructionFiles {
   readonly #backend: FileBackend

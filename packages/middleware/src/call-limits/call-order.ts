@@ -29,7 +29,7 @@ export class CallOrder {
     this.#met.push(call)
   }
 
-  /** The calls before this one that are still to be made. */
+  /** Returns the calls before this one that have not been made. */
   toCome({ id }: ToolCall): readonly { readonly name: string }[] {
     const place = this.#announced.findIndex((announced) => announced.id === id)
     return this.#announced.slice(0, Math.max(0, place)).filter((announced) => !this.#isMet(announced))
@@ -43,12 +43,12 @@ export class CallOrder {
       const { call } = event
       const announced = this.#announced.find(({ id }) => id === call.id)
       if (announced) announced.call = call
-      // Its provider has made it already.
+      // The provider has already run this call.
       if (call.providerResult !== undefined) this.#announced = this.#announced.filter((other) => other !== announced)
     }
   }
 
-  /** Made with its id, or with that of an earlier attempt's call that it joins. */
+  /** Whether the call was made: with its own id, or with the id of an equal call of an earlier attempt. */
   #isMet({ id, call }: { readonly id: string; readonly call?: ToolCall }): boolean {
     const isOfAttempt = (other: ToolCall) => this.#announced.some((announced) => announced.id === other.id)
     return this.#met.some((met) => met.id === id || (call && sameCall(met, call) && !isOfAttempt(met)))

@@ -21,7 +21,7 @@ export interface Folder {
 /** Descends from a root that is a real path, without following links; `create` makes missing folders. */
 export type OpenFolder = (root: string, segments: readonly string[], create: boolean) => Promise<Folder>
 
-/** By descriptor: nobody can insert a link between two steps. */
+/** Opens each folder from the descriptor of the one before, so nobody can insert a link between two steps. */
 export const openByDescriptor: OpenFolder = async (root, segments, create) => {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
   let handle = await open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
@@ -45,7 +45,7 @@ export const openByDescriptor: OpenFolder = async (root, segments, create) => {
   return { at, check: () => check(path), close: () => handle.close() }
 }
 
-/** By path: each step is checked, and checked again after each opening. */
+/** Opens each folder by its path, which is checked before and after each opening. */
 export const openByPath: OpenFolder = async (root, segments, create) => {
   let path = root
   await checkReal(path, segments)

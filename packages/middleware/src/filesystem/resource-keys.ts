@@ -23,7 +23,7 @@ export function changeKeys(path: string): string[] {
   ])
 }
 
-/** A refused path has no keys. */
+/** Returns the keys of a path; none for a path that is refused. */
 function keyed(path: string, keys: (segments: readonly string[]) => string[]): string[] {
   try {
     return keys(pathSegments(path).map((name) => name.normalize('NFC').toLowerCase()))

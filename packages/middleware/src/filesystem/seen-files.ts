@@ -10,9 +10,9 @@ export interface SeenFiles {
   version(run: Run | undefined, path: string): string | undefined
   add(run: Run | undefined, file: SeenFile): void
   /**
-   * Adds the files in the results of the last step. Results are used instead of calls, because the model has seen
-   * neither the result of a call that was started early and discarded, nor any result at the time when it wrote another
-   * call of the same response.
+   * Adds the files in the results of the last step. It reads results, not calls: the model has never seen the result of
+   * an early call that was discarded, and when it writes a response it has not seen the results of that response's own
+   * calls.
    */
   addResults(run: Run, state: AgentState): void
 }

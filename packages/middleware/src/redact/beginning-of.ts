@@ -57,7 +57,7 @@ function beginningOfOne(element: AST.Element): string | undefined {
   }
 }
 
-/** A lookahead is undecided as long as the text could continue as it requires. */
+/** A lookahead matches as long as the text could still continue as it requires. */
 function beginningOfAssertion(assertion: AST.Assertion): string | undefined {
   if (assertion.kind === 'lookahead') {
     const ahead = beginning(assertion.alternatives)

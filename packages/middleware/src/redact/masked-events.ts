@@ -60,7 +60,7 @@ class MaskedDeltas {
     return held.stream.push(event.delta)
   }
 
-  /** The held-back text, optionally of one attempt. */
+  /** Returns the held-back text, optionally of one attempt. */
   *rest(attempt?: number): Generator<DeltaEvent, void, undefined> {
     for (const { stream, last } of this.#streams.values()) {
       if (attempt !== undefined && last.attempt !== attempt) continue

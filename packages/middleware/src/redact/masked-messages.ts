@@ -20,12 +20,12 @@ export class MaskedMessages {
     return { ...request, instructions, messages }
   }
 
-  /** Includes the inputs of calls, because these calls have been made. */
+  /** Masks a history, including the inputs of its calls, because those calls have already been made. */
   history(messages: readonly Message[]): readonly Message[] {
     return mapped(messages, (message) => this.#once(message))
   }
 
-  /** The model's response, except for the inputs of its calls. */
+  /** Masks the model's response, except the inputs of its calls. */
   answer(message: AssistantMessage): AssistantMessage {
     return withContent(message, this.#parts(message.content))
   }
@@ -82,7 +82,7 @@ export class MaskedMessages {
     })
   }
 
-  /** A piece of a text that begins at `start`. The mask is placed where its secret begins. */
+  /** Returns the masked piece of a text that begins at `start`. A mask stands where its secret begins. */
   #piece(text: string, start: number, matches: readonly Match[]): string {
     let masked = ''
     let from = 0

@@ -17,7 +17,7 @@ export class MaskedStream {
     this.#window = window
   }
 
-  /** Adds a piece and returns the text that is decided by now, which may be empty. */
+  /** Adds a piece and returns the text that can no longer be part of a secret, which may be empty. */
   push(piece: string): string {
     this.#held += piece
     return this.#take(false)

@@ -22,14 +22,14 @@ const OPTIONS: OptionNames<AgUiHandlerOptions> = { threads: '', base: '', open: 
  * - `resume` answers questions. An entry that is `cancelled` denies an approval; for any other question it stops the turn.
  * - Results of tools that the client runs go to the turn.
  * - `forwardedProps: { retry: true }` retries a failed turn.
- * - `forwardedProps: { rewind: messageId }` goes back to before a user message, and then adds the last message: this edits a message. The new
- * message may have the same id.
+ * - `forwardedProps: { rewind: messageId }` goes back to before a user message, and then adds the last message. This is how a user edits a message.
+ *   The new message may have the same id.
  * - An answer to a question that is no longer open has no effect.
- * - Otherwise the run streams the running turn. So a page that is reloaded runs the agent without a message.
+ * - In all other cases the run streams the running turn. So after a reload the page starts a run without a new message.
  *
- * The other messages in the request are ignored: if they differ from the messages of the thread, a `MESSAGES_SNAPSHOT` replaces them.
+ * The other messages in the request are ignored. If they differ from the messages of the thread, a `MESSAGES_SNAPSHOT` replaces them.
  *
- * A client that disconnects stops nothing. `POST base/:threadId/stop` stops the turn, and responds when it has ended.
+ * If a client disconnects, the turn continues. `POST base/:threadId/stop` stops the turn, and responds when it has ended.
  *
  * @throws {ConfigError} An option is not valid; the error names it.
  */

@@ -19,7 +19,7 @@ export function interruptOf(question: Question, toolCallId: string | undefined):
   }
 }
 
-/** The answer in this entry to the question; undefined if it has none, and the turn must stop. */
+/** Returns the answer in this entry to the question; undefined if the entry has no answer and the turn must stop. */
 export function answerOf({ status, payload = null }: AgUiResume, question: Question): Json | undefined {
   const asksApproval = question.kind === 'approval'
   if (status === 'cancelled') return asksApproval ? { decision: 'deny' } : undefined
@@ -39,7 +39,7 @@ export function resultOf(content: string, { answerSchema }: Question): Json {
   }
 }
 
-/** As AG-UI recommends for calls whose input may be edited. */
+/** The form that AG-UI recommends for calls whose input may be edited. */
 const APPROVAL = {
   type: 'object',
   properties: {

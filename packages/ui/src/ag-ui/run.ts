@@ -61,7 +61,7 @@ export async function* runEvents(request: RunRequest): AsyncGenerator<AgUiEvent,
   }
 }
 
-/** Whether it answers a question that is no longer open. Only a run that finishes makes a client drop its questions. */
+/** Whether it answers a question that is no longer open. The run must still finish, because only then the client drops its questions. */
 function isLate({ resume }: RunInput, { end }: Conversation): boolean {
   return resume.length > 0 && end?.type !== 'turn-waiting'
 }
@@ -85,7 +85,7 @@ async function begin(request: RunRequest, hasAnswered = false): Promise<Begun> {
       return { conversation, after, turn: await threads.answer(threadId, answers, { context }) }
     } catch (error) {
       if (!(error instanceof UnknownInterruptError) || hasAnswered) throw error
-      // Another client was faster.
+      // Another client was faster, so the request is read again with the new state.
       return begin(request, true)
     }
   }

@@ -3,10 +3,10 @@
 import { sameArguments } from './step-messages.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
-/** What is looked at of a message of the client. */
+/** The members of a client's message that matter here. */
 export type HeldMessage = Pick<AgUiMessage, 'id' | 'role'>
 
-/** The type of our activities. */
+/** The type of the activities that this package sends. */
 export const PROGRESS = 'tool-progress'
 
 /**
@@ -22,18 +22,18 @@ export function snapshots(held: readonly HeldMessage[], messages: readonly AgUiM
   const keepsReasoning =
     reasoning.some(({ id }) => !named.has(id)) && messages.every(({ role }) => role !== 'reasoning')
   if (isInOrder && !keepsReasoning) return [snapshot(messages)]
-  // Reasoning that has become another message can be dropped.
+  // A client drops reasoning whose id now belongs to another message.
   const dropped = reasoning.map(({ id }): AgUiMessage => ({ id, role: 'assistant', content: '' }))
   return [snapshot(dropped), snapshot([]), snapshot(messages)]
 }
 
 function snapshot(messages: readonly AgUiMessage[]): AgUiEvent {
-  // The messages still change.
+  // Copies, because the messages will still change.
   const copies: AgUiMessage[] = structuredClone([...messages])
   return { type: 'MESSAGES_SNAPSHOT', messages: copies, metadata: OWN_ACTIVITIES }
 }
 
-/** With each snapshot the client drops our activities, and keeps those of others. */
+/** Makes the client drop the activities of this package with each snapshot, and keep all others. */
 const OWN_ACTIVITIES = { '@ag-ui/client': { authoritativeActivityTypes: [PROGRESS] } }
 
 /** Whether a client has these messages; results of the same step may be in another order. */
@@ -50,7 +50,7 @@ function isSame(held: AgUiMessage | undefined, message: AgUiMessage): boolean {
   if (message.role !== 'assistant' || held.role !== 'assistant') return true
   const { toolCalls: calls = [] } = message
   const { toolCalls: heldCalls = [] } = held
-  // They come from outside.
+  // The messages come from outside, so they may be malformed.
   if (!Array.isArray(heldCalls) || heldCalls.length !== calls.length) return false
   return calls.every((call, index) => isSameCall(heldCalls[index], call))
 }

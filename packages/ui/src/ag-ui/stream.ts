@@ -24,8 +24,8 @@ export interface AgUiStreamOptions extends RunIds, Present {
 }
 
 /**
- * Streams a turn to an AG-UI client: `turn.events()` of a thread, from the beginning, or `agent.stream(…)` without a thread. One AG-UI run
- * lasts until the end of the turn, or until its next question.
+ * Converts a turn to AG-UI events: pass `turn.events()` of a thread, from the beginning, or `agent.stream(…)` without a thread. One AG-UI run lasts
+ * until the end of the turn, or until its next question.
  *
  * After a failed attempt, and before `RUN_ERROR`, a `MESSAGES_SNAPSHOT` removes what is no longer valid.
  */
@@ -99,7 +99,9 @@ export function runError(message: string, code?: string): AgUiEvent {
   return { type: 'RUN_ERROR', message, ...(code !== undefined && { code }) }
 }
 
-/** Returns all messages of a thread, including the results of a waiting turn: the same messages that a client has after the streams. */
+/**
+ * Returns all messages of a thread, including the results of a waiting turn. They are the same messages that a client has after reading the streams.
+ */
 export function toAgUiMessages(state: ThreadState, present: Present = {}): readonly AgUiMessage[] {
   return new Conversation(present, state).messages
 }

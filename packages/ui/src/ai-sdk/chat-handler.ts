@@ -27,7 +27,7 @@ const OPTIONS: OptionNames<ChatHandlerOptions> = {
   output: '',
 }
 
-/** How long after its end a turn is still streamed to a page that returns, in milliseconds. */
+/** How long a page that returns still gets the stream of a turn that has ended, in milliseconds. */
 const LATE = 30_000
 
 /**
@@ -35,13 +35,14 @@ const LATE = 30_000
  *
  * - `POST base`: a message, an edited one, a request for another answer, or answers to questions. Only the last message in the body is used.
  * - `GET base/:id`: `{ status, messages }`, the thread as UI messages.
- * - `GET base/:id/stream`: the running turn from its beginning, also up to 30 s after its end or its question; otherwise 204.
+ * - `GET base/:id/stream`: the running turn from its beginning; for 30 s also a turn that has ended or asked a question; otherwise 204.
  * - `POST base/:id/stop`: stops the turn; 204.
  *
- * A request that fails has the response `{ error, message }`, the name of the error and a sentence: 400 if it is malformed, 404, 409 if
- * the thread is in the wrong state for it, 410 for a deleted thread, 415 for a body that is not `application/json`. All other errors are thrown.
+ * A request that fails has the response `{ error, message }`, the name of the error and a sentence: 400 if it is malformed, 404 for an unknown path
+ * or message, 409 if the thread is in the wrong state for it, 410 for a deleted thread, 415 for a body that is not `application/json`. All other
+ * errors are thrown.
  *
- * A page that disconnects stops nothing.
+ * If a page disconnects, the turn continues.
  *
  * @throws {ConfigError} An option is missing, unknown or not valid; the error names it.
  */
@@ -132,7 +133,7 @@ async function said(
   if (isSame && newest?.messageId === messageId) {
     if (newest.status === 'failed') return threads.retry(thread, given)
     const turn = newest.status === 'running' && kind === 'send' && (await threads.turn(thread, newest.id))
-    // The same request again.
+    // A turn exists for this message: the page has sent the request again.
     if (turn) return turn
   }
   const message = kind === 'send' ? asked.message : before

@@ -16,7 +16,7 @@ export type ChatRequest = { readonly thread: string } & (
 /** A card of the last message, as the page has it. */
 type Card = Readonly<Record<string, unknown>>
 
-/** The request is not one that `useChat` makes. */
+/** The request does not have the form that `useChat` sends. */
 export class ChatRequestError extends Error {
   override readonly name = 'ChatRequestError'
   /** The HTTP status. */
@@ -28,7 +28,7 @@ export class ChatRequestError extends Error {
   }
 }
 
-/** @throws {ChatRequestError} */
+/** @throws {ChatRequestError} The request is malformed. */
 export async function chatRequest(request: Request): Promise<ChatRequest> {
   const body: unknown = await request.json().catch(() => undefined)
   if (!isRecord(body)) throw new ChatRequestError('the body is not a JSON object')
@@ -71,7 +71,7 @@ export function answersTo(
   throw new ChatRequestError('it answers no open question')
 }
 
-/** Whether it answers a question that is no longer open. */
+/** Whether the card answers a question that is no longer open. */
 function isLate(card: Card, interrupts: readonly PendingInterrupt[]): boolean {
   const { toolCallId, approval } = card
   if (card.state === 'approval-responded')

@@ -116,7 +116,7 @@ export class UIChunks {
     return open ? [{ type: `${open.part}-end`, id: open.id }] : []
   }
 
-  /** A card has one approval; further ones inside the same call, and all other questions, are only in the metadata. */
+  /** A card can show one approval. Further approvals inside the same call, and all other questions, are only in the metadata. */
   #question({ id, kind, callId }: Question): readonly UIMessageChunk[] {
     if (kind !== 'approval' || callId === undefined || this.#asking.has(callId)) return []
     this.#asking.add(callId)

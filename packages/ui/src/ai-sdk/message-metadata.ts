@@ -30,8 +30,8 @@ export interface ChatMetadata {
 }
 
 /**
- * A question. A question of `approve` is also a card that waits for an approval, and the call of a tool without `execute` a card that waits for its
- * output. All others are answered in the body of a request: `sendMessage(undefined, { body: { answers: { [id]: answer } } })`.
+ * A question. A question of `approve` is also shown as a card that waits for an approval, and the call of a tool without `execute` as a card that
+ * waits for its output. All other questions are answered in the body of a request: `sendMessage(undefined, { body: { answers: { [id]: answer } } })`.
  */
 export interface ChatQuestion {
   readonly id: string

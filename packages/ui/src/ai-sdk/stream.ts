@@ -7,20 +7,20 @@ import { turnUpdates } from '../turn/turn-updates.ts'
 import { type ChunkOptions, UIChunks } from './chunks.ts'
 
 export interface StreamOptions extends ChunkOptions {
-  /** A cursor of the thread. Earlier events are not streamed: the browser's message has them. */
+  /** A cursor of the thread. Events up to it are not streamed, because the browser's message already contains them. */
   readonly after?: string
   /**
-   * Shows each step only when its message is complete, not while it streams: nothing is ever removed. For version 6, in which a
-   * failed attempt of a model call otherwise stays visible until the page is reloaded. Default `false`.
+   * Streams each step only when its message is complete, so that nothing has to be removed again. Useful for version 6, in which a failed attempt of
+   * a model call otherwise stays visible until the page is reloaded. Default `false`.
    */
   readonly hold?: boolean
 }
 
 /**
- * Converts the events of a turn, or of a run, to a UI message stream. Pass the events from their beginning, also with `after`. Cancelling the
- * stream stops reading, but not the turn.
+ * Converts the events of a turn, or of a run, to a UI message stream. Pass the events from their beginning, even with `after`. Cancelling the stream
+ * stops reading, but not the turn.
  *
- * @throws {CursorMismatchError} Into the stream: `after` is damaged, or belongs to another thread.
+ * @throws {CursorMismatchError} As an error of the stream: `after` is damaged, or belongs to another thread.
  */
 export function toUIMessageStream(
   events: AsyncIterable<ReadEvent>,
@@ -50,7 +50,7 @@ export function toUIMessageStreamResponse(
   return streamResponse(() => events, options, headers)
 }
 
-/** `events`: gets a signal that aborts when the page disconnects. */
+/** Creates the response. `events` receives a signal that aborts when the page disconnects. */
 export function streamResponse(
   events: (signal: AbortSignal) => AsyncIterable<ReadEvent>,
   options: StreamOptions,

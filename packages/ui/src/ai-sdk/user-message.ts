@@ -14,7 +14,7 @@ function fileUIPart({ mediaType, data, filename }: FilePart): FileUIPart {
   return { type: 'file', mediaType, url, ...(filename !== undefined && { filename }) }
 }
 
-/** Undefined if it is not a user message, or is empty: it comes from outside. */
+/** Returns undefined if the value, which comes from outside, is not a user message, or is empty. */
 export function userMessageOf(message: unknown): UserMessage | undefined {
   if (!isRecord(message) || message.role !== 'user' || !Array.isArray(message.parts)) return undefined
   const parts: readonly unknown[] = message.parts

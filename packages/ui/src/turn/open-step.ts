@@ -79,7 +79,7 @@ export class OpenStep {
     if (this.#calls.has(callId)) this.#tell({ type: 'call-delta', callId, delta })
   }
 
-  /** If the call's message is not committed yet, the update is repeated when it is. */
+  /** Sends the progress of a call. If the call's message is not committed yet, the update is sent again when it is. */
   progress(callId: string, update: TurnUpdate): void {
     const part = this.#calls.get(callId)
     if (!part) return
@@ -99,7 +99,7 @@ export class OpenStep {
     return calls
   }
 
-  /** The message is committed: the sent parts are made equal to it. */
+  /** Takes the committed message, and corrects the parts that were sent until they equal it. */
   stand(message: AssistantMessage, messageId: string | undefined): void {
     const parts = message.content.filter((part) => part.type === 'tool-call' || part.text !== '')
     this.begin()

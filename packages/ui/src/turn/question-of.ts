@@ -14,7 +14,7 @@ export function questionOf(pending: PendingInterrupt): Question {
   }
 }
 
-/** Depends first on who asks, and only then on the payload: a tool's own question may look like any other. */
+/** The asker decides first, then the payload: a tool may ask a question with the same payload as another. */
 function kindOf({ address, payload }: PendingInterrupt): QuestionKind {
   const calls = address.filter((part) => 'callId' in part)
   const asker = address.at(-1)

@@ -17,7 +17,7 @@ import type { PartType, Question, TurnUpdate } from './turn-update.ts'
 export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cursor?: string }
 
 export interface ReaderOptions {
-  /** Sends a step only when its message is committed, so that nothing is ever removed. Default `false`. */
+  /** Sends a step only when its message is committed, so that nothing has to be removed again. Default `false`. */
   readonly hold?: boolean
 }
 
@@ -170,7 +170,7 @@ export class TurnReader {
     for (const id of this.#present.splice(0)) this.#past.add(id)
   }
 
-  /** The sent parts of a step without a message are not valid. */
+  /** Removes the parts of a step that never got a message. */
   #dropOpen(): void {
     if (this.#step && !this.#step.message) this.#reset(this.#step)
   }
@@ -228,14 +228,14 @@ export class TurnReader {
     else this.#tell({ type: 'turn-outdated' })
   }
 
-  /** `counts`: ids of the messages that are valid. */
+  /** Drops what is no longer valid. `counts`: the ids of the messages that are still valid. */
   #goOn(counts: ReadonlySet<string>): void {
     this.#present = this.#present.filter((id) => counts.has(id))
     this.#said = this.#said.filter(({ id }) => counts.has(id))
     const step = this.#step
     const isRetracted = step?.messageId !== undefined && !counts.has(step.messageId)
     if (step && (isRetracted || !step.message)) this.#reset(step)
-    // The question is closed until it is sent again.
+    // The question counts as closed until it is sent again.
     for (const { callId } of this.#questions.values()) {
       const call = callId === undefined ? undefined : this.#calls.get(callId)
       if (call && !this.#results.has(call.call.id)) this.#tell(call)
@@ -258,7 +258,9 @@ export class TurnReader {
     this.#tell({ type: 'turn-end', status, ...(error && { error }) })
   }
 
-  /** So that readers do not take the calls of an ended turn for running ones, and need not know whether a step was open. */
+  /**
+   * Ends the turn with an empty step. So readers do not take the calls of an ended turn for running ones, and need not know whether a step was open.
+   */
   #endInEmptyStep(): void {
     if (this.#step?.isEmpty === false || this.#step?.message) this.#endStep()
     const said = this.#said.splice(0)

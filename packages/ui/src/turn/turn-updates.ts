@@ -11,8 +11,8 @@ export interface UpdatesOptions extends ReaderOptions {
 }
 
 /**
- * Reads the events of a turn from its beginning: of a thread, or of a run without one. `turn-start` is always sent, whatever the cursor. A run
- * that fails is a turn that has failed.
+ * Reads the events of a turn of a thread, or of a run without one, from the beginning. `turn-start` is always sent, also with a cursor. A run that
+ * fails is shown as a turn that has failed.
  *
  * @throws {CursorMismatchError} The cursor is damaged, or belongs to another thread.
  */
