@@ -23,7 +23,9 @@ import type { Tool } from './vocabulary/tool.ts'
 
 /** An agent, as `createAgent` returns it. `Output` is the output type of its `output` schema. */
 export interface Agent<Output = unknown> {
+  /** The `name` option. */
   readonly name: string | undefined
+  /** The `description` option. */
   readonly description: string | undefined
   /** The middleware, outermost first: `agent.with({ middleware: [...agent.middleware, innermost] })` adds one. */
   readonly middleware: readonly Middleware[]

@@ -22,6 +22,7 @@ import { checkExecute, checkLimits } from './vocabulary/tool-checks.ts'
 import { UnknownToolError } from './vocabulary/tool-errors.ts'
 import type { Progress, ToolStatus } from './vocabulary/tool-status.ts'
 
+/** The options of `runTool`. */
 export interface RunToolOptions {
   /**
    * Aborts the tool: `result` rejects with the signal's reason. If a tool passes its own `context.signal`, this counts as a call inside that tool's
@@ -34,11 +35,13 @@ export interface RunToolOptions {
   readonly grace?: number
   /** The context, as for a run. If it does not match the tool's `context` schema, `result` rejects with `ContextError`. */
   readonly context?: unknown
+  /** Where the span and the metrics go, and what the span contains. */
   readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'meterProvider' | 'captureContent'>
 }
 
 /** A running tool. Awaiting it is awaiting `result`. You do not have to await anything. */
 export interface ToolRun<Output> extends PromiseLike<Output> {
+  /** The id of the call. */
   readonly callId: string
   /**
    * The tool's progress reports, from the latest one on. Ends when `result` has settled. A slow reader skips to the newest report. A reader that
@@ -56,6 +59,7 @@ export interface ToolRun<Output> extends PromiseLike<Output> {
    * @throws {NotCancelableError} The tool has `cancelable: false`.
    */
   cancel(): boolean
+  /** Returns the state of the call. */
   status(): ToolStatus
 }
 

@@ -2,6 +2,7 @@
 
 import { ConfigError, checkOptions } from '@meanwhile/core'
 
+/** The options of `budget`. */
 export interface EagerBudget {
   /** How many milliseconds a tool may waste beyond what it has saved. Default 1,000; at least 0. */
   readonly toleranceMs?: number

@@ -13,6 +13,7 @@ import { RunCalls } from './run-calls.ts'
 import { SavingsLedger } from './savings-ledger.ts'
 import { watched } from './watched-flow.ts'
 
+/** The options of `eagerTools`. */
 export interface EagerToolsOptions {
   /** Decides for single calls whether they start early. If it returns `undefined`, the effect of the call decides. */
   readonly policy?: Policy

@@ -11,11 +11,17 @@ import { type Effect, type Model, messageOf, type Run, type Tool, type ToolCall 
  */
 export type Evidence = 'prefix' | 'closed' | 'sealed'
 
+/** What a `policy` knows about a call. */
 export interface PolicyContext {
+  /** The tool of the call. */
   readonly tool: Tool
+  /** The effect of the call. */
   readonly effect: Effect
+  /** How certain the call's arguments are. */
   readonly evidence: Evidence
+  /** The model that wrote the call. */
   readonly model: Model
+  /** The run of the call. */
   readonly run: Run
 }
 

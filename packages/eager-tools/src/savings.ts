@@ -12,7 +12,9 @@ declare module '@meanwhile/core' {
 
 /** The savings of a run: the sums over its steps. (Head starts of single calls do not add up to a saving.) */
 export interface Savings {
+  /** The milliseconds saved; negative if early starts made the run longer. */
   readonly savedMs: number
+  /** How many milliseconds discarded calls ran. */
   readonly wastedMs: number
   /** Every step in which the model was called. */
   readonly steps: readonly StepSavings[]
@@ -28,6 +30,7 @@ export interface Savings {
  * are measured.
  */
 export interface StepSavings {
+  /** The number of the step, from 1. */
   readonly step: number
   /** How many calls may run at once; absent without a limit. */
   readonly slots?: number
@@ -52,8 +55,11 @@ export interface StepSavings {
   readonly calls: readonly CallSavings[]
 }
 
+/** The times of one call. */
 export interface CallSavings {
+  /** The id of the call. */
   readonly callId: string
+  /** The name of the tool. */
   readonly tool: string
   /** When its arguments were complete. Absent if they never were. */
   readonly certainMs?: number

@@ -89,6 +89,7 @@ export interface ToolExecutor<Event, Item> extends AsyncDisposable {
 export interface FinishedResponse<Item> {
   /** Whether an agent would stop here: there are no calls to run, or a `returnDirect` tool has returned the answer. */
   readonly isAnswer: boolean
+  /** The response as a message of a history. */
   readonly message: AssistantMessage
   /** One per call, in call order. */
   readonly toolMessages: readonly ToolMessage[]

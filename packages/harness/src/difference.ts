@@ -4,7 +4,9 @@
 export interface Difference {
   /** For example `body.messages[1].content`; `''` is the value itself. */
   readonly path: string
+  /** The expected value. */
   readonly expected: string
+  /** The actual value. */
   readonly actual: string
 }
 

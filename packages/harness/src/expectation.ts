@@ -12,10 +12,13 @@ import type { WireName } from './wires/wire.ts'
  * searched in a text, and `undefined` means that the member must be missing.
  */
 export interface RequestPattern {
+  /** The wire of the request. */
   readonly wire?: WireName
+  /** The whole URL. */
   readonly url?: string | RegExp
   /** By lower-case name. Headers with secrets are not in the journal, so they cannot be matched. */
   readonly headers?: Readonly<Record<string, string | RegExp | undefined>>
+  /** The parsed body. */
   readonly body?: unknown
 }
 
@@ -23,6 +26,8 @@ export interface RequestPattern {
 export type RequestCheck = (request: JournalEntry) => void
 
 /**
+ * A response that checks its request.
+ *
  * @example
  * script: [
  *   respond(call('weather', { city: 'Zürich' })),

@@ -8,14 +8,18 @@ import type { RawEnd } from './raw.ts'
  * of them. `complete` ends the body as HTTP requires.
  */
 export interface Fault extends RawEnd {
+  /** What is still sent. Default: nothing. */
   readonly after?: 'headers' | { readonly events: number } | { readonly bytes: number }
 }
 
 /**
+ * A response that breaks off.
+ *
  * @example
  * script: [{ ...respond(say('Half an answer')), fault: { after: { events: 3 }, end: 'reset' } }]
  */
 export interface Failing {
+  /** How the response breaks off. Default: it is complete. */
   readonly fault?: Fault
 }
 

@@ -6,8 +6,11 @@ import type { WireName } from './wires/wire.ts'
 export interface JournalEntry {
   /** Counted from 1. */
   readonly number: number
+  /** The wire that the request used. */
   readonly wire: WireName
+  /** The HTTP method. */
   readonly method: string
+  /** The whole URL, without secrets. */
   readonly url: string
   /** By lower-case name, without headers that contain secrets. */
   readonly headers: Readonly<Record<string, string>>

@@ -5,9 +5,11 @@ import type { WireName } from './wires/wire.ts'
 
 /** One response as it was sent. All times are in milliseconds of `clock`. */
 export interface ResponseLog {
+  /** The wire of the request. */
   readonly wire: WireName
   /** The number of the request, counted from 1. */
   readonly request: number
+  /** The HTTP status. */
   readonly status: number
   /** When the request had arrived. */
   readonly arrived: number
@@ -27,8 +29,11 @@ export interface ResponseLog {
   aborted: boolean
 }
 
+/** When one write was due, and when it was sent. */
 export interface WriteLog {
+  /** When the script had the write, in milliseconds of the clock. */
   readonly due: number
+  /** When it was passed to the transport, in milliseconds of the clock. */
   readonly sent: number
 }
 

@@ -13,6 +13,7 @@ import { type Clock, systemClock } from './time.ts'
 import type { Wire, WireName } from './wires/wire.ts'
 import { WIRE_NAMES, WIRES } from './wires/wires.ts'
 
+/** The options of `mockModels`. */
 export interface MockModelsOptions extends Omit<EndpointOptions, 'coalesce'> {
   /** The wires that are mocked; they share the script. Default: all three. */
   readonly wires?: readonly WireName[]
@@ -22,6 +23,7 @@ export interface MockModelsOptions extends Omit<EndpointOptions, 'coalesce'> {
   readonly clock?: Clock
 }
 
+/** Mocked model endpoints inside the process of the test. */
 export interface MockModels extends Disposable {
   /**
    * A `fetch` function, for the option of a client: the most exact transport. A URL that is not mocked throws a {@link
@@ -33,6 +35,7 @@ export interface MockModels extends Disposable {
    * the network: they get a status 500 with the reason.
    */
   listen(): void
+  /** Ends the mock of the global fetch. */
   close(): void
   /** For your own `setupServer`. */
   readonly handlers: readonly HttpHandler[]

@@ -10,34 +10,48 @@ interface PointOfMetric {
   readonly name: string
   /** For example `s` or `{tool_call}`; `''` if it has none. */
   readonly unit: string
+  /** The attributes of the point. */
   readonly attributes: Attributes
   /** Nanoseconds since the epoch: the beginning of the measured interval (`start`) and its end (`time`). */
   readonly start: bigint
+  /** When it was measured: nanoseconds since the epoch. */
   readonly time: bigint
+  /** The instrumentation that made it: its name and version. */
   readonly scope: { readonly name: string; readonly version?: string }
+  /** The attributes of the process that sent it. */
   readonly resource: Attributes
 }
 
+/** A point of a counter or gauge. */
 export interface ReceivedNumber extends PointOfMetric {
+  /** The kind of the instrument. */
   readonly kind: 'counter' | 'up-down-counter' | 'gauge'
+  /** The value at that time. */
   readonly value: number
   /** Whether the value counts since the last export or since the start. Absent for a gauge. */
   readonly temporality?: Temporality
 }
 
+/** A point of a histogram. */
 export interface ReceivedHistogram extends PointOfMetric {
   readonly kind: 'histogram'
+  /** The number of values. */
   readonly count: number
+  /** The sum of the values. */
   readonly sum: number
+  /** The smallest value, if the exporter sends it. */
   readonly min?: number
+  /** The largest value, if the exporter sends it. */
   readonly max?: number
   /** The upper bounds of all buckets except the last one, which has none. Empty for an exponential histogram. */
   readonly bounds: readonly number[]
   /** The number of values in each bucket. Empty for an exponential histogram. */
   readonly counts: readonly number[]
+  /** Whether the values count since the last export or since the start. */
   readonly temporality: Temporality
 }
 
+/** `delta`: since the last export. `cumulative`: since the start. */
 export type Temporality = 'delta' | 'cumulative'
 
 /** Returns the points of one OTLP/JSON payload (an `ExportMetricsServiceRequest`), in its order. */
@@ -98,6 +112,7 @@ function temporalityOf(metric: WireAggregation<unknown> | undefined): Temporalit
 
 /** The parts of OTLP/JSON that are read. */
 export interface MetricsRequest {
+  /** The metrics, by process. */
   readonly resourceMetrics?: readonly {
     readonly resource?: WireResource
     readonly scopeMetrics?: readonly {

@@ -15,6 +15,7 @@ import { BodyTooLargeError, bodyOfRequest } from './request-body.ts'
 /** How the receiver fails: with a status, and optionally seconds to wait, or without any response. */
 export type OtlpFault = 'hang' | { readonly status: number; readonly retryAfter?: number }
 
+/** The options of `otlpReceiver`. */
 export interface OtlpReceiverOptions {
   /** One fault for every request, or a list with one for each of the first requests. Default: none. */
   readonly fault?: OtlpFault | readonly OtlpFault[]
@@ -27,7 +28,9 @@ export interface OtlpReceiverOptions {
 
 /** Everything received, in order. */
 export interface Received {
+  /** All spans. */
   readonly spans: readonly ReceivedSpan[]
+  /** All points of metrics. */
   readonly points: readonly ReceivedPoint[]
   /**
    * The requests, unchanged, including those that were not accepted; the body of a request that was too large is not
@@ -36,6 +39,7 @@ export interface Received {
   readonly requests: readonly OtlpRequest[]
 }
 
+/** A request to the receiver. */
 export interface OtlpRequest {
   /** For example `/v1/traces`. */
   readonly path: string

@@ -6,16 +6,17 @@ import type { WireName } from './wires/wire.ts'
 
 /** A response that consists of these steps: plain data, served like a scripted response. */
 export interface RawResponse {
-  /** Default 200. */
+  /** The HTTP status. Default 200. */
   readonly status?: number
   /** Added to the headers of an event stream, or replacing them. */
   readonly headers?: Readonly<Record<string, string>>
+  /** What is sent, in order. */
   readonly raw: readonly RawStep[]
   /** The wire it is for. Default: the wire of the request. */
   readonly wire?: WireName
   /** A step without its own time counts as a token. Default: the pace of the script. */
   readonly pace?: Pace
-  /** Default: the slice of the script. */
+  /** How the body is cut into pieces. Default: the slice of the script. */
   readonly slice?: Slice
   /**
    * How the end of the body is marked: `chunked` (default), or `close`: only by the end of the connection, so that a
@@ -24,6 +25,7 @@ export interface RawResponse {
   readonly framing?: 'chunked' | 'close'
 }
 
+/** A step of a raw response: an event, bytes or the end, each with its time. */
 export type RawStep = RawTime & (RawEvent | RawBytes | RawEnd)
 
 /**
@@ -31,22 +33,27 @@ export type RawStep = RawTime & (RawEvent | RawBytes | RawEnd)
  * pace.
  */
 export interface RawTime {
+  /** Milliseconds after the previous step. */
   readonly after?: number
+  /** Milliseconds after the request. */
   readonly at?: number
 }
 
 /** One event in the wire's frame: an object, or its JSON as text, which may be damaged. */
 export interface RawEvent {
+  /** The event, as it is sent. */
   readonly event: object | string
 }
 
 /** A part of the body, sent unchanged. An empty one sends the headers. */
 export interface RawBytes {
+  /** The bytes, as they are sent. */
   readonly bytes: string | Uint8Array
 }
 
 /** The end of the response; later steps are not played. Default: `complete`. */
 export interface RawEnd {
+  /** How the response ends. */
   readonly end: Ending
   /** Only for a `stall`: sends a comment every so many milliseconds. Default: none. */
   readonly comments?: number

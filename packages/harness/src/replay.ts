@@ -7,17 +7,21 @@ import type { WireName } from './wires/wire.ts'
 
 /** A recorded response: plain data, served like a scripted response, but only on its own wire. */
 export interface Recording {
+  /** The wire that the response was recorded on. */
   readonly recorded: WireName
   /** The events as recorded text: JSON, unless the recording is damaged. */
   readonly events: readonly string[]
+  /** Each event counts as a token. Default: the pace of the script. */
   readonly pace?: Pace
+  /** How the body is cut into pieces. Default: the slice of the script. */
   readonly slice?: Slice
 }
 
+/** The options of `recordedResponse` and `recordedResponses`. */
 export interface RecordingOptions {
   /** Each event counts as a token. Default: the pace of the script. */
   readonly pace?: Pace
-  /** Default: the slice of the script. */
+  /** How the body is cut into pieces. Default: the slice of the script. */
   readonly slice?: Slice
 }
 

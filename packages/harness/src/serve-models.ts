@@ -47,6 +47,7 @@ export interface ServedOptions extends EndpointOptions {
   readonly script?: readonly ScriptedReply[]
 }
 
+/** The options of `serveModels`. */
 export interface ServeModelsOptions extends EndpointOptions {
   /** Sends within a fraction of a millisecond of the due time, by busy-waiting for the last 2 ms. Default false. */
   readonly precise?: boolean

@@ -4,21 +4,33 @@ import { checkOptions } from '@meanwhile/core'
 
 /** The members of a span that are read. Spans of an `InMemorySpanExporter` and of the OTLP receiver have them. */
 export interface SpanLike {
+  /** The name of the span. */
   readonly name: string
+  /** The attributes of the span. */
   readonly attributes: Readonly<Record<string, unknown>>
+  /** As in `SpanStatusCode` of the API: 0 unset, 1 ok, 2 error. */
   readonly status: { readonly code: number; readonly message?: string }
   /** Only received spans. */
   readonly traceId?: string
+  /** Only received spans. */
   readonly spanId?: string
+  /** Only received spans; absent for a root span. */
   readonly parentSpanId?: string
+  /** Only received spans: nanoseconds since the epoch. */
   readonly start?: bigint
+  /** Only received spans: nanoseconds since the epoch. */
   readonly end?: bigint
   /** Only spans in memory. */
   spanContext?(): { readonly traceId: string; readonly spanId: string }
+  /** Only spans in memory; absent for a root span. */
   readonly parentSpanContext?: { readonly spanId: string }
+  /** Only spans in memory. */
   readonly startTime?: readonly [seconds: number, nanoseconds: number]
+  /** Only spans in memory. */
   readonly endTime?: readonly [seconds: number, nanoseconds: number]
+  /** The links to other spans. */
   readonly links?: readonly (({ readonly spanId: string } | { readonly context: { readonly spanId: string } }) & Told)[]
+  /** The events of the span. */
   readonly events?: readonly ({ readonly name: string } & Told)[]
 }
 
@@ -26,7 +38,9 @@ interface Told {
   readonly attributes?: Readonly<Record<string, unknown>>
 }
 
+/** A span with its children. */
 export interface SpanNode {
+  /** The name of the span. */
   readonly name: string
   /** The selected attributes that the span has; absent if it has none of them. */
   readonly attributes?: Readonly<Record<string, unknown>>
@@ -38,6 +52,7 @@ export interface SpanNode {
   readonly children?: readonly SpanNode[]
 }
 
+/** What a span tree shows. */
 export interface SpanTreeOptions {
   /** The names of the attributes to show. Default: none. */
   readonly attributes?: readonly string[]

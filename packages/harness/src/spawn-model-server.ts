@@ -12,7 +12,10 @@ import type { Question, Reply } from './server-process.ts'
 
 /** The script must be data: expectations are patterns, not functions. */
 export interface SpawnModelServerOptions extends ServedOptions {
-  /** Default true, because a separate process may busy-wait. */
+  /**
+   * Sends within a fraction of a millisecond of the due time, by busy-waiting for the last 2 ms. Default true, because
+   * a separate process may busy-wait.
+   */
   readonly precise?: boolean
   /** Ends the process and rejects pending requests to it. */
   readonly signal?: AbortSignal

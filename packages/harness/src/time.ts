@@ -2,6 +2,7 @@
 
 import { clock } from './clock.ts'
 
+/** The clock that a script is played by. */
 export interface Clock {
   /** Milliseconds, with fractions. */
   now(): number

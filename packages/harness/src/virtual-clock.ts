@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from './time.ts'
 
+/** A clock that only moves when a test tells it to. */
 export interface VirtualClock extends Clock {
   /** Starts at 0. */
   now(): number

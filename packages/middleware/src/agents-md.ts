@@ -5,6 +5,7 @@ import { InstructionFiles } from './agents-md/instruction-files.ts'
 import { checkCounts, checkPath } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 
+/** The options of `agentsMd`. */
 export interface AgentsMdOptions {
   /** The files of the project, for example `directoryBackend(root)`. */
   readonly backend: FileBackend

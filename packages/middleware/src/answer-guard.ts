@@ -17,6 +17,7 @@ import {
 import { checkCounts, checkFunctions } from './check-options.ts'
 import { isCount, schemaOf } from './schema-of.ts'
 
+/** The options of `answerGuard`. */
 export interface AnswerGuardOptions {
   /** Reject answers that consist of white space only. Default true. */
   readonly empty?: boolean
@@ -36,6 +37,7 @@ export interface AnswerGuardOptions {
 /** The maximum number of answers was rejected, and the next answer failed, too. */
 export class AnswerRejectedError extends AgentError {
   override readonly name = 'AnswerRejectedError'
+  /** How many answers were rejected before. */
   readonly rejections: number
   /** What was wrong with the last answer. */
   readonly feedback: string

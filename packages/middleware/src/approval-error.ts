@@ -2,6 +2,7 @@
 
 export class ApprovalError extends Error {
   override readonly name = 'ApprovalError'
+  /** The name of the tool. */
   readonly tool: string
 
   /** The cause is the original error; the model does not read it. */

@@ -26,6 +26,7 @@ import { schemaOf } from './schema-of.ts'
 
 const NAME = 'approve'
 
+/** The options of `approve`. */
 export interface ApproveOptions {
   /**
    * Names of the tools that need approval (an alias means its tool), or a function that decides for each call: only

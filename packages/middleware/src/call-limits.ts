@@ -21,7 +21,9 @@ import { isCount, schemaOf } from './schema-of.ts'
 
 /** Each limit is an integer of at least 0. Default: no limit. */
 export interface CallLimitsOptions {
+  /** The maximum number of model calls in a run. */
   readonly modelCalls?: number
+  /** The maximum number of tool calls in a run. */
   readonly toolCalls?: number
   /** Limits by tool name, or one number that applies to each tool. */
   readonly perTool?: number | Readonly<Record<string, number>>
@@ -34,12 +36,15 @@ export interface CallLimitsOptions {
   readonly onLimit?: 'error' | 'answer'
 }
 
+/** Which limit of `callLimits` was reached. */
 export type CallLimit = 'modelCalls' | 'toolCalls' | 'perTool' | 'tokens'
 
 /** A run reached a limit. */
 export class CallLimitError extends AgentError {
   override readonly name = 'CallLimitError'
+  /** Which limit. */
   readonly limit: CallLimit
+  /** The value of the limit. */
   readonly max: number
   /** The tool whose limit was reached; only for `perTool`. */
   declare readonly tool?: string

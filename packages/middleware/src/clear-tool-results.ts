@@ -8,6 +8,7 @@ import { type CountTokens, countTokens } from './count-tokens.ts'
 import { startOfLast } from './last-steps.ts'
 import { isStoredNote, storedNoteOf } from './stored-note.ts'
 
+/** The options of `clearToolResults`. */
 export interface ClearToolResultsOptions {
   /** The length of the history from which on it acts. Default 160,000 tokens. */
   readonly at?: { readonly tokens: number }
@@ -20,6 +21,10 @@ export interface ClearToolResultsOptions {
   readonly atLeastTokens?: number
   /** Names of tools whose results are kept. */
   readonly exclude?: readonly string[]
+  /**
+   * Counts the tokens of messages. Default: what the provider reported, and a quarter of the characters of all later
+   * messages.
+   */
   readonly countTokens?: CountTokens
 }
 

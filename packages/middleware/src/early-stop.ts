@@ -18,6 +18,7 @@ import {
 } from '@meanwhile/core'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
 
+/** The options of `earlyStop`. */
 export interface EarlyStopOptions {
   /** The last user message of the closing request; an empty string adds none. */
   readonly instruction?: string

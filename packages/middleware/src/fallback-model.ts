@@ -18,6 +18,7 @@ import {
 import { checkFunctions, isModel } from './check-options.ts'
 import { isCount, schemaOf } from './schema-of.ts'
 
+/** The options of `fallbackModel`. */
 export interface FallbackModelOptions {
   /** The models to call, in this order, when the agent's own model fails. */
   readonly models: readonly Model[]

@@ -18,18 +18,25 @@ export interface FileBackend {
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<string>
 }
 
+/** The options of every operation of a file backend. */
 export interface FileOptions {
+  /** Aborts the operation, which rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
+/** The options of `list`. */
 export interface ListOptions extends FileOptions {
+  /** The maximum number of entries. */
   readonly limit: number
 }
 
+/** The options of `read`. */
 export interface ReadOptions extends FileOptions {
+  /** The maximum size in bytes. A larger file rejects with `too-large`. */
   readonly maxBytes: number
 }
 
+/** The options of `write`. */
 export interface WriteOptions extends FileOptions {
   /**
    * The version that the write replaces, or `null` for a new file. Rejects with `changed` if the file has another
@@ -38,15 +45,20 @@ export interface WriteOptions extends FileOptions {
   readonly replaces?: string | null
 }
 
+/** `other`: a link, a device or anything else that tools do not open. */
 export type FileKind = 'file' | 'folder' | 'other'
 
+/** An entry of a folder. */
 export interface FolderEntry {
+  /** The name, without the path. */
   readonly name: string
   /** `other`: a link, a device or anything else that tools do not open. */
   readonly kind: FileKind
 }
 
+/** What a backend knows about a file or folder without reading it. */
 export interface FileStat {
+  /** Whether it is a file or a folder. */
   readonly kind: FileKind
   /** In bytes. */
   readonly size: number
@@ -54,7 +66,9 @@ export interface FileStat {
   readonly modified: number
 }
 
+/** The content of a file. */
 export interface FileContent {
+  /** The bytes. */
   readonly bytes: Uint8Array
   /** A string that differs whenever the content differs. */
   readonly version: string

@@ -9,8 +9,10 @@
  */
 export type FileErrorCode = 'refused' | 'not-found' | 'not-a-file' | 'not-a-folder' | 'too-large' | 'changed' | 'failed'
 
+/** An operation of a file backend failed. The message names only the requested path. */
 export class FileError extends Error {
   override readonly name = 'FileError'
+  /** What went wrong. */
   readonly code: FileErrorCode
   /** The requested path, relative to the root, never the path on the host. */
   readonly path: string

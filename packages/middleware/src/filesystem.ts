@@ -12,9 +12,12 @@ import { readFile } from './filesystem/read-file.ts'
 import { seenFiles } from './filesystem/seen-files.ts'
 import { writeFile } from './filesystem/write-file.ts'
 
+/** The tools of `filesystem`. */
 export type FileToolName = 'ls' | 'read_file' | 'write_file' | 'edit_file' | 'glob' | 'grep'
 
+/** The options of `filesystem`. */
 export interface FilesystemOptions {
+  /** Where the files are: `directoryBackend(root)` or your own. */
   readonly backend: FileBackend
   /** Omits the tools that change files. Default false. */
   readonly readOnly?: boolean

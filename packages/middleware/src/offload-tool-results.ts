@@ -21,6 +21,7 @@ import { checkBackend, type FileBackend } from './file-backend.ts'
 import { READ_FILE, readFile } from './filesystem/read-file.ts'
 import { storedNote } from './stored-note.ts'
 
+/** The options of `offloadToolResults`. */
 export interface OffloadToolResultsOptions {
   /** Where the texts are stored. If the agent already has a `read_file` tool, it must read from the same place. */
   readonly backend: FileBackend

@@ -3,6 +3,7 @@
 import { ConfigError, callsOf, checkOptions, type Message, type Middleware, type ToolCall } from '@meanwhile/core'
 import { errorMessage } from '@meanwhile/core/calls'
 
+/** The options of `patchToolCalls`. */
 export interface PatchToolCallsOptions {
   /** The text that the model reads in place of a missing result. */
   readonly text?: string

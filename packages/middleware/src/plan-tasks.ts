@@ -11,6 +11,7 @@ import { taskTools } from './plan-tasks/task-tools.ts'
 
 export type { Task, TaskStatus } from './plan-tasks/task-list.ts'
 
+/** The options of `planTasks`. */
 export interface PlanTasksOptions {
   /** Stores the plan in a file that several runs share. Default: each run has its own plan, in its checkpoints. */
   readonly backend?: FileBackend

@@ -9,6 +9,7 @@ import { MaskedMessages } from './redact/masked-messages.ts'
 import { Masker, type Secret } from './redact/masker.ts'
 import { type SecretPattern, secretPatterns } from './redact/secret-patterns.ts'
 
+/** The options of `redact`. */
 export interface RedactOptions {
   /** Default: {@link secretPatterns}; `[...secretPatterns, yours]` adds to them. */
   readonly patterns?: readonly SecretPattern[]

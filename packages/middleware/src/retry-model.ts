@@ -13,6 +13,7 @@ import {
 import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions, checkNumbers } from './check-options.ts'
 
+/** The options of `retryModel`. */
 export interface RetryModelOptions extends BackoffOptions {
   /** Retries after the first attempt. Default 2. */
   readonly maxRetries?: number
@@ -22,6 +23,7 @@ export interface RetryModelOptions extends BackoffOptions {
   readonly when?: (error: unknown, attempt: RetryAttempt) => boolean
 }
 
+/** A failed attempt of a model call. */
 export interface RetryAttempt {
   /** How many attempts have failed. */
   readonly attempt: number

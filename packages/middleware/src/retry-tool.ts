@@ -16,6 +16,7 @@ import { checkedInput, isJudgedByInput, judgeCall } from '@meanwhile/core/calls'
 import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 
+/** The options of `retryTool`. */
 export interface RetryToolOptions extends BackoffOptions {
   /**
    * Names of the tools to retry. Default: calls with the effect `read` or `idempotent`. A tool with the effect `calls`
@@ -32,7 +33,9 @@ export interface RetryToolOptions extends BackoffOptions {
   readonly when?: (error: unknown, at: ToolAttempt) => boolean
 }
 
+/** A failed attempt of a tool call. */
 export interface ToolAttempt {
+  /** The call. */
   readonly call: ToolCall
   /** How many attempts have failed. */
   readonly attempt: number

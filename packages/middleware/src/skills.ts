@@ -19,6 +19,7 @@ import { readSkills, type Skill } from './skills/read-skills.ts'
 
 export type { Skill } from './skills/read-skills.ts'
 
+/** The options of `skills`. */
 export interface SkillsOptions {
   /** The files of the skills. */
   readonly backend: FileBackend

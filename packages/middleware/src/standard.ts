@@ -20,27 +20,37 @@ import { type ToolSearchOptions, toolSearch } from './tool-search.ts'
 
 /** The options of each middleware; `false` omits it. */
 export interface StandardOptions {
+  /** Default `{}`. */
   readonly patchToolCalls?: PatchToolCallsOptions | false
+  /** Default `{}`. */
   readonly earlyStop?: EarlyStopOptions | false
+  /** Default `{}`. */
   readonly answerGuard?: AnswerGuardOptions | false
+  /** Default `{}`. */
   readonly clearToolResults?: ClearToolResultsOptions | false
   /** Off unless you set it, because it makes its own model calls. `{}` is enough. */
   readonly summarize?: SummarizeOptions
   /** Off unless you set it, because it adds something that the model reads. */
   readonly agentsMd?: AgentsMdOptions
+  /** Only if given, because it adds something that the model reads. */
   readonly skills?: SkillsOptions
+  /** Only if given, because it adds something that the model reads. */
   readonly planTasks?: PlanTasksOptions
+  /** Only if given, because it adds something that the model reads. */
   readonly toolSearch?: ToolSearchOptions
   /** Off unless you set it: there is no limit by default. */
   readonly callLimits?: CallLimitsOptions
   /** Off unless you set it, because it requires models. */
   readonly fallbackModel?: FallbackModelOptions
+  /** Default `{}`. */
   readonly retryModel?: RetryModelOptions | false
   /** Off unless you set it, because it requires the tools that need approval. */
   readonly approve?: ApproveOptions
+  /** Default `{}`. */
   readonly retryTool?: RetryToolOptions | false
   /** Off unless you set it. `{}` is enough. */
   readonly redact?: RedactOptions
+  /** Default `{}`. */
   readonly timeout?: TimeoutOptions | false
 }
 

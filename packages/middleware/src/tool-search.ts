@@ -16,6 +16,7 @@ import { inputSchema, text } from './input-schema.ts'
 import { isRecord } from './is-record.ts'
 import { schemaOf } from './schema-of.ts'
 
+/** The options of `toolSearch`. */
 export interface ToolSearchOptions {
   /** The tools that are hidden until found. Do not add them to the agent as well. */
   readonly tools: readonly Tool[]

@@ -21,6 +21,7 @@ import { filesAfterResults } from './result-files.ts'
 
 export type { AiSdkModel } from './ai-sdk-model.ts'
 
+/** The options of `aiSdk`. */
 export interface AiSdkOptions {
   /**
    * How long a stream that has begun may be silent, in milliseconds, before it ends with the retryable `ModelError`

@@ -12,9 +12,11 @@ import { serverOf } from './server.ts'
 
 export { messagesWire } from './messages-wire.ts'
 
+/** The options of `anthropic`. */
 export interface AnthropicOptions {
   /** The client of the official library, created by you: it has the key, the base URL, headers and timeouts. */
   readonly client: AnthropicClient
+  /** The name of the model in requests. */
   readonly model: string
   /** The wire requires a limit. This one applies if `settings.maxTokens` is not set. Default 16,384. */
   readonly maxTokens?: number
@@ -47,7 +49,9 @@ const MOST_OPTIONAL = 24
  * The part of the official client that is used: an `Anthropic`, or one of the clients for Bedrock, Vertex and Foundry.
  */
 export interface AnthropicClient {
+  /** The address of the API, for spans. */
   readonly baseURL: string
+  /** Sends requests. */
   readonly messages: {
     create(
       body: Anthropic.MessageCreateParamsStreaming,

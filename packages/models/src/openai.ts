@@ -22,9 +22,11 @@ import { serverOf } from './server.ts'
 export { chatWire } from './chat-wire.ts'
 export { responsesWire } from './responses-wire.ts'
 
+/** The options of `openai`. */
 export interface OpenAIOptions {
   /** The client of the official library, created by you: it has the key, the base URL, headers and timeouts. */
   readonly client: OpenAIClient
+  /** The name of the model in requests. */
   readonly model: string
   /** Default `responses`. Most other hosts support only Chat Completions (`chat`). */
   readonly api?: 'responses' | 'chat'
@@ -51,7 +53,9 @@ const NO_SCHEMA = /^(gpt-3|gpt-4(-|$)|gpt-4o-2024-05-13|chatgpt|o1-(mini|preview
 
 /** The part of the official client that is used: an `OpenAI` or `AzureOpenAI` of any version 6 or 7. */
 export interface OpenAIClient {
+  /** The address of the API, for spans. */
   readonly baseURL: string
+  /** Sends requests of Chat Completions. */
   readonly chat: {
     readonly completions: {
       create(
@@ -60,6 +64,7 @@ export interface OpenAIClient {
       ): Asked<OpenAI.ChatCompletionChunk>
     }
   }
+  /** Sends requests of the Responses API. */
   readonly responses: {
     create(
       body: OpenAI.Responses.ResponseCreateParamsStreaming,

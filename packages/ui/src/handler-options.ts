@@ -6,6 +6,7 @@ import type { Present } from './present.ts'
 
 /** `Context`: the type of the context that each run of the threads gets. */
 export interface HandlerOptions<Context = unknown> extends Present {
+  /** The conversations. */
   readonly threads: Threads<Context>
   /** The path of the routes. */
   readonly base?: string

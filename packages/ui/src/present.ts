@@ -3,6 +3,7 @@
 import { type ToolMessage, textOf } from '@meanwhile/core'
 import type { ErrorInfo } from '@meanwhile/threads'
 
+/** What a client may see of errors and outputs. */
 export interface Present {
   /**
    * Returns the text to show for an error. Default: a sentence that contains nothing of the error itself, because errors of tools and providers may
@@ -22,7 +23,9 @@ export type ShownError =
 
 /** The call that the output belongs to. */
 export interface ShownCall {
+  /** The name of the tool. */
   readonly toolName: string
+  /** The id of the call. */
   readonly callId: string
   /** Whether this is progress of the running tool, and not its output. */
   readonly isProgress: boolean

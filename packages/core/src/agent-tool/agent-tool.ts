@@ -14,6 +14,7 @@ import type { ToolSchema } from '../vocabulary/tool-schema.ts'
 import { contextWithin } from './context-within.ts'
 import { runWithin } from './nested-run.ts'
 
+/** The options of `agentTool`. */
 export interface AgentToolOptions<Input = AgentRequest> {
   /** The name of the tool. Default: the agent's name. */
   readonly name?: string
@@ -40,7 +41,9 @@ export interface AgentToolOptions<Input = AgentRequest> {
   readonly maxDepth?: number
 }
 
+/** The input of an `agentTool` without its own `input` schema. */
 export interface AgentRequest {
+  /** The task for the agent: the text of its user message. */
   readonly request: string
 }
 

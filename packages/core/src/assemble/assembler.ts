@@ -45,19 +45,25 @@ export interface Assembler {
   finish(reason: FinishReason): void
 }
 
+/** What a reader of a response knows about a piece of text or reasoning. */
 export interface PartOptions {
+  /** Identifies the part. Pieces with the same label are joined. */
   readonly label?: Label
   /** Merged into the part's metadata, for each provider. */
   readonly metadata?: ProviderMetadata
 }
 
+/** A piece of a tool call, as a reader of a response passes it on. */
 export interface CallPiece {
+  /** The provider's id of the call, if this piece has it. */
   readonly id?: string | null | undefined
   /** The whole name so far, not only its next piece. */
   readonly name?: string | null | undefined
   /** This name may still grow. The call waits for a name without this flag, or for the end of the call or its response. */
   readonly nameMayGrow?: boolean
+  /** The next piece of the arguments. */
   readonly delta?: string | null | undefined
+  /** Data of the provider, that it gets back unchanged. */
   readonly metadata?: ProviderMetadata
   /** Set if the provider runs this call itself: its result, or `null` before it has one. */
   readonly providerResult?: unknown
@@ -70,6 +76,8 @@ export interface CallPiece {
 
 /** A call that replaces the call that contained it. */
 export interface NestedCall {
+  /** The name of the tool. */
   readonly name: string
+  /** The parsed arguments. */
   readonly input: unknown
 }

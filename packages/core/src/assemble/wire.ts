@@ -6,6 +6,7 @@ import type { Explain, ReadChunk } from './assemble.ts'
 
 /** `Event`: an event of the client's stream. `Item`: an element of the message list in a request. */
 export interface Wire<Event, Item> {
+  /** The provider, by its `gen_ai.provider.name`. */
   readonly provider: Model['provider']
   /** A reader for one response. */
   reader(request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<Event>

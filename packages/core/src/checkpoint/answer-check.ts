@@ -12,7 +12,9 @@ import { type JsonSchema, jsonSchemaIn } from '../vocabulary/tool-schema.ts'
 
 /** The tools and middleware that ask questions. An agent has these members. */
 export interface Askers {
+  /** The middleware that may ask. */
   readonly middleware?: readonly Middleware[]
+  /** The tools that may ask. */
   readonly tools?: readonly Tool[]
 }
 

@@ -8,6 +8,7 @@ import { checkRunOptions, type RunInput, type RunOptions } from '../vocabulary/r
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 import { checkpointOf } from './take.ts'
 
+/** The options of `agent.begin`. */
 export type BeginOptions = Pick<RunOptions, 'id' | 'checkpoints'>
 
 const BEGIN_OPTIONS: OptionNames<BeginOptions> = { id: 'runId', checkpoints: 'checkpointer' }

@@ -17,6 +17,7 @@ import { checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
 import { signed } from './checksum.ts'
 import { asStoreError } from './saver.ts'
 
+/** The options of `agent.close`. */
 export interface CloseOptions {
   /** The result that the model reads for each open call. Default: a text which states that the run was closed before the call had a result. */
   readonly reason?: string

@@ -122,4 +122,5 @@ export async function finished(): Promise<IteratorReturnResult<never>> {
   return { done: true, value: undefined as never }
 }
 
+/** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>

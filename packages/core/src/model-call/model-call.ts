@@ -60,6 +60,7 @@ function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, A
   }
 }
 
+/** How a response fails. */
 interface Failure {
   readonly attempt: number
   readonly error: unknown

@@ -17,6 +17,7 @@ import { wholeRun } from './whole-run.ts'
 
 /** A running run. It continues whether its events are read or not. Its events can be read once; a reader that stops before the end aborts the run. */
 export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
+  /** The id of the run. */
   readonly id: string
   /** The result, or the error that ended the run. You do not have to await it. */
   readonly result: Promise<AgentResult<Output>>

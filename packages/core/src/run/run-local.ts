@@ -22,11 +22,13 @@ export interface Cell<Value> {
   delete(): void
 }
 
+/** The options of a run-local value that checkpoints contain. */
 export interface CellOptions<Value> {
   /** The name of the value in checkpoints. It must be unique in an agent: the second use of a key throws {@link ConfigError}. */
   readonly key: string
   /** Checks values that are set, and values from a checkpoint. It must be synchronous. */
   readonly schema: StandardSchemaV1<unknown, Value>
+  /** The value in a new run. */
   readonly initial: Value
 }
 

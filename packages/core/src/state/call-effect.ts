@@ -9,8 +9,11 @@ import { messageOf } from '../vocabulary/errors.ts'
 import { NO_KEYS, type ResourceKeys, withinKeys } from '../vocabulary/resource-keys.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
+/** The effect and the resource keys of one call. */
 export interface CallEffect {
+  /** The effect of the call. */
   readonly effect: Effect
+  /** The resource keys of the call. */
   readonly keys: ResourceKeys
   /** The error that a function of the tool threw. */
   readonly problem?: string

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
 
+/** A row of a query: its values, by name of the column. */
 export interface PostgresRow {
   readonly [column: string]: unknown
 }
@@ -13,6 +14,7 @@ export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly PostgresRow[] }>
 }
 
+/** The options of `postgresStore`. */
 export interface PostgresOptions<Client extends PostgresClient = PostgresClient> {
   /**
    * Runs the statements. The store never closes it. Listen to the `error` event of a `Pool` of `pg`: without a listener, a lost idle connection ends

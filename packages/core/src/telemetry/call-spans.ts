@@ -16,20 +16,27 @@ import { conversationOf, type OpenSpan, type Scope } from './spans.ts'
 
 /** The part of a call that its spans need. */
 export interface CallFacts {
+  /** The call as it was made, with its first id. */
   readonly call: { readonly id: string }
   /** The present id. */
   readonly id: string
   /** Absent if there is no such tool. */
   readonly tool: { readonly name: string } | undefined
+  /** Attributes for its span. */
   readonly attributes: Attributes
   /** The call whose tool or wrap makes this one. */
   readonly maker: CallFacts | undefined
   /** The contexts of the model attempts that requested it. */
   readonly requestedIn: readonly Context[]
+  /** Whether the call has its result. */
   readonly settled: boolean
+  /** The result; undefined while there is none. */
   readonly message: { readonly isError?: boolean | undefined } | undefined
+  /** What stopped the call with a checkpoint; undefined if nothing did. */
   readonly stopped: RunStop | undefined
+  /** Aborts with the call. */
   readonly signal: AbortSignal
+  /** The state of the call that its span shows. */
   readonly state: Pick<
     CallState,
     'step' | 'startedEarly' | 'modelEnded' | 'fate' | 'cause' | 'kept' | 'executions' | 'attempts'
@@ -40,6 +47,7 @@ export interface CallFacts {
 
 /** What is known of one execution until its span ends. Times are in `performance.now()`. */
 export interface ExecutionFacts {
+  /** The span. */
   readonly open: OpenSpan
   /** Whether it asked for its slot before the model call succeeded. */
   readonly early: boolean
@@ -59,6 +67,7 @@ export interface ExecutionFacts {
   ended?: number
   /** For an execution that receives the rest of its input: how many milliseconds between two times it has waited for that. */
   wait?: { within(from: number, to: number): number }
+  /** What the execution threw; absent if it threw nothing. */
   error?: unknown
   /** Whether its error results from the abort of its signal. */
   answersAbort?: boolean

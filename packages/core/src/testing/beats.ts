@@ -7,6 +7,7 @@ import type { ScriptResponse, ScriptStep } from './script.ts'
 export interface Pace {
   /** The time from the request to the first token. */
   readonly firstToken: number
+  /** The time from one token to the next. */
   readonly betweenTokens: number
 }
 

@@ -1,4 +1,6 @@
+/** The events of a run, and how it ended. */
 export interface Collected<Event, Result> {
+  /** All events, in order. */
   readonly events: readonly Event[]
   /** The result of the run; absent if it failed. */
   readonly result?: Result

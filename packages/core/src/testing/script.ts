@@ -6,6 +6,7 @@
 import { argumentsText } from '../assemble/arguments-text.ts'
 import type { FinishReason, Usage } from '../vocabulary/message.ts'
 
+/** A step of a response: text, reasoning, a call, a pause, or a failure. */
 export type ScriptStep =
   | { readonly type: 'say' | 'think'; readonly deltas: readonly string[] }
   | {
@@ -29,15 +30,21 @@ export type ScriptStep =
   /** The stream ends here, without its protocol's terminal event. */
   | { readonly type: 'cut' }
 
+/** A response of a model, as a script plays it. */
 export interface ScriptResponse {
+  /** What the model sends, in order. */
   readonly steps: readonly ScriptStep[]
+  /** Why the model stopped. */
   readonly finishReason: FinishReason
+  /** The token counts that it reports. */
   readonly usage: Usage
 }
 
 /** How a response ends. */
 export interface ResponseOptions {
+  /** Default: `tool-calls` if the response has a call, otherwise `stop`. */
   readonly finishReason?: FinishReason
+  /** The token counts that the response reports. Default: none. */
   readonly usage?: Usage
 }
 
@@ -82,8 +89,11 @@ export function wait(ms: number): ScriptStep {
 }
 
 export interface Failure {
+  /** The HTTP status. Default 500. */
   readonly status?: number
+  /** The provider's code. Default `server_error`. */
   readonly code?: string
+  /** The text of the error. Default: one that names status and code. */
   readonly message?: string
   /** Milliseconds. */
   readonly retryAfter?: number
@@ -99,8 +109,10 @@ export function cut(): ScriptStep {
   return { type: 'cut' }
 }
 
+/** Sets how a response ends; `end` makes it. */
 export interface ScriptEnd {
   readonly type: 'end'
+  /** The finish reason and the token counts. */
   readonly options: ResponseOptions
 }
 

@@ -12,12 +12,13 @@ import { ScriptError, type ScriptResponse } from './script.ts'
 /** A response, or a function that makes one from the request. */
 export type ScriptedResponse = ScriptResponse | ((request: ModelRequest) => ScriptResponse)
 
+/** The options of `scriptedModel`. */
 export interface ScriptedModelOptions {
-  /** Default: no delay. */
+  /** How fast the model streams. Default: without delay. */
   readonly pace?: Pace
-  /** Default `scripted`. */
+  /** The provider in spans and events. Default `scripted`. */
   readonly provider?: string
-  /** Default `scripted-1`. */
+  /** The name of the model. Default `scripted-1`. */
   readonly id?: string
   /** Whether the model has structured output. If not, it returns output by a call of `final_answer`. Default `false`. */
   readonly structuredOutput?: boolean

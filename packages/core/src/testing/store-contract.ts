@@ -6,6 +6,7 @@ import type { CheckpointStore, StoredCheckpoint } from '../vocabulary/checkpoint
 
 /** An empty store for one test case, and functions that only its author can write. */
 export interface StoreUnderTest {
+  /** The store. */
   readonly store: CheckpointStore
   /** A second store with the same data, as in another process. Absent if other processes have no access. */
   readonly elsewhere?: CheckpointStore
@@ -17,6 +18,7 @@ export interface StoreUnderTest {
   close?(): void | Promise<void>
 }
 
+/** A test that every checkpoint store must pass. */
 export interface StoreCase {
   /** The title of the test. */
   readonly name: string

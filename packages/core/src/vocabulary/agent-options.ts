@@ -11,7 +11,9 @@ import type { TelemetryOptions } from './telemetry-options.ts'
 import type { Run, Tool } from './tool.ts'
 import type { ToolSchema } from './tool-schema.ts'
 
+/** The options of `createAgent`. */
 export interface AgentOptions<Output = unknown> {
+  /** The model of every step, unless a hook or wrap replaces it. */
   readonly model: Model
   /** Identifies the agent in spans. An `agentTool` uses it as the tool's default name. */
   readonly name?: string
@@ -22,6 +24,7 @@ export interface AgentOptions<Output = unknown> {
    * as the `beforeAgent` hook of the outermost middleware, which is named `instructions`. If it returns nothing, there are no instructions.
    */
   readonly instructions?: string | ((run: Run) => Awaitable<string>)
+  /** The tools that the model may call. Default: none. Two tools must not have the same name. */
   readonly tools?: readonly Tool[]
   /** The first middleware is the outermost. */
   readonly middleware?: readonly Middleware[]
@@ -30,6 +33,7 @@ export interface AgentOptions<Output = unknown> {
    * does not match the schema, and the model reads what is wrong with it.
    */
   readonly output?: ToolSchema<Output>
+  /** Settings of the model for every step, such as `temperature`. Default: those of the provider. */
   readonly settings?: ModelSettings
   /**
    * Which tools the model must call. Default `auto`. It applies to every step: with `required`, or with a tool, the model calls a tool in each step
@@ -62,6 +66,7 @@ export interface AgentOptions<Output = unknown> {
   readonly grace?: number
   /** How long `toolStatus` keeps the status of a call that has ended, in milliseconds. Default 60000; a number of at least 0, or `Infinity`. */
   readonly statusFor?: number
+  /** Where spans and metrics go, and what they contain. */
   readonly telemetry?: TelemetryOptions
 }
 

@@ -7,11 +7,13 @@ import type { ResourceKeys } from './resource-keys.ts'
 import type { Attributes } from './span-content.ts'
 import type { ToolStatus } from './tool-status.ts'
 
+/** The request of `run.callModel`. Defaults: the model of the run, no instructions, no tools, and the agent's settings. */
 export type SideRequest = Pick<ModelRequest, 'messages'> &
   Partial<
     Pick<ModelRequest, 'model' | 'instructions' | 'tools' | 'toolChoice' | 'settings' | 'clientRetries' | 'signal'>
   >
 
+/** The options of `run.callTool`. */
 export interface CallOptions {
   /**
    * The strongest effect that a provisional call may have before its model call has succeeded. The effect of the final input counts, after

@@ -6,6 +6,7 @@ import { checkOptions, checkTime } from './option-checks.ts'
 /** When a cancelled run stops: `after-tools` after the current step, `after-model` without starting anything new, `now` immediately. */
 export type CancelMode = 'after-tools' | 'after-model' | 'now'
 
+/** The options of `run.cancel`. */
 export interface CancelOptions {
   /** When the run stops. Default `now`. */
   readonly at?: CancelMode

@@ -63,6 +63,7 @@ export class CheckpointMissingError extends CheckpointError {
 /** The checkpoint has a newer format than this version can read. */
 export class CheckpointVersionError extends CheckpointError {
   override readonly name = 'CheckpointVersionError'
+  /** The format of the checkpoint. */
   readonly found: unknown
   /** The newest format that can be read. */
   readonly supported: number

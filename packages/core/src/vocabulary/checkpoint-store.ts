@@ -5,6 +5,7 @@ import { AgentError, ConfigError } from './errors.ts'
 
 /** The members of a checkpoint that a store reads. Everything else in it is plain JSON that a store must not interpret. */
 export interface StoredCheckpoint {
+  /** The id of the run. */
   readonly runId: string
   /** The number of this save, from 1. It is greater than the revision that it replaces. */
   readonly revision: number

@@ -8,12 +8,15 @@ import type { Message, Usage, UserMessage } from './message.ts'
 import { notSaid, shapeHint } from './message-shape.ts'
 
 export interface Cause {
+  /** The error that led to this one. */
   readonly cause?: unknown
 }
 
 /** What is wrong with a value. `path` is dotted, and empty for the whole value. */
 export interface Issue {
+  /** Where the value is wrong: names and indexes separated by dots; empty for the whole value. */
   readonly path: string
+  /** What is wrong. */
   readonly message: string
 }
 
@@ -62,6 +65,7 @@ export class AgentError extends Error {
 /** An option is invalid; `option` is its name. If a hook or wrap has set it, this error is the `cause` of a {@link MiddlewareError}. */
 export class ConfigError extends AgentError {
   override readonly name = 'ConfigError'
+  /** The name of the option, such as `budget.halfLifeMs`. */
   readonly option: string
 
   constructor(option: string, problem: string) {
@@ -75,6 +79,7 @@ export class InputError extends AgentError {
   override readonly name = 'InputError'
   /** What was invalid: the input of a run, or a message sent to a running one. */
   readonly given: 'input' | 'message'
+  /** What was wrong. `run-ended`: it was sent after the end of the run. */
   readonly problem: 'empty' | 'malformed' | 'run-ended'
   /** If a list was given: the index of the first element that is not a message. */
   declare readonly index?: number
@@ -106,6 +111,7 @@ export class InputError extends AgentError {
 /** In the history, a call has no result, or a result has no call. */
 export class HistoryError extends AgentError {
   override readonly name = 'HistoryError'
+  /** The ids of the calls or results that have no counterpart. */
   readonly callIds: readonly string[]
 
   constructor(callIds: readonly string[]) {
@@ -117,6 +123,7 @@ export class HistoryError extends AgentError {
 /** The run needs another step, but has reached `maxSteps`. */
 export class MaxStepsError extends AgentError {
   override readonly name = 'MaxStepsError'
+  /** The maximum number of steps. */
   readonly maxSteps: number
   /** Why the answer of the last step was rejected, if it was. `cause` is an {@link OutputError} if the answer did not match the output schema. */
   declare readonly feedback?: string
@@ -131,6 +138,7 @@ export class MaxStepsError extends AgentError {
 /** The answer does not match the agent's output schema, and the model cannot be asked for another one. */
 export class OutputError extends AgentError {
   override readonly name = 'OutputError'
+  /** What is wrong with the answer. */
   readonly issues: readonly Issue[]
 
   constructor(issues: readonly Issue[]) {
@@ -168,6 +176,7 @@ export class RunCancelled extends RunStop {
 /** An answer belongs to a question that the run has not asked, or that already has an answer. */
 export class UnknownInterruptError extends AgentError {
   override readonly name = 'UnknownInterruptError'
+  /** The ids that have no open question. */
   readonly ids: readonly string[]
 
   constructor(ids: readonly string[]) {
@@ -181,6 +190,7 @@ export class AnswerError extends AgentError {
   override readonly name = 'AnswerError'
   /** The id of the interrupt. */
   readonly id: string
+  /** What is wrong with the answer. */
   readonly issues: readonly Issue[]
 
   /** `asker`: the tool or middleware that asks, for the message. */
@@ -194,7 +204,9 @@ export class AnswerError extends AgentError {
 /** A hook or wrap threw, or passed on or returned an invalid value. */
 export class MiddlewareError extends AgentError {
   override readonly name = 'MiddlewareError'
+  /** The name of the middleware. */
   readonly middleware: string
+  /** The name of the hook or wrap, such as `wrapModel`. */
   readonly hook: string
 
   constructor(middleware: string, hook: string, problem: string, options?: Cause) {

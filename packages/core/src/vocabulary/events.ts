@@ -10,6 +10,7 @@ import type { Warning } from './warning.ts'
 
 export type { DiscardCause } from './tool-errors.ts'
 
+/** An event of a run. The page about events has a table of all types. */
 export type AgentEvent = Stamp & AgentEventBody
 
 interface Stamp {
@@ -24,11 +25,13 @@ interface Stamp {
 export interface PathPart {
   /** The name of the tool. */
   readonly agent: string
+  /** The id of the call. */
   readonly callId: string
 }
 
 /** The members that each event of a call has. */
 interface OfCall {
+  /** The id of the call. */
   readonly callId: string
   /** The tool's own name, even if the model used an alias. */
   readonly toolName: string
@@ -93,24 +96,34 @@ export type AgentEventBody =
 /** An attempt of a model call has failed. `next`: another attempt of the same model follows, one of another model, or none. */
 export interface AttemptFailed {
   readonly type: 'attempt-failed'
+  /** What the model call threw. As JSON it has no message contents. */
   readonly error: unknown
+  /** What follows. */
   readonly next: 'retry' | 'fallback' | 'none'
+  /** How long the next attempt waits, in milliseconds. */
   readonly waitMs?: number
 }
 
 /** Progress that a tool has reported. `timestamp`: milliseconds since the epoch. `cancelable`: whether `cancelTool` may abort the call. */
 export interface ToolProgress extends Progress, OfCall {
   readonly type: 'tool-progress'
+  /** Milliseconds since the epoch. */
   readonly timestamp: number
+  /** Whether `cancelTool` may abort the call. */
   readonly cancelable: boolean
+  /** The model call that requested this call has not succeeded yet. */
   readonly provisional?: true
 }
 
 /** An event of a middleware or tool; `source` is its name. `data` is passed on unchanged. If you send events to another process, keep it JSON. */
 export interface CustomEvent extends Partial<OfCall> {
   readonly type: 'custom'
+  /** The name that was given to `emit`. */
   readonly name: string
+  /** The data that was given to `emit`, unchanged. */
   readonly data: unknown
+  /** The name of the tool or middleware. */
   readonly source: string
+  /** The event belongs to a call whose model call has not succeeded yet. */
   readonly provisional?: true
 }

@@ -25,6 +25,7 @@ export class Interrupt extends RunStop {
   }
 }
 
+/** The options of `interrupt`. */
 export interface InterruptOptions {
   /**
    * The schema of the answer. If an answer does not match, the resume rejects with `AnswerError` before anything runs, and the question stays open.
@@ -61,13 +62,16 @@ export type AddressPart =
   | { readonly tool: string; readonly callId: string }
   | { readonly middleware: string; readonly hook: string }
 
+/** The path from the outermost agent to the tool or middleware that asks. */
 export type Address = readonly AddressPart[]
 
 /** A question that has no answer yet. */
 export interface PendingInterrupt<Payload extends Json = Json> {
   /** Computed from the run, the address and the number of questions from that address, so it is the same in every process. */
   readonly id: string
+  /** The tool or middleware that asks. */
   readonly address: Address
+  /** The question, as it was given to `interrupt`. */
   readonly payload: Payload
   /** The JSON Schema of the answer; absent if neither the question nor the tool or middleware that asks has one. */
   readonly answerSchema?: JsonSchema
@@ -83,4 +87,5 @@ export interface Asked {
 /** The questions and answers in a checkpoint. The key is the canonical text of the address. */
 export type SavedQuestions = { readonly [address: string]: Asked }
 
+/** The answers to the questions of a run, by id of the interrupt. */
 export type Answers = Readonly<Record<string, Json>>

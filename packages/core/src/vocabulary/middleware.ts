@@ -14,8 +14,10 @@ export type ModelFlow = Flow<(ModelEvent & { readonly attempt?: number }) | Atte
 
 export type ToolEvent = (Progress & { readonly type?: undefined }) | WrapEvent
 
+/** The flow of a tool call: it yields events of the call and returns its message. */
 export type ToolFlow = Flow<ToolEvent, ToolMessage>
 
+/** The flow of the steps of a run: it yields events and returns the result. */
 export type AgentFlow = Flow<AgentEvent, CompletedResult>
 
 /** A custom event that a wrap yields. `source` defaults to the middleware's name. */
@@ -23,7 +25,9 @@ export type WrapEvent = Omit<CustomEvent, 'source'> & { readonly source?: string
 
 /** The history, as hooks receive it. In `beforeFinalAnswer` the last message is the answer, and `finishReason` is its finish reason. */
 export interface AgentState {
+  /** The history. */
   readonly messages: readonly Message[]
+  /** In `beforeFinalAnswer`: the finish reason of the answer. Absent in other hooks. */
   readonly finishReason?: FinishReason
 }
 
@@ -44,6 +48,7 @@ export type Verdict =
  * at most the agent's `grace` time.
  */
 export interface Middleware {
+  /** The name in events, errors, spans and checkpoints. */
   readonly name: string
   /** Never set. Every function has a `call`, so TypeScript rejects a middleware factory that you forgot to call. */
   readonly call?: never

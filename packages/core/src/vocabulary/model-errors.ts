@@ -13,7 +13,9 @@ export type ModelErrorCode =
   | 'unknown'
   | (string & {})
 
+/** The members of a `ModelError`. */
 export interface ModelErrorData extends Cause {
+  /** The code of the error. */
   readonly code: ModelErrorCode
   /** The HTTP status, or the equivalent status of an error inside a stream. */
   readonly status?: number
@@ -32,9 +34,13 @@ export interface ModelErrorData extends Cause {
 /** A model call failed. The message has at most 500 characters. */
 export class ModelError extends AgentError {
   override readonly name = 'ModelError'
+  /** The code that core or the provider gave to the error. */
   readonly code: ModelErrorCode
+  /** Whether a retry of the same request may succeed. */
   readonly retryable: boolean
+  /** The HTTP status, or the equivalent status of an error inside a stream. */
   declare readonly status?: number
+  /** How long to wait before a retry, in milliseconds, if the provider requests it. */
   declare readonly retryAfter?: number
   /** The part of the response that was received. Not enumerable, because it is message content. */
   declare readonly partial?: AssistantMessage
@@ -86,7 +92,9 @@ function wellFormed(text: string): string {
 /** All retries of a model call failed. `cause` is the last error. */
 export class RetriesExhaustedError extends AgentError {
   override readonly name = 'RetriesExhaustedError'
+  /** The number of attempts. */
   readonly attempts: number
+  /** What each attempt threw, in order. */
   readonly errors: readonly unknown[]
 
   constructor(errors: readonly unknown[]) {

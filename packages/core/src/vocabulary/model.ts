@@ -13,6 +13,7 @@ import type { JsonSchema } from './tool-schema.ts'
 export interface Model {
   /** The provider for spans (`gen_ai.provider.name`): a well-known value if there is one, such as `openai` or `anthropic`. */
   readonly provider: string
+  /** The name of the model, as the provider knows it. */
   readonly id: string
   /** The server that requests go to, if the adapter knows it. For spans. */
   readonly server?: { readonly address: string; readonly port?: number }
@@ -23,22 +24,28 @@ export interface Model {
   stream(request: ModelRequest): Flow<ModelEvent, AssistantMessage>
 }
 
+/** A request to a model. */
 export interface ModelRequest {
   /** The model that receives the request. A wrap may replace it. */
   readonly model: Model
   /** The system prompt, verbatim. An empty string means none. */
   readonly instructions: string
+  /** The history. */
   readonly messages: readonly Message[]
+  /** The tools that the model may call. */
   readonly tools: readonly ToolDefinition[]
   /**
    * All names that calls of this run may have, including aliases and tools that are not in this request. Code that reads a wire which truncates names
    * needs them; adapters do not send them. Default: the names of `tools`.
    */
   readonly toolNames?: ReadonlySet<string>
+  /** Whether the model may, must or must not call a tool. */
   readonly toolChoice: ToolChoice
   /** The format of the final answer, if the agent has an `output` schema and the model supports it (`structuredOutput`). */
   readonly output?: OutputFormat
+  /** Settings of the model. Each adapter passes on those that its wire has. */
   readonly settings: ModelSettings
+  /** Limits on the arguments of each call of the response. */
   readonly inputLimits: InputLimits
   /** The call ids that this run has used. A new call must have another id. */
   readonly takenIds: ReadonlySet<string>
@@ -50,7 +57,9 @@ export interface ModelRequest {
 
 /** A tool as it is described to the model. */
 export interface ToolDefinition {
+  /** The name that the model calls. */
   readonly name: string
+  /** What the tool does. */
   readonly description: string
   /** The JSON Schema of the input. */
   readonly inputSchema: JsonSchema
@@ -61,6 +70,7 @@ export interface ToolDefinition {
   readonly needs?: readonly string[]
 }
 
+/** The format of the final answer. */
 export interface OutputFormat {
   /** The name of the format. Also the name of the tool that returns the output if the model has no structured output. */
   readonly name: string
@@ -68,18 +78,28 @@ export interface OutputFormat {
   readonly schema: { readonly [key: string]: Json }
 }
 
+/** `auto`: the model may call tools. `none`: it must not. `required`: it must call at least one. `{ tool }`: it must call this one. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string }
 
 /** Settings that most providers accept. Each adapter passes on those that its wire has. */
 export interface ModelSettings {
+  /** The maximum number of tokens of a response. */
   readonly maxTokens?: number
+  /** How random the response is; the range depends on the provider. */
   readonly temperature?: number
+  /** Nucleus sampling: only the most likely tokens, up to this probability, from 0 to 1. */
   readonly topP?: number
+  /** Only this many of the most likely tokens. */
   readonly topK?: number
+  /** Makes tokens less likely the more often they have occurred. */
   readonly frequencyPenalty?: number
+  /** Makes tokens less likely that have occurred. */
   readonly presencePenalty?: number
+  /** The response ends before one of these texts. */
   readonly stopSequences?: readonly string[]
+  /** For responses that can be repeated, as far as the provider supports that. */
   readonly seed?: number
+  /** Whether a response may have more than one call. */
   readonly parallelToolCalls?: boolean
   /** Additional members of the request's body, by provider name, sent unchanged. */
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -93,6 +113,7 @@ export interface InputLimits {
   readonly depth: number
 }
 
+/** The limits of an agent without `inputLimits`. */
 export const DEFAULT_INPUT_LIMITS: InputLimits = { characters: 4 * 1024 * 1024, depth: 512 }
 
 /**

@@ -4,12 +4,16 @@
  */
 
 export interface ResourceKeys {
+  /** The keys that are read. */
   readonly reads: readonly string[]
+  /** The keys that are written. */
   readonly writes: readonly string[]
 }
 
+/** No resource keys. */
 export const NO_KEYS: ResourceKeys = { reads: [], writes: [] }
 
+/** Whether there is no resource key. */
 export function namesNone({ reads, writes }: ResourceKeys): boolean {
   return reads.length + writes.length === 0
 }

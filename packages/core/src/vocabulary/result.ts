@@ -7,6 +7,7 @@ import type { Message, ToolMessage, Usage } from './message.ts'
 import type { Checkpoint, SavedResult } from './saved-run.ts'
 import type { Warning } from './warning.ts'
 
+/** The result of a run that did not fail. `status` is `completed`, `interrupted` or `cancelled`. */
 export type AgentResult<Output = unknown> = CompletedResult<Output> | InterruptedResult | CancelledResult
 
 /** The run has its final answer. */
@@ -49,9 +50,11 @@ export interface ResultBase {
    * have no results yet. If the run was cancelled while the model was writing, the last message has `cutOff`.
    */
   readonly messages: readonly Message[]
+  /** The number of steps, including those before a resume. */
   readonly steps: number
-  /** All tokens that the run has used, and all its warnings. The values that a `wrapAgent` returns are ignored. */
+  /** All tokens that the run has used. The value that a `wrapAgent` returns is ignored. */
   readonly usage: Usage
+  /** All warnings of the run. The value that a `wrapAgent` returns is ignored. */
   readonly warnings: readonly Warning[]
   /** The reason if the checkpoint could not be stored. */
   readonly checkpointError?: AgentError
@@ -74,6 +77,7 @@ type Without<Names extends string> = { readonly [Name in Names]?: never }
 
 /** Background work that continues after the run, or whose result the model has not read. */
 export interface BackgroundHandle {
+  /** The id of the call. */
   readonly callId: string
   /** The name of the tool. */
   readonly name: string

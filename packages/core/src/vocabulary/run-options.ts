@@ -8,6 +8,7 @@ import type { Answers } from './interrupt.ts'
 import type { Message } from './message.ts'
 import { checkLimit, checkOptions, checkSignal, type OptionNames } from './option-checks.ts'
 
+/** The options of `agent.run` and `agent.stream`. */
 export interface RunOptions {
   /**
    * Stops the run immediately: `result` rejects with `RunAbortedError`. Runs that share a signal add one listener to it, and remove it when they have
@@ -36,6 +37,7 @@ export interface RunOptions {
   readonly eventBuffer?: number
 }
 
+/** The options of `agent.resume`. */
 export interface ResumeOptions extends Omit<RunOptions, 'id'> {
   /**
    * The effects of calls that run again if the process ended while they were running. For other calls the model reads that they may have happened.
@@ -44,6 +46,7 @@ export interface ResumeOptions extends Omit<RunOptions, 'id'> {
   readonly rerun?: readonly Effect[]
 }
 
+/** The input of a run: the text of a user message, or a history. */
 export type RunInput = string | readonly Message[]
 
 /** The start of a run: an input or a checkpoint. */

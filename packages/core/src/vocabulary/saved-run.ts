@@ -25,16 +25,23 @@ export type Phase = 'before-model' | 'model' | 'after-model' | 'calls' | 'gate' 
  * key. You can read the members up to `result`; the others are internal to core, and a later version may change them.
  */
 export interface Checkpoint {
+  /** The version of the format. */
   readonly format: typeof CHECKPOINT_FORMAT
+  /** The id of the run. */
   readonly runId: string
   /** The name of the agent. Only an agent with this name can resume the checkpoint. */
   readonly agent: string | null
   /** The number of times that this run was saved. A store compares it. */
   readonly revision: number
+  /** The status of the run when it was saved: `running` between two steps and during one. */
   readonly status: 'running' | 'interrupted' | 'cancelled' | 'completed'
+  /** The open questions. */
   readonly interrupts: readonly PendingInterrupt[]
+  /** The history. */
   readonly messages: readonly Message[]
+  /** The tokens that the run has used. */
   readonly usage: Usage
+  /** The warnings of the run. */
   readonly warnings: readonly Warning[]
   /** The id of the run's conversation, if it has one. A resume keeps it. */
   readonly conversationId?: string
@@ -44,6 +51,7 @@ export interface Checkpoint {
   readonly result?: SavedResult
   /** The checksum of all members except the revision. It detects damage, but not a deliberate change. */
   readonly checksum: string
+  /** The number of steps, and the state of the current one. */
   readonly steps: SavedSteps
   /** The calls in the order in which they were made, followed by the work of background calls. */
   readonly calls: readonly SavedCall[]
@@ -53,6 +61,7 @@ export interface Checkpoint {
   readonly spentKeys?: readonly string[]
   /** The names of the tools of the run. */
   readonly tools: readonly string[]
+  /** The answers so far, by the address that asked. */
   readonly questions: SavedQuestions
   /** Run-local values, by key. */
   readonly values: { readonly [key: string]: Json }

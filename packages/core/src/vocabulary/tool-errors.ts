@@ -8,7 +8,9 @@ export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_erro
 /** The input of a call does not match the schema of its tool. The model reads this as an error result. */
 export class ToolInputError extends Error {
   override readonly name = 'ToolInputError'
+  /** The name of the tool. */
   readonly tool: string
+  /** What is wrong with the input. */
   readonly issues: readonly Issue[]
 
   constructor(tool: string, issues: readonly Issue[]) {
@@ -21,6 +23,7 @@ export class ToolInputError extends Error {
 /** A call names a tool that does not exist. The model reads this as an error result. */
 export class UnknownToolError extends Error {
   override readonly name = 'UnknownToolError'
+  /** The name in the call; empty if it has none. */
   readonly tool: string
 
   constructor(tool: string, available: readonly string[]) {
@@ -33,7 +36,9 @@ export class UnknownToolError extends Error {
 /** A call that had started early was discarded: its model call failed, or its response did not request the call. */
 export class ToolDiscardedError extends Error {
   override readonly name = 'ToolDiscardedError'
+  /** The id of the call. */
   readonly callId: string
+  /** Why it was discarded. */
   readonly reason: DiscardCause
 
   constructor(callId: string, reason: DiscardCause) {
@@ -46,6 +51,7 @@ export class ToolDiscardedError extends Error {
 /** A call was cancelled by `cancelTool`. */
 export class ToolCancelledError extends Error {
   override readonly name = 'ToolCancelledError'
+  /** The id of the call. */
   readonly callId: string
 
   constructor(callId: string) {
@@ -57,6 +63,7 @@ export class ToolCancelledError extends Error {
 /** A call exceeded the `timeout` of its tool. The model reads this as an error result. */
 export class ToolTimeoutError extends Error {
   override readonly name = 'ToolTimeoutError'
+  /** The name of the tool. */
   readonly tool: string
   /** The limit in milliseconds. */
   readonly timeout: number
@@ -78,6 +85,7 @@ export class ToolTimeoutError extends Error {
 /** A tool has run, but its output cannot be converted to what a model reads. The model reads this as an error result. */
 export class ToolOutputError extends Error {
   override readonly name = 'ToolOutputError'
+  /** The name of the tool. */
   readonly tool: string
 
   constructor(tool: string, problem: string, options?: ErrorOptions) {
@@ -89,7 +97,9 @@ export class ToolOutputError extends Error {
 /** The tool already executes its maximum number of calls, and has `whenFull: 'fail'`. The model reads this as an error result. */
 export class ToolBusyError extends Error {
   override readonly name = 'ToolBusyError'
+  /** The name of the tool. */
   readonly tool: string
+  /** The maximum number of calls that execute at the same time. */
   readonly limit: number
 
   constructor(tool: string, limit: number) {
@@ -105,6 +115,7 @@ export class ToolBusyError extends Error {
  */
 export class ToolCircleError extends Error {
   override readonly name = 'ToolCircleError'
+  /** The name of the tool. */
   readonly tool: string
   /** The id of the call that has the key. */
   readonly callId: string
@@ -121,6 +132,7 @@ export class ToolCircleError extends Error {
 /** The run has not made a call with this id. */
 export class UnknownCallError extends Error {
   override readonly name = 'UnknownCallError'
+  /** The id of the call. */
   readonly callId: string
 
   constructor(callId: string) {
@@ -132,7 +144,9 @@ export class UnknownCallError extends Error {
 /** The tool of the call has `cancelable: false`. */
 export class NotCancelableError extends Error {
   override readonly name = 'NotCancelableError'
+  /** The id of the call. */
   readonly callId: string
+  /** The name of the tool. */
   readonly tool: string
 
   constructor(callId: string, tool: string) {

@@ -5,10 +5,13 @@ import type { Json } from './message.ts'
 /** `queued`: its function has not been called. `abandoned`: its function was still running when the run stopped waiting for it. */
 export type ToolState = 'queued' | 'running' | 'ok' | 'error' | 'cancelled' | 'timed-out' | 'abandoned'
 
+/** The state of a tool call at one moment. */
 export interface ToolStatus {
+  /** What the call is doing, or how it ended. */
   readonly state: ToolState
   /** The last reported progress, from 0 to 1. It never decreases. */
   readonly progress?: number
+  /** The last reported message. */
   readonly message?: string
   /** The last reported metadata. */
   readonly metadata?: Json
@@ -29,7 +32,10 @@ export interface ToolStatus {
 
 /** What a running tool reports: `progress` from 0 to 1. */
 export interface Progress {
+  /** From 0 to 1. */
   readonly progress?: number
+  /** What the tool is doing. */
   readonly message?: string
+  /** Data for the reader of the events. */
   readonly metadata?: Json
 }

@@ -10,7 +10,9 @@ import type { Attributes, CaptureContent } from './span-content.ts'
 import type { ToolSchema } from './tool-schema.ts'
 import type { Progress, ToolStatus } from './tool-status.ts'
 
+/** The second argument of `execute`. */
 export interface ToolContext<Warmed = unknown> {
+  /** The id of the call, unique in its run. */
   readonly callId: string
   /**
    * The same for every execution of this call, including when another attempt of the model call requests the call again. Before the whole input of a
@@ -54,6 +56,7 @@ export interface HasContext<Context> {
 
 /** The argument of `warm`. It contains no part of the call's input. */
 export interface WarmContext {
+  /** The id of the call. */
   readonly callId: string
   /** Aborts when the call is aborted or discarded, when the model does not make the call, or when the call ends before the warm-up. */
   readonly signal: AbortSignal
@@ -61,7 +64,9 @@ export interface WarmContext {
 
 /** A tool, as `tool` returns it. `tool` also checks the type of an `execute` for a tool with `needs` or `context`. */
 export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
+  /** The name that the model calls. */
   readonly name: string
+  /** What the tool does, for the model. */
   readonly description: string
   /**
    * Checks the input. `execute` gets the value that the schema returns. No time limit and no abort can end this check: a regular expression in it
@@ -76,6 +81,7 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    * the call that made it. If the function throws, the run warns, and the call counts as `external` without keys.
    */
   reads?(input: Input): readonly string[]
+  /** The resource keys that a call writes; see `reads`. */
   writes?(input: Input): readonly string[]
   /**
    * Top-level members of the input, as the model writes them. A call may start as soon as these members are complete, while the model still writes
@@ -161,11 +167,17 @@ export type Method<Input, Result> = { method(input: Input): Result }['method']
 
 /** The settings of one run, which `beforeAgent` and `wrapAgent` may replace. */
 export interface AgentSetup {
+  /** The model that the steps call. */
   readonly model: Model
+  /** The system prompt. */
   readonly instructions: string
+  /** The tools, including those that middleware has added. */
   readonly tools: readonly Tool[]
+  /** The maximum number of steps. */
   readonly maxSteps: number
+  /** The maximum number of tool calls that execute at the same time. */
   readonly toolConcurrency: number
+  /** The maximum number of calls that one call makes and that execute at the same time. */
   readonly innerConcurrency: number
   /** Which message contents the run's spans contain. Until all `beforeAgent` hooks have ended, spans contain none. */
   readonly captureContent: CaptureContent
@@ -173,6 +185,7 @@ export interface AgentSetup {
 
 /** The run, as hooks, wraps and tools receive it. */
 export interface Run {
+  /** The id of the run. */
   readonly id: string
   /** The agent's name, if it has one. */
   readonly agent: string | undefined
@@ -181,6 +194,7 @@ export interface Run {
    * wrap ends. In a hook, it also aborts when a `wrapAgent` ends the steps.
    */
   readonly signal: AbortSignal
+  /** The current settings of the run. */
   readonly setup: AgentSetup
   /** The number of the current step, from 1; 0 before the first step. */
   readonly step: number

@@ -19,13 +19,17 @@ import { type HostEffect, unknownTool } from './declared.ts'
 /** Return `'wait'` if this call must not start on this evidence. With `undefined` its effect decides. */
 export type HostPolicy = (call: ToolCall, context: HostPolicyContext) => 'wait' | undefined
 
+/** What a `policy` of `eager()` knows about a call. */
 export interface HostPolicyContext {
+  /** The effect of the call's tool. */
   readonly effect: HostEffect
+  /** How certain the call's arguments are. */
   readonly evidence: Exclude<Evidence, 'prefix'>
   /** The model that wrote the call. */
   readonly model: NamedModel
 }
 
+/** The settings of `eager()`. */
 export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | 'budget'> {
   /**
    * Keeps single calls from starting early. If it throws or returns anything else, there is a warning and the call

@@ -7,11 +7,15 @@ import { HarnessError } from '../errors.ts'
 
 /** One execution of a tool. Times are read from the clock given to {@link watchTools}. */
 export interface Execution {
+  /** The name of the tool. */
   readonly tool: string
+  /** The id of the call. */
   readonly callId: string
   /** The idempotency key: the same for all executions of one logical call. */
   readonly key: string
+  /** The input that the tool received. */
   readonly input: unknown
+  /** When it started. */
   readonly start: number
   /** Absent while it runs. */
   end?: number
@@ -21,6 +25,7 @@ export interface Execution {
   aborted: boolean
 }
 
+/** Tools whose executions are recorded. */
 export interface WatchedTools {
   /** The same tools, with their executions recorded. */
   readonly tools: readonly Tool[]

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { checkOptions } from '@meanwhile/core'
 import { HarnessError } from '../errors.ts'
 
+/** What a leak watch counts. */
 export interface LeakOptions {
   /** Signals whose listeners are counted. */
   readonly signals?: readonly AbortSignal[]
@@ -12,6 +13,7 @@ export interface LeakOptions {
   readonly ignore?: readonly string[]
 }
 
+/** A watch for resources that a test leaves open. */
 export interface LeakWatch {
   /**
    * Ends the watch. Waits for some turns of the event loop, then rejects with a {@link LeakError} if there are more

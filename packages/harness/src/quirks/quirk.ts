@@ -11,6 +11,7 @@ import type { WireName } from '../wires/wire.ts'
 export interface Quirk {
   /** Its row in the catalogue: all forms of one quirk share it. */
   readonly id: string
+  /** The wire on which it was seen. */
   readonly wire: WireName
   /** What the provider does. */
   readonly title: string
@@ -22,6 +23,7 @@ export interface Quirk {
   readonly slice?: Slice
   /** How the response ends, if it does not end as HTTP requires. */
   readonly ending?: RawEnd
+  /** The result if the request declares no tools that change it. */
   readonly expected: Outcome
   /** The result if the request declares these tools and this changes the result. */
   readonly declared?: { readonly tools: readonly DeclaredTool[]; readonly expected: Outcome }
@@ -30,7 +32,9 @@ export interface Quirk {
 /** An object is one event, in the frame of its wire; a string is a part of the body, unchanged, including its frame. */
 export type QuirkEvent = object | string
 
+/** A tool that a request declares. */
 export interface DeclaredTool {
+  /** The name of the tool. */
   readonly name: string
   /** JSON Schema. */
   readonly inputSchema: { readonly [key: string]: unknown }
@@ -43,9 +47,13 @@ export type Outcome = Answered | Failed
 export interface Answered {
   /** All of its text. Absent: none. */
   readonly text?: string
+  /** All of its reasoning. Absent: none. */
   readonly reasoning?: string
+  /** All of its calls, in order. */
   readonly calls: readonly ExpectedCall[]
+  /** Why the model stopped. */
   readonly finishReason: FinishReason
+  /** The token counts. Absent: not checked. */
   readonly usage?: Usage
   /** The parts in the order in which they began, if the quirk is about their order. */
   readonly parts?: readonly ('text' | 'reasoning' | 'call')[]
@@ -53,6 +61,7 @@ export interface Answered {
 
 /** The response failed: there is an error, the partial message is kept, and none of its calls may run. */
 export interface Failed {
+  /** The error of the model call. */
   readonly error: {
     /** The provider's own code or number, or core's code. */
     readonly code?: string
@@ -70,6 +79,7 @@ export interface Failed {
 export type ExpectedCall = {
   /** The provider's id. Absent: the provider sent none, and the reader makes one. */
   readonly id?: string
+  /** The name of the tool. */
   readonly name: string
   /** Members of the provider's call that must be in the next request, unchanged. */
   readonly sentBack?: object

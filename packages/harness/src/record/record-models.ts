@@ -14,6 +14,7 @@ import { serveProxy } from './proxy.ts'
 import { formatRecording, type RecordedEnd, type RecordedExchange } from './recording.ts'
 import { type Redactor, redactor, type TimedBytes } from './secrets.ts'
 
+/** The options of `recordModels`. */
 export interface RecordModelsOptions {
   /**
    * The provider's URL, to which the paths of the requests are appended; or a `fetch` that receives the requests
@@ -28,6 +29,7 @@ export interface RecordModelsOptions {
   readonly headers?: readonly string[]
 }
 
+/** Records the requests to a provider and its responses. */
 export interface ModelRecorder extends AsyncDisposable {
   /** For the `fetch` option of a client. */
   readonly fetch: typeof fetch

@@ -6,27 +6,37 @@ import type { WireName } from '../wires/wire.ts'
 import { WIRES } from '../wires/wires.ts'
 import type { TimedBytes } from './secrets.ts'
 
+/** A request and its response. */
 export interface RecordedExchange {
+  /** The request, without secrets. */
   readonly request: RecordedRequest
+  /** The response, without secrets. */
   readonly response: RecordedResponse
 }
 
+/** A request, as a recording contains it. */
 export interface RecordedRequest {
+  /** The wire that its path belongs to. */
   readonly wire: WireName
   /** Milliseconds after the first request of the recording; absent in older files. */
   readonly arrived?: number
   /** With its parameters and without the origin, because a recording may be played anywhere. */
   readonly path: string
+  /** The headers that were kept, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   /** Parsed if it is JSON, otherwise its text. */
   readonly body: unknown
 }
 
+/** A response, as a recording contains it. */
 export interface RecordedResponse {
+  /** The HTTP status. */
   readonly status: number
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   /** The body in the pieces in which it arrived. */
   readonly frames: readonly TimedBytes[]
+  /** How the body ended. */
   readonly end: RecordedEnd
 }
 

@@ -5,6 +5,7 @@ import type { RawStep } from '../raw.ts'
 import type { ScriptedReply } from '../script.ts'
 import { parseRecording, type RecordedResponse } from './recording.ts'
 
+/** How a recording is played. */
 export interface ReplayOptions {
   /** 1 (default) is the recorded speed; 2 is twice as fast; `Infinity` is at once. */
   readonly speed?: number

@@ -10,6 +10,7 @@ export const REDACTED = '[redacted]'
 export interface TimedBytes {
   /** Milliseconds after the request. */
   readonly at: number
+  /** The bytes, as they arrived. */
   readonly bytes: Uint8Array
 }
 

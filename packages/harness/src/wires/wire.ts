@@ -3,6 +3,7 @@
 import type { Usage } from '@meanwhile/core'
 import type { Beat } from '@meanwhile/core/testing'
 
+/** The wires that the endpoints play. */
 export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic'
 
 export type Failure = Extract<Beat, { readonly type: 'fail' }>

@@ -11,4 +11,5 @@ export const WIRES: Readonly<Record<WireName, Wire>> = {
   anthropic,
 }
 
+/** The names of all wires. */
 export const WIRE_NAMES: readonly WireName[] = ['openai-chat', 'openai-responses', 'anthropic']

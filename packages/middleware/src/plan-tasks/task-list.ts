@@ -7,13 +7,19 @@ import { isRecord } from '../is-record.ts'
 
 export const STATUSES = ['pending', 'in_progress', 'completed', 'deleted'] as const
 
+/** The status of a task. */
 export type TaskStatus = Exclude<(typeof STATUSES)[number], 'deleted'>
 
 export interface StoredTask {
+  /** From 1, in the order in which tasks were added. */
   readonly id: number
+  /** What to do, in a few words. */
   readonly subject: string
+  /** What to do, in full. */
   readonly description: string
+  /** Whether the work has begun or is completed. */
   readonly status: TaskStatus
+  /** Ids of the tasks that must be completed first. */
   readonly blockedBy: readonly number[]
 }
 
@@ -25,6 +31,7 @@ export interface TaskList {
 
 /** A task as the tools return it. */
 export interface Task extends StoredTask {
+  /** Ids of the tasks that wait for this one. */
   readonly blocks: readonly number[]
 }
 

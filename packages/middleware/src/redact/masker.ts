@@ -5,7 +5,9 @@ import { isSecretPattern, type SecretPattern } from './secret-patterns.ts'
 
 /** What a mask is made from. */
 export interface Secret {
+  /** The kind of its pattern. */
   readonly kind: string
+  /** The secret itself. */
   readonly text: string
 }
 

@@ -2,6 +2,7 @@
 
 import { isRecord } from '../is-record.ts'
 
+/** How a kind of secret is recognised. */
 export interface SecretPattern {
   /** Its name in the mask. */
   readonly kind: string

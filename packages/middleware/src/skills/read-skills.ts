@@ -6,8 +6,11 @@ import { FileError } from '../file-error.ts'
 import { textOfBytes } from '../filesystem/file-content.ts'
 import { frontMatter } from './front-matter.ts'
 
+/** A skill: instructions in a file, which the model loads when it needs them. */
 export interface Skill {
+  /** The name in the front matter. */
   readonly name: string
+  /** When to use it, from the front matter. */
   readonly description: string
   /** The text after the front matter, unchanged. */
   readonly body: string

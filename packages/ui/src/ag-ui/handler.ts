@@ -8,6 +8,7 @@ import { isJson, pathBelow } from '../requests.ts'
 import { runEvents } from './run.ts'
 import { runInputOf } from './run-input.ts'
 
+/** The options of `agUiHandler`. */
 export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Context> {
   /** The path of its URL. Default `/api/ag-ui`. */
   readonly base?: string

@@ -4,9 +4,13 @@ import type { ToolMessage } from '@meanwhile/core'
 
 /** A task of a plan, as the tools return it. */
 export interface PlanTask {
+  /** The id, from 1. */
   readonly id: number
+  /** What to do, in a few words. */
   readonly subject: string
+  /** What to do, in full. */
   readonly description: string
+  /** Whether the work has begun or is completed. */
   readonly status: 'pending' | 'in_progress' | 'completed'
   /** Tasks that must be completed before this one can start. */
   readonly blockedBy: readonly number[]
@@ -14,6 +18,7 @@ export interface PlanTask {
   readonly blocks: readonly number[]
 }
 
+/** The tasks of `planTasks`, in order. */
 export type Plan = readonly PlanTask[]
 
 /** The plan after this result; the same plan if the result is not about a plan. */

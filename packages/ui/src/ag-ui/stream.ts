@@ -12,10 +12,13 @@ import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
 /** The ids of the client's request. */
 export interface RunIds {
+  /** The id of the thread, as the client knows it. */
   readonly threadId: string
+  /** The id of the run, as the client knows it. */
   readonly runId: string
 }
 
+/** The options of `toAgUiStream`. */
 export interface AgUiStreamOptions extends RunIds, Present {
   /** What the client already has: the thread as it was read before. Default: only the first message of the turn. */
   readonly state?: ThreadState

@@ -7,8 +7,10 @@ type Plain<Some> = Some extends { type: infer Type extends string }
   ? Omit<Some, 'type'> & { readonly type: `${Type}` }
   : never
 
+/** An event of AG-UI, as plain JSON. */
 export type AgUiEvent = Plain<Event>
 
+/** A message of AG-UI. */
 export type AgUiMessage = Message
 
 export type AgUiPart = ContentPart

@@ -9,6 +9,7 @@ import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './ch
 import { type HistoryOptions, toUIMessages } from './history.ts'
 import { type StreamOptions, streamResponse } from './stream.ts'
 
+/** The options of `chatHandler`. */
 export interface ChatHandlerOptions<Context = unknown>
   extends HandlerOptions<Context>,
     HistoryOptions,

@@ -9,6 +9,7 @@ import { UIChunks } from './chunks.ts'
 import type { ChatDataTypes, ChatMessage, ChatMetadata } from './message-metadata.ts'
 import { partsOf } from './user-message.ts'
 
+/** The options of `toUIMessages`. */
 export interface HistoryOptions extends Present {
   /** The major version of the `ai` package in the browser. Default 7. */
   readonly version?: 6 | 7

@@ -15,6 +15,7 @@ export type ChatDataTypes = {
 
 /** The state of a running call, in addition to its card. */
 export interface CallState {
+  /** The id of the call. */
   readonly toolCallId: string
   /** `settled`: the result exists, and is shown as soon as the model has finished. */
   readonly state: 'running' | 'settled'
@@ -24,6 +25,7 @@ export interface CallState {
 
 /** The `metadata` of the UI message of a turn. */
 export interface ChatMetadata {
+  /** The status of the turn. `waiting`: it waits for an answer. */
   readonly status: 'running' | 'waiting' | 'completed' | 'stopped' | 'failed'
   /** The questions that wait for an answer; empty unless the turn waits. */
   readonly questions: readonly ChatQuestion[]
@@ -34,7 +36,9 @@ export interface ChatMetadata {
  * waits for its output. All other questions are answered in the body of a request: `sendMessage(undefined, { body: { answers: { [id]: answer } } })`.
  */
 export interface ChatQuestion {
+  /** The id of the question, which names its answer. */
   readonly id: string
+  /** The question, as the tool or middleware gave it to `interrupt`. */
   readonly payload: Json
   /** The JSON Schema of the answer. */
   readonly answerSchema?: JsonSchema

@@ -6,6 +6,7 @@ import type { ReadEvent } from '../turn/turn-reader.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
 import { type ChunkOptions, UIChunks } from './chunks.ts'
 
+/** The options of `toUIMessageStream`. */
 export interface StreamOptions extends ChunkOptions {
   /** A cursor of the thread. Events up to it are not streamed, because the browser's message already contains them. */
   readonly after?: string

@@ -1,6 +1,7 @@
 /** The cursor is damaged, or belongs to another thread than the events. */
 export class CursorMismatchError extends Error {
   override readonly name = 'CursorMismatchError'
+  /** The cursor that was given. */
   readonly cursor: string
 
   constructor(cursor: string) {
