@@ -19,7 +19,9 @@ export interface PostgresConnection extends PostgresClient {
   release(destroy?: boolean): void
 }
 
+/** A notification of PostgreSQL, as `pg` passes it on. */
 export interface PostgresNotification {
+  /** The text that was sent with the notification. */
   readonly payload?: string | undefined
 }
 

@@ -9,12 +9,13 @@ import { Database, type PostgresPool } from './database.ts'
 import type { Advance, Engine, EngineWorker, WakeOptions } from './engine.ts'
 import { checkTimer } from './given.ts'
 
+/** The options of `dbosEngine` for a worker. */
 export interface DbosOptions {
   /** A `Pool` of `pg`, for the table of heartbeats. */
   readonly pool: PostgresPool
   /** The schema of that table, `dbos_workers`. Default `meanwhile`. */
   readonly schema?: string
-  /** Default `meanwhile`. */
+  /** The name of the DBOS queue. Default `meanwhile`. */
   readonly queue?: string
   /** Milliseconds between two heartbeats of a worker. Default 2,000. */
   readonly heartbeat?: number
@@ -24,10 +25,11 @@ export interface DbosOptions {
   readonly pollingInterval?: number
 }
 
+/** The options of `dbosEngine` for a process that only wakes runs. */
 export interface DbosClientOptions {
   /** For a process that only wakes runs: it need not launch DBOS. */
   readonly client: DBOSClient
-  /** Default `meanwhile`. */
+  /** The name of the DBOS queue. Default `meanwhile`. */
   readonly queue?: string
 }
 

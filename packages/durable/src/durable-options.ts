@@ -6,6 +6,7 @@ import type { Engine } from './engine.ts'
 import { checkMilliseconds, checkTimer } from './given.ts'
 import type { ContextRequest } from './run-context.ts'
 
+/** The options of `durableRuns`. */
 export interface DurableOptions<Agents extends readonly Agent[] = readonly Agent[]> {
   /** The agents, each with a unique name: `start` and all workers identify an agent by its name. */
   readonly agents: Agents

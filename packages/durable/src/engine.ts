@@ -15,6 +15,7 @@ export interface Engine {
   setUp?(): Promise<void>
 }
 
+/** When an engine wakes a run. */
 export interface WakeOptions {
   /** Wakes with a greater priority are taken first. Default 0. */
   readonly priority?: number
@@ -25,11 +26,13 @@ export interface WakeOptions {
 /** Advances the run to its next stop. Returns nothing: the outcome is in the run's checkpoint. */
 export type Advance = (id: string, call: EngineCall) => Promise<void>
 
+/** What an engine passes with each call of a worker. */
 export interface EngineCall {
   /** Aborted when the engine gives the call to another worker, if it notices that. */
   readonly signal: AbortSignal
 }
 
+/** A running worker of an engine. */
 export interface EngineWorker {
   /** Takes no more wakes, and resolves when the running calls have settled. */
   stop(): Promise<void>

@@ -4,7 +4,9 @@ import { messageOf } from '@meanwhile/core'
 
 /** An error as plain data: no stack, no cause. */
 export interface ErrorInfo {
+  /** The name of the error's class. */
   readonly name: string
+  /** The message of the error. */
   readonly message: string
 }
 
@@ -53,6 +55,7 @@ export class UnknownRunError extends DurableError {
 /** No agent in this process has this name. */
 export class UnknownAgentError extends DurableError {
   override readonly name = 'UnknownAgentError'
+  /** The name that no agent has. */
   readonly agent: string
 
   constructor(id: string, agent: string, known: readonly string[]) {
@@ -73,6 +76,7 @@ export class NothingToRetryError extends DurableError {
 /** The run failed. `error` is the error that ended it. */
 export class RunFailedError extends DurableError {
   override readonly name = 'RunFailedError'
+  /** The error that ended the run. */
   readonly error: ErrorInfo
 
   constructor(id: string, error: ErrorInfo) {
@@ -93,6 +97,7 @@ export class RunCancelledError extends DurableError {
 /** Every worker that took the run died before the run stopped. */
 export class RunPoisonedError extends DurableError {
   override readonly name = 'RunPoisonedError'
+  /** How many workers have taken the run. */
   readonly attempts: number
 
   constructor(id: string, attempts: number) {

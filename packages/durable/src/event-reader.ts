@@ -12,12 +12,15 @@ import { isTransient } from './retryable-errors.ts'
 import type { RunEnd, RunsTable } from './runs-table.ts'
 import { findCheckpoint } from './stored-checkpoint.ts'
 
+/** An event with its place in the run. */
 export interface ReadEvent {
   /** Pass it as `after` to continue after this event. It is two numbers joined by a point, and grows from event to event. */
   readonly cursor: string
+  /** The event. */
   readonly event: AgentEvent | RunStopped
 }
 
+/** The options of `events`. */
 export interface ReadOptions {
   /** A cursor: reads the events after it. Default: from the beginning. */
   readonly after?: string

@@ -4,8 +4,9 @@ import { ConfigError, checkOptions } from '@meanwhile/core'
 import type { PgBoss } from 'pg-boss'
 import type { Engine } from './engine.ts'
 
+/** The options of `pgBossEngine`. */
 export interface PgBossOptions {
-  /** Default `meanwhile`. */
+  /** The name of the pg-boss queue. Default `meanwhile`. */
   readonly queue?: string
   /** Seconds without a heartbeat after which a worker is dead. Default 10, which is the minimum. */
   readonly heartbeatSeconds?: number

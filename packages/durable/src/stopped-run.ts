@@ -16,13 +16,17 @@ import type { StoredRun } from './runs-table.ts'
 import { agentOf, type Services } from './services.ts'
 import { storedCheckpoint } from './stored-checkpoint.ts'
 
+/** A run that has stopped, as listeners receive it. */
 export interface StoppedRun {
+  /** The id of the run. */
   readonly id: string
   /** The agent's name. */
   readonly agent: string
+  /** The `conversationId` that was passed to `start`. */
   readonly conversationId?: string
   /** The `data` that was passed to `start`. */
   readonly data?: Json
+  /** How the run stopped. */
   readonly status: Exclude<RunStatus, 'running'>
   /** The error that ended the run, or the reason why its last answer was refused. */
   readonly error?: ErrorInfo
@@ -35,14 +39,17 @@ export interface StoppedRun {
   outcome(reason?: string): Promise<RunOutcome>
 }
 
+/** What a run has produced until it stopped. */
 export interface RunOutcome {
   /**
    * The whole history. Only an interrupted run has calls without a result. Undefined if the run failed or was cancelled, and its checkpoint is lost.
    */
   readonly messages?: readonly Message[] | undefined
+  /** The tokens that the run has used. Undefined if the checkpoint is lost. */
   readonly usage?: Usage | undefined
   /** The text of the answer. */
   readonly text?: string
+  /** The value of the agent's `output` schema. */
   readonly output?: unknown
   /** The questions that wait for an answer. */
   readonly interrupts?: readonly PendingInterrupt[] | undefined
@@ -50,6 +57,7 @@ export interface RunOutcome {
   readonly settled?: readonly ToolMessage[] | undefined
 }
 
+/** Called each time a run stops. */
 export type OnStopped = (run: StoppedRun) => Promise<void>
 
 /** The outcome, as the process in which the run stopped knows it. */

@@ -31,6 +31,7 @@ export class ThreadIdError extends ThreadError {
 /** The call is not allowed while a turn is running or waits for an answer. */
 export class ThreadBusyError extends ThreadError {
   override readonly name = 'ThreadBusyError'
+  /** Whether the turn is running or waits for an answer. */
   readonly status: 'running' | 'waiting'
 
   constructor(thread: string, status: ThreadBusyError['status']) {
@@ -60,6 +61,7 @@ export class ThreadExistsError extends ThreadError {
 /** The thread has no such turn. */
 export class UnknownTurnError extends ThreadError {
   override readonly name = 'UnknownTurnError'
+  /** The id that no turn has. */
   readonly turn: string
 
   constructor(thread: string, turn: string) {
@@ -71,6 +73,7 @@ export class UnknownTurnError extends ThreadError {
 /** No turn of the thread begins with this message. */
 export class UnknownMessageError extends ThreadError {
   override readonly name = 'UnknownMessageError'
+  /** The id that no turn begins with. */
   readonly messageId: string
 
   constructor(thread: string, messageId: string) {
@@ -91,6 +94,7 @@ export class NothingToRetryError extends ThreadError {
 /** The cursor is damaged, or belongs to another thread or to an event that this thread does not have. */
 export class CursorError extends ThreadError {
   override readonly name = 'CursorError'
+  /** The cursor that was given. */
   readonly cursor: string
 
   constructor(thread: string, cursor: unknown, problem: string) {

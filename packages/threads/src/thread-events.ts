@@ -4,10 +4,13 @@ import type { AgentEvent, PendingInterrupt, ToolMessage, UserMessage } from '@me
 
 /** An error as plain data, without stack and cause. */
 export interface ErrorInfo {
+  /** The name of the error's class. */
   readonly name: string
+  /** The message of the error. */
   readonly message: string
 }
 
+/** An event of a turn that is not an event of its run. */
 export type TurnEvent =
   /** The turn begins with this message of the user. */
   | { readonly type: 'turn-start'; readonly message: UserMessage; readonly messageId: string }
@@ -35,6 +38,7 @@ export type EndStatus = 'completed' | 'stopped' | 'failed' | 'dropped'
 /** An event of a run. A `message` of the turn's own run has the same id as in `Threads.read`. */
 export type RunEvent = AgentEvent & { readonly messageId?: string }
 
+/** An event of a thread, without its cursor. */
 export type ThreadEventBody = TurnEvent | RunEvent
 
 /** `cursor`: pass it as `after` to receive the events after this one. `turn`: the id of the turn. */

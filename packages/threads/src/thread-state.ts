@@ -8,27 +8,39 @@ import { activeTurn, begunTurns } from './thread-records.ts'
 import type { StoredEvent, ThreadRecord, TurnRecord, TurnStatus } from './thread-store.ts'
 import type { OpenEvents } from './turn-runner.ts'
 
+/** A message of a thread. */
 export interface ThreadMessage {
+  /** The id of the message, unique in its thread. */
   readonly id: string
   /** The id of the turn. */
   readonly turn: string
+  /** The message. */
   readonly message: Message
 }
 
+/** A turn of a thread, without its messages. */
 export interface TurnState {
+  /** The id of the turn. */
   readonly id: string
+  /** The status of the turn. */
   readonly status: TurnStatus
   /** The id of the message that began the turn. */
   readonly messageId: string
+  /** The `metadata` that was passed to `send`. */
   readonly metadata?: Json
+  /** When the message that began the turn was stored. */
   readonly createdAt: Date
   /** When the turn ended, or began to wait for an answer. */
   readonly endedAt?: Date
+  /** The error of a failed turn. */
   readonly error?: ErrorInfo
 }
 
+/** A thread, as `read` returns it. */
 export interface ThreadState {
+  /** The id of the thread. */
   readonly id: string
+  /** Whether a turn is running, or waits for an answer. */
   readonly status: 'idle' | 'running' | 'waiting'
   /** All messages, in order. The model may read fewer, if a middleware summarises them. */
   readonly messages: readonly ThreadMessage[]

@@ -82,11 +82,13 @@ export interface DurableThreadsOptions extends CommonOptions {
   readonly agent?: string | ((turn: TurnInfo) => string | Promise<string>)
 }
 
+/** The options of calls that run a turn. */
 export interface ContextOptions<Context = unknown> {
   /** The context of the run. It is not stored: a process that takes over the turn makes its own. */
   readonly context?: Context
 }
 
+/** The options of `send`. */
 export interface SendOptions<Context = unknown> extends ContextOptions<Context> {
   /**
    * The id of the message. If the thread already has a message with this id, nothing is added, and the turn of that message is returned. Default: a
@@ -101,15 +103,19 @@ export interface SendOptions<Context = unknown> extends ContextOptions<Context> 
   readonly replacing?: string
   /** Small JSON that is stored with the turn, and passed to `agent` and `context`. */
   readonly metadata?: Json
-  /** Default: the option of the threads. */
+  /** What happens to the message while a turn is running. Default: the option of the threads. */
   readonly whenBusy?: WhenBusy
-  /** Default: the option of the threads. */
+  /** What happens to the message while a turn waits for an answer. Default: the option of the threads. */
   readonly whenAsking?: WhenAsking
 }
 
+/** A thread in a list. */
 export interface ThreadSummary {
+  /** The id of the thread. */
   readonly id: string
+  /** When its first message was stored. */
   readonly createdAt: Date
+  /** When it last changed. */
   readonly updatedAt: Date
 }
 

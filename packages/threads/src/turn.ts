@@ -16,18 +16,24 @@ export type TurnResult = CompletedTurn | WaitingTurn | FailedTurn | StoppedTurn
 interface ResultBase {
   /** The text of the answer; empty unless the turn has completed. */
   readonly text: string
+  /** The tokens that the turn has used; absent if none were reported. */
   readonly usage?: Usage
+  /** The value of the agent's `output` schema; absent without such a schema. */
   readonly output?: Json | undefined
+  /** The error of a failed turn. */
   readonly error?: ErrorInfo | undefined
+  /** The questions that wait for an answer. */
   readonly interrupts?: readonly PendingInterrupt[] | undefined
 }
 
+/** A turn that has its answer. */
 export interface CompletedTurn extends ResultBase {
   readonly status: 'completed'
   readonly error?: undefined
   readonly interrupts?: undefined
 }
 
+/** A turn that waits for an answer. */
 export interface WaitingTurn extends ResultBase {
   readonly status: 'waiting'
   readonly output?: undefined
@@ -36,9 +42,11 @@ export interface WaitingTurn extends ResultBase {
   readonly interrupts: readonly PendingInterrupt[]
 }
 
+/** A turn that failed. It can be retried. */
 export interface FailedTurn extends ResultBase {
   readonly status: 'failed'
   readonly output?: undefined
+  /** The error that ended the turn. */
   readonly error: ErrorInfo
   readonly interrupts?: undefined
 }
@@ -51,13 +59,17 @@ export interface StoppedTurn extends ResultBase {
   readonly interrupts?: undefined
 }
 
+/** The options of `turn.events`. */
 export interface EventsOptions {
   /** The cursor of the last known event. Default: from the beginning of the turn. */
   readonly after?: string
+  /** Aborts the reader, which throws the signal's reason. The turn continues. */
   readonly signal?: AbortSignal
 }
 
+/** A turn of a thread: a message of the user, and what the agent does until it has answered. */
 export interface Turn {
+  /** The id of the turn. Its run has the same id. */
   readonly id: string
   /** The id of the thread. */
   readonly thread: string

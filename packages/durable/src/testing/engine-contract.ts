@@ -2,7 +2,9 @@
 
 import type { Engine, EngineCall, EngineWorker } from '../engine.ts'
 
+/** An engine for one case of the contract. */
 export interface EngineUnderTest {
+  /** The engine. */
   readonly engine: Engine
   /** The same engine, as another process has it. Default: `engine`. */
   readonly elsewhere?: Engine
@@ -10,9 +12,11 @@ export interface EngineUnderTest {
   readonly lose?: () => Promise<void>
   /** `false`: the engine ignores priorities. */
   readonly hasPriorities?: boolean
+  /** Called at the end of the case. */
   readonly close?: () => Promise<void> | void
 }
 
+/** A case of the contract of engines. */
 export interface EngineCase {
   /** The title of the case, a sentence. */
   readonly name: string

@@ -14,11 +14,13 @@ interface Worker {
   isStopping: boolean
 }
 
+/** The options of `memoryEngine`. */
 export interface MemoryEngineOptions {
   /** Milliseconds before a rejected call is made again. Default 10. */
   readonly retryDelay?: number
 }
 
+/** Returns an engine in the memory of this process, for tests. */
 export function memoryEngine({ retryDelay = 10 }: MemoryEngineOptions = {}): Engine {
   /** In order of arrival. At most one per run, in addition to the running one. */
   const waiting = new Map<string, Wake>()

@@ -14,6 +14,7 @@ import type {
 } from '../thread-store.ts'
 import { checkpointText, conflictOf } from './stored.ts'
 
+/** Threads and checkpoints in one SQLite file. */
 export interface SqliteThreads extends ThreadStore {
   /** Closes the database. Afterwards every method rejects. */
   close(): void

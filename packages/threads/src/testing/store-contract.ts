@@ -6,6 +6,7 @@ import type { Change, StoredEvent, ThreadRecord, ThreadStore, TurnRecord } from 
 
 /** An empty store for one case. */
 export interface ThreadStoreUnderTest {
+  /** The store. */
   readonly store: ThreadStore
   /** The same data as another process sees it. Absent if other processes cannot open the store. */
   readonly elsewhere?: ThreadStore
