@@ -6,6 +6,7 @@ import type { WakeOptions } from './engine.ts'
 import type { ReadEvent, ReadOptions } from './event-reader.ts'
 import type { OnStopped } from './stopped-run.ts'
 
+/** The options of `start`. */
 export interface StartOptions extends WakeOptions {
   /** The id of the run: 1 to 255 characters. Default: a random one. */
   readonly id?: string
@@ -86,6 +87,7 @@ export interface DurableRuns<Output = unknown> {
   work(options?: { readonly concurrency?: number }): Promise<DurableWorker>
 }
 
+/** A running worker. */
 export interface DurableWorker {
   /**
    * Takes no more runs, lets each run stop when its running tools have ended, and returns it to the engine. Resolves after at most `grace`

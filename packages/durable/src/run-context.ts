@@ -5,9 +5,11 @@ import type { NewRun } from './runs-table.ts'
 
 /** The run whose context is created. */
 export interface ContextRequest {
+  /** The id of the run. */
   readonly id: string
   /** The agent's name. */
   readonly agent: string
+  /** The `conversationId` that was passed to `start`. */
   readonly conversationId?: string
   /** The `data` that was passed to `start`. */
   readonly data?: Json

@@ -20,13 +20,13 @@ import { type ToolSearchOptions, toolSearch } from './tool-search.ts'
 
 /** The options of each middleware; `false` omits it. */
 export interface StandardOptions {
-  /** Default `{}`. */
+  /** The options of `patchToolCalls`. Default `{}`. */
   readonly patchToolCalls?: PatchToolCallsOptions | false
-  /** Default `{}`. */
+  /** The options of `earlyStop`. Default `{}`. */
   readonly earlyStop?: EarlyStopOptions | false
-  /** Default `{}`. */
+  /** The options of `answerGuard`. Default `{}`. */
   readonly answerGuard?: AnswerGuardOptions | false
-  /** Default `{}`. */
+  /** The options of `clearToolResults`. Default `{}`. */
   readonly clearToolResults?: ClearToolResultsOptions | false
   /** Off unless you set it, because it makes its own model calls. `{}` is enough. */
   readonly summarize?: SummarizeOptions
@@ -42,15 +42,15 @@ export interface StandardOptions {
   readonly callLimits?: CallLimitsOptions
   /** Off unless you set it, because it requires models. */
   readonly fallbackModel?: FallbackModelOptions
-  /** Default `{}`. */
+  /** The options of `retryModel`. Default `{}`. */
   readonly retryModel?: RetryModelOptions | false
   /** Off unless you set it, because it requires the tools that need approval. */
   readonly approve?: ApproveOptions
-  /** Default `{}`. */
+  /** The options of `retryTool`. Default `{}`. */
   readonly retryTool?: RetryToolOptions | false
   /** Off unless you set it. `{}` is enough. */
   readonly redact?: RedactOptions
-  /** Default `{}`. */
+  /** The options of `timeout`. Default `{}`. */
   readonly timeout?: TimeoutOptions | false
 }
 

@@ -51,8 +51,9 @@ export interface FailedTurn extends ResultBase {
   readonly interrupts?: undefined
 }
 
-/** `dropped`: it was stopped before it began. */
+/** A turn that was stopped. */
 export interface StoppedTurn extends ResultBase {
+  /** `dropped`: it was stopped before it began. */
   readonly status: 'stopped' | 'dropped'
   readonly output?: undefined
   readonly error?: undefined

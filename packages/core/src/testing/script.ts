@@ -14,6 +14,7 @@ export type ScriptStep =
       readonly name: string
       /** The arguments as text, cut into deltas. */
       readonly deltas: readonly string[]
+      /** The provider's id of the call. Default: the reader of the script makes one. */
       readonly id?: string
     }
   /** Pauses for this many milliseconds; everything after it is delayed. */
@@ -21,8 +22,11 @@ export type ScriptStep =
   /** The response fails: with an HTTP status if this is the first step, otherwise with an error inside the stream. */
   | {
       readonly type: 'fail'
+      /** The HTTP status. */
       readonly status: number
+      /** The provider's code. */
       readonly code: string
+      /** The text of the error. */
       readonly message: string
       /** Milliseconds. */
       readonly retryAfter?: number
@@ -42,7 +46,7 @@ export interface ScriptResponse {
 
 /** How a response ends. */
 export interface ResponseOptions {
-  /** Default: `tool-calls` if the response has a call, otherwise `stop`. */
+  /** Why the model stopped. Default: `tool-calls` if the response has a call, otherwise `stop`. */
   readonly finishReason?: FinishReason
   /** The token counts that the response reports. Default: none. */
   readonly usage?: Usage
@@ -88,6 +92,7 @@ export function wait(ms: number): ScriptStep {
   return { type: 'wait', ms }
 }
 
+/** How a response fails. */
 export interface Failure {
   /** The HTTP status. Default 500. */
   readonly status?: number

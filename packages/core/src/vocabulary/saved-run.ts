@@ -76,6 +76,7 @@ export interface Checkpoint {
 /** The result of a completed run, without the members that the checkpoint has itself. */
 export interface SavedResult {
   readonly status: 'completed'
+  /** Why the run ended: with an answer of the model, with the result of a `returnDirect` tool, or early through `earlyStop`. */
   readonly stopReason?: 'answer' | 'return-direct' | 'early-stop'
   /** The accepted answer: a message of the model, or the tool's message if the answer came from a `returnDirect` tool or the output tool. */
   readonly message: AssistantMessage | ToolMessage

@@ -7,10 +7,11 @@ import type { Run } from './tool.ts'
 /** Which hooks and wraps have a span: see {@link TelemetryOptions.middleware}. */
 export type MiddlewareSpans = 'all' | 'changed' | 'none'
 
+/** Where spans and metrics go, and what they contain. */
 export interface TelemetryOptions {
-  /** Default: the global one at the time when a run begins, so you can register an SDK after the import. */
+  /** The provider of the tracer. Default: the global one at the time when a run begins, so you can register an SDK after the import. */
   readonly tracerProvider?: TracerProvider
-  /** Default: the global one at the time when a run begins, so you can register an SDK after the import. */
+  /** The provider of the meter. Default: the global one at the time when a run begins, so you can register an SDK after the import. */
   readonly meterProvider?: MeterProvider
   /**
    * Whether the run's span also has the sum of the token counts of its model calls, including those before a resume. A back end that adds up

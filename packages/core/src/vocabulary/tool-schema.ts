@@ -7,6 +7,7 @@ import type { Json } from './message.ts'
 
 /** A Standard Schema with a JSON Schema. Schemas of Zod 4 and of MCP's `fromJsonSchema` are such schemas. */
 export interface ToolSchema<Input = unknown> {
+  /** The validation of Standard Schema, and its JSON Schema. */
   readonly '~standard': StandardSchemaV1.Props<unknown, Input> & GivesJsonSchema
 }
 
