@@ -12,6 +12,8 @@ export type OptionNames<Options> = { readonly [Name in keyof Options]-?: string 
  * it, too.
  *
  * @param owner - The function that has the options, for the message: `retryModel`.
+ * @param options - The options to check.
+ * @param names - The names of the known options.
  * @param of - Prefix of the name in {@link ConfigError.option}: `budget.`
  * @throws {ConfigError} An option is unknown. The error names the first one and the nearest known option.
  */
