@@ -32,11 +32,11 @@ export interface StandardOptions {
   readonly summarize?: SummarizeOptions
   /** Off unless you set it, because it adds something that the model reads. */
   readonly agentsMd?: AgentsMdOptions
-  /** Only if given, because it adds something that the model reads. */
+  /** Off unless you set it, because it adds something that the model reads. */
   readonly skills?: SkillsOptions
-  /** Only if given, because it adds something that the model reads. */
+  /** Off unless you set it, because it adds something that the model reads. */
   readonly planTasks?: PlanTasksOptions
-  /** Only if given, because it adds something that the model reads. */
+  /** Off unless you set it, because it adds something that the model reads. */
   readonly toolSearch?: ToolSearchOptions
   /** Off unless you set it: there is no limit by default. */
   readonly callLimits?: CallLimitsOptions
