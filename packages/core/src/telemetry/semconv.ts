@@ -201,7 +201,7 @@ interface AttributeTypes {
   'meanwhile.middleware.name': string
   /** middleware, later · The hook or wrap: `beforeModel`, `wrapModel` … */
   'meanwhile.middleware.hook': string
-  /** middleware, later · For a wrap: how often it called `next`; 0 if it answered itself, 2 and more if it tried again. */
+  /** middleware, later · For a wrap: how often it called `next`; 0 if it answered without it, 2 or more if it tried again. */
   'meanwhile.middleware.next_calls': Int
   /** middleware, later · For `beforeFinalAnswer`: `accept` or `reject`. */
   'meanwhile.middleware.verdict': string
