@@ -98,7 +98,7 @@ export class StreamedCall {
   #start(): void {
     if (this.#started) return
     this.#started = true
-    this.#context.emit({ type: 'tool-input-start', id: this.#standingId, name: this.#name })
+    this.#context.emit({ type: 'tool-input-start', id: this.#shownId, name: this.#name })
     for (const piece of this.#input.pieces) this.#show(piece)
   }
 
@@ -113,13 +113,13 @@ export class StreamedCall {
   }
 
   #show(delta: string): void {
-    if (delta !== '') this.#context.emit({ type: 'tool-input-delta', id: this.#standingId, delta })
+    if (delta !== '') this.#context.emit({ type: 'tool-input-delta', id: this.#shownId, delta })
   }
 
   /** Announces the needed members. Calls that the provider runs itself do not start here. */
   #ready(input: Readonly<Record<string, unknown>> | undefined): void {
     if (!input || this.#providerResult !== undefined) return
-    this.#context.emit({ type: 'tool-input-ready', id: this.#standingId, name: this.#name, input })
+    this.#context.emit({ type: 'tool-input-ready', id: this.#shownId, name: this.#name, input })
   }
 
   #close(): void {
@@ -153,7 +153,7 @@ export class StreamedCall {
     if (this.#call && this.#call.input === value.input && this.#call.inputError === value.inputError) return this.#call
     this.#call = {
       type: 'tool-call',
-      id: this.#standingId,
+      id: this.#shownId,
       name: this.#name,
       ...value,
       ...(this.#providerResult !== undefined && { providerResult: this.#providerResult }),
@@ -163,7 +163,7 @@ export class StreamedCall {
   }
 
   /** The id is fixed when it is first shown. A later id is ignored. */
-  get #standingId(): string {
+  get #shownId(): string {
     this.#id ??= this.#context.takeId(this.#ownId)
     return this.#id
   }

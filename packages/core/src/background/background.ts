@@ -71,7 +71,7 @@ class Works implements BackgroundWorks<CallEntry> {
     return this.#run.calls.table.works()
   }
 
-  async untilAnswerMayStand(): Promise<void> {
+  async untilAnswerMayBeAccepted(): Promise<void> {
     const { halt, signal } = this.#run
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve

@@ -117,7 +117,7 @@ function pending(run: RunState, address: Address, interrupt: Interrupt): Pending
 function stepsOf({ history, steps }: RunState, status: Checkpoint['status']): State['steps'] {
   const { candidate, rejection, state } = steps
   const { begun, current } = state
-  const said = status === 'cancelled' ? steps.saidSoFar : steps.partial
+  const said = status === 'cancelled' ? steps.partialSoFar : steps.partial
   const cutOff = said && current?.phase === 'model' ? textOf(said) : ''
   return {
     begun,

@@ -18,7 +18,7 @@ export class RunUndos implements Undos<CallEntry> {
   readonly #run: RunState
   readonly #saver: Storing
   /** The undos that are running, by the key of their call. */
-  readonly #atWork: Map<string, SavedUndo> = new Map()
+  readonly #running: Map<string, SavedUndo> = new Map()
   /** The keys of calls whose undo had begun in an earlier run. */
   readonly #before: Set<string> = new Set()
 
@@ -34,14 +34,14 @@ export class RunUndos implements Undos<CallEntry> {
   async during({ key, call }: CallEntry, id: string, undo: () => Awaitable<void>): Promise<void> {
     if (!this.#saver.isOn) return await undo()
     const saved = { key, id, tool: call.name }
-    this.#atWork.set(key, saved)
+    this.#running.set(key, saved)
     try {
       await recently(() =>
         this.#amend((stored) => (mayUndo(stored, key) ? [...othersIn(stored, key), saved] : undefined)),
       )
       await undo()
     } finally {
-      this.#atWork.delete(key)
+      this.#running.delete(key)
     }
     // The undo has ended. If this cannot be stored, a resume reports it as one that may not have ended.
     await this.#amend((stored) => {
@@ -51,7 +51,7 @@ export class RunUndos implements Undos<CallEntry> {
   }
 
   save(): readonly SavedUndo[] {
-    return [...this.#atWork.values()]
+    return [...this.#running.values()]
   }
 
   load(saved: readonly SavedUndo[]): void {

@@ -42,7 +42,7 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom(undefined, 1).map(
     (attempt): Fact =>
       (steps) =>
-        machine.modelStood(steps, attempt),
+        machine.modelSucceeded(steps, attempt),
   ),
   fc.boolean().map(
     (isOffered): Fact =>
@@ -85,10 +85,10 @@ test('a rejected answer is not accepted, and neither is one while something wait
       const steps = after(...facts)
       const calls = noCalls()
       if (hasResult) decideCall(calls, settled(callOf(calls, workMade(calls)), 'result'))
-      if (steps.waiting > 0) expect(machine.mayStand(steps, calls)).toBe(false)
-      if (hasResult && machine.mayGoOn(steps)) expect(machine.mayStand(steps, calls)).toBe(false)
+      if (steps.waiting > 0) expect(machine.mayBeAccepted(steps, calls)).toBe(false)
+      if (hasResult && machine.mayGoOn(steps)) expect(machine.mayBeAccepted(steps, calls)).toBe(false)
       machine.answerRejected(steps)
-      expect(machine.mayStand(steps, calls)).toBe(false)
+      expect(machine.mayBeAccepted(steps, calls)).toBe(false)
     }),
   )
 })
@@ -105,7 +105,7 @@ test('hooks run in order, after the model call in reverse, each once per phase (
   const steps = after((one) => machine.loopBegun(one, 1), machine.stepBegun)
   expect(askAll(steps)).toEqual(NAMES)
   machine.hooksDone(steps)
-  machine.modelStood(steps, 1)
+  machine.modelSucceeded(steps, 1)
   expect(askAll(steps)).toEqual(NAMES.toReversed())
   machine.answerOffered(steps, { isOffered: true, direct: false })
   machine.hookDone(steps, 'b')

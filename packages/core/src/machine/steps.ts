@@ -71,7 +71,7 @@ export function attemptBegun(steps: Steps): number {
 }
 
 /** The model call has succeeded. */
-export function modelStood(steps: Steps, attempt: number | undefined): void {
+export function modelSucceeded(steps: Steps, attempt: number | undefined): void {
   enter(steps, 'after-model', attempt === undefined ? {} : { attempt })
 }
 
@@ -116,7 +116,7 @@ function hasNews(steps: Steps, calls: Calls): boolean {
 }
 
 /** Whether the offered answer may be accepted. The model first has to answer what it has not read. */
-export function mayStand(steps: Steps, calls: Calls): boolean {
+export function mayBeAccepted(steps: Steps, calls: Calls): boolean {
   return steps.current?.isOffered === true && !hasNews(steps, calls)
 }
 

@@ -14,7 +14,7 @@ import { type AssistantMessage, type AssistantPart, withFittingReason } from '..
 import type { ModelFlow } from '../vocabulary/middleware.ts'
 import type { InputLimits, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { discardCauseOf, ModelError } from '../vocabulary/model-errors.ts'
-import { heeding } from './heeding.ts'
+import { untilAborted } from './until-aborted.ts'
 
 /** An event that passes the wraps of a model call. */
 export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessage> ? Event : never
@@ -62,7 +62,7 @@ export function attemptFlow(
       throwIfAborted(stops)
       following = stops.map((signal) => follow(signal, () => controller.abort(signal.reason)))
       const stream = sent.model.stream({ ...sent, signal: controller.signal })
-      return heeding(stream, controller.signal, (event) => {
+      return untilAborted(stream, controller.signal, (event) => {
         const problem = modelEventProblem(event)
         if (problem !== undefined)
           throw new ModelError(`the model yielded ${problem}`, { code: 'invalid_chunk', retryable: false })

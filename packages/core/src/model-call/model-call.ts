@@ -73,7 +73,7 @@ class Attempts implements Required<AttemptObserver> {
   readonly #answers: Map<AssistantMessage, number> = new Map()
   /** The attempts that may still be accepted, running or ended, in order, with their contexts. */
   readonly #standing: Map<number, Context> = new Map()
-  readonly #atWork: Set<number> = new Set()
+  readonly #running: Set<number> = new Set()
   readonly #failures: Failure[] = []
   /** What the reader has seen of each attempt. 0 is for a wrap that answers without a running attempt. */
   readonly #said: Map<number, PartialResponse> = new Map()
@@ -85,7 +85,7 @@ class Attempts implements Required<AttemptObserver> {
   }
 
   started({ model }: ModelRequest): number {
-    const between = this.#failures.length > 0 && this.#atWork.size === 0
+    const between = this.#failures.length > 0 && this.#running.size === 0
     this.#run.halt.stopAt(between ? 'after-tools' : 'after-model')
     const attempt = attemptBegun(this.#run.steps.state)
     this.#run.steps.modelCalled(() => this.#said.get(this.#latest())?.message)
@@ -97,14 +97,14 @@ class Attempts implements Required<AttemptObserver> {
 
   opened(attempt: number, context: Context): void {
     this.#standing.set(attempt, context)
-    this.#atWork.add(attempt)
+    this.#running.add(attempt)
   }
 
   answered(message: AssistantMessage, attempt: number): void {
     const problem = this.problemOf(message)
     if (problem !== undefined) throw new ModelError(problem, { code: 'invalid_call_id', retryable: false })
     this.#answers.set(message, attempt)
-    this.#atWork.delete(attempt)
+    this.#running.delete(attempt)
   }
 
   /** Returns what is wrong with the calls of a message that was not checked before, if anything. */
@@ -114,13 +114,13 @@ class Attempts implements Required<AttemptObserver> {
 
   failed(error: unknown, attempt: number, { model }: ModelRequest): void {
     this.#standing.delete(attempt)
-    this.#atWork.delete(attempt)
+    this.#running.delete(attempt)
     this.#failures.push({ attempt, error, model })
   }
 
   left(attempt: number): void {
     this.#standing.delete(attempt)
-    this.#atWork.delete(attempt)
+    this.#running.delete(attempt)
   }
 
   announced(callId: string, attempt: number, context: Context): void {
@@ -177,7 +177,7 @@ class Attempts implements Required<AttemptObserver> {
     // An inner run of a cancelled run is aborted.
     const isCancelled = error instanceof RunCancelled || (isCancelledNow && error === signal.reason)
     this.#run.events.push(isCancelled ? { type: 'attempt-cancelled', attempt } : event)
-    if (event.next !== 'none' && this.#atWork.size === 0) this.#run.halt.post({ is: 'attempts', between: true })
+    if (event.next !== 'none' && this.#running.size === 0) this.#run.halt.post({ is: 'attempts', between: true })
   }
 
   #saidBy(attempt: number): PartialResponse {

@@ -14,7 +14,7 @@ import type { ModelRequest } from '../vocabulary/model.ts'
 import { attemptFlow, type WrapModelEvent } from './attempt.ts'
 
 /** Implements `run.callModel`. A caller that does not wait for it need not handle its errors. */
-export function askOnSide(
+export function makeSideCall(
   run: RunState,
   actor: Actor,
   signal: AbortSignal,

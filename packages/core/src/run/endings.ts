@@ -46,19 +46,19 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   const { halt, calls, background, config, history } = run
   if (!run.signal.aborted) {
     halt.post({ is: 'pause' }, reason)
-    run.tellQuestions(run.work.checkpoints.questionsOf(run))
+    run.showQuestions(run.work.checkpoints.questionsOf(run))
     await (halt.state.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
   inboxClosed(run.steps.state)
   const checkpoint = run.takeLast()
   const { interrupts, status } = checkpoint
-  run.tellQuestions(interrupts)
+  run.showQuestions(interrupts)
   const { mode, escalated } = halt.state
   const cancelled = status === 'cancelled' ? mode : undefined
   await quiet(run, () => (cancelled ? halt.error : reason))
   if (halt.failure) return failed(run, halt.failure)
   run.events.showRest()
-  const messages = cancelled ? [...history.messages, ...tellClosing(run, soFar(run))] : history.messages
+  const messages = cancelled ? [...history.messages, ...showClosing(run, soFar(run))] : history.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
   const rest = {
@@ -92,7 +92,7 @@ function soFar(run: RunState): readonly Message[] {
 }
 
 /** Shows the reader messages that are only in the result and not in a checkpoint. */
-function tellClosing(run: RunState, messages: readonly Message[]): readonly Message[] {
+function showClosing(run: RunState, messages: readonly Message[]): readonly Message[] {
   for (const message of messages) run.events.push({ type: 'message', message: freeze(message) })
   return messages
 }
@@ -109,7 +109,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
     const { messages } = run.history
     const open = error instanceof HistoryError ? [] : openCalls(messages)
     run.events.showRest()
-    const closing = tellClosing(run, [...answersTo(run, open), ...run.inbox.messages])
+    const closing = showClosing(run, [...answersTo(run, open), ...run.inbox.messages])
     const { abandoned } = run.calls
     const left = abandoned.length > 0 && { abandoned: [...abandoned] }
     error.endRun(freezePlain({ messages: [...messages, ...closing], usage: run.usage, ...left }))

@@ -9,10 +9,10 @@ import {
   hooksDone,
   loopBegun,
   loopEnded,
+  mayBeAccepted,
   mayEnter,
   mayGoOn,
-  mayStand,
-  modelStood,
+  modelSucceeded,
   stepBegun,
   stepEnded,
 } from '../machine/steps.ts'
@@ -23,7 +23,7 @@ import type { Answer } from '../state/run-steps.ts'
 import { commitCalls } from '../tool-call/commit-calls.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
 import { isDirect } from '../tool-call/return-direct.ts'
-import { modelFailed, responseBegins, responseIsThere } from '../tool-call/streamed-calls.ts'
+import { modelFailed, responseBegins, responseRestored } from '../tool-call/streamed-calls.ts'
 import { isOutputCall } from '../vocabulary/agent-config.ts'
 import { MaxStepsError, MiddlewareError } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
@@ -79,7 +79,7 @@ function nextStep(run: RunState): void {
   run.halt.stopAt('after-tools')
   run.background.stopIfAsked()
   if (!mayGoOn(steps.state)) {
-    takeNews(run)
+    addNewMessages(run)
     const { feedback, misfit } = steps.rejection ?? {}
     throw new MaxStepsError(run.setup.maxSteps, feedback, misfit && { cause: misfit })
   }
@@ -92,9 +92,9 @@ function nextStep(run: RunState): void {
 /** One model call: from the state to the accepted message, as `afterModel` left it. */
 async function think(run: RunState): Promise<AssistantMessage> {
   const { steps } = run
-  if (steps.step.phase === 'model') takeSaid(run)
+  if (steps.step.phase === 'model') addSentMessages(run)
   if (steps.step.phase === 'before-model') {
-    takeNews(run)
+    addNewMessages(run)
     run.saver.soon()
     await runStateHooks(run, 'beforeModel', stateProblem)
     hooksDone(steps.state)
@@ -102,7 +102,7 @@ async function think(run: RunState): Promise<AssistantMessage> {
   if (steps.step.phase === 'model') await askModel(run)
   else {
     steps.asked = Object.freeze(run.history.messages.slice(0, -1))
-    responseIsThere(run, lastAnswer(run), steps.step.attempt)
+    responseRestored(run, lastAnswer(run), steps.step.attempt)
   }
   if (steps.step.phase === 'after-model') {
     try {
@@ -118,17 +118,17 @@ async function think(run: RunState): Promise<AssistantMessage> {
 }
 
 /** Adds messages from outside to the history: between two steps, and never between a call and its result. */
-function takeNews({ inbox, background, history }: RunState): void {
+function addNewMessages({ inbox, background, history }: RunState): void {
   for (const message of [...background.deliver(), ...inbox.take()]) history.append(message)
 }
 
 /** The model is called again after a cancel, and a message was sent since. It comes after the partial response and before the new call. */
-function takeSaid(run: RunState): void {
+function addSentMessages(run: RunState): void {
   const { steps, history } = run
   if (steps.state.waiting === 0) return
   if (steps.partial) history.append(steps.partial)
   steps.partial = undefined
-  takeNews(run)
+  addNewMessages(run)
   run.saver.soon()
 }
 
@@ -142,7 +142,7 @@ async function askModel(run: RunState): Promise<void> {
     const { message, attempt } = await callModel(run, request)
     run.history.append(message)
     run.steps.modelCalled()
-    modelStood(run.steps.state, attempt)
+    modelSucceeded(run.steps.state, attempt)
     if (isEmpty(message)) run.events.warn(EMPTY_ANSWER)
     run.saver.soon()
   } catch (error) {
@@ -208,9 +208,9 @@ function isEmpty(message: AssistantMessage): boolean {
 /** The answer, if it is accepted. The model first has to answer messages and background results that have arrived since. */
 async function judge(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
   const { background, steps, calls } = run
-  await background.untilAnswerMayStand()
-  const verdict = mayStand(steps.state, calls.table.state) ? await askGate(run, candidate) : undefined
-  if (!verdict || !mayStand(steps.state, calls.table.state)) return undefined
+  await background.untilAnswerMayBeAccepted()
+  const verdict = mayBeAccepted(steps.state, calls.table.state) ? await askGate(run, candidate) : undefined
+  if (!verdict || !mayBeAccepted(steps.state, calls.table.state)) return undefined
   // In the same turn as the decision: later messages are not accepted.
   answerAccepted(steps.state)
   return verdict

@@ -2,7 +2,7 @@
 
 import { unheard } from '../flow/unheard.ts'
 import { hasAbandoned } from '../machine/call.ts'
-import { askOnSide } from '../model-call/side-call.ts'
+import { makeSideCall } from '../model-call/side-call.ts'
 import type { Actor } from '../state/actor.ts'
 import { addressOf } from '../state/address.ts'
 import type { RunState } from '../state/run.ts'
@@ -95,7 +95,7 @@ class RunView implements Run {
   }
 
   callModel(request: SideRequest): Promise<AssistantMessage> {
-    return askOnSide(this.#state, this.#actor, this.signal, request)
+    return makeSideCall(this.#state, this.#actor, this.signal, request)
   }
 
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {

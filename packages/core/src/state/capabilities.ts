@@ -44,7 +44,7 @@ export interface BackgroundWorks<Call> {
   /** All work, in the order in which it began. */
   entries(): readonly Call[]
   /** An answer is offered: resolves when none of the work for which it must wait is running. Throws if the run has to stop before that. */
-  untilAnswerMayStand(): Promise<void>
+  untilAnswerMayBeAccepted(): Promise<void>
   /** The run has to stop: nothing waits for work any more. */
   wake(): void
   /** The run has its answer: detached work goes on, and the caller gets it and all results that the model has not read. */

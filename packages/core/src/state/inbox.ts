@@ -7,16 +7,16 @@ import { userMessage } from '../vocabulary/history.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
 
 /** The part of a run that decides whether messages are accepted. */
-interface Stands {
+interface InboxOwner {
   readonly steps: { readonly state: Steps }
   readonly halt: { readonly state: Halt }
 }
 
 export class Inbox {
   #messages: readonly UserMessage[] = []
-  readonly #run: Stands
+  readonly #run: InboxOwner
 
-  constructor(run: Stands) {
+  constructor(run: InboxOwner) {
     this.#run = run
   }
 

@@ -8,24 +8,24 @@ interface Cancellable {
 
 export class InnerRuns<Inner extends Cancellable, Caller> {
   /** The running inner runs, with their calls. */
-  readonly #atWork: Map<Inner, Caller> = new Map()
+  readonly #running: Map<Inner, Caller> = new Map()
 
   /** The run is ready to begin. */
   add(inner: Inner, caller: Caller): void {
-    this.#atWork.set(inner, caller)
+    this.#running.set(inner, caller)
   }
 
   /** The run is over. */
   delete(inner: Inner): void {
-    this.#atWork.delete(inner)
+    this.#running.delete(inner)
   }
 
   /** The run inside a call: the newest one, if an earlier execution is still running. */
   of(entry: Caller): Inner | undefined {
-    return [...this.#atWork].findLast(([, caller]) => caller === entry)?.[0]
+    return [...this.#running].findLast(([, caller]) => caller === entry)?.[0]
   }
 
   cancel(mode: CancelMode): void {
-    for (const inner of this.#atWork.keys()) inner.halt.cancel({ at: mode })
+    for (const inner of this.#running.keys()) inner.halt.cancel({ at: mode })
   }
 }

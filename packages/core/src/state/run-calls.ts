@@ -46,7 +46,7 @@ export class RunCalls {
   readonly #run: Owner
   /** How many calls have ended. */
   #ended = 0
-  readonly #atWork: Set<Promise<unknown>> = new Set()
+  readonly #running: Set<Promise<unknown>> = new Set()
 
   constructor(run: Owner) {
     this.#run = run
@@ -69,13 +69,13 @@ export class RunCalls {
 
   /** Tracks a promise until it has settled, so that none is left floating. */
   track(work: Promise<unknown>): void {
-    const done = work.catch(() => undefined).finally(() => this.#atWork.delete(done))
-    this.#atWork.add(done)
+    const done = work.catch(() => undefined).finally(() => this.#running.delete(done))
+    this.#running.add(done)
   }
 
   /** Resolves when nothing is running: every call has settled or was abandoned. */
   async idle(): Promise<void> {
-    while (this.#atWork.size > 0) await Promise.allSettled(this.#atWork)
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
   /** Whether something may still happen to one of its calls, or to one that could start. */

@@ -8,7 +8,7 @@ import type { ToolMessage } from '../vocabulary/message.ts'
 import type { Warning } from '../vocabulary/warning.ts'
 
 /** The part of a run that its events need. */
-interface Teller {
+interface EventsOwner {
   readonly id: string
   readonly over: boolean
   readonly steps: { readonly begun: number }
@@ -20,10 +20,10 @@ export class RunEvents {
   readonly funnel: Funnel<AgentEvent> = new Funnel((event) => this.show(event))
   /** All warnings, for the result. */
   readonly warnings: Warning[] = []
-  readonly #run: Teller
+  readonly #run: EventsOwner
   readonly #reader: (event: AgentEvent) => void
 
-  constructor(run: Teller, reader: (event: AgentEvent) => void) {
+  constructor(run: EventsOwner, reader: (event: AgentEvent) => void) {
     this.#run = run
     this.#reader = reader
   }

@@ -50,13 +50,13 @@ export class RunSteps {
   }
 
   /** The partial response of an unfinished model call. */
-  get saidSoFar(): AssistantMessage | undefined {
+  get partialSoFar(): AssistantMessage | undefined {
     return this.#soFar ? this.#soFar() : this.partial
   }
 
   /** The run is cancelled: later parts of the response do not count. */
   cut(): void {
-    this.partial = this.saidSoFar
+    this.partial = this.partialSoFar
     this.#soFar = undefined
   }
 }

@@ -216,7 +216,7 @@ export class RunState {
   }
 
   /** Shows the reader these questions, each once. Questions of an inner run belong to the outer run, too. */
-  tellQuestions(questions: readonly PendingInterrupt[]): void {
+  showQuestions(questions: readonly PendingInterrupt[]): void {
     if (!this.isOutermost) return
     for (const question of questions) {
       if (!this.questions.mark(question.id)) continue

@@ -4,10 +4,10 @@ import type { Tool } from '../vocabulary/tool.ts'
 import { ToolBusyError } from '../vocabulary/tool-errors.ts'
 
 /** The part of a call that its tool's limit needs. */
-interface Comer {
+interface LimitedCall {
   readonly tool: Tool | undefined
-  readonly maker: Comer | undefined
-  readonly caller: Comer | undefined
+  readonly maker: LimitedCall | undefined
+  readonly caller: LimitedCall | undefined
   readonly seat: Seat | undefined
   readonly provisional: boolean
 }
@@ -20,7 +20,7 @@ interface ToolSlot {
 const queues = new WeakMap<Tool, ToolQueue>()
 
 /** The place of a call at its tool; `undefined` if the tool has no limit. */
-export function seatFor(call: Omit<Comer, 'seat'>): Seat | undefined {
+export function seatFor(call: Omit<LimitedCall, 'seat'>): Seat | undefined {
   const { tool } = call
   if (tool?.concurrency === undefined) return undefined
   let queue = queues.get(tool)
@@ -33,11 +33,11 @@ export function seatFor(call: Omit<Comer, 'seat'>): Seat | undefined {
 
 export class Seat {
   readonly #queue: ToolQueue
-  readonly #call: Omit<Comer, 'seat'>
+  readonly #call: Omit<LimitedCall, 'seat'>
   /** One slot for each of its executions. */
   readonly #slots: ToolSlot[] = []
 
-  constructor(queue: ToolQueue, call: Omit<Comer, 'seat'>) {
+  constructor(queue: ToolQueue, call: Omit<LimitedCall, 'seat'>) {
     this.#queue = queue
     this.#call = call
   }
@@ -90,7 +90,7 @@ export class Seat {
 }
 
 /** The call for which a call works: its maker, or the call that runs the agent whose model requests it. */
-function madeFor({ maker, caller }: Omit<Comer, 'seat'>): Comer | undefined {
+function madeFor({ maker, caller }: Omit<LimitedCall, 'seat'>): LimitedCall | undefined {
   return maker ?? caller
 }
 

@@ -23,7 +23,7 @@ import { ToolCircleError } from '../vocabulary/tool-errors.ts'
 import type { Seat } from './tool-limit.ts'
 
 /** The part of a call that its turns need. */
-interface Comer {
+interface TurnCall {
   readonly number: number
   readonly id: string
   readonly call: { readonly name: string }
@@ -35,7 +35,7 @@ interface Comer {
 
 /** The slots of an execution, which waits for them or holds them. */
 export interface Slot {
-  readonly call: Comer
+  readonly call: TurnCall
   readonly invocation: Invocation
   /** Frees its slot of its tool, if it has one. */
   unseat: (() => void) | undefined
@@ -53,12 +53,12 @@ interface Waiter {
 
 export class Turns {
   readonly #calls: Calls
-  readonly #callOf: (number: number) => Comer | undefined
+  readonly #callOf: (number: number) => TurnCall | undefined
   readonly #waiters: Map<WaitingExecution, Waiter> = new Map()
   /** The executions that have a slot of their tool. */
   readonly #seated: Set<Slot> = new Set()
 
-  constructor(calls: Calls, callOf: (number: number) => Comer | undefined) {
+  constructor(calls: Calls, callOf: (number: number) => TurnCall | undefined) {
     this.#calls = calls
     this.#callOf = callOf
   }
@@ -69,7 +69,7 @@ export class Turns {
   }
 
   /** Waits for a slot. Rejects with the reason of a signal that aborts before that, or when the call is stopped. */
-  async take(call: Comer, invocation: Invocation, signals: readonly AbortSignal[]): Promise<Slot> {
+  async take(call: TurnCall, invocation: Invocation, signals: readonly AbortSignal[]): Promise<Slot> {
     throwIfAborted(signals)
     const slot: Slot = { call, invocation, unseat: undefined }
     const replaced = takesOverSlot(this.#calls, call.number, invocation)
@@ -116,7 +116,7 @@ export class Turns {
   }
 
   /** The call has settled. */
-  close(call: Comer): void {
+  close(call: TurnCall): void {
     callClosed(this.#calls, call.number)
     for (const slot of this.#seated) if (slot.call === call) this.#unseat(slot)
     this.advance()

@@ -126,7 +126,7 @@ export function callEnded(run: RunState, entry: CallEntry, ok: boolean): void {
 export function closeCall(run: RunState, entry: CallEntry): void {
   run.calls.events.ended(entry)
   if (entry.stopped instanceof Interrupt && !run.checkpoint)
-    run.tellQuestions(run.work.checkpoints.questionsOf(run, entry))
+    run.showQuestions(run.work.checkpoints.questionsOf(run, entry))
   run.telemetry.ended(entry)
   // Only `returnDirect` still needs it.
   if (!entry.tool?.returnDirect) entry.done = undefined

@@ -26,7 +26,7 @@ export function responseBegins({ calls, steps, telemetry }: RunState): void {
 }
 
 /** A resumed step already has its response, with the calls that it requests and the calls that an earlier run made for it. */
-export function responseIsThere(run: RunState, answer: AssistantMessage, attempt: number | undefined): void {
+export function responseRestored(run: RunState, answer: AssistantMessage, attempt: number | undefined): void {
   responseBegins(run)
   const { calls } = run
   for (const { id } of callsOf(answer)) {

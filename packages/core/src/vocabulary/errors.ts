@@ -5,7 +5,7 @@
 
 import { extentOf, jsonText, LONGEST } from './json-text.ts'
 import type { Message, Usage, UserMessage } from './message.ts'
-import { notSaid, shapeHint } from './message-shape.ts'
+import { shapeHint, whyNotUserMessage } from './message-shape.ts'
 
 export interface Cause {
   /** The error that led to this one. */
@@ -94,7 +94,7 @@ export class InputError extends AgentError {
     wrong?: unknown,
     options: Cause & { readonly notTaken?: readonly UserMessage[] } = {},
   ) {
-    const why = options.cause ? 'this cannot be written as JSON' : notSaid(wrong)
+    const why = options.cause ? 'this cannot be written as JSON' : whyNotUserMessage(wrong)
     super(inputProblem(given, problem, index, why) + shapeHint(wrong), options)
     this.given = given
     this.problem = problem

@@ -33,7 +33,7 @@ export function kindOf(value: unknown): string {
 }
 
 /** Describes why a value is not a user message. */
-export function notSaid(value: unknown): string {
+export function whyNotUserMessage(value: unknown): string {
   if (!isRecord(value)) return `this is ${kindOf(value)}`
   if (value.role !== 'user') return value.role === undefined ? 'this has no role' : 'this has another role than user'
   return value.content === undefined ? 'this has no content' : 'its content is neither a text nor a list of parts'

@@ -157,7 +157,7 @@ export class NotCancelableError extends Error {
 }
 
 /** Whether this error is the outcome of a call. If a wrap throws such an error, the wrap is not at fault. */
-export function saysWhatBecame(error: unknown): boolean {
+export function isCallOutcome(error: unknown): boolean {
   return ERRORS_OF_CALLS.some((kind) => error instanceof kind)
 }
 

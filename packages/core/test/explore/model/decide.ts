@@ -55,7 +55,7 @@ import {
   hookDone,
   hooksDone,
   mayGoOn,
-  modelStood as stoodNow,
+  modelSucceeded as stoodNow,
 } from '../../../src/machine/steps.ts'
 import { changesNothing, exceeds } from '../../../src/vocabulary/effect.ts'
 import type { Invocation } from '../../../src/vocabulary/saved-run.ts'

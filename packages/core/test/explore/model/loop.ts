@@ -11,9 +11,9 @@ import {
   hooksDone,
   loopBegun,
   loopEnded,
+  mayBeAccepted,
   mayEnter,
   mayGoOn,
-  mayStand,
   messagesWait,
   stepBegun,
   stepEnded,
@@ -129,12 +129,12 @@ function judge(s: State): Due | undefined {
     const { is } = s.steps.current?.isOffered ? workBeforeAnswer(s.calls, s.halt) : { is: 'judge' as const }
     if (is === 'stop') pause(s)
     if (is !== 'judge') return undefined
-    if (!mayStand(s.steps, s.calls)) return closes(s)
+    if (!mayBeAccepted(s.steps, s.calls)) return closes(s)
   }
   s.isJudging = true
   const hook = s.steps.current?.isOffered ? hookIn(s) : undefined
   if (hook) return hook
-  if (!mayStand(s.steps, s.calls)) return closes(s)
+  if (!mayBeAccepted(s.steps, s.calls)) return closes(s)
   answerAccepted(s.steps)
   answers(s)
   return { do: 'accept' }

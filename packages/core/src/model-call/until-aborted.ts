@@ -7,7 +7,7 @@ import { byHand, close, type Flow, finished } from '../flow/flow.ts'
  * Returns the same stream with each event changed. Once the signal aborts, the stream is closed and throws the signal's reason: immediately if a
  * reader is waiting, otherwise at the next read. It reads one event at a time. A stream that never waits does not block the event loop.
  */
-export function heeding<In, Out, Result>(
+export function untilAborted<In, Out, Result>(
   stream: Flow<In, Result>,
   signal: AbortSignal,
   change: (event: In) => Out,
