@@ -22,8 +22,8 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   /** The result, or the error that ended the run. You do not have to await it. */
   readonly result: Promise<AgentResult<Output>>
   /**
-   * Stops the run at a safe point, with a checkpoint for `agent.resume`. A later call can strengthen the mode, not weaken it. Resolves when the run
-   * has ended: `cancelled`; `ended` if it completed, failed or asked before; `aborted` if its signal aborted it first.
+   * Stops the run at a safe point, with a checkpoint for `agent.resume`. A later call can make the stop earlier, but not later. Resolves when the run
+   * has ended: `cancelled`; `ended` if it completed, failed or asked a question before; `aborted` if its signal aborted it first.
    *
    * @throws {ConfigError} An option is invalid.
    */
@@ -34,7 +34,7 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
    *
    * Returns false once the end of the run is decided. After `agent.resume(checkpoint)` that is known immediately. After `agent.resume(id)` it returns
    * true until the checkpoint is loaded; if that run had ended, `result` rejects with an `InputError` that has the messages in `notTaken`. If the run
-   * fails before a step reads the message, the `messages` of the error end with it.
+   * fails before a step reads the message, the message is at the end of the error's `messages`.
    *
    * @throws {InputError} The message is not a user message, or is empty.
    */
@@ -73,7 +73,7 @@ export function startRun(
         }),
         middleware: config.middleware.map(({ name }) => name),
       }),
-      // Work of the run outside of hooks, models and tools, such as saving, is also part of the run's span.
+      // Work of the run outside hooks, models and tools, such as saving, also gets its spans below the run's span.
       make: ({ context }) => {
         run.context = context
         return wholeRun(run, beginning, options)
@@ -128,7 +128,7 @@ export function startRun(
   }
 }
 
-/** Stores a sent message at once, because the run may be aborted in this turn. The first step saves earlier messages. */
+/** Saves a sent message immediately, because the run may be aborted in this turn. Messages sent before the first step are saved by that step. */
 async function saveSent(run: RunState): Promise<void> {
   const { saver, steps, unclaimed } = run
   if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.checkpoints.take(run, 'running'))

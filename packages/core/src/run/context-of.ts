@@ -13,7 +13,7 @@ import { actorOf } from './run-view.ts'
 /** Reads a part of the context of a run. It is also a schema: use it as the `context` of a tool or middleware. */
 export interface ContextReader<Context> extends StandardSchemaV1<unknown, Context> {
   /**
-   * Returns the value that the schema returned for the context of the run: the same value in the whole run.
+   * Returns the value that the schema returned for the context of the run. It is the same value in the whole run.
    *
    * @throws {ContextError} The context does not match; or the schema is asynchronous, and no tool or middleware of the run declares it.
    * @throws {TypeError} The argument is not a `Run`.

@@ -1,4 +1,4 @@
-/** Ends a run: with a result, with a checkpoint for a resume, or with an error that contains how far the run came. */
+/** Ends a run: with a result, with a checkpoint for a resume, or with an error that has the history until then. */
 
 import { within } from '../flow/grace.ts'
 import { ownWorks } from '../machine/background.ts'
@@ -13,7 +13,7 @@ import type { Message } from '../vocabulary/message.ts'
 import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../vocabulary/result.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 
-/** The result for the caller: the outcome of the outermost wrap, plus what is known when nothing is running any more. */
+/** Returns the result for the caller: the outcome of the outermost wrap, plus what is known when nothing runs any more. */
 export async function completed(run: RunState, outcome: CompletedResult): Promise<CompletedResult> {
   run.inbox.end()
   const background = run.background.handOver()
@@ -41,7 +41,7 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
   return result && Object.freeze({ ...result, messages, usage, warnings, steps: steps.begun })
 }
 
-/** The run was interrupted or cancelled: what is running ends, nothing new starts, and a resume continues from there. */
+/** Ends a run that was interrupted or cancelled: running work ends, nothing new starts, and a resume continues from there. */
 export async function stopped(run: RunState, reason: RunStop): Promise<InterruptedResult | CancelledResult> {
   const { halt, calls, background, config, history } = run
   if (!run.signal.aborted) {
@@ -84,7 +84,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   })
 }
 
-/** The last messages of a cancelled run: the partial response, and a result for each call. */
+/** Returns the last messages of a cancelled run: the partial response, and a result for each call. */
 function soFar(run: RunState): readonly Message[] {
   const { state, partial } = run.steps
   const said = state.current?.phase === 'model' && partial ? [freeze(partial)] : []
@@ -97,7 +97,7 @@ function showClosing(run: RunState, messages: readonly Message[]): readonly Mess
   return messages
 }
 
-/** Adds to an error what its caller needs to continue: every call has a result, unless the history itself is wrong. */
+/** Adds the history, usage and abandoned calls to an error. Every call then has a result, unless the history itself is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
   inboxClosed(run.steps.state)
   await quiet(run, () => error)
@@ -118,7 +118,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   throw error
 }
 
-/** Ends everything that is still running. Then the outcome of every call is known, also of those that were not restored yet. */
+/** Ends everything that is still running. Then the outcome of every call is known, including calls of a checkpoint that were not restored yet. */
 async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   run.halt.post({ is: 'ending' })
   const { calls, background, sideCalls } = run
@@ -134,7 +134,7 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   run.unclaimed = undefined
 }
 
-/** Emits the last events. No more follow. */
+/** Emits the last events of the run. */
 export function end(run: RunState): void {
   run.events.showRest()
   callsOver(run)
@@ -159,7 +159,7 @@ async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<
   } catch (error) {
     const { failure } = run.halt
     if (failure) {
-      // The run has not ended yet after all.
+      // The save failed, so the run has not ended after all.
       run.halt.post({ is: 'running' })
       return await failed(run, failure)
     }

@@ -1,4 +1,4 @@
-/** The final-answer gate: an answer is accepted when it fits the output schema and every hook of one round accepts it. */
+/** The final-answer gate: an answer is accepted if it fits the output schema and then every `beforeFinalAnswer` hook accepts it. */
 
 import { answerRejected, dueHook, hookDone } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
@@ -14,7 +14,7 @@ export const DEFAULT_FEEDBACK = 'This answer was not accepted. Please try again.
 const OUTPUT_ORIGIN = 'output'
 
 export interface Accepted {
-  /** The answer as the last hook left it. */
+  /** The answer, with the changes of the hooks. */
   readonly message: Answer
   /** The value that the output schema returned. */
   readonly output: unknown
@@ -58,12 +58,12 @@ export async function askGate(run: RunState, candidate: Answer): Promise<Accepte
   return { message: answer, output: value }
 }
 
-/** How the response that belongs to an answer ended. A tool's result has no finish reason itself. */
+/** Returns how the response of an answer ended. A tool's result has no finish reason itself. */
 export function reasonOf({ steps }: RunState, answer: Answer): FinishReason {
   return answer.role === 'assistant' ? answer.finishReason : (steps.state.current?.finishReason ?? 'other')
 }
 
-/** A direct result may come before the results of later calls. The gate still sees it last. */
+/** Returns the history with the answer last, as hooks expect it. The result of a `returnDirect` call may come before results of later calls. */
 function answersLast({ history: { last, messages } }: RunState, answer: Answer): readonly Message[] {
   return last === answer ? messages : [...messages.filter((message) => message !== answer), answer]
 }

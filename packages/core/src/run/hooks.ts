@@ -1,4 +1,4 @@
-/** Calls the before… and after… hooks: each receives data, returns changed data, and has its own span. */
+/** Calls the `before…` and `after…` hooks. Each receives data, returns changed data, and has its own span. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import { dueHook, hookDone } from '../machine/steps.ts'
@@ -48,7 +48,7 @@ export async function runStateHooks(
   }
 }
 
-/** Limits messages that a hook added or changed, also when it removed or added calls. Older messages stay unchanged. */
+/** Applies the limits to messages that a hook added or changed, also if it removed or added calls. Older messages stay unchanged. */
 function fitted({ config }: RunState, state: AgentState, before: readonly Message[]): AgentState {
   if (state.messages === before) return state
   const known = new Set(before)
@@ -93,7 +93,7 @@ function runHook<Data, Result>(
     make: ({ context }) => call(data, viewOf(run, { context, source: name, hook, steps: run.steps.left })),
     done: (gave) => {
       run.signal.throwIfAborted()
-      // Each resume makes the set-up again and needs the same answers.
+      // Not for `beforeAgent`, because each resume calls it again and it needs the same answers.
       if (hook !== 'beforeAgent') run.answered(place)
       return gave && given(name, hook, () => check(gave))
     },
@@ -110,7 +110,7 @@ function runHook<Data, Result>(
   })
 }
 
-/** Whether a hook gave something else than it got. To accept an answer as it is changes nothing. */
+/** Whether a hook returned something different from what it received. Accepting an answer unchanged is not a change. */
 function changes(gave: unknown, data: unknown): boolean {
   if (gave === undefined || gave === data) return false
   return !(isRecord(gave) && gave.accept === true && gave.message === undefined)

@@ -89,7 +89,7 @@ function nextStep(run: RunState): void {
   steps.modelCalled()
 }
 
-/** One model call: from the state to the accepted message, as `afterModel` left it. */
+/** Makes one model call and returns the accepted message, with the changes of `afterModel`. */
 async function think(run: RunState): Promise<AssistantMessage> {
   const { steps } = run
   if (steps.step.phase === 'model') addSentMessages(run)
@@ -117,12 +117,12 @@ async function think(run: RunState): Promise<AssistantMessage> {
   return lastAnswer(run)
 }
 
-/** Adds messages from outside to the history: between two steps, and never between a call and its result. */
+/** Adds messages from outside to the history. Called only between two steps, so no message comes between a call and its result. */
 function addNewMessages({ inbox, background, history }: RunState): void {
   for (const message of [...background.deliver(), ...inbox.take()]) history.append(message)
 }
 
-/** The model is called again after a cancel, and a message was sent since. It comes after the partial response and before the new call. */
+/** Adds messages that were sent since a cancel, before the model is called again. They come after the partial response. */
 function addSentMessages(run: RunState): void {
   const { steps, history } = run
   if (steps.state.waiting === 0) return
@@ -156,12 +156,12 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   const calls = callsOf(answer)
   const refusal = refusalOf(run, answer, calls)
   if (calls.length > 0 && !refusal) run.halt.stopAt('after-model')
-  // If a wrap has left, no calls may be made or added to the history.
+  // If a wrap has ended, this throws: no calls may be made or added to the history.
   await run.events.taken()
   const made = refusal ? [] : await make(run, calls)
   await run.events.taken()
   run.signal.throwIfAborted()
-  // In one turn: anything that stops the run finds the results both in the history and shown, or neither.
+  // In one turn, so that a stop of the run never finds results that are only in the history, or only shown.
   const results = refusal ? refuseAll(run, calls, refusal) : told(run, made)
   for (const message of results) run.history.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
@@ -172,14 +172,14 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   await run.events.taken()
 }
 
-/** The results in call order. A call that returns the output is not made: its input is its result. */
+/** Returns the results in call order. A call that returns the output is not executed: its input is its result. */
 async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
   const made = await commitCalls(run, toMake(run, calls), run.steps.step.attempt)
   return output ? run.work.output.results(calls, made) : made
 }
 
-/** Shows the reader the results of calls that were not made. The other calls have emitted their own ends. */
+/** Emits the ends of calls that were not made. The other calls have emitted their own. */
 function told({ config, events }: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
   for (const message of messages) {
     if (isOutputCall(config.output, message)) events.callEnded(message.callId, message)
@@ -205,13 +205,13 @@ function isEmpty(message: AssistantMessage): boolean {
   return message.finishReason === 'stop' && callsOf(message).length === 0 && textOf(message) === ''
 }
 
-/** The answer, if it is accepted. The model first has to answer messages and background results that have arrived since. */
+/** Returns the answer if it is accepted. If messages or background results have arrived since, the model has to answer these first. */
 async function judge(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
   const { background, steps, calls } = run
   await background.untilAnswerMayBeAccepted()
   const verdict = mayBeAccepted(steps.state, calls.table.state) ? await askGate(run, candidate) : undefined
   if (!verdict || !mayBeAccepted(steps.state, calls.table.state)) return undefined
-  // In the same turn as the decision: later messages are not accepted.
+  // In the turn of the decision, because later messages are not accepted.
   answerAccepted(steps.state)
   return verdict
 }
@@ -225,12 +225,12 @@ async function close(run: RunState, verdict: Accepted | undefined): Promise<void
   run.saver.soon()
 }
 
-/** The last message, as `afterModel` left it. The loop acts on it. */
+/** Returns the last message, with the changes of `afterModel`. */
 function lastAnswer({ history }: RunState): AssistantMessage {
   return history.last as AssistantMessage
 }
 
-/** The result of a run that was resumed after its answer had been accepted. */
+/** Returns the result of a run that was resumed after its answer had been accepted. */
 async function resultAgain(run: RunState, message: Answer): Promise<CompletedResult> {
   const { value } = await run.work.output.check(run, message)
   return resultOf(run, { message, output: value })

@@ -10,7 +10,7 @@ import { checkOptions } from '../vocabulary/option-checks.ts'
 import type { Run } from '../vocabulary/tool.ts'
 import { stateOf } from './run-view.ts'
 
-/** A run-local value that is saved in checkpoints: a value set before an interrupt is there after the resume. */
+/** A run-local value that is saved in checkpoints: after a resume it has the value that was set before the interrupt. */
 export interface Cell<Value> {
   /**
    * The value; `initial` until it is set. It is JSON and frozen: to change it, set another value.
@@ -33,9 +33,9 @@ export interface CellOptions<Value> {
 }
 
 /**
- * Returns an accessor of a value that each run has separately: `create` runs once, at the first use in a run, and every hook, wrap and tool of that
- * run gets the same value. The value can be garbage-collected after the run. With a key and a schema, the accessor returns a {@link Cell}, whose
- * value is saved in checkpoints. The accessor throws `TypeError` if its argument is not a `Run`.
+ * Returns a function that returns a value of the run. Each run has its own value: `create` is called once per run, at the first use, and every hook,
+ * wrap and tool of that run gets the same value. After the run the value can be garbage-collected. With a key and a schema, the function returns a
+ * {@link Cell}, whose value is saved in checkpoints. It throws `TypeError` if its argument is not a `Run`.
  *
  * @throws {ConfigError} Neither is given, or the schema rejects the initial value.
  */
@@ -93,7 +93,7 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
   }
 }
 
-/** A schema that checks with a promise is refused when a value is set. */
+/** Checks the initial value. If the schema returns a promise, it is rejected only when a value is set. */
 function checkInitial<Value>({ key, schema, initial }: CellOptions<Value>): void {
   const result = unheard(schema['~standard'].validate(initial))
   if (!(result instanceof Promise) && result.issues)

@@ -1,4 +1,4 @@
-/** Creates the `Run` that hooks, wraps and tools see. What they do with it carries their name, and its spans are children of their spans. */
+/** Creates the `Run` that hooks, wraps and tools receive. It knows who uses it, so warnings have that name, and spans are children of that span. */
 
 import { unheard } from '../flow/unheard.ts'
 import { hasAbandoned } from '../machine/call.ts'
@@ -19,12 +19,12 @@ export function viewOf(state: RunState, actor: Actor): Run {
   return new RunView(state, actor)
 }
 
-/** The state behind a view. Throws `TypeError` for any other value. */
+/** Returns the state behind a `Run`. Throws `TypeError` for any other value. */
 export function stateOf(run: Run): RunState {
   return RunView.behind(run).state
 }
 
-/** The state behind a view, and the actor it belongs to. Throws the errors of {@link stateOf}. */
+/** Returns the state behind a `Run`, and the actor that received it. Throws the errors of {@link stateOf}. */
 export function actorOf(run: Run): { readonly state: RunState; readonly actor: Actor } {
   return RunView.behind(run)
 }
@@ -118,7 +118,7 @@ class RunView implements Run {
     this.#state.telemetry.annotate(attributes, callId)
   }
 
-  /** Actions for an abandoned or discarded call have no effect. */
+  /** Whether the actor's call was abandoned or discarded: then its actions have no effect. */
   get #isOver(): boolean {
     const { call, execution } = this.#actor
     if (!call) return false

@@ -11,7 +11,7 @@ import type { AgentSetup } from '../vocabulary/tool.ts'
 import { checkTool, toolList } from '../vocabulary/tool-checks.ts'
 
 /**
- * A frozen copy of a set-up that a hook returned or a wrap passes on.
+ * Returns a frozen copy of a set-up that a hook returned or a wrap passes on.
  *
  * @throws {ConfigError} The set-up is invalid.
  */
@@ -22,7 +22,7 @@ export function checkedSetup(run: RunState, setup: AgentSetup): AgentSetup {
   return own
 }
 
-/** The set-up with the tools that capabilities add, as steps use it. Throws {@link ConfigError} if one of their names is taken. */
+/** Returns the set-up with the tools that capabilities add, as steps use it. Throws {@link ConfigError} if one of their names is taken. */
 export function withOwnTools({ work }: RunState, setup: AgentSetup): AgentSetup {
   const tools = work.background.withOwnTools(setup.tools)
   return tools === setup.tools ? setup : Object.freeze({ ...setup, tools: Object.freeze(tools) })

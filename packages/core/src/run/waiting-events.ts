@@ -1,6 +1,6 @@
 /**
- * Holds the events that wait for a run's reader, in order. Beyond a limit events are joined or dropped. The cost of an event does not
- * depend on how many are waiting.
+ * Holds the events that wait for a run's reader, in order. Above a limit, events are joined or dropped. The cost of an event does not depend on how
+ * many are waiting.
  */
 
 import type { AgentEvent } from '../vocabulary/events.ts'
@@ -56,12 +56,12 @@ export class WaitingEvents {
     const event = this.#events.get(number)
     this.#events.delete(number)
     this.#customs.delete(number)
-    // The next progress of this call replaces none.
+    // The call's next progress report must not replace the one that was just taken.
     if (event?.type === 'tool-progress') this.#progress.delete(progressKey(event))
     return event
   }
 
-  /** Makes room. Returns whether the event needs no further place. */
+  /** Makes room for an event. Returns whether the event was joined to another or dropped. */
   #squeeze(event: AgentEvent): boolean {
     if ('delta' in event && this.#join(event)) return true
     const [oldest] = this.#customs
@@ -79,7 +79,7 @@ export class WaitingEvents {
   }
 }
 
-/** The reader may see several runs, each with its own ids. */
+/** Contains the run id, because the reader may see several runs, each with its own call ids. */
 function progressKey({ runId, callId }: Extract<AgentEvent, { readonly type: 'tool-progress' }>): string {
   return JSON.stringify([runId, callId])
 }

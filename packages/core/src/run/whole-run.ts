@@ -56,7 +56,7 @@ async function work(run: RunState): Promise<CompletedResult> {
   run.setup = setup
   const { resumed } = run
   if (resumed) await run.work.checkpoints.claim(run, resumed)
-  // The span of a resumed run has a link to the span with instructions and input, if that exists.
+  // The span of a resumed run links to the earlier span, which has instructions and input, if that exists.
   if (!resumed?.checkpoint.trace)
     run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })
   return await wrappedLoop(run)

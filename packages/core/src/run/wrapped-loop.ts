@@ -36,7 +36,7 @@ export function wrappedLoop(run: RunState): Promise<CompletedResult> {
   })
 }
 
-/** A wrap has left: the current step, if there is one, waits for nothing more. */
+/** Called when a wrap has ended early: the current step, if there is one, waits for nothing more. */
 function abandon(run: RunState): void {
   const { steps, halt } = run
   if (steps.state.loop !== 'running') return
@@ -94,7 +94,7 @@ function isResult(value: unknown): boolean {
   return status === 'completed' && isHistory([message]) && isHistory(messages)
 }
 
-/** The result of a tool has no finish reason, so the result has that of the response which requested the tool. */
+/** The result of a tool has no finish reason, so the run's result has that of the response which requested the tool. */
 function withReasonOfAnswer(result: CompletedResult): CompletedResult {
   if (!isAssistantMessage(result.message)) return freezePlain(result)
   const message = withFittingReason(result.message)

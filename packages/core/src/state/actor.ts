@@ -6,7 +6,7 @@ import { MiddlewareError } from '../vocabulary/errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Execution } from './execution.ts'
 
-/** What acts: its context, its name, the call it works for, if any, and whether it is outside of the steps. */
+/** What acts: its context, its name, the call it works for, if any, and whether it is outside the steps. */
 export interface Actor {
   readonly context: Context
   readonly source: string
@@ -25,9 +25,9 @@ export interface Actor {
 }
 
 /**
- * Throws if a wrap has left the actor: nothing more is made for it.
+ * Throws if an outer wrap has ended the actor: nothing more is made for it.
  *
- * @throws {MiddlewareError} Its cause is the reason why the wrap left.
+ * @throws {MiddlewareError} Its cause is the reason why the wrap ended.
  */
 export function checkNotLeft({ source, hook = '', own, steps }: Actor, method: string): void {
   const left = [own, steps].find((one) => one?.aborted)

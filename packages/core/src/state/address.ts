@@ -26,7 +26,7 @@ export function isNested(address: Address): boolean {
   return address.slice(1).some((part) => 'agent' in part)
 }
 
-/** The middleware that asks, if one does. The parameter is the rest of an address after its call or agent. */
+/** Returns the middleware that asks, if one does. The parameter is the part of an address after its call or agent. */
 export function askerOf([part]: Address): { readonly by?: MiddlewareHook } {
   return part && 'middleware' in part ? { by: part } : {}
 }

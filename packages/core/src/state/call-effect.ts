@@ -25,7 +25,7 @@ export interface Bounds {
   readonly keys?: ResourceKeys | undefined
 }
 
-/** Never throws: if `effect`, `reads` or `writes` throws, the call is `external` without keys. */
+/** Returns the effect and keys of a call. Never throws: if `effect`, `reads` or `writes` throws, the call is `external` without keys. */
 export function judgeCall(tool: Tool, input: unknown): CallEffect {
   try {
     return { effect: effectOf(tool, input), keys: keysOf(tool, input) }
@@ -34,7 +34,7 @@ export function judgeCall(tool: Tool, input: unknown): CallEffect {
   }
 }
 
-/** Whether {@link judgeCall} needs the input. Otherwise it returns the same for all calls of the tool. */
+/** Whether {@link judgeCall} needs the input. If not, it returns the same for all calls of the tool. */
 export function isJudgedByInput(tool: Tool): boolean {
   return typeof tool.effect === 'function' || mayNameKeys(tool)
 }
@@ -49,7 +49,7 @@ export function mayNameKeys(tool: Tool | undefined): boolean {
   return tool?.reads !== undefined || tool?.writes !== undefined
 }
 
-/** Throws what the tool's own functions throw, and a `TypeError` if they return anything other than a list of strings. */
+/** Returns the keys of a call. Throws what the tool's own functions throw, and a `TypeError` if they do not return a list of strings. */
 function keysOf(tool: Tool, input: unknown): ResourceKeys {
   if (!mayNameKeys(tool)) return NO_KEYS
   return { reads: listed(tool.reads?.(input) ?? []), writes: listed(tool.writes?.(input) ?? []) }

@@ -1,4 +1,4 @@
-/** The handle of a call: it refers to the state of the call, and holds what is not JSON, such as its values, its signal and its promise. */
+/** The handle of a call. It refers to the state of the call, and holds what is not JSON, such as its values, its signal and its promise. */
 
 import type { Context } from '@opentelemetry/api'
 import { timer } from '../flow/grace.ts'
@@ -40,7 +40,7 @@ export interface NewCall
   readonly work?: WorkState
 }
 
-/** The table of a call, as far as the call uses it. */
+/** The part of the call table that a call uses. */
 export interface CallHome {
   readonly state: Calls
   readonly turns: Turns
@@ -76,13 +76,13 @@ export class CallEntry {
   readonly attributes: CallFacts['attributes']
   /** The contexts of the model attempts that request it. */
   readonly requestedIn: Context[]
-  /** The call whose tool or wrap makes this one, if there is one. This call then shares the fate of its maker and works in its slot. */
+  /** The call whose tool or wrap makes this one, if there is one. This call has the same fate as its maker, and uses its slot. */
   readonly maker: CallEntry | undefined
   /** For a call in the run of an agent: the call that runs this agent, if there is one. */
   readonly caller: CallEntry | undefined
   readonly #makerKey: string | undefined
   readonly seat: Seat | undefined
-  /** What it may do and touch before it is committed. */
+  /** The strongest effect and the keys that it may have before it is committed. */
   readonly most: Bounds
   /** Present if it started with only the members that its tool needs. */
   readonly rest: Rest<CallEntry> | undefined
@@ -144,7 +144,7 @@ export class CallEntry {
     this.seat = seatFor(this)
   }
 
-  /** The key of the maker. After a resume the maker may exist only as work in the background. */
+  /** The key of the maker. After a resume the maker may exist only as background work. */
   get makerKey(): string | undefined {
     return this.maker?.key ?? this.#makerKey
   }
@@ -201,7 +201,7 @@ export class CallEntry {
     return this.state.aborted === 'cancelled'
   }
 
-  /** The pause of its run, if that reached the call while it waited for its commit: its outcome is dropped, and it stays open. */
+  /** The stop of its run, if it came while the call waited for its commit. Then its outcome is dropped, and the call stays open. */
   get dropped(): RunStop | undefined {
     return this.state.isParked ? this.table.stopOf(this.state.metStop) : undefined
   }
@@ -219,14 +219,14 @@ export class CallEntry {
     return number !== undefined && hasQuestion(this.table.state, this.state, number)
   }
 
-  /** Its tool, or a wrap around it, asks. */
+  /** Records that its tool, or a wrap around it, asks a question. */
   ask(question: Interrupt, by?: MiddlewareHook): void {
     const number = this.table.numberOf(question)
     if (by || !this.asks(question)) this.decide(asksQuestion(this.state, number, by))
     if (!by) this.decide(addsQuestion(this.state, number))
   }
 
-  /** The run of an agent inside it asks this question. Returns the question, to be thrown. */
+  /** Records that the run of an agent inside it asks this question. Returns the question, to be thrown. */
   relay(question: Interrupt): Interrupt {
     this.decide(addsQuestion(this.state, this.table.numberOf(question)))
     return question
@@ -254,7 +254,7 @@ export class CallEntry {
       this.decide(marked(this.state, 'isAbandoned'))
       this.abandoned.reject(reason)
     }
-    // Runs of agents inside the call had set their timers earlier: they give up first and report their end in a later turn.
+    // Runs of agents inside the call have set their timers earlier, so they give up first and report their end in a later turn.
     this.#timer = timer(grace, () => {
       if (this.outcomes.hasRuns) this.#timer = timer(0, abandon)
       else abandon()
@@ -270,18 +270,18 @@ export class CallEntry {
   }
 
   /**
-   * The commit or the call that it waits for ended with this stop. `grace` is present if the stop belongs to the run itself. The outcome of
-   * an early call is then dropped, because a call that started later would not have met the stop: it is aborted, and awaited for at most
-   * `grace` milliseconds. A committed call keeps the outcome that it makes of the stop.
+   * Called when the commit or the call that it waits for ended with this stop. `grace` is present if the stop belongs to the run itself. Then the
+   * outcome of an early call is dropped, because the same call, started later, would not have met the stop: it is aborted, and awaited for at most
+   * `grace` milliseconds. A committed call keeps its outcome.
    */
   meet(stop: RunStop, grace?: number): void {
     if (this.state.isParked || this.asks(stop)) return
     this.decide(meetsStop(this.state, this.table.numberOf(stop)))
-    // In a later turn, so that code that learns of the stop in another way learns of it there first.
+    // In a later turn, because other code in the call may notice the stop in another way and must notice it first.
     if (grace !== undefined && this.decide(parked(this.state))) this.#timer ??= timer(0, () => this.abort(stop, grace))
   }
 
-  /** Whether an error that it or a wrap around it throws only passes on a stop that it has met. */
+  /** Whether an error that the call or a wrap around it throws only passes on a stop that it has met. */
   isStoppedBy(thrown: unknown): boolean {
     const { isParked, metStop } = this.state
     return isParked === true || (metStop !== undefined && this.table.stopOf(metStop) === thrown)

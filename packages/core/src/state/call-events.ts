@@ -1,4 +1,4 @@
-/** Shows the reader the events of calls: none before the model event that announces a call, and none after the call is over. */
+/** Shows the reader the events of calls. None comes before the model event that announces its call, and none after the call is over. */
 
 import { eventOf } from '../machine/call.ts'
 import { told } from '../machine/decide-call.ts'
@@ -18,7 +18,7 @@ type Provisional = Extract<
   { type: 'tool-start' | 'tool-entered' | 'tool-progress' | 'tool-settled' | 'custom' }
 >
 
-/** Identifies the call of an event. */
+/** The members that identify the call of an event. */
 type OfCall = Pick<ToolProgress, 'callId' | 'toolName'>
 
 /** What receives the events. */
@@ -43,7 +43,7 @@ export class CallEvents {
     this.#run = run
   }
 
-  /** The model call of a step begins, with new calls. */
+  /** Called when the model call of a step begins, with new calls. */
   renew(): void {
     this.#announced.clear()
     this.#ready.clear()
@@ -65,17 +65,17 @@ export class CallEvents {
     this.#emit(entry, { type: 'tool-start', ...ofCall(entry), call, ...rerun })
   }
 
-  /** Its tool's function is called. */
+  /** Called when its tool's function is called. */
   entered(entry: CallEntry, attempt: number): void {
     this.#emit(entry, { type: 'tool-entered', ...ofCall(entry), attempt })
   }
 
-  /** It has its result before its model call succeeded. */
+  /** Called when a call has its result before its model call has succeeded. */
   settled(entry: CallEntry): void {
     this.#emit(entry, { type: 'tool-settled', ...ofCall(entry), provisional: true })
   }
 
-  /** An event of its flow. Throws once the call is aborted, which closes the flow at its next event, so that it does not continue. */
+  /** Takes an event of the call's flow. Throws once the call is aborted, which closes the flow at its next event, so that it does not continue. */
   yielded(entry: CallEntry, event: ToolEvent): void {
     entry.signal.throwIfAborted()
     if (event.type === 'custom') this.custom(entry, { source: entry.call.name, ...event })
@@ -87,8 +87,8 @@ export class CallEvents {
   }
 
   /**
-   * The reader has seen the call: the events of the call and of its inner calls follow. A call that started with only its needed members is
-   * shown with its complete input.
+   * Called when the reader has seen the call: now the events of the call and of its inner calls follow. A call that started with only its needed
+   * members is shown with its complete input.
    */
   show(entry: CallEntry, call: ToolCall = entry.call): void {
     for (const one of callShown(entry.table.state, entry.number).flatMap((number) => entry.table.of(number) ?? [])) {
@@ -108,23 +108,23 @@ export class CallEvents {
     this.#run.events.push({ type: 'tool-committed', callId, toolName, ...(startedAs !== callId && { startedAs }) })
   }
 
-  /** A call that the reader has not seen has no such event. */
+  /** Emits the discard of a call, if the reader has seen the call. */
   discarded(entry: CallEntry): void {
-    // The call started with what the reader has seen, even if the rest was wrong or never arrived.
+    // The reader sees the input that the call started with, even if the rest was wrong or never arrived.
     if (entry.rest && this.#ready.has(entry.call.id)) this.show(entry, entry.rest.started)
     this.#waiting.delete(entry)
     if (entry.discarded && entry.state.told !== 'hidden')
       this.#run.events.push({ type: 'tool-discarded', ...ofCall(entry), cause: entry.discarded })
   }
 
-  /** A call that settles after the checkpoint was taken is open in the checkpoint, and a resume emits its end. */
+  /** Emits the end of a call. If a call settles after the checkpoint was taken, it is open in the checkpoint, and a resume emits its end. */
   ended(entry: CallEntry): void {
     const { id, message } = entry
     if (message && !this.#run.checkpoint && entry.decide(told(entry.state, 'ended')))
       this.#run.events.callEnded(id, message)
   }
 
-  /** The background work of a call has ended. */
+  /** Called when the background work of a call has ended. */
   workEnded({ id, message }: CallEntry): void {
     if (message && !this.#run.checkpoint)
       this.#run.events.push({ type: 'background-end', callId: id, toolName: message.name, message })
@@ -158,7 +158,7 @@ export class CallEvents {
   }
 }
 
-/** With the id with which the call was made. */
+/** Returns the members that identify a call, with the id with which the call was made. */
 function ofCall({ call: { id, name } }: CallEntry): OfCall {
   return { callId: id, toolName: name }
 }

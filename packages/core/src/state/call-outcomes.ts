@@ -1,4 +1,4 @@
-/** Keeps the outcomes of a call's executions, and the agent runs in executions without one, for checkpoints. */
+/** Keeps the outcomes of a call's executions, and the runs of agents in executions without an outcome, for checkpoints. */
 
 import { isSame, isSameExecution, type KnownOutcome, savedFor } from '../machine/invocation.ts'
 import type { RunStop } from '../vocabulary/errors.ts'
@@ -15,7 +15,7 @@ interface NestedRun extends Pick<SavedRun, 'invocation' | 'answers'> {
 export class CallOutcomes {
   #runs: readonly NestedRun[]
   readonly #outcomes: SavedOutcome[] = []
-  /** The outcomes from an earlier run. */
+  /** The outcomes from an earlier process. */
   readonly #before: readonly SavedOutcome[]
 
   constructor({ outcomes, runs }: Pick<SavedCall, 'outcomes' | 'runs'> = { outcomes: [], runs: [] }) {
@@ -23,7 +23,7 @@ export class CallOutcomes {
     this.#runs = runs.map((run) => ({ ...run, checkpoint: () => run.checkpoint }))
   }
 
-  /** All outcomes. Executions that asked or were cut off have none. */
+  /** Returns all outcomes. Executions that asked a question or were cut off have none. */
   save(known: readonly KnownOutcome[] = []): readonly SavedOutcome[] {
     return [...this.#outcomes, ...known.flatMap(({ place }) => this.#before[place] ?? [])]
   }
@@ -33,7 +33,7 @@ export class CallOutcomes {
     this.#outcomes.push({ ...outcome, invocation })
   }
 
-  /** The outcome of an execution in an earlier run. */
+  /** Returns the outcome of an execution in an earlier process. */
   before(known: KnownOutcome | undefined): SavedOutcome | undefined {
     return known && this.#before[known.place]
   }
@@ -58,7 +58,7 @@ export class CallOutcomes {
     this.#runs = this.#runs.map((run) => ({ ...run, answers: { ...run.answers, ...given } }))
   }
 
-  /** The run in this execution does not accept its answers, and asks again. */
+  /** Called when the run in this execution has rejected its answers: it will ask again. */
   refuse(invocation: Invocation): void {
     this.#runs = this.#runs.map((run) => (isSame(run.invocation, invocation) ? { ...run, answers: {} } : run))
   }
@@ -69,7 +69,7 @@ export class CallOutcomes {
     return run && savedRun(run)
   }
 
-  /** A run begins or continues. It keeps its answers until it no longer asks for them. */
+  /** Called when a run begins or continues. It keeps its answers until it no longer asks for them. */
   begin(invocation: Invocation, checkpoint: () => Checkpoint): void {
     const { answers = {} } = savedFor(invocation, this.#runs) ?? {}
     const others = this.#runs.filter((run) => !isSame(run.invocation, invocation))
@@ -88,12 +88,12 @@ function savedRun({ invocation, answers = {}, ...run }: NestedRun): SavedRun {
 }
 
 /**
- * The outcome of a call. With neither a message nor a stop the call threw an error that ends the run, was discarded, or was still running
- * when nothing waited for it any more.
+ * How a call settled. With neither a message nor a stop, the call threw an error that ends the run, was discarded, or was still running when nothing
+ * waited for it any more.
  */
 export interface Ending {
   readonly message?: ToolMessage
-  /** What its wraps or its tool threw, if the message only contains the text of that. */
+  /** What its wraps or its tool threw, if the message only contains the text of that error. */
   readonly error?: unknown
   /** Whether the message only states that the end of the run cut it off. A resume does not use it as a result. */
   readonly isCutOff?: boolean

@@ -55,8 +55,8 @@ export class CallStatus {
   }
 
   /**
-   * A tool's report as it is shown: progress is clamped to 0..1 and never goes down; a lower or non-finite value shows as the last one. The
-   * metadata is a frozen copy, because a tool may change its own.
+   * Returns a tool's report as it is shown. Progress is limited to 0..1 and never decreases: a lower or non-finite value is shown as the last one.
+   * The metadata is a frozen copy, because a tool may change its own.
    */
   report({ progress, message, metadata: given }: Progress): Progress {
     const metadata = given === undefined ? undefined : freeze(copyOf(given))
@@ -88,7 +88,7 @@ export class CallStatus {
     })
   }
 
-  /** The time that parallel executions wait is not counted twice. */
+  /** Returns how long executions waited. Time in which several executions wait is counted once. */
   #waited(): number {
     const now = this.ended?.at ?? performance.now()
     let [ms, from] = [0, 0]

@@ -44,7 +44,7 @@ export class CallTable implements CallHome {
   /** The stops of the run and of its calls. The state refers to them by index. */
   readonly #stops: RunStop[] = []
   readonly #runId: string
-  /** Whether a call with this key was to be undone in an earlier process. */
+  /** Whether a call with this key was being undone in an earlier process. */
   readonly isUndone: (key: string) => boolean
   /** Keys of calls of a step that were discarded in earlier processes. */
   #spent: { readonly step: number | undefined; readonly keys: readonly string[] } = { step: undefined, keys: [] }
@@ -54,12 +54,12 @@ export class CallTable implements CallHome {
     this.isUndone = isUndone
   }
 
-  /** The current step continues from a checkpoint with these {@link spentKeys}. */
+  /** Called when the current step continues from a checkpoint with these {@link spentKeys}. */
   restoreSpentKeys(step: number | undefined, keys: readonly string[] = []): void {
     this.#spent = { step, keys }
   }
 
-  /** The keys of calls of a step that were discarded. A call whose fate a resume decides keeps its key. */
+  /** Returns the keys of calls of a step that were discarded, which no other call may use. A call whose fate a resume decides keeps its key. */
   spentKeys(step: number | undefined): readonly string[] {
     const isSpent = ({ state }: CallEntry) =>
       state.fate === 'discarded' && !state.kept && state.isRequested && state.step === step
@@ -78,16 +78,16 @@ export class CallTable implements CallHome {
   }
 
   /**
-   * The key of a call that is about to be made: run, step, tool, a hash of the input, and its number among such calls of its step. It does
-   * not contain the provider's id, which changes on a retry, except for a call that no response requested. The key of an inner call is its
-   * maker's key with its id.
+   * Returns the key of a call that is about to be made: run, step, tool, a hash of the input, and its number among equal calls of its step. It does
+   * not contain the provider's id, which changes on a retry, except for a call that no response requested. The key of an inner call is its maker's
+   * key with its id.
    */
   keyOf(call: ToolCall, step: number, isRequested: boolean, maker?: CallEntry): string {
     if (maker && !isRequested) return scopedId(call.id, maker.key)
     const alike = alikeOf(step, call)
     const stem = `${this.#runId}/${alike}/`
     if (!isRequested) return stem + JSON.stringify(call.id)
-    // After the last one, because a checkpoint does not contain earlier calls that were discarded.
+    // Numbers continue after the last one, because a checkpoint lacks earlier calls that were discarded.
     let number = this.#alike.get(alike)?.next ?? 0
     while (this.isUndone(stem + number) || this.#spent.keys.includes(stem + number)) number++
     return stem + number
@@ -98,7 +98,7 @@ export class CallTable implements CallHome {
     return `${this.#runId}/${call.id}`
   }
 
-  /** The input of a call that began with its needed members is complete: the call gets its key, and can be joined. */
+  /** Called when the input of a call that began with its needed members is complete. The call gets its key, and can be joined. */
   complete(entry: CallEntry, call: ToolCall): void {
     const children = this.childrenOf(entry)
     for (const child of children) this.#byScopedId.delete(scopedId(child.id, ownerOf(child)))
@@ -108,13 +108,13 @@ export class CallTable implements CallHome {
     entry.decide(withContent(entry.state, this.contentFor(entry.state.step, call, entry.key)))
   }
 
-  /** The content of a call of this step, if a call with equal content exists. */
+  /** Returns the content number of a call of this step, if a call with equal content exists. */
   contentOf(step: number, call: ToolCall): number | undefined {
     if (this.#alike.size === 0) return undefined
     return this.#alike.get(alikeOf(step, call))?.contents.find((one) => sameCall(one.call, call))?.content
   }
 
-  /** The content of a call that has this key now: a new one if no equal call exists. */
+  /** Returns the content number of a call that has this key now: a new number if no equal call exists. */
   contentFor(step: number, call: ToolCall, key: string): number {
     const stem = alikeOf(step, call)
     const alike = this.#alike.get(stem) ?? { next: 0, contents: [] }
@@ -150,7 +150,7 @@ export class CallTable implements CallHome {
     return this.#byScopedId.get(scopedId(id, maker?.key))
   }
 
-  /** The same for earlier steps, unless a later call has the same id. */
+  /** Does the same for earlier steps, unless a later call has the same id. */
   past(id: string, maker?: CallEntry): PastCall | undefined {
     const scoped = scopedId(id, maker?.key)
     return this.#byScopedId.has(scoped) ? undefined : this.#past.get(scoped)
@@ -176,7 +176,7 @@ export class CallTable implements CallHome {
     return state.children.flatMap((child) => this.#entries.get(child) ?? [])
   }
 
-  /** Decides that these calls and their inner calls stop before any is stopped, because user code may react to a stop. */
+  /** Records for all these calls and their inner calls that they stop, before any is stopped, because user code may react to a stop. */
   stop(entries: readonly CallEntry[], reason: unknown, grace: number): void {
     const why = reason instanceof ToolCancelledError ? 'cancelled' : 'stopped'
     const known = entries.filter(({ number }) => this.#entries.has(number))
@@ -213,7 +213,7 @@ export class CallTable implements CallHome {
     }
   }
 
-  /** The entry continues with the id that a later attempt gave its call. */
+  /** Called when a later attempt gave a call a new id. */
   renamed(entry: CallEntry): void {
     this.#byScopedId.set(scopedId(entry.id, ownerOf(entry)), entry)
   }
@@ -235,7 +235,7 @@ export function isSameCall({ content }: PastCall, call: ToolCall): boolean {
   return content === contentOf(call)
 }
 
-/** A short text that is equal only for calls with the same tool and input. */
+/** Returns a short text that is equal only for calls with the same tool and input. */
 function contentOf(call: ToolCall): string {
   return JSON.stringify([call.name, call.inputError, inputHash(call)])
 }

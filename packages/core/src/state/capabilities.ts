@@ -1,4 +1,4 @@
-/** The interfaces of the capabilities of an agent. `agent.ts` registers the implementations, and every run uses them. */
+/** Defines the interfaces of an agent's capabilities. `agent.ts` registers the implementations, and every run uses them. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { AgentConfig, Output } from '../vocabulary/agent-config.ts'
@@ -29,13 +29,13 @@ export interface BackgroundCapability<Run, Call> {
 
 /** The background work of a run. Each piece of work belongs to a call, and is a separate call with the same id. */
 export interface BackgroundWorks<Call> {
-  /** The innermost `wrapToolCall`: it begins the work, and its result explains how to get the real one. */
+  /** The innermost `wrapToolCall`: it begins the work, and its result explains how to get the result of the work. */
   start(entry: Call, tool: Tool, call: ToolCall): ToolFlow
-  /** The work of a call with this id; the latest if there are several. */
+  /** Returns the work of a call with this id; the latest if there are several. */
   get(callId: string): Call | undefined
   /** The work of this call. */
   of(entry: Call): Call | undefined
-  /** The result of a call, if there is one. It then counts as read by the model. */
+  /** Returns the result of a call, if there is one. It then counts as read by the model. */
   read(callId: string): ToolMessage | undefined
   /** The results that the model has not read, as separate messages, because their calls were answered when they began. */
   deliver(): UserMessage[]
@@ -43,16 +43,16 @@ export interface BackgroundWorks<Call> {
   stopIfAsked(): void
   /** All work, in the order in which it began. */
   entries(): readonly Call[]
-  /** An answer is offered: resolves when none of the work for which it must wait is running. Throws if the run has to stop before that. */
+  /** Called when an answer may be final. Resolves when no work is running that must end first. Throws if the run has to stop before. */
   untilAnswerMayBeAccepted(): Promise<void>
-  /** The run has to stop: nothing waits for work any more. */
+  /** Called when the run has to stop: nothing waits for work any more. */
   wake(): void
-  /** The run has its answer: detached work goes on, and the caller gets it and all results that the model has not read. */
+  /** Called when the run has its answer: detached work continues, and the caller gets it and all results that the model has not read. */
   handOver(): BackgroundHandle[]
   abort(reason: unknown): void
   /** Resolves when none of the work that belongs to the run is running. */
   idle(): Promise<void>
-  /** Work of a checkpoint continues, unless it has ended since. */
+  /** Continues the work of a checkpoint, unless it has ended since. */
   goOn(entry: Call): void
 }
 
@@ -61,7 +61,7 @@ export interface CheckpointCapability<Run, Call> {
   /** Creates the saver of a run, which also saves its inner runs. */
   saverOf(run: Run): Saver<Call>
   /**
-   * A checkpoint of the run as it is now, equal to what is stored of it. `end`: members of its result.
+   * Returns a checkpoint of the run at this moment, equal to what is stored of it. `end`: members of its result.
    *
    * @throws {CheckpointStoreError} The run contains a value that is not JSON.
    */
@@ -72,9 +72,9 @@ export interface CheckpointCapability<Run, Call> {
   hasFinalAnswer(value: unknown): boolean
   /** Restores the part of a checkpoint that does not depend on the set-up; {@link claim} restores the rest. */
   load(run: Run, resumption: Resumption): Promise<Checkpoint>
-  /** The set-up is known: the calls of the checkpoint find their tools, and if several processes resume it, one continues. */
+  /** Called when the set-up is known: the calls of the checkpoint find their tools. If several processes resume it, one continues. */
   claim(run: Run, resumed: Resumed): Promise<void>
-  /** The run ends before that: the calls of the checkpoint are restored unchanged. */
+  /** Called if the run ends before that: the calls of the checkpoint are restored unchanged. */
   loadUnclaimed(run: Run): void
 }
 
@@ -107,13 +107,13 @@ export interface Undos<Call> {
   /** Whether an earlier run has begun to undo the call with this key. */
   hadBegun(key: string): boolean
   /**
-   * Undoes a call once it is stored that the undo begins; at once if nothing is stored. `id`: the id of the call in the outermost run.
+   * Undoes a call after the beginning of the undo is stored; immediately if there is no store. `id`: the id of the call in the outermost run.
    *
    * @throws {CheckpointError} The beginning could not be stored: nothing is undone, and a resume will undo it.
    */
   during(entry: Call, id: string, undo: () => Awaitable<void>): Promise<void>
   save(): readonly SavedUndo[]
-  /** Undos that had begun before the end of the process are not repeated, and the run reports those that had not ended. */
+  /** Loads undos of a checkpoint. They are not repeated, and the run warns about those that had not ended. */
   load(saved: readonly SavedUndo[]): void
 }
 
@@ -139,13 +139,13 @@ export interface Rest<Call> {
   readonly checked: Promise<unknown>
   /** The call with its complete input. Rejects if the call is discarded before. */
   readonly whole: Promise<ToolCall>
-  /** The call has started: it receives its complete input, or an error that there will be none. */
+  /** Called when the call has started: it receives its complete input, or an error if there will be none. */
   follow(entry: Call, whole: Promise<ToolCall>): void
-  /** The complete input has arrived: the call continues, or is discarded because it is another call. */
+  /** Called when the complete input has arrived: the call continues, or is discarded if its members are different. */
   complete(entry: Call, call: ToolCall): void
   /** What one execution receives. Rejects, and discards the call, if the call may not start early after all. */
   given(entry: Call, call: ToolCall): Promise<Given>
-  /** The rest will not arrive, or must not be used. */
+  /** Called when the rest will not arrive, or must not be used. */
   fail(reason: unknown): void
 }
 
@@ -160,9 +160,9 @@ export interface AwaitedRest {
   readonly promise: Promise<unknown>
   /** When it arrived, or when the execution ended. */
   readonly until: number | undefined
-  /** It has arrived, or the execution has ended. */
+  /** Called when the rest has arrived, or the execution has ended. */
   over(): void
-  /** For how many milliseconds between two times it was awaited. */
+  /** Returns for how many milliseconds between two times the rest was awaited. */
   within(from: number, to: number): number
 }
 
@@ -171,7 +171,7 @@ export interface WarmUps {
   renew(): void
   /** Begins at most one warm-up per call. `failed` receives what `warm` threw, unless that was caused by the abort. */
   begin(tool: Tool, callId: string, failed: (error: unknown) => void): void
-  /** The call starts, and takes its warm-up. */
+  /** Called when the call starts, and takes its warm-up. */
   take(callId: string): WarmUp | undefined
   /** These calls will never start; by default, all that have not started. */
   drop(why: string, callIds?: Iterable<string>): void
@@ -182,7 +182,7 @@ export interface WarmUp {
   /** The result of the warm-up; `undefined` if that failed. Never rejects. The tool owns it from now on. */
   use(): Promise<unknown>
   abort(reason: unknown): void
-  /** The call is over: a result that it did not take is dropped. */
+  /** Called when the call is over: if it has not used the result, the result is dropped. */
   end(): void
 }
 

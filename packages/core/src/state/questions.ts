@@ -14,7 +14,7 @@ export class Questions {
 
   /** The answers to the questions from an address, first to last. */
   answersAt(address: Address): readonly Json[] {
-    // Each execution asks for its answers, and few runs have any: this spares writing the address.
+    // Each execution looks for its answers, and few runs have any: this avoids computing the address.
     if (this.isEmpty) return NONE.answers
     return this.#at(canonical(address)).answers
   }
@@ -26,7 +26,7 @@ export class Questions {
     return `interrupt_${hash(`${runId} ${text} ${past + answers.length + 1}`)}`
   }
 
-  /** A reader sees a question. Returns whether it is the first time. */
+  /** Records that a reader sees a question. Returns whether it is the first time. */
   mark(id: string): boolean {
     return this.#told.size < this.#told.add(id).size
   }
@@ -37,7 +37,7 @@ export class Questions {
     this.#asked = { ...this.#asked, [text]: { answers: Object.freeze([...answers, answer]), past } }
   }
 
-  /** The tool, hook or wrap at this address has finished: what it asks from now on is new. */
+  /** Called when the tool, hook or wrap at this address has finished: its next question is a new one. */
   done(address: Address): void {
     if (this.isEmpty) return
     const text = canonical(address)

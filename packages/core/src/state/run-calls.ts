@@ -1,4 +1,4 @@
-/** Holds everything that a run keeps of its calls: their table, events, counts, warm-ups, contexts, and the work that has not settled. */
+/** Holds everything that a run stores about its calls: their table, events, counts, warm-ups and contexts, and the work that has not settled. */
 
 import type { Context } from '@opentelemetry/api'
 import { isFinal } from '../machine/call.ts'
@@ -39,7 +39,7 @@ export class RunCalls {
   readonly counts: Counts = { early: 0, committed: 0, discarded: 0, reused: 0 }
   /** How many calls the accepted responses have requested. Each counts once over all resumes. */
   wanted = 0
-  /** The calls for which the loop waits. If one of these fails, the run ends. */
+  /** The calls for which the loop waits. If one of them throws an error that ends the run, the loop ends. */
   awaited: readonly CallEntry[] = []
   /** The ids of calls for which nothing waited any more. */
   readonly abandoned: string[] = []
@@ -60,7 +60,7 @@ export class RunCalls {
     status.end(state, ++this.#ended)
   }
 
-  /** The status of a call, until its time is over or many more have ended. Without timers: this is checked when it is read. */
+  /** Returns the status of a call, until its time is over or many more have ended. Checked at each read, without a timer. */
   remembered(status: CallStatus): ToolStatus | undefined {
     const { ended } = status
     const isLong = ended && performance.now() - ended.at >= this.#run.config.statusFor
@@ -78,7 +78,7 @@ export class RunCalls {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
-  /** Whether something may still happen to one of its calls, or to one that could start. */
+  /** Whether a call of the run can still change, or another one can still start. */
   get isOpen(): boolean {
     const { response, all } = this.table.state
     if (response.isOpen) return true
@@ -91,7 +91,7 @@ export class RunCalls {
     return this.table.state.response.announcedBy.get(callId)
   }
 
-  /** The call with this id: its own, or one that a later attempt gave it. */
+  /** Returns the call with this id, which may be its own or one that a later attempt gave it. */
   get(callId: string): CallEntry | undefined {
     return this.table.get(callId)
   }

@@ -31,7 +31,7 @@ export class RunEvents {
   /** Passes an event directly to the reader. After the end of the run it does nothing. */
   show(event: AgentEvent): void {
     if (this.#run.over) return
-    // The event of a call inside one of its calls may have the same id.
+    // A call of a run inside this one may have the same id.
     const ended = event.type === 'tool-end' && event.runId === this.#run.id && this.#run.calls.get(event.callId)
     if (ended) ended.decide(told(ended.state, 'shown'))
     this.#reader(event)
@@ -43,8 +43,8 @@ export class RunEvents {
   }
 
   /**
-   * Pushes an event of the run, or one that already has a run id. `outside` of the steps, an event of a `wrapAgent` bypasses the events
-   * that pass through that wrap, and goes directly to the reader.
+   * Pushes an event of the run, or one that already has a run id. With `outside`, an event of a `wrapAgent` goes directly to the reader, and bypasses
+   * the events that pass through that wrap.
    */
   push(event: AgentEvent | AgentEventBody, outside = false): void {
     if (this.#run.over) return
@@ -58,7 +58,7 @@ export class RunEvents {
     this.push({ type: 'tool-end', callId, toolName: message.name, message })
   }
 
-  /** Emits an event of the loop. The loop continues when the event is taken. */
+  /** Emits an event of the loop. The returned promise resolves when the event is taken. */
   tell(body: AgentEventBody): Promise<void> | void {
     this.push(body)
     return this.taken()
@@ -70,7 +70,7 @@ export class RunEvents {
     return this.funnel.taken()
   }
 
-  /** Ends code that is still running after the run is over. */
+  /** Throws in code that still runs after the run is over. */
   throwIfOver(): void {
     if (this.#run.over) throw new TypeError('the run has ended')
   }

@@ -58,7 +58,7 @@ export class RunHalt {
     return this.failure ?? this.error
   }
 
-  /** Something has happened. `stop`: the error for everything that waits for a resume, unless it is that of a cancel. */
+  /** Records a fact. `stop`: the error for everything that waits for a resume, unless it is that of a cancel. */
   post(fact: HaltFact, stop?: RunStop): void {
     const before = this.state
     this.state = decideHalt(before, fact)
@@ -71,7 +71,7 @@ export class RunHalt {
     this.#after(escalateAfter, () => this.post({ is: 'cancel', at: 'now', escalated: true }))
   }
 
-  /** The run must not continue. The first reason counts. */
+  /** Stops the run with this error. If it is called again, the first error counts. */
   fail(failure: AgentError): void {
     if (isLost(this.state)) return
     this.failure = failure
@@ -94,11 +94,10 @@ export class RunHalt {
     this.#request?.abort(reason)
   }
 
-  /** The outcome of the work, as long as the run waits for it. Only one wait at a time is possible. */
+  /** Returns the outcome of the work, as long as the run waits for it. Only one wait at a time is possible. */
   until<Result>(work: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      // No closure is created here: V8 keeps a closure that is assigned to a member, and with it the run, until the next full garbage
-      // collection.
+      // No closure here: V8 keeps a closure that is assigned to a member, and with it the whole run, until the next full garbage collection.
       this.#giveUp = reject
       if (!isAwaited(this.state)) reject(this.reason)
       work.then(resolve, reject)
@@ -131,7 +130,7 @@ export class RunHalt {
     }
     if (this.signal.aborted) return
     if (this.state.stop === 'cancel') this.#takeLast()
-    // One turn later than the tools' own grace time, so that their outcomes come first.
+    // One turn after the tools' own grace time, so that their outcomes come first.
     this.#after(config.grace, () => this.#after(0, () => this.post({ is: 'grace over' })))
     this.#stopped.abort(this.reason)
     this.leaveRequest(this.reason)

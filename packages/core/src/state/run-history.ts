@@ -1,4 +1,4 @@
-/** Holds the history of a run: only the loop appends to it, and hooks may replace it. */
+/** Holds the history of a run. Only the loop appends to it; hooks may replace it. */
 
 import { HistoryError } from '../vocabulary/errors.ts'
 import type { AgentEventBody } from '../vocabulary/events.ts'
@@ -8,14 +8,14 @@ import { type AssistantMessage, callsOf, type Message, type ToolMessage } from '
 import type { AgentState } from '../vocabulary/middleware.ts'
 
 export class RunHistory {
-  /** Ids that calls have or may get. No other call gets them. */
+  /** Ids that calls have or may get. No other call may have them. */
   readonly takenIds: Set<string> = new Set()
   /** The same set, read-only, for models and the wraps around them. */
   readonly ids: ReadonlySet<string> = new ReadOnlySet(this.takenIds)
   #messages: readonly Message[] = []
-  /** Messages that are not in the list yet. Several messages then cost one copy of the history, not one each. */
+  /** Messages that are not in the list yet. They are added together, because each addition copies the list. */
   #appended: Message[] = []
-  /** The list that {@link messages} returned before. The present list begins with all of it. */
+  /** The list that {@link messages} returned last. The current list begins with all of it. */
   #grownFrom: readonly Message[] | undefined
   #pairs: Pairs | undefined
   /** Receives an event for each new message. */
@@ -45,20 +45,20 @@ export class RunHistory {
     return message
   }
 
-  /** The initial history. The ids of its calls are taken. */
+  /** Sets the initial history, and marks the ids of its calls as taken. */
   begin({ messages }: AgentState): void {
     this.#become(freeze([...messages]))
     for (const id of callIds(messages)) this.takenIds.add(id)
   }
 
-  /** The history as a hook left it. */
+  /** Replaces the history with the one that a hook returned. */
   replace(state: AgentState): void {
     if (state.messages === this.messages) return
     this.begin(state)
     this.#events.push({ type: 'history-replaced', messages: this.#messages })
   }
 
-  /** Stores the answer as the gate rewrote it: in place of the model's answer, or at the end if that is a call or a result, which stay. */
+  /** Stores the answer as a hook rewrote it: in place of the model's, or at the end if the answer came from a call, which stays. */
   replaceAnswer(old: AssistantMessage | ToolMessage, answer: AssistantMessage): AssistantMessage {
     if (old.role === 'tool' || callsOf(old).length > 0) return this.append(answer)
     this.replace({ messages: this.messages.map((message) => (message === old ? answer : message)) })
@@ -76,7 +76,7 @@ export class RunHistory {
     const { messages } = this
     let same = before === this.#grownFrom ? before.length : 0
     while (same < before.length && messages[same] === before[same]) same++
-    // Usually all of it is unchanged, and this search is skipped.
+    // Usually all of it is unchanged, and no set is needed.
     const old = same < before.length ? new Set(before) : undefined
     return messages.slice(same).flatMap((message, index) => (old?.has(message) ? [] : [same + index]))
   }
@@ -95,7 +95,7 @@ export class RunHistory {
   }
 }
 
-/** Checks one history as it grows: it examines each message once. */
+/** Checks a history that grows. It examines each message once. */
 export class Pairs {
   readonly #calls: Set<string> = new Set()
   readonly #open: Set<string> = new Set()

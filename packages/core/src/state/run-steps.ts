@@ -16,13 +16,13 @@ export class RunSteps {
   asked: readonly Message[] | undefined
   /** The final answer that the current step has offered, if there is one. */
   offer: Answer | undefined
-  /** The feedback of the gate for the last rejected answer, and why that did not fit the output schema, if that was the reason. */
+  /** The feedback for the last rejected answer; `misfit` if it did not fit the output schema. */
   rejection: { readonly feedback: string; readonly misfit?: OutputError | undefined } | undefined
   /** The partial response when the run was cancelled, until the next model call. */
   partial: AssistantMessage | undefined
   /** Aborts when a wrap leaves the running steps. */
   left: LazyController = new LazyController()
-  /** The middleware that last called `next` again: it is named in the error if steps begin while others are running. */
+  /** The middleware that last called `next` again. If steps begin while others are running, the error names it. */
   repeater = ''
   #soFar: (() => AssistantMessage | undefined) | undefined
 
@@ -31,7 +31,7 @@ export class RunSteps {
     return this.state.begun
   }
 
-  /** The current step. Throws if there is none: a loop that its wrap has left may continue after the end of its run. */
+  /** The current step. Throws if there is none: a loop whose wrap has ended may continue after the end of its run. */
   get step(): Step {
     const { current } = this.state
     if (!current) throw new TypeError('the run has ended')
@@ -43,7 +43,7 @@ export class RunSteps {
     return this.state.current?.isOffered ? this.offer : undefined
   }
 
-  /** A model call begins: `soFar` returns its partial response. Without `soFar`: no model call is running any more. */
+  /** Called when a model call begins: `soFar` returns its partial response. Called without `soFar` when it has ended. */
   modelCalled(soFar?: () => AssistantMessage | undefined): void {
     this.partial = undefined
     this.#soFar = soFar
@@ -54,7 +54,7 @@ export class RunSteps {
     return this.#soFar ? this.#soFar() : this.partial
   }
 
-  /** The run is cancelled: later parts of the response do not count. */
+  /** Called when the run is cancelled: later parts of the response do not count. */
   cut(): void {
     this.partial = this.partialSoFar
     this.#soFar = undefined

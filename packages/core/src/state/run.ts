@@ -1,4 +1,4 @@
-/** Defines the state of one run. Everything that changes during a run is here; the agent never changes. */
+/** Defines the state of one run: everything that changes during the run. The agent itself never changes. */
 
 import type { Context } from '@opentelemetry/api'
 import type { MiddlewareHook } from '../machine/call.ts'
@@ -36,12 +36,12 @@ export interface Nesting {
   /** The place inside the executions of that call. */
   readonly invocation: Invocation
   readonly context: Context
-  /** The context that the inner run receives from the outer one, or instead of it. */
+  /** The context of the inner run, if it is not that of the outer run. */
   readonly userContext?: UserContext
   readonly show: (event: AgentEvent) => void
 }
 
-/** The implementation parts that a run uses but its state does not depend on. They are passed in when the run is created. */
+/** The functions that a run calls but its state layer must not import. They are passed in when the run is created. */
 export interface RunWork extends Capabilities<RunState, CallEntry> {
   /** The run as user code sees it. */
   view(run: RunState, actor: Actor): Run
@@ -91,17 +91,17 @@ export class RunState {
   /** The context of the loop: that of the run's span, or of the innermost `wrapAgent`. */
   context: Context
   usage: Usage = Object.freeze({})
-  /** What a hook or wrap asks. The question of a call is stored with the call. */
+  /** The question of a hook or wrap. The question of a call is stored with the call. */
   asking: Asking | undefined
-  /** The ids of calls that an earlier run had started and that may have happened. */
+  /** The ids of calls that an earlier process had started and that may have been executed. */
   unknown: readonly string[] = []
-  /** Effects whose calls are made again if they were cut off. Calls with the effect `calls` always are. */
+  /** Effects whose calls run again if the end of a process cut them off. Calls with the effect `calls` always run again. */
   rerun: readonly Effect[] = ['read']
   /** The last checkpoint. That of a cancelled run is taken before anything is stopped. */
   checkpoint: Checkpoint | undefined
   /** The checkpoint and answers from which the run continues, if it is resumed. */
   resumed: Resumed | undefined
-  /** The part of that checkpoint that is not in the tables yet. */
+  /** The part of that checkpoint that has not been restored yet. */
   unclaimed: Pick<Checkpoint, 'calls' | 'undos' | 'tools' | 'interrupts'> | undefined
   /** The key of run-local values. A run that is over gets a new one, so that its values can be garbage-collected. */
   scope: object = {}
@@ -124,7 +124,7 @@ export class RunState {
     this.store = options.checkpoints
     this.events = new RunEvents(this, options.show)
     this.history = new RunHistory(this.events)
-    // Content that a `beforeAgent` will mask must not be recorded before it has run.
+    // A `beforeAgent` may mask content, so no content may be recorded before it has run.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new RunCalls(this)
     this.background = options.work.background.worksOf(this)
@@ -161,7 +161,7 @@ export class RunState {
     return this.outer === undefined
   }
 
-  /** Whether this run, or a run around it, is cancelled at once. A resume continues from there, unless an abort replaced the cancel. */
+  /** Whether this run, or a run around it, is cancelled with `now`. A resume continues from there, unless an abort replaced the cancel. */
   get isCancelledNow(): boolean {
     return this.halt.state.stop === 'cancel' || (this.#nesting?.run.isCancelledNow ?? false)
   }
@@ -171,7 +171,7 @@ export class RunState {
     return this.#nesting ? this.#nesting.run.depth + 1 : 0
   }
 
-  /** The run is ready to begin: an earlier cancel may now act. */
+  /** Called when the run is ready to begin: an earlier cancel may act now. */
   unlock(): void {
     if (this.#nesting) this.#nesting.run.#hold(this, this.#nesting)
     this.halt.post({ is: 'running' })
@@ -206,10 +206,10 @@ export class RunState {
     this.#nesting?.run.innerRuns.delete(this)
   }
 
-  /** A hook or wrap has thrown. If the error is a question that nothing inside it has asked, it is the question of this hook or wrap. */
+  /** Called when a hook or wrap has thrown. If the error is a question that nothing inside it has asked, it is the question of this hook or wrap. */
   threw(thrown: unknown, by: MiddlewareHook, call?: CallEntry): void {
     if (!(thrown instanceof Interrupt) || call?.isStoppedBy(thrown)) return
-    // The question of another call comes up here, too, because nothing starts any more that must not overtake that call (A22, H14).
+    // The question of another call also arrives here, because nothing may start that must not overtake that call (A22, H14).
     if (call?.asks(thrown) || this.calls.asks(thrown)) return
     if (call) call.ask(thrown, by)
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
@@ -226,7 +226,7 @@ export class RunState {
     }
   }
 
-  /** A hook or wrap has finished: its answers are used up. */
+  /** Called when a hook or wrap has finished: it starts without answers when it runs again. */
   answered(by: MiddlewareHook, call?: CallEntry): void {
     if (!this.questions.isEmpty && !call?.dropped) this.questions.done(addressOf(this, call, by))
   }
@@ -241,13 +241,13 @@ export class RunState {
     return this.#nesting ? this.#nesting.run.outerId(`${this.#nesting.entry.id}/${callId}`) : callId
   }
 
-  /** A call had started when an earlier run of its checkpoint was cut off. */
+  /** Records that a call had started when an earlier process was cut off. */
   mayHaveHappened(callId: string): void {
     this.unknown = [...this.unknown, callId]
     this.#nesting?.run.mayHaveHappened(`${this.#nesting.entry.id}/${callId}`)
   }
 
-  /** A call is still running, and nothing waits for it any more. */
+  /** Records that a call is still running, and that nothing waits for it any more. */
   noLongerWaitedFor(callId: string): void {
     this.calls.abandoned.push(callId)
     this.#nesting?.run.noLongerWaitedFor(`${this.#nesting.entry.id}/${callId}`)

@@ -1,4 +1,4 @@
-/** Tracks the running side calls to models: none outlives its run. */
+/** Tracks the running side calls to models, so that none continues after its run. */
 
 import { within } from '../flow/grace.ts'
 import { RunAbortedError } from '../vocabulary/errors.ts'
@@ -35,18 +35,18 @@ export class SideCalls {
     this.#open = [...this.#open, one]
   }
 
-  /** Why the model makes no more calls for this actor, if so. */
+  /** Returns why this actor may make no more model calls, if so. */
   endFor(actor: Actor): RunAbortedError | undefined {
     return this.#end && !this.#isDetached(actor) ? new RunAbortedError(this.#end.reasonOf()) : undefined
   }
 
-  /** The run is over: aborts side calls that nothing awaits. Work that was handed over may still call the model. */
+  /** Called when the run is over: aborts side calls that nothing awaits. Work that was handed over may still call the model. */
   abort(reasonOf: () => unknown): void {
     this.#end ??= { reasonOf }
     for (const { controller } of this.#mine()) controller.abort(new RunAbortedError(reasonOf()))
   }
 
-  /** Resolves when none is running, or when the grace time is over, because a wrap may ignore its signal. */
+  /** Resolves when no side call is running, or when the grace time is over, because a wrap may ignore its signal. */
   async idle(): Promise<void> {
     const mine = this.#mine()
     if (mine.length > 0) await within(this.#run.config.grace, Promise.all(mine.map(({ done }) => done)))

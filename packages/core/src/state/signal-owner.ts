@@ -1,4 +1,4 @@
-/** Finds the call whose tool received a signal: anything that the tool starts with this signal outside of its run works for that call. */
+/** Finds the call whose tool received a signal: what the tool starts with this signal outside its run counts as part of that call. */
 
 import type { CallEntry } from './call-entry.ts'
 

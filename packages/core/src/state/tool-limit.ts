@@ -19,7 +19,7 @@ interface ToolSlot {
 
 const queues = new WeakMap<Tool, ToolQueue>()
 
-/** The place of a call at its tool; `undefined` if the tool has no limit. */
+/** Returns the place of a call at its tool; `undefined` if the tool has no limit. */
 export function seatFor(call: Omit<LimitedCall, 'seat'>): Seat | undefined {
   const { tool } = call
   if (tool?.concurrency === undefined) return undefined
@@ -43,9 +43,9 @@ export class Seat {
   }
 
   /**
-   * Takes a slot for an execution, and returns the function that frees it; `undefined` if no slot is free. If a call for which this one
-   * works has a slot of the tool, in this run or in an outer one, the two share it, because otherwise the call would wait for itself.
-   * Throws {@link ToolBusyError} if no slot is free and the call must not wait; an early call may wait until the loop commits it.
+   * Takes a slot for an execution, and returns the function that frees it; `undefined` if no slot is free. If this call runs inside a call that has a
+   * slot of the tool, in this run or in an outer one, the two share it, because otherwise the inner call would wait for the outer one forever. Throws
+   * {@link ToolBusyError} if no slot is free and the call must not wait; an early call may wait until the loop commits it.
    */
   take(): (() => void) | undefined {
     const slot = this.#slotAbove() ?? this.#queue.take()
@@ -63,8 +63,8 @@ export class Seat {
   }
 
   /**
-   * Calls back the calls that work for this one and wait for the tool, because there is now a slot to share. Call this when the execution
-   * that took the slot no longer waits, because the callbacks examine all that wait.
+   * Notifies the calls inside this one that wait for the tool, because they can share its slot now. Call this when the execution that took the slot
+   * no longer waits, because the callbacks examine everything that waits.
    */
   share(): void {
     this.#queue.callBack((waiting) => waiting.#slotAbove() !== undefined)
@@ -75,7 +75,7 @@ export class Seat {
     return this.#queue.arrive()
   }
 
-  /** Calls back once, when there may be a slot for the arrival with this number. The returned function cancels that. */
+  /** Calls back once, when there may be a slot for the arrival with this number. Returns a function that cancels this. */
   watch(number: number, attempt: () => void): () => void {
     return this.#queue.watch({ number, attempt, seat: this })
   }
@@ -89,7 +89,7 @@ export class Seat {
   }
 }
 
-/** The call for which a call works: its maker, or the call that runs the agent whose model requests it. */
+/** Returns the call that contains this call: its maker, or the call that runs the agent whose model requests it. */
 function madeFor({ maker, caller }: Omit<LimitedCall, 'seat'>): LimitedCall | undefined {
   return maker ?? caller
 }
@@ -133,7 +133,7 @@ class ToolQueue {
     return () => this.#leave(waiter)
   }
 
-  /** Calls back those for which `holds` returns true. */
+  /** Calls back the waiting calls for which `holds` returns true. */
   callBack(holds: (seat: Seat) => boolean): void {
     for (const waiter of this.#waiting.filter(({ seat }) => holds(seat))) {
       this.#leave(waiter)

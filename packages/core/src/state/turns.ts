@@ -1,4 +1,4 @@
-/** Lets the executions of a run continue when machine/due.ts decides that it is their turn, and their tool has a slot for them. */
+/** Lets the executions of a run continue when `machine/due.ts` decides that it is their turn, and their tool has a slot for them. */
 
 import { follow, throwIfAborted } from '../flow/follow.ts'
 import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
@@ -93,11 +93,11 @@ export class Turns {
     this.advance()
     if (!turn) return
     await turn
-    // An abort lets other executions continue before it has reached all of them.
+    // An abort frees executions one by one, so it may not have reached this one yet.
     throwIfAborted(signals)
   }
 
-  /** The call threw an error that ends the run: it keeps its slot until it is over, so that nothing else starts in it. */
+  /** Called when the call threw an error that ends the run: it keeps its slot until it is over, so that nothing else starts in it. */
   threw({ call, invocation }: Slot): void {
     decideCall(this.#calls, movedTo(callOf(this.#calls, call.number), invocation, 'threw'))
   }
@@ -115,7 +115,7 @@ export class Turns {
     this.advance()
   }
 
-  /** The call has settled. */
+  /** Called when the call has settled. */
   close(call: TurnCall): void {
     callClosed(this.#calls, call.number)
     for (const slot of this.#seated) if (slot.call === call) this.#unseat(slot)
@@ -169,7 +169,7 @@ export class Turns {
     return is === 'stop' ? other?.stopped : new ToolCircleError(call.call.name, other?.id ?? '')
   }
 
-  /** Takes a slot of its tool, if the tool has a limit. This comes last, because looking for a slot takes it. */
+  /** Takes a slot of its tool, if the tool has a limit. This check must come last, because it takes the slot. */
   #seat(slot: Slot): boolean {
     const { call, invocation } = slot
     if (!call.seat || slot.unseat || !isJudged(this.#calls, { call: call.number, invocation })) return true
@@ -195,7 +195,7 @@ export class Turns {
     const { unseat } = slot
     slot.unseat = undefined
     this.#seated.delete(slot)
-    // Last, because executions that wait for the tool are tried at once.
+    // Last, because executions that wait for the tool start immediately.
     unseat?.()
   }
 

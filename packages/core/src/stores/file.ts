@@ -17,7 +17,7 @@ import { ConfigError } from '../vocabulary/errors.ts'
  */
 export function fileStore(directory: string): CheckpointStore {
   if (typeof directory !== 'string') throw new ConfigError('directory', 'must be the path of a folder')
-  const root = resolve(directory) // a later `chdir` does not move it
+  const root = resolve(directory) // Absolute, so that a later `chdir` does not change it.
   return {
     async load(id) {
       const folder = join(root, folderName(id))
@@ -27,7 +27,7 @@ export function fileStore(directory: string): CheckpointStore {
         if (!version) return undefined
         const bytes = await ifThere(readFile(join(folder, version.name, `${version.name}.json`)))
         if (bytes) return readCheckpoint(id, textOf(id, bytes))
-        // Either somebody has saved meanwhile, and there is another version now, or its file is lost.
+        // Another process may have saved meanwhile, so that there is another version; otherwise its file is missing.
         if (version.name === missing) throw new CheckpointCorruptError(id, 'its file is missing')
         missing = version.name
       }
@@ -45,7 +45,7 @@ export function fileStore(directory: string): CheckpointStore {
 
     async delete(id) {
       const folder = join(root, folderName(id))
-      // Again if somebody has saved meanwhile: then it was another version that went.
+      // Repeated if another process has saved meanwhile: then the discarded version was an older one.
       for (let found = await versions(folder); found.length > 0; found = await versions(folder)) {
         for (const { name } of found) await discard(root, folder, name)
       }
@@ -69,7 +69,7 @@ export function fileStore(directory: string): CheckpointStore {
   }
 }
 
-/** One save of one id. It is the name of the folder and of the file in it, and is unique. */
+/** One save of one id. The folder and the file in it have this name, which is unique. */
 interface Version {
   readonly name: string
   readonly revision: number
@@ -100,7 +100,7 @@ function unique(): string {
 
 const LOOKS = 5
 
-/** Returns the one version, or none. During a rename a list may show both names or neither, so it is read again. */
+/** Returns the version in the folder, or none. During a rename a listing may show both names or neither, so it is read again. */
 async function versions(folder: string): Promise<readonly Version[]> {
   let found: readonly Version[] = []
   for (let look = 0; look < LOOKS && found.length !== 1; look++) {
@@ -193,7 +193,7 @@ async function discard(root: string, folder: string, name: string): Promise<bool
   return removed
 }
 
-/** Moves the folder away first, so that it is removed as a whole, and once. */
+/** Moves the folder away before removing it, so that it disappears as a whole, and is removed once. */
 async function remove(root: string, path: string): Promise<boolean> {
   const away = join(root, `.tmp-${unique()}`)
   if (!(await ifThere(rename(path, away).then(() => true)))) return false

@@ -23,7 +23,7 @@ export interface PostgresOptions<Client extends PostgresClient = PostgresClient>
   readonly pool: Client
   /** The schema of the tables: letters, digits and underscores. Default `meanwhile`. */
   readonly schema?: string
-  /** How often a statement is retried after a lost connection: first after 50 ms, then each time after twice as long. Default 3. */
+  /** How often a statement is retried after a lost connection. The first wait is 50 ms, and each further wait is twice as long. Default 3. */
   readonly retries?: number
 }
 
@@ -62,7 +62,7 @@ export function openPostgres({ pool, schema, retries = 3 }: PostgresOptions, set
     }
   }
 
-  // No statement has a name: a pooler may give each another connection.
+  // No statement has a name, because a pooler may use another connection for each statement.
   const query = (text: string, values?: unknown[]) => again(async () => (await pool.query(text, values)).rows)
 
   return {
@@ -70,7 +70,7 @@ export function openPostgres({ pool, schema, retries = 3 }: PostgresOptions, set
     query,
     again,
     async setUp(table, statements) {
-      // Two that make a table at once would trip over each other, in spite of IF NOT EXISTS.
+      // The lock is needed because `IF NOT EXISTS` fails if two processes create a table at the same time.
       await query(
         `DO $setup$ BEGIN
           PERFORM pg_advisory_xact_lock(hashtext('@meanwhile'));
@@ -84,7 +84,7 @@ export function openPostgres({ pool, schema, retries = 3 }: PostgresOptions, set
 const NAME = /^[a-z_]\w{0,62}$/i
 
 /**
- * Returns the quoted name of a schema for statements.
+ * Returns the quoted name of a schema for use in statements.
  *
  * @throws {ConfigError} It is not a valid name of a schema.
  */
@@ -106,7 +106,7 @@ export function postgresKey(id: string): string {
   return `${text.slice(0, LONGEST_KEY)}~${createHash('sha256').update(text).digest('hex')}`
 }
 
-/** Whether the connection was lost, so that it is unknown whether the statement ran; or there was no connection. */
+/** Whether the connection was lost, so that the statement may or may not have run, or could not be made. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
@@ -115,7 +115,7 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** Converts PostgreSQL's errors about a missing set-up to an error that names what to do. */
+/** Converts PostgreSQL's errors about a missing set-up to an error that tells the user what to do. */
 function explained(cause: unknown, schema: string, setUp: string): unknown {
   if (!(cause instanceof Error)) return cause
   const missing = `${cause.message}: call ${setUp} first`

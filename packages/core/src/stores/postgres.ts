@@ -85,11 +85,11 @@ CREATE TABLE IF NOT EXISTS ${name}.checkpoints (
 CREATE INDEX IF NOT EXISTS checkpoints_saved_at ON ${name}.checkpoints (saved_at);`
 }
 
-/** Switches it on for this statement if it is off, so that a finished save survives a crash of the server. */
+/** Switches `synchronous_commit` on for this statement if it is off, so that a finished save survives a crash of the server. */
 const SYNCED = `(SELECT CASE current_setting('synchronous_commit')
   WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END) AS synced`
 
-// Each returns a row if it has saved. If it is sent again it finds the id of this very save in the row, and returns it, too.
+// Both return a row if they have saved. A statement that is sent again finds the id of its own save in the row, and also returns it.
 const insertInto = (
   table: string,
 ): string => `INSERT INTO ${table} AS stored (key, revision, save, saved_at, checkpoint)

@@ -49,7 +49,7 @@ export function sqliteStore(path: string): SqliteStore {
   }
 }
 
-// FULL: a save that has resolved outlives a loss of power.
+// `synchronous = FULL`: a finished save survives a loss of power.
 const SETUP = `
   PRAGMA busy_timeout = 5000;
   PRAGMA synchronous = FULL;
@@ -70,7 +70,7 @@ interface Opened {
 
 function open(path: string): Opened {
   if (typeof path !== 'string') throw new ConfigError('path', 'must be the path of a file, or :memory:')
-  // Not imported: where there is none, only the use of it may fail.
+  // Not imported, because a Node without it must fail only when a store is opened.
   const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
   if (!sqlite) {
     throw new ConfigError('sqliteStore', `Node ${process.version} has no node:sqlite; it needs Node 22.13 or newer`)
@@ -112,7 +112,7 @@ function writeAhead(database: DatabaseSync): void {
   try {
     database.exec('PRAGMA journal_mode = WAL')
   } catch (error) {
-    // Two that switch at once would wait for each other, so nobody does: the other switches, or the next that opens it.
+    // Two connections that switch at the same time would block each other. This one gives up: the other switches, or the next that opens the file.
     if (codeOf(error) !== SQLITE_BUSY) throw error
   }
 }

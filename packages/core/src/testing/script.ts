@@ -104,12 +104,12 @@ export interface Failure {
   readonly retryAfter?: number
 }
 
-/** The response fails: with an HTTP status if this is its first step, otherwise with an error inside the stream. */
+/** Makes the response fail: with an HTTP status if this is its first step, otherwise with an error inside the stream. */
 export function fail({ status = 500, code = 'server_error', message, ...rest }: Failure = {}): ScriptStep {
   return { type: 'fail', status, code, message: message ?? `the script fails with ${status} ${code}`, ...rest }
 }
 
-/** The stream ends here, without its protocol's terminal event. */
+/** Ends the stream here, without the protocol's terminal event. */
 export function cut(): ScriptStep {
   return { type: 'cut' }
 }

@@ -189,7 +189,7 @@ test('an abort also ends a script that does not wait', async () => {
 test.for<readonly [what: string, script: unknown, message: RegExp]>([
   ['a text', 'Hello', /^a script is a list of responses/],
   ['what mockModels takes', { script: [] }, /^a script is a list of responses/],
-  ['a step for a response', [respond(say('a')), say('b')], /^response 2 of the script is none/],
+  ['a step for a response', [respond(say('a')), say('b')], /^response 2 of the script was not made by respond/],
 ])('%s is not a script, which a named error reports at once', ([, script, message]) => {
   const make = () => scriptedModel(script as [])
   expect(make).toThrow(expect.objectContaining({ name: 'ScriptError', message: expect.stringMatching(message) }))

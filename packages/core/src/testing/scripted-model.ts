@@ -34,8 +34,8 @@ export interface ScriptedModel extends Model {
 }
 
 /**
- * Returns a model that answers each request with the next response of the script, when the flow of the request is first read. A request too
- * many throws a {@link ScriptError}. It uses real timers, or the fake timers of your test runner.
+ * Returns a model that answers each request with the next response of the script, when the flow of the request is first read. If there is no response
+ * left, it throws a {@link ScriptError}. It uses real timers, or the fake timers of your test runner.
  *
  * @throws {ScriptError} The argument is not a list of responses.
  */
@@ -75,11 +75,11 @@ export function scriptedModel(
   }
 }
 
-/** For callers without types: a single step, or the argument of `mockModels`, would only fail at a request, with an unclear error. */
+/** For callers without types: a single step, or the argument of `mockModels`, would otherwise only fail at a request, with an unclear error. */
 function checkScript(responses: readonly ScriptedResponse[]): void {
   if (!Array.isArray(responses)) throw new ScriptError('a script is a list of responses: scriptedModel([respond(…)])')
   const wrong = responses.findIndex((one: unknown) => typeof one !== 'function' && !(isRecord(one) && 'steps' in one))
-  if (wrong >= 0) throw new ScriptError(`response ${wrong + 1} of the script is none: it is made by respond(…)`)
+  if (wrong >= 0) throw new ScriptError(`response ${wrong + 1} of the script was not made by respond(…)`)
 }
 
 function count(responses: number): string {

@@ -44,7 +44,7 @@ export function storeContract(open: () => StoreUnderTest | Promise<StoreUnderTes
   }))
 }
 
-/** A store violates the contract. */
+/** The store violates the contract. */
 class StoreContractError extends Error {
   override readonly name = 'StoreContractError'
 }
@@ -190,7 +190,7 @@ function revision(number: number, text = ''): StoredCheckpoint & { readonly text
   return { runId: 'run', revision: number, text }
 }
 
-/** JSON values that a store may not handle. */
+/** JSON values that some stores damage. */
 const rich: StoredCheckpoint = {
   ...revision(1, '\0 \ud800 \u2028 é \u{1f9ea} " \\ </script>'),
   ...JSON.parse(

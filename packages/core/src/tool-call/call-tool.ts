@@ -34,7 +34,7 @@ export function callTool(
   const { call } = actor
   const { halt, config } = run
   const graceAt = (stop: RunStop) => (stop === halt.halted.reason ? config.grace : undefined)
-  // Before the caller receives the error.
+  // Must happen before the caller receives the error.
   if (call) result.catch((error) => error instanceof RunStop && call.meet(error, graceAt(error)))
   return result
 }
@@ -51,7 +51,7 @@ function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallO
   }
 }
 
-/** Two calls without an id would be the same call. */
+/** Throws unless the call has a usable id: two calls without an id would be the same call. */
 function checkCall(call: ToolCall): void {
   if (isCall(call) && call.id !== '') return
   throw new TypeError(
@@ -59,7 +59,7 @@ function checkCall(call: ToolCall): void {
   )
 }
 
-/** A call of a response is frozen. Any other call is copied, so that later changes to the object do not reach the call. */
+/** Returns the call itself if it is frozen, as calls of a response are; otherwise a copy, because the caller may change its object. */
 function ownOf({ calls, config }: RunState, call: ToolCall): ToolCall {
   const bounded = boundedCall(call, config.inputLimits)
   if (calls.attemptOf(call.id) !== undefined && Object.isFrozen(bounded)) return bounded
@@ -89,12 +89,12 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   const attempt = calls.attemptOf(call.id)
   const found = maker ? madeFor(run, maker, call) : findMade(run, call)
   table.turns.advance()
-  // A maker that has settled waits for none of its calls.
+  // If the maker has settled, nothing can wait for the calls that it makes now.
   if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()
   if (found) return beginCall(run, found, actor).promise
   const isFree = maker ? !past : !history.takenIds.has(call.id)
   const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt)
-  // After the response has ended, only the loop starts its calls: it has made this one, or the call must not be made.
+  // After the response has ended, only the loop starts its calls. So either the loop has made this call, or it must not be made.
   if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
   return startCall(run, call, { actor, attempt, options }).promise
 }

@@ -51,7 +51,7 @@ export function statusOf(
   return inner && statusOf(inner, callId, rest)
 }
 
-/** The call with this id, and its work if that goes on in the background. */
+/** Returns the call with this id, and its background work if there is any. */
 function known(
   run: RunState,
   callId: string,
@@ -62,7 +62,7 @@ function known(
   return { ...(made && { made }), ...(work && { work }) }
 }
 
-/** Inside a call an id means that call, then one of its inner calls, then the same for its makers. Otherwise it means any call. */
+/** Inside a call, an id means that call, then one of its inner calls, then the same for the calls that made it. Otherwise it means any call. */
 function madeCall(
   { calls }: RunState,
   callId: string,

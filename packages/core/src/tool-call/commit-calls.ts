@@ -32,7 +32,7 @@ export async function commitCalls(
   responseEnded(table.state)
   discardAll(run, 'call_withdrawn', made.values())
   const failed = requested.findIndex((call) => hasEndedRun(made.get(call)))
-  // A run without early calls would enter this many calls before that call ends it.
+  // If no call had started early, this many calls would have been entered before the failing call ends the run.
   const most = failed < 0 ? requested.length : Math.max(run.setup.toolConcurrency, failed + 1)
   calls.awaited = requested.flatMap((call, index) => {
     // A wrap of the call before it may have stopped the run.
@@ -48,7 +48,7 @@ export async function commitCalls(
   return messages.map((message, index) => inWordsOf(written[index], message))
 }
 
-/** The calls that already exist. Waits until the complete inputs of those that started without them are checked. */
+/** Returns the calls that already exist. Waits until the complete inputs of those that started early are checked. */
 async function madeOf(run: RunState, calls: readonly ToolCall[]): Promise<ReadonlyMap<ToolCall, CallEntry>> {
   const made = findAllMade(run, calls)
   const checks = [...made.values()].flatMap(({ rest }) => rest?.checked ?? [])
@@ -64,7 +64,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
     if (isEnded) await enterAll(run, entries)
     await Promise.all(entries.map((entry) => entry.promise.catch((error: unknown) => unlessStop(error))))
     const messages = await Promise.all(entries.map((entry) => entry.promise))
-    // A call that had settled before it was joined enters the history under its newest id.
+    // A call that had settled before it was joined enters the history with its newest id.
     return messages.map((message, index) => entries[index]?.message ?? message)
   } catch (error) {
     if (error instanceof RunStop) throw error
@@ -75,7 +75,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
   }
 }
 
-/** An early call ends the run: the other calls are entered first, except those that wait for each other's keys. */
+/** Called if an early call ends the run: the calls before it are entered first, except those that wait for each other's keys. */
 async function enterAll({ calls }: RunState, entries: readonly CallEntry[]): Promise<void> {
   for (const entry of entries) putAtEnd(calls.table.state, entry.number)
   await within(0, calls.idle())

@@ -21,7 +21,7 @@ export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: 
   // Calls that are committed or made later come after it in call order.
   const committed = callCommitted(table.state, entry.number, performance.now(), modelEnded)
   if (committed.size === 0) {
-    // The call is loaded from a checkpoint: its result was saved, but the reader has not seen it.
+    // The call comes from a checkpoint: its result was saved, but the reader has not seen it.
     if (entry.message && entry.state.told === 'open' && !entry.discarded) closeCall(run, entry)
     return
   }
@@ -32,7 +32,7 @@ export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: 
 
 function tellCommitted(run: RunState, entry: CallEntry, committed: ReadonlySet<number>): void {
   const { calls, telemetry } = run
-  // A call that is loaded from a checkpoint, and was not made in this run, is like any other call.
+  // A call of a checkpoint that was not made in this process has no events or spans to emit.
   if (entry.state.course !== 'asleep') {
     if (!entry.maker) calls.counts.committed++
     calls.events.committed(entry)
@@ -42,7 +42,7 @@ function tellCommitted(run: RunState, entry: CallEntry, committed: ReadonlySet<n
   if (entry.settled) closeCall(run, entry)
 }
 
-/** The run stops, with `stop` if a resume continues it. `isUndone`: this run undoes what is discarded, because nothing continues it. */
+/** Stops the calls whose fate is undecided. `stop`: a resume continues the run. `isUndone`: no resume does, so this run undoes what is discarded. */
 export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone: boolean): void {
   const how = stop && (stop instanceof Interrupt ? 'interrupted' : 'cancelled')
   const keepsResults = stop !== undefined && !run.signal.aborted
@@ -50,7 +50,7 @@ export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone
   if (isUndone) undoKept(run)
 }
 
-/** An abort replaced the cancel that kept these calls: no resume decides on them any more. */
+/** Called when an abort follows a cancel that had kept these calls: no resume will decide about them. */
 function undoKept(run: RunState): void {
   const { calls } = run
   for (const entry of calls.entries()) {
@@ -75,7 +75,7 @@ export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): v
 function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause): void {
   const entries = discarded.flatMap((number) => run.calls.table.of(number) ?? [])
   for (const entry of entries) entry.decided.resolve()
-  // The others are loaded from a checkpoint and have not been requested since, so the reader sees no event for them.
+  // The others come from a checkpoint and have not been requested since, so the reader sees no event for them.
   const made = entries.filter(({ state }) => state.course !== 'asleep')
   for (const entry of entries) if (!made.includes(entry)) undoWhenOver(run, entry)
   for (const entry of made) run.calls.events.discarded(entry)
@@ -99,7 +99,7 @@ export function undoWhenOver(run: RunState, entry: CallEntry): void {
   run.calls.track(over(entry).then(() => compensate(run, entry)))
 }
 
-/** Gives a call a new id, also in every list of ids. */
+/** Gives a call a new id, also in every list that contains the old one. */
 export function rename(run: RunState, entry: CallEntry, id: string): void {
   const old = entry.id
   const isInside = (one: string) => one.startsWith(`${old}/`)
@@ -122,7 +122,7 @@ export function callEnded(run: RunState, entry: CallEntry, ok: boolean): void {
   run.calls.end(entry, endState(entry, ok))
 }
 
-/** A call that was made is over: emits its last events and ends its span. */
+/** Emits the last events of a call that is over, and ends its span. */
 export function closeCall(run: RunState, entry: CallEntry): void {
   run.calls.events.ended(entry)
   if (entry.stopped instanceof Interrupt && !run.checkpoint)
@@ -133,15 +133,15 @@ export function closeCall(run: RunState, entry: CallEntry): void {
 }
 
 /**
- * The run is aborted or over: nothing more starts or commits, and everything that is running is stopped. Early calls of a stopped run keep
- * their state for its resume.
+ * Called when the run is aborted or over: nothing more starts or commits, and everything that is running is stopped. Early calls of a stopped run
+ * keep their state for its resume.
  */
 export function abortCalls(run: RunState, reason: unknown): void {
   const { calls, config } = run
   responseEnded(calls.table.state)
   calls.warmUps.drop('the run has ended')
   const stop = stopFor(run, reason)
-  // After a conflict another process has these calls in its checkpoint and decides on them.
+  // After a conflict, another process has these calls in its checkpoint and decides about them.
   stopUndecided(run, stop, !stop && !(reason instanceof CheckpointConflictError))
   calls.table.turns.advance()
   const entries = calls.entries()
@@ -149,7 +149,7 @@ export function abortCalls(run: RunState, reason: unknown): void {
   calls.table.stop(entries, reason, config.grace)
 }
 
-/** The stop, if a resume continues the run: also that of an outer run that is cancelled at once, which aborts this one with its call. */
+/** Returns the stop if a resume continues the run. A cancel `now` of an outer run aborts this run, and its stop counts. */
 function stopFor(run: RunState, reason: unknown): RunStop | undefined {
   if (reason instanceof RunStop) return reason
   return run.isCancelledNow ? run.halt.error : undefined

@@ -24,11 +24,10 @@ export function findAllMade(run: RunState, calls: readonly ToolCall[]): Readonly
 }
 
 /**
- * Finds the entry of a call that already exists. A call of an earlier attempt continues as this call. A call whose arguments have changed
- * is discarded.
+ * Finds a call that already exists. A call of an earlier attempt continues as this call. A call whose arguments have changed is discarded.
  *
- * @param coming - The calls that are made before this one. Absent while the response is streaming: then nothing joins once the run halts,
- * because an earlier call may have been refused and the order is unknown.
+ * @param coming - The calls that are made before this one. Absent while the response is streaming: then nothing joins once the run halts, because an
+ * earlier call may have been refused and the order is unknown.
  */
 export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCall[]): CallEntry | undefined {
   const { calls, steps, setup } = run

@@ -10,20 +10,20 @@ import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './no-result-message.ts'
 
-/** The result of each call, or a message that states how far it came. Emits the end of each call that the reader has not seen. */
+/** Returns the result of each call, or a message that states how far it came. Emits the end of each call that the reader has not seen. */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
     const made = entry?.discarded ? undefined : entry
     if (!made?.message) return refuse(run, call, cutOffText(made !== undefined && wasEntered(made.state)))
     const { message } = made
-    // An event that a `wrapAgent` was passing on when it left has not reached the reader.
+    // If a `wrapAgent` ended while it passed on the event, the event has not reached the reader.
     if (made.state.told !== 'shown') run.events.callEnded(call.id, message)
     return inWordsOf(call, message)
   })
 }
 
-/** The same without events, for calls that a checkpoint keeps open, early ones included: a resume emits their end. */
+/** Returns the same without events, for calls that a checkpoint keeps open, including early ones: a resume emits their ends. */
 export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
@@ -48,7 +48,7 @@ export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage
   return inWordsOf(call, message)
 }
 
-/** The result of an aborted call. If the call itself was cancelled, the message is its result; otherwise the end of its run cut it off. */
+/** Returns the result of an aborted call. If the call itself was cancelled, the message is its result; otherwise the end of its run cut it off. */
 export function cutOffResult({ call, state, cancelled }: CallEntry): Result {
   if (cancelled) return { message: cancelledMessage(call, wasEntered(state)) }
   return { message: cutOffMessage(call, wasEntered(state)), isCutOff: true }

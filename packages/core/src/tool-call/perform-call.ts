@@ -51,7 +51,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
   }
 }
 
-/** Warns that a wrap threw. The model reads it as the tool's failure. */
+/** Warns that a wrap threw. The model only reads that the tool failed. */
 function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: unknown): void {
   const { id, name } = entry.call
   const place = `middleware ${middleware} threw in wrapToolCall`
@@ -61,12 +61,12 @@ function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: u
 
 async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
   const given = prepareInput(call.input, call)
-  // Copied in this turn, because the caller may change the object later.
+  // Copied before the next `await`, because the caller may change the object later.
   const input = isRecord(given) && 'then' in given ? await Promise.resolve<unknown>(given) : given
   return Object.freeze({ ...call, input: input === call.input ? input : freezePlain(copyOfJson(input)) })
 }
 
-/** Progress has no type. */
+/** The events that a wrap of a call may yield. Progress has no type. */
 const TOOL_EVENTS: EventShapes = {
   ...CUSTOM_EVENT,
   '': {

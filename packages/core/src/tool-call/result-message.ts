@@ -87,7 +87,7 @@ function writtenIfAny(tool: Tool, output: unknown, most: number): Written {
 
 const NO_EXTENT: Extent = { characters: 0, levels: 0 }
 
-/** What to return instead, by kind of value. */
+/** What to return instead of a value that is not data, by its class. */
 const INSTEAD = new Map([
   ['Response', 'return its content, such as await response.text()'],
   ['Map', 'return Object.fromEntries(map)'],

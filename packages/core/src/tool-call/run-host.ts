@@ -22,11 +22,11 @@ import { textMessage } from './no-result-message.ts'
 import { resultMessage } from './result-message.ts'
 import { waitForCommit, warnOnceCommitted } from './wait-for-commit.ts'
 
-/** A class with methods, so that no functions are created for each call: there may be thousands. */
+/** A class with methods, because closures would have to be created for each of possibly thousands of calls. */
 export class RunHost implements Host<ToolMessage> {
   readonly #run: RunState
   readonly #entry: CallEntry
-  /** The messages of the step in which the call began. Work in the background may begin in a later step. */
+  /** The messages of the step in which the call began. Its background work may begin in a later step. */
   readonly messages: readonly Message[]
 
   constructor(run: RunState, entry: CallEntry) {
@@ -51,7 +51,7 @@ export class RunHost implements Host<ToolMessage> {
     return this.#entry.tool?.timeout
   }
 
-  /** An inner call is part of its maker's work, which has already started, so a halt does not stop it. */
+  /** Aborts when nothing new may start. Absent for an inner call: it is part of work that has already started, so a halt does not stop it. */
   get halted(): AbortSignal | undefined {
     return this.#entry.maker ? undefined : this.#run.halt.halted
   }
@@ -93,7 +93,7 @@ export class RunHost implements Host<ToolMessage> {
 
   threw(error: unknown, invocation: Invocation): void {
     const entry = this.#entry
-    // A question that it did not ask itself is not a reason to start it again (L7).
+    // The execution starts again only after a question that it asked itself (L7).
     if (!(error instanceof Interrupt) || entry.isStoppedBy(error)) return
     entry.ask(error)
     entry.decide(executionAsked(entry.state, invocation))

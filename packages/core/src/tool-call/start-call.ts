@@ -80,7 +80,7 @@ function begin(run: RunState, entry: CallEntry): void {
   run.calls.track(entry.promise)
 }
 
-/** Makes the call. Returns its result as a message; throws if the call ends the run or was discarded. */
+/** Runs the call. Returns its result as a message; throws if the call ends the run or was discarded. */
 async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   let end: Ending = {}
   try {
@@ -95,7 +95,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     return result
   } catch (thrown) {
     const error = entry.dropped ?? thrown
-    // It stays open, and so do the calls that must not overtake it: they start after the resume, too (A22, H14).
+    // It stays open, and so do the calls that must not overtake it: they also start after the resume (A22, H14).
     if (error instanceof RunStop && endOf(entry.state, 'stop') === 'open') end = { stopped: error }
     // Calls that wait for its slot must no longer start (A12).
     else if (run.calls.awaited.includes(entry)) abortCalls(run, error)
@@ -107,7 +107,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   }
 }
 
-/** The result of its wraps. Once the call is abandoned, nothing waits for that any more. */
+/** Returns the result of its wraps. Once the call is abandoned, nothing waits for that result. */
 function work(run: RunState, entry: CallEntry): Promise<Result> {
   const made = performCall(run, entry)
   entry.work = made
@@ -124,7 +124,7 @@ function settle(run: RunState, entry: CallEntry, end: Ending): void {
   callEnded(run, entry, message !== undefined && !message.isError)
 }
 
-/** A wrap made this call itself: the call is cut off when that wrap is left. */
+/** Called for a call that a wrap made: when the wrap is closed, the call is cut off. */
 function endWith(entry: CallEntry, { signal }: LazyController, grace: number): void {
   const unfollow = follow(signal, () => entry.abort(signal.reason, grace))
   entry.promise.then(unfollow, unfollow)

@@ -25,20 +25,20 @@ export function responseBegins({ calls, steps, telemetry }: RunState): void {
   for (const { call } of calls.table.letGo(steps.begun)) telemetry.forget(call.id)
 }
 
-/** A resumed step already has its response, with the calls that it requests and the calls that an earlier run made for it. */
+/** Called when a resumed step already has its response, with the calls that it requests and the calls that an earlier process made for it. */
 export function responseRestored(run: RunState, answer: AssistantMessage, attempt: number | undefined): void {
   responseBegins(run)
   const { calls } = run
   for (const { id } of callsOf(answer)) {
     callAnnounced(run, id, attempt ?? 0)
-    // It belongs to this response: an equal call of the response is another call and does not join it (H11).
+    // It belongs to this response. An equal call of the response is another call and does not join it (H11).
     const by = calls.attemptOf(id)
     const entry = calls.get(id)
     if (by !== undefined && entry) entry.decide(alsoRequestedBy(entry.state, by))
   }
 }
 
-/** A model attempt announced a call; number 0 stands for a wrap that answers itself. Only the first announcement counts. */
+/** Called when a model attempt announces a call; attempt 0 is a wrap that answers itself. Only the first announcement of an id counts. */
 export function callAnnounced({ calls, history }: RunState, callId: string, attempt: number, context?: Context): void {
   if (!idAnnounced(calls.table.state, callId, attempt)) return
   history.takenIds.add(callId)
@@ -54,7 +54,7 @@ export function warm(run: RunState, callId: string, name: string, failed: (messa
   calls.warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
 }
 
-/** The reader sees a call, and the events that the call has emitted follow. A sealed call whose arguments changed is discarded. */
+/** Called when the reader sees a call: now the events that the call has emitted follow. A sealed call whose arguments changed is discarded. */
 export function readerShown(run: RunState, written: ToolCall, sealed: boolean): void {
   const { calls, setup } = run
   const call = resolveAliases(written, setup.tools)
@@ -69,8 +69,8 @@ export function readerShown(run: RunState, written: ToolCall, sealed: boolean): 
 }
 
 /**
- * The stream of an attempt is over. If it broke off, its calls no longer start, and calls with incomplete input can no longer be joined.
- * Returns how many had started.
+ * Called when the stream of an attempt has ended. If it broke off, its calls no longer start, and calls with incomplete input can no longer be
+ * joined. Returns how many had started.
  */
 export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCause | undefined): number {
   const { table, warmUps } = run.calls
@@ -84,17 +84,17 @@ export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCau
     const ids = [...announcedBy].flatMap(([id, by]) => (by === attempt ? [id] : []))
     warmUps.drop('the response was interrupted', ids)
   }
-  // Calls that it had requested and that have not begun make room.
+  // Calls that it had requested and that have not begun no longer take part, so others may start.
   table.turns.advance()
   return early.length
 }
 
-/** The model call has failed for good. Unless a resume continues it, all its calls are discarded. */
+/** Called when all attempts of a model call have failed. Its calls are discarded, unless a resume continues the model call. */
 export function modelFailed(run: RunState, error: unknown): void {
   if (!(error instanceof RunStop)) discardResponse(run, discardCauseOf(error))
 }
 
-/** The model call failed, or its response must not be used: discards all its calls. */
+/** Discards all calls of a response whose model call failed, or which must not be used. */
 export function discardResponse(run: RunState, cause: DiscardCause): void {
   const { table, warmUps } = run.calls
   responseEnded(table.state)

@@ -8,7 +8,7 @@ import type { RunState } from '../state/run.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 
-/** What waits: the call for which it waits, if any, and the signals that end only the wait. */
+/** What waits: a call, if one does, and the signals that only end the wait. */
 export interface Waiter {
   readonly call?: CallEntry | undefined
   readonly signals?: readonly AbortSignal[]
@@ -30,8 +30,8 @@ export async function untilCommitted({ halt, config }: RunState, entry: CallEntr
 }
 
 /**
- * What an execution waits for before the second gate, if anything: an inner call waits for its own commit, and every call waits for the
- * commit of the calls outside its run.
+ * Returns a promise if an execution must wait before the second gate: an inner call waits for its own commit, and every call waits for the commit of
+ * the calls outside its run.
  */
 export function waitForCommit(
   run: RunState,
@@ -53,7 +53,7 @@ export function untilCallersCommitted(
   signals: readonly AbortSignal[],
   effect?: Effect,
 ): Promise<void> | undefined {
-  // The author of any other tool has declared its effect, including what its agent does.
+  // For any other effect, the author of the tool has declared the effects of its agent, too.
   if (!outer || !caller || effectOf(caller.state) !== 'calls') return undefined
   const isAllowed = effect && !exceeds(effect, caller.state.ceiling ?? 'external')
   if (!caller.provisional || isAllowed) return untilCallersCommitted(outer, signals, effect)
@@ -78,7 +78,7 @@ async function untilCallerCommitted(
   if (caller.discarded) throw new ToolDiscardedError(caller.call.id, caller.discarded)
 }
 
-/** Emits a warning about a call when it is committed. A discarded call has none, as if it had never been made. */
+/** Emits a warning about a call when the call is committed. A discarded call emits none, as if it had never been made. */
 export function warnOnceCommitted(run: RunState, entry: CallEntry, code: string, message: string): void {
   void entry.decided.promise.then(() => {
     if (entry.state.fate === 'committed') run.events.warn({ code, message, source: 'core' })
