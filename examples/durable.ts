@@ -17,7 +17,7 @@ const HELP = `Kills a worker in the middle of a run, and shows how another worke
   npm run durable -- [--trace FILE]
 
   --trace FILE  the file for the spans of both workers, as OTLP in JSON; default durable-trace.json
-  --help        this text
+  --help        shows this text
 
 It uses the database of DATABASE_URL, or its own PostgreSQL server in a temporary folder.`
 

@@ -54,7 +54,8 @@ export interface MockModels extends Disposable {
  *
  * Requires Node 22.12 or newer, as msw 3 does.
  *
- * @example const mock = mockModels({ script: [respond(say('Hello'))] })
+ * @example
+ * const mock = mockModels({ script: [respond(say('Hello'))] })
  * const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
  */
 export function mockModels(options: MockModelsOptions): MockModels {

@@ -22,7 +22,10 @@ export interface VirtualClock extends Clock {
  * Creates a clock that stands still between its advances. A mock has the same schedule on it as on the machine's clock,
  * and no write is late.
  *
- * @example const clock = virtualClock() const mock = mockModels({ script, pace, clock }) const answer = ask(mock.fetch)
+ * @example
+ * const clock = virtualClock()
+ * const mock = mockModels({ script, pace, clock })
+ * const answer = ask(mock.fetch)
  * await clock.advance(30_000) // takes no time
  */
 export function virtualClock(): VirtualClock {

@@ -27,5 +27,5 @@ Examples
   npm run bench -- --threads
   npm run bench -- --durable
 
-docs/bench.md says how files are written and results are read.`
+docs/bench.md describes the files, and how to read the results.`
 }

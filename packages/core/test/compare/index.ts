@@ -8,16 +8,16 @@ import type { PlayName, Seeds } from './worker.ts'
 
 const HELP = `npm run compare-cores -- --against FOLDER [OPTIONS]
 
-Plays the same seeds with the core of FOLDER (another checkout, with its packages installed) and with this one, each in its
+Runs the same random programs (seeds) with the core of FOLDER (another checkout, with its packages installed) and with this one, each in its
 own process. Compares results, checkpoints, executions and events. Ends with exit code 1 if they differ.
 
-  --seeds N      how many seeds of each play (2000)
-  --from N       the first of them (0)
-  --part N/M     the N-th of M parts of them
-  --play NAME    reentrancy, interleavings or equivalence only
-  --show N       how many differences are shown in full (5)
-  --seed N       prints what one seed of the play gives with both cores
-  --help         this`
+  --seeds N      how many seeds of each play (default 2000)
+  --from N       the first seed (default 0)
+  --part N/M     only the N-th of M parts of the seeds
+  --play NAME    only this play: reentrancy, interleavings or equivalence
+  --show N       how many differences are shown in full (default 5)
+  --seed N       shows the results of one seed of the play with both cores
+  --help         shows this text`
 
 const PLAYS: readonly PlayName[] = ['reentrancy', 'interleavings', 'equivalence']
 

@@ -10,13 +10,13 @@ import { allWorlds, WORLDS } from './worlds.ts'
 
 const HELP = `npm run explore [-- OPTIONS]
 
-Goes through every order in which things can happen in small worlds, and checks the rules of the machine of calls in each state.
+Tries every order of events in small worlds (examples of runs), and checks the rules of the machine in each state.
 
-  --all [--part N/M]  every combination of the worlds' parts (hours), or the N-th of M parts of them
-  --world TEXT        only listed worlds whose sentence holds TEXT
-  --no-mutants        does not try the mutants
-  --write             writes down which cells (state of a call × what happens) the listed worlds reach
-  --help              this`
+  --all [--part N/M]  every combination of the worlds' parts, which takes hours; or the N-th of M parts of these
+  --world TEXT        only the listed worlds whose description contains TEXT
+  --no-mutants        does not check that each mutant of the machine breaks its rule
+  --write             stores which cells (state of a call × event) the listed worlds reach
+  --help              shows this text`
 
 const CELLS = new URL('cells.json', import.meta.url)
 
@@ -38,7 +38,7 @@ async function main(): Promise<boolean> {
   if (values.all) return everyWorld()
   const { world: text } = values
   const listed = text === undefined ? WORLDS : WORLDS.filter(({ shows }) => shows.includes(text))
-  if (listed.length === 0) throw new Error(`no listed world's sentence holds "${text}"`)
+  if (listed.length === 0) throw new Error(`no listed world has a description that contains "${text}"`)
   const runs = listed.map(({ shows, scenario }) => timed(shows, scenario))
   const holds = sum(runs)
   const reached = new Set(runs.flatMap(({ explored }) => [...(explored?.cells ?? [])]))

@@ -10,7 +10,14 @@ import { SpanError } from './spans.ts'
  * it and a common indent are ignored.
  *
  * @throws {SpanError} They differ; the message shows both line by line.
- * @example assertSpanTree(spans, ` invoke_agent trip_planner chat mock-1 execute_tool get_weather `)
+ * @example
+ * ```ts
+ * assertSpanTree(spans, `
+ *   invoke_agent trip_planner
+ *     chat mock-1
+ *     execute_tool get_weather
+ * `)
+ * ```
  */
 export function assertSpanTree(spans: readonly SpanLike[], expected: string, options: SpanTreeOptions = {}): void {
   const wanted = outdented(expected)

@@ -53,8 +53,9 @@ export interface ModelRecorder extends AsyncDisposable {
  * headers and parameters are removed from everything else before it is written. A secret that the *model* writes over
  * several events is not found: check a recording before you commit it.
  *
- * @example await using recorder = recordModels({ file: 'test/weather.recording.json' }) const client = new OpenAI({
- * fetch: recorder.fetch })
+ * @example
+ * await using recorder = recordModels({ file: 'test/weather.recording.json' })
+ * const client = new OpenAI({ fetch: recorder.fetch })
  */
 export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
   checkOptions('recordModels', options, { upstream: 'baseURL', file: '', patterns: '', headers: '' })

@@ -22,8 +22,9 @@ export interface ReplayOptions {
  * A response that broke off in the recording breaks off with a reset connection. One whose client stopped reading ends
  * at that point.
  *
- * @example const mock = mockModels({ script: replayRecording(await readFile('test/weather.recording.json', 'utf8'), {
- * speed: 10 }) })
+ * @example
+ * const recording = await readFile('test/weather.recording.json', 'utf8')
+ * const mock = mockModels({ script: replayRecording(recording, { speed: 10 }) })
  */
 export function replayRecording(recording: string, options: ReplayOptions = {}): ScriptedReply[] {
   checkOptions('replayRecording', options, { speed: '', ignore: '' })
