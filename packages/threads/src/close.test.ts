@@ -16,7 +16,7 @@ afterEach(() => {
 
 const LEASE = 1_000
 
-/** A store whose changes reach the data late: this many milliseconds after they were asked for. */
+/** A store that makes each change this many milliseconds after the call. `written` is called at that time. */
 function late(shared: ThreadStore, ms: () => number, written = () => {}): ThreadStore {
   const change: ThreadStore['change'] = async (...given) => {
     const delay = ms()
@@ -31,7 +31,7 @@ const slowly = () => respond(...Array.from({ length: 40 }, (_, n) => [say(`w${n}
 
 const agent = () => createAgent({ model: scriptedModel(Array.from({ length: 20 }, () => slowly)) })
 
-test('threads are closed when all is written, and a write that was under way does not take the lease again (TH6)', async () => {
+test('close resolves when all writes are done, and a write that has begun before it does not renew the lease (TH6)', async () => {
   const shared = memoryThreads()
   let delay = 0
   let writes = 0
@@ -43,7 +43,7 @@ test('threads are closed when all is written, and a write that was under way doe
   const first = createThreads({ agent: agent(), store, lease: LEASE })
   await first.send('t', 'go')
   await vi.advanceTimersByTimeAsync(60)
-  // The next write takes long, and that which leaves the turn does not.
+  // The next write is slow, and the write that gives up the turn is fast.
   delay = 300
   await vi.advanceTimersByTimeAsync(45)
   delay = 0
@@ -56,7 +56,29 @@ test('threads are closed when all is written, and a write that was under way doe
   expect((await second.read('t')).turns).toMatchObject([{ status: 'completed' }])
 })
 
-test('threads that are closed begin no turn of the queue, and none that is sent to them (TH6)', async () => {
+test('close waits for a takeover that watch has begun, and gives up its turn (TH6)', async () => {
+  const shared = memoryThreads()
+  const first = createThreads({ agent: agent(), store: shared, lease: LEASE })
+  await first.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(60)
+  await first.close()
+  let writes = 0
+  const store = late(
+    shared,
+    () => 100,
+    () => writes++,
+  )
+  const second = createThreads({ agent: agent(), store, lease: LEASE })
+  second.watch()
+  // The takeover has begun, and its change is not made yet.
+  await vi.advanceTimersByTimeAsync(50)
+  const closed = second.close().then(() => writes)
+  await vi.advanceTimersByTimeAsync(5 * LEASE)
+  expect(await closed).toBe(writes)
+  expect(await shared.due(Date.now(), 1)).toEqual(['t'])
+})
+
+test('closed threads begin neither the next turn of the queue nor the turn of a new message (TH6)', async () => {
   const shared = memoryThreads()
   const model = scriptedModel([respond(say('a'), wait(100))])
   const threads = createThreads({ agent: createAgent({ model }), store: late(shared, () => 20), lease: LEASE })
@@ -78,7 +100,7 @@ test('threads that are closed begin no turn of the queue, and none that is sent 
   for (const thread of ['t', 'u']) expect(await second.read(thread)).toMatchObject({ status: 'idle', queued: [] })
 })
 
-test('whenever a turn that asks is stopped, it ends as stopped, and readers receive each of its messages once (TH2, TH5)', async () => {
+test('at whichever time a turn with a question is stopped, it ends as stopped, and readers receive each of its messages once (TH2, TH5)', async () => {
   const ask = tool({
     name: 'ask',
     description: 'Asks.',
@@ -96,11 +118,11 @@ test('whenever a turn that asks is stopped, it ends as stopped, and readers rece
     void threads.stop('t')
     const reading = all(turn.events())
     await vi.advanceTimersByTimeAsync(LEASE)
-    const told = await reading
-    // A reader hears of a turn that waits that it waits, and goes on when it is stopped.
-    const { cursor = '', type } = told.at(-1) ?? {}
-    if (type === 'turn-waiting') told.push(...(await all(turn.events({ after: cursor }))))
-    const ids = told.flatMap((event) => ('messageId' in event && event.messageId ? [event.messageId] : []))
+    const events = await reading
+    // The events of a waiting turn end. A new reader continues after the last event.
+    const { cursor = '', type } = events.at(-1) ?? {}
+    if (type === 'turn-waiting') events.push(...(await all(turn.events({ after: cursor }))))
+    const ids = events.flatMap((event) => ('messageId' in event && event.messageId ? [event.messageId] : []))
     const state = await threads.read('t')
     expect(shown(state)).toEqual([...new Set(shown(state))])
     expect(ids).toEqual(state.messages.map(({ id }) => id))

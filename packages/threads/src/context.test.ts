@@ -30,7 +30,7 @@ function opened(made: (turn: TurnInfo) => unknown) {
   return { did, threads: createThreads({ agent, store: memoryThreads(), context: made }) }
 }
 
-test('a context is given with the message, with the answer and with a retry; else it is made (TH10)', async () => {
+test('a context can be passed with the message and with the answer; otherwise the option context makes it (TH10)', async () => {
   const made: unknown[] = []
   const { did, threads } = opened((turn) => {
     made.push(turn.metadata)
@@ -66,7 +66,7 @@ test('the context of a message that waits in the queue is kept until its turn be
   expect(seen).toEqual(tenants)
 })
 
-test('an answer in a context that does not fit fails the turn, and a retry asks nobody again (TH4, TH8, TH10)', async () => {
+test('an answer with a context that does not fit fails the turn, and a retry does not ask again (TH4, TH8, TH10)', async () => {
   const { did, threads } = opened(() => ({}))
   const context = { tenant: 'acme' }
   const turn = await threads.send('t', 'go', { context })

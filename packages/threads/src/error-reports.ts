@@ -1,4 +1,4 @@
-/** Reports errors that no caller awaits: to `onError`, or without it as warnings of the process. */
+/** Reports errors that no caller receives: to `onError`, or as warnings of the process if there is no `onError`. */
 
 import { messageOf } from '@meanwhile/core'
 import { LeaseLostError } from './thread-errors.ts'
@@ -26,15 +26,15 @@ export function reporter(onError: OnError = warn): OnError {
 /** The names of the errors for which this process has printed a warning. */
 const warned = new Set<string>()
 
-/** Any code can invent error names, so this many are kept at most. */
-const MOST_KINDS = 100
+/** The maximum number of names that are stored: user code can make any number of them. */
+const MAX_NAMES = 100
 
 function warn(error: unknown, { thread }: ErrorPlace): void {
-  const kind = error instanceof Error ? error.name : 'Error'
-  if (warned.has(kind) || warned.size >= MOST_KINDS) return
-  warned.add(kind)
+  const name = error instanceof Error ? error.name : 'Error'
+  if (warned.has(name) || warned.size >= MAX_NAMES) return
+  warned.add(name)
   const place = thread === undefined ? '' : ` in the thread ${JSON.stringify(thread.slice(0, 64))}`
-  const message = `${kind}${place}: ${messageOf(error)}. Further errors of this kind cause no warning: give createThreads an onError to hear of each.`
+  const message = `${name}${place}: ${messageOf(error)}. Further errors with this name cause no warning. To receive every error, pass onError to createThreads.`
   if (typeof globalThis.process?.emitWarning === 'function')
     globalThis.process.emitWarning(message, { type: 'MeanwhileWarning', code: 'threads-error' })
   else console.warn(`threads: ${message}`)

@@ -12,14 +12,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A store, and what is written to it, with the time: the types of the events of each change that has some. */
+/** A store that records each change with events: its time and the types of the events. */
 function watched() {
   const store = memoryThreads()
   const begun = Date.now()
   const writes: (readonly [number, ...string[]])[] = []
   let synced = 0
   const change: ThreadStore['change'] = (id, decide, options) => {
-    if (!options?.isFleeting) synced++
+    if (!options?.mayBeLost) synced++
     return store.change(
       id,
       (stored) => {
@@ -41,14 +41,14 @@ test('deltas are stored every 50 ms, or with the next other event, and readers d
   const { store, writes } = watched()
   const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(6, 20)]) }), store })
   const turn = await threads.send('t', 'go')
-  const heard: number[] = []
+  const received: number[] = []
   const begun = Date.now()
   const reading = (async () => {
-    for await (const { type } of turn.events()) if (type === 'text-delta') heard.push(Date.now() - begun)
+    for await (const { type } of turn.events()) if (type === 'text-delta') received.push(Date.now() - begun)
   })()
   await vi.advanceTimersByTimeAsync(500)
   await reading
-  expect(heard).toEqual([0, 20, 40, 60, 80, 100])
+  expect(received).toEqual([0, 20, 40, 60, 80, 100])
   expect(writes.filter((types) => types.includes('text-delta'))).toEqual([
     // With the first save of the run.
     [0, 'text-delta'],
@@ -57,7 +57,7 @@ test('deltas are stored every 50 ms, or with the next other event, and readers d
   ])
 })
 
-test('the log holds no more than the running step: its deltas are dropped when it ends, and messages stay (TH7)', async () => {
+test('deltas are stored only while their step runs, and messages stay (TH7)', async () => {
   const { store, plain } = watched()
   const model = scriptedModel([words(100, 20)])
   const threads = createThreads({ agent: createAgent({ model }), store })
@@ -70,7 +70,7 @@ test('the log holds no more than the running step: its deltas are dropped when i
   expect([...typesOf(await plain.events('t'))]).toEqual(['turn-start', 'message', 'turn-end'])
 })
 
-test('the record of a turn is only written when its lease is renewed, not with every batch (TH6, TH12)', async () => {
+test('the record of a turn is written when its lease is renewed, not with every batch (TH6, TH12)', async () => {
   const { store } = watched()
   const leases: number[] = []
   const begun = Date.now()
@@ -89,7 +89,7 @@ test('the record of a turn is only written when its lease is renewed, not with e
   const turn = await threads.send('t', 'go')
   await vi.advanceTimersByTimeAsync(3_000)
   expect(await turn.result).toMatchObject({ status: 'completed' })
-  // Begun, renewed after each third of its lease, ended.
+  // At its begin, after each third of its lease, and at its end.
   expect(leases).toEqual([1_500, 2_000, 2_500, 3_000, 3_500, 0])
 })
 
@@ -117,7 +117,7 @@ test('a turn adds no more than two synced writes to those of its run (TH12)', as
   expect(synced() - saves).toBeLessThanOrEqual(2)
 })
 
-test('a turn that waits or has failed keeps no deltas either (TH7)', async () => {
+test('the deltas of a turn that waits or has failed are deleted too (TH7)', async () => {
   const { store, plain } = watched()
   const asks: Middleware = {
     name: 'asks',
@@ -164,7 +164,7 @@ test('a run waits for a slow store, so that the number of unstored events stays 
   const { plain } = watched()
   let most = 0
   const change: ThreadStore['change'] = async (id, decide, options) => {
-    if (options?.isFleeting) await new Promise((resolve) => setTimeout(resolve, 3_000))
+    if (options?.mayBeLost) await new Promise((resolve) => setTimeout(resolve, 3_000))
     return await plain.change(
       id,
       (stored) => {

@@ -1,35 +1,37 @@
-/** Collects the events of a running turn: readers in this process get them from here, and they are stored in batches. */
+/** Buffers the events of a turn that runs in this process: local readers get them from here, and they are stored in batches. */
 
 import { isKept, type ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent } from './thread-store.ts'
 
-/** Deltas are stored after this many milliseconds. */
-const BATCH = 50
+/** Milliseconds from the first unstored delta until deltas are stored. */
+const BATCH_DELAY = 50
 
-/** When this many events wait for the store, the turn waits for it. */
-const MOST_WAITING = 1_024
+/** When this many events are not stored, the run waits until they are. */
+const MAX_WAITING = 1_024
 
 const DELTAS: ReadonlySet<string> = new Set(['text-delta', 'reasoning-delta', 'tool-input-delta', 'tool-progress'])
 
+/** Events to store. */
 export interface Batch {
   readonly events: readonly StoredEvent[]
+  /** All stored events up to this number that are not kept can be deleted. */
   readonly droppedThrough?: number
 }
 
 export class EventLog {
   readonly #turn: string
   #seq: number
-  /** The log has all events after this `seq`. */
   #from: number
+  /** The events after `#from`. */
   #events: StoredEvent[] = []
+  /** The events that are not stored. */
   #waiting: StoredEvent[] = []
   #droppedThrough: number | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Stores the waiting events. */
   readonly #store: () => void
   readonly #pushed: () => void
 
-  /** `store` stores the waiting events; `pushed` is called after each new event. */
+  /** `store`: called when events should be stored. `pushed`: called after each new event. */
   constructor(turn: string, seq: number, store: () => void, pushed: () => void) {
     this.#turn = turn
     this.#seq = seq
@@ -38,12 +40,14 @@ export class EventLog {
     this.#pushed = pushed
   }
 
+  /** The log has all events after this `seq`. */
   get from(): number {
     return this.#from
   }
 
+  /** Whether the run must wait until events are stored. */
   get isFull(): boolean {
-    return this.#waiting.length >= MOST_WAITING
+    return this.#waiting.length >= MAX_WAITING
   }
 
   /** Returns the events after this `seq`, which must be {@link from} or higher. */
@@ -58,19 +62,19 @@ export class EventLog {
     this.#events.push(stored)
     this.#waiting.push(stored)
     if (event.type === 'step-end' && !event.path) this.#stepEnded()
-    if (DELTAS.has(event.type)) this.#timer ??= setTimeout(this.#store, BATCH)
+    if (DELTAS.has(event.type)) this.#timer ??= setTimeout(this.#store, BATCH_DELAY)
     else this.#store()
     this.#pushed()
     return seq
   }
 
-  /** The messages of the step replace its deltas, which are no longer stored. */
+  /** A step has ended: its message replaces its deltas, so the deltas are not stored any more. */
   #stepEnded(): void {
     this.#droppedThrough = this.#seq
     this.#waiting = this.#waiting.filter(({ isKept }) => isKept)
   }
 
-  /** Removes and returns the waiting events, for the next write. */
+  /** Removes and returns the events to store. */
   take(): Batch {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -81,19 +85,20 @@ export class EventLog {
     return { events, ...(droppedThrough !== undefined && { droppedThrough }) }
   }
 
-  /** A batch could not be stored: its events wait for the next write. */
+  /** A batch could not be stored: its events go into the next batch. */
   putBack({ events, droppedThrough }: Batch): void {
     this.#waiting = [...events, ...this.#waiting]
     this.#droppedThrough ??= droppedThrough
   }
 
-  /** A batch is stored. Readers get the events of complete steps from the store from now on. */
+  /** A batch was stored. The log removes the events of complete steps: readers get them from the store. */
   stored({ droppedThrough }: Batch): void {
     if (droppedThrough === undefined) return
     this.#events = this.#events.filter(({ seq }) => seq > droppedThrough)
     this.#from = droppedThrough
   }
 
+  /** Drops the events that are not stored. */
   close(): void {
     clearTimeout(this.#timer)
     this.#waiting = []

@@ -1,17 +1,22 @@
-/** Copies a thread: the turns of the copy get new ids. */
+/** Copies a thread. The turns of the copy get new ids. */
 
 import { ThreadExistsError } from './thread-errors.ts'
+import { notDeleted } from './thread-records.ts'
 import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
 
-/** The thread to copy: all its turns and its kept events. Only what comes before the `seq` `end` is copied; without `end`, everything. */
+/** The thread to copy. */
 export interface ForkSource {
+  /** All its turns. */
   readonly turns: readonly TurnRecord[]
+  /** All its kept events. */
   readonly events: readonly StoredEvent[]
+  /** Only turns and events before this `seq` are copied. Undefined: all. */
   readonly end: number | undefined
 }
 
-/** Returns the change that fills the target. Throws {@link ThreadExistsError} if the target has had a turn. */
-export function forked({ thread }: StoredThread, { turns, events, end }: ForkSource): Change<undefined> {
+/** Returns the change that copies the source into the target. Throws {@link ThreadExistsError} if the target has had a turn. */
+export function forkThread(target: StoredThread, { turns, events, end }: ForkSource): Change<undefined> {
+  const { thread } = notDeleted(target)
   if (thread.turns > 0) throw new ThreadExistsError(thread.id)
   const isBefore = (seq: number | undefined) => seq !== undefined && (end === undefined || seq < end)
   const begun = turns.filter(({ startSeq }) => isBefore(startSeq))

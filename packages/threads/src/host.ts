@@ -1,29 +1,30 @@
-/** What the threads of a process share. */
+/** The store, clock and error reporting that all parts of `createThreads` share, and the function that changes a thread. */
 
+import type { ChangeNotifier } from './change-notifier.ts'
 import type { OnError } from './error-reports.ts'
 import { type Claim, newThread } from './thread-records.ts'
-import type { Asked, Change, StoredThread, ThreadStore } from './thread-store.ts'
-import type { Wakes } from './wakes.ts'
+import type { Change, LoadOptions, StoredThread, ThreadStore } from './thread-store.ts'
 
 export interface Host {
   readonly store: ThreadStore
-  readonly wakes: Wakes
+  readonly changes: ChangeNotifier
+  /** Returns the current time and the lease time. */
   claim(): Claim
-  /** Takes errors that no caller awaits. */
+  /** Reports an error that no caller receives. */
   readonly report: OnError
 }
 
-/** Decides, and writes what was decided. A thread that does not exist is made first. */
-export function changed<Result>(
+/** Changes a thread in one transaction: `decide` receives its records and returns the change. A thread that does not exist is created. */
+export function changeThread<Result>(
   { store, claim }: Host,
   thread: string,
   decide: (stored: StoredThread, claim: Claim) => Change<Result>,
-  asked?: Asked,
+  options?: LoadOptions,
 ): Promise<Result> {
-  return store.change(thread, (stored) => decide(stored ?? newThread(thread, tag(), Date.now()), claim()), asked)
+  return store.change(thread, (stored) => decide(stored ?? newThread(thread, tag(), Date.now()), claim()), options)
 }
 
-/** A text that no cursor of another thread has. */
+/** Returns a new random tag of a thread, which its cursors contain. */
 export function tag(): string {
   return crypto.randomUUID().slice(0, 8)
 }

@@ -17,15 +17,15 @@ async function heap(): Promise<number> {
   return process.memoryUsage().heapUsed
 }
 
-/** Bytes of the heap that a thread may leave: less than an entry of a map and its key need. */
+/** How many bytes an idle thread may use: less than an entry of a map and its key. */
 const MOST_OF_A_THREAD = 40
 
-/** Threads between two looks at the heap. */
+/** How many threads run between two measurements of the heap. */
 const BLOCK = 2_000
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 
-test('ten thousand threads that have become idle leave nothing in the process (TH9)', async () => {
+test('ten thousand idle threads use no memory and no timers in the process (TH9)', async () => {
   const store = sqliteThreads(':memory:')
   const pick = () => respond(say('Well.'))
   const agentOf = () => createAgent({ model: scriptedModel([pick]) })
@@ -48,7 +48,7 @@ test('ten thousand threads that have become idle leave nothing in the process (T
     last = now
   }
   expect(timers()).toBeLessThanOrEqual(before.timers)
-  // What threads leave comes with each block; what the runtime takes or frees for itself comes with few of them.
+  // Memory that threads keep grows with each block. The runtime itself allocates or frees memory only in a few blocks.
   const [, , median] = growths.toSorted((a, b) => a - b)
   expect(median).toBeLessThan(BLOCK * MOST_OF_A_THREAD)
   expect(await threads.list({ limit: 20_000 })).toHaveLength(13_000)

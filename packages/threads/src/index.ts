@@ -15,10 +15,10 @@ export type { EndStatus, ErrorInfo, RunEvent, ThreadEvent, ThreadEventBody, Turn
 export type { StoppedThreadRun, ThreadRunEvent, ThreadRunStatus, ThreadRuns } from './thread-runs.ts'
 export type { ThreadMessage, ThreadState, TurnState } from './thread-state.ts'
 export type {
-  Asked,
   Change,
   ChangeOptions,
   EventQuery,
+  LoadOptions,
   StoredEvent,
   StoredThread,
   ThreadRecord,

@@ -13,24 +13,24 @@ import type { ThreadEvent, Turn, WhenBusy } from './index.ts'
 
 const PROGRAM = fileURLToPath(new URL('../test/thread-worker.ts', import.meta.url))
 
-/** How many workers are killed: two at a time. */
+/** The number of rounds. Each round kills two workers. */
 const ROUNDS = Math.ceil(Number(process.env.KILLS ?? 10) / 2)
 
 let url = ''
 let folder = ''
-/** They only ask: no turn runs in this process. */
-let page: BossThreads
+/** Threads that only send requests: no turn runs in this process. */
+let server: BossThreads
 const workers = new Set<ChildProcess>()
 
 beforeEach(async () => {
   url = await ownDatabase()
   folder = await mkdtemp(join(tmpdir(), 'meanwhile-turns-'))
-  page = await openThreads(url, () => {})
+  server = await openThreads(url, () => {})
 })
 
 afterEach(async () => {
   await Promise.all([...workers].map((worker) => end(worker)))
-  await page.close()
+  await server.close()
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -53,26 +53,26 @@ async function end(worker: ChildProcess): Promise<void> {
   await ended
 }
 
-/** Kills all workers, so that nobody holds a job; the engine takes them for dead at once. */
+/** Kills all workers, and makes the engine notice that at once. */
 async function killAll(): Promise<void> {
   await Promise.all([...workers].map((worker) => end(worker)))
-  await page.pool.query(`UPDATE pgboss.job SET heartbeat_on = now() - interval '1 hour' WHERE state = 'active'`)
+  await server.pool.query(`UPDATE pgboss.job SET heartbeat_on = now() - interval '1 hour' WHERE state = 'active'`)
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** Answers what a thread asks until it is idle. */
-async function answered(thread: string): Promise<void> {
+/** Answers all questions of a thread until it is idle. */
+async function answerAll(thread: string): Promise<void> {
   for (const until = Date.now() + 60_000; Date.now() < until; await pause(20)) {
-    const { status, interrupts, queued } = await page.threads.read(thread)
+    const { status, interrupts, queued } = await server.threads.read(thread)
     if (status === 'idle' && queued.length === 0) return
-    for (const { id } of interrupts) await page.threads.answer(thread, { [id]: true }).catch(() => undefined)
+    for (const { id } of interrupts) await server.threads.answer(thread, { [id]: true }).catch(() => undefined)
   }
-  throw new Error(`${thread} does not end: ${JSON.stringify(await page.threads.read(thread))}`)
+  throw new Error(`${thread} does not become idle: ${JSON.stringify(await server.threads.read(thread))}`)
 }
 
-/** The messages that a reader has who hears the whole turn, over all questions. */
-async function heard(turn: Turn): Promise<string[]> {
+/** Reads a turn until it has ended, also after questions. Returns the ids of the messages that the reader has in the end. */
+async function messageIdsOf(turn: Turn): Promise<string[]> {
   let ids: string[] = []
   let after: string | undefined
   for (;;) {
@@ -91,23 +91,23 @@ async function heard(turn: Turn): Promise<string[]> {
 const pick = <One>(list: readonly One[]): One => list[Math.floor(Math.random() * list.length)] as One
 
 test(
-  'whenever workers are killed, each turn ends, each message is said once, and nothing that changes something is done twice (TH1, TH5, TH6, TH11)',
+  'at whichever time workers are killed, each turn ends, each message is in its thread once, and no change is made twice (TH1, TH5, TH6, TH11)',
   async () => {
     await Promise.all([spawn(), spawn()])
     for (let round = 0; round < ROUNDS; round++) {
       const names = [`${round} a`, `${round} b`]
-      const said = new Map(names.map((name): [string, string[]] => [name, []]))
+      const sent = new Map(names.map((name): [string, string[]] => [name, []]))
       const turns: Turn[] = []
       const say = async (thread: string, kind: string, whenBusy: WhenBusy) => {
-        const list = said.get(thread) ?? []
+        const list = sent.get(thread) ?? []
         const text = `${list.length} ${kind}`
         list.push(text)
-        turns.push(await page.threads.send(thread, text, { messageId: text, whenBusy }))
+        turns.push(await server.threads.send(thread, text, { messageId: text, whenBusy }))
       }
       for (const name of names) await say(name, pick(['post', 'ask']), 'queue')
-      const readers = turns.map((turn) => heard(turn))
+      const readers = turns.map((turn) => messageIdsOf(turn))
       for (const name of names) await say(name, pick(['post', 'ask', 'text']), 'queue')
-      const ends = names.map((name) => answered(name))
+      const ends = names.map((name) => answerAll(name))
       for (const one of ends) one.catch(() => undefined)
       await pause(Math.random() * 400)
       for (const name of names) await say(name, pick(['post', 'text']), pick(['steer', 'queue', 'preempt']))
@@ -116,9 +116,9 @@ test(
       await Promise.all([spawn(), spawn()])
       await Promise.all(ends)
       for (const [index, name] of names.entries()) {
-        const { messages, turns: states } = await page.threads.read(name)
+        const { messages, turns: states } = await server.threads.read(name)
         const users = messages.filter(({ message }) => message.role === 'user').map(({ message }) => textOf(message))
-        expect([...users].sort()).toEqual([...(said.get(name) ?? [])].sort())
+        expect([...users].sort()).toEqual([...(sent.get(name) ?? [])].sort())
         for (const { status } of states) expect(['completed', 'stopped']).toContain(status)
         const first = messages.filter(({ turn }) => turn === turns[index]?.id).map(({ id }) => id)
         expect(await readers[index]).toEqual(first)
@@ -129,9 +129,9 @@ test(
       : []
     expect(notes.length).toBeGreaterThan(ROUNDS)
     expect(notes.filter((line, index) => notes.indexOf(line) !== index)).toEqual([])
-    // What is over is gone.
+    // The runs of ended turns are deleted.
     await expect
-      .poll(async () => (await page.pool.query('SELECT 1 FROM meanwhile.runs')).rowCount, { timeout: 10_000 })
+      .poll(async () => (await server.pool.query('SELECT 1 FROM meanwhile.runs')).rowCount, { timeout: 10_000 })
       .toBe(0)
   },
   60_000 + ROUNDS * 30_000,

@@ -99,7 +99,7 @@ test('if several processes find a turn, only one takes it over (TH1, TH6)', asyn
   expect(second.model.requests).toHaveLength(1)
 })
 
-test('a context that cannot be made fails the turn before anything has run, and a retry begins it (TH4, TH10)', async () => {
+test('if the context cannot be made, the turn fails before anything has run, and a retry starts it (TH4, TH10)', async () => {
   let fails = true
   const model = scriptedModel([respond(say('Hello'))])
   const threads = createThreads({
@@ -120,7 +120,7 @@ test('a context that cannot be made fails the turn before anything has run, and 
   expect(shown(await threads.read('t'))).toEqual(['user: go', 'assistant: Hello'])
 })
 
-test('a process that wakes after the takeover stops its run, and writes nothing more (TH6)', async () => {
+test('a suspended process that wakes after the takeover stops its run and writes nothing more (TH6)', async () => {
   const aborted: string[] = []
   const { first, second, shared } = two(
     () => respond(call('work')),
@@ -175,7 +175,7 @@ test('a queue without a running turn is recovered, unless it is paused (TH1, TH6
   expect(shown(await second.threads.read('t')).slice(2)).toEqual(['user: left over', 'assistant: Well.'])
 })
 
-test('wherever a process dies, the messages are those of a turn that nobody disturbed, and so are those of a reader who goes on (TH5, TH6)', async () => {
+test('at whichever write a process dies, the thread and a reader that continues have the messages of an undisturbed turn (TH5, TH6)', async () => {
   const script = ({ messages }: ModelRequest) =>
     messages.at(-1)?.role === 'tool' ? respond(say('a'), wait(60), say('b')) : respond(say('I work.'), call('look'))
   let deaths = 0
@@ -185,13 +185,13 @@ test('wherever a process dies, the messages are those of a turn that nobody dist
     first.process.kill(writes)
     let cursor: string | undefined
     let ids: string[] = []
-    const hear = (event: ThreadEvent) => {
+    const receive = (event: ThreadEvent) => {
       cursor = event.cursor
       if (event.type === 'turn-resumed') ids = ids.filter((id) => event.messages.includes(id))
       if ('messageId' in event && event.messageId) ids.push(event.messageId)
     }
     void sent.then(async (turn) => {
-      for await (const event of turn.events()) hear(event)
+      for await (const event of turn.events()) receive(event)
     })
     await vi.advanceTimersByTimeAsync(1)
     await vi.advanceTimersByTimeAsync(200)
@@ -203,13 +203,13 @@ test('wherever a process dies, the messages are those of a turn that nobody dist
     const { messages } = await second.threads.read('t')
     expect(messages.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
     const turn = await second.threads.turn('t')
-    for (const event of await all(turn?.events(cursor === undefined ? {} : { after: cursor }) ?? none())) hear(event)
+    for (const event of await all(turn?.events(cursor === undefined ? {} : { after: cursor }) ?? none())) receive(event)
     expect(ids).toEqual(messages.map(({ id }) => id))
   }
   expect(deaths).toBeGreaterThan(8)
 })
 
-test('a checkpoint is kept as long as its turn can go on (TH4, TH9)', async () => {
+test('a checkpoint is kept as long as its turn can continue (TH4, TH9)', async () => {
   const { first, shared } = two(() => respond(say('Well.')))
   const model = scriptedModel([respond(call('x', '{}')), respond(fail({ status: 400 })), respond(say('Well.'))])
   const failing = createThreads({ agent: createAgent({ model }), store: shared })
@@ -227,7 +227,7 @@ test('a checkpoint is kept as long as its turn can go on (TH4, TH9)', async () =
   expect(await kept(waiting)).toBe(false)
 })
 
-test('a watch that is closed takes over nothing more (TH6)', async () => {
+test('a closed watch takes over no more turns (TH6)', async () => {
   const { first, second } = two(slowly)
   const watch = second.threads.watch()
   await first.threads.send('t', 'go')
@@ -239,8 +239,8 @@ test('a watch that is closed takes over nothing more (TH6)', async () => {
   expect((await second.threads.read('t')).status).toBe('running')
 })
 
-test('answers that were taken are not lost with their process, and nobody is asked again (TH6, TH8)', async () => {
-  // The process dies with each of its writes, from that of the answer on.
+test('accepted answers are not lost with their process, and the question is not asked again (TH6, TH8)', async () => {
+  // The process dies at each of its writes, beginning with the write of the answer.
   for (let writes = 1; writes < 6; writes++) {
     const { second, ask, did } = asking(writes)
     await ask()
@@ -252,7 +252,7 @@ test('answers that were taken are not lost with their process, and nobody is ask
   }
 })
 
-test('a message that was to join a lost run is not confused with one that says the same (TH1, TH6, TH11)', async () => {
+test('a steering message to a lost run is not confused with another message that has the same text (TH1, TH6, TH11)', async () => {
   const gate = { open: () => {} }
   const opened = new Promise<void>((resolve) => {
     gate.open = resolve
@@ -274,8 +274,8 @@ test('a message that was to join a lost run is not confused with one that says t
   gate.open()
   await vi.advanceTimersByTimeAsync(5 * LEASE)
   const { messages, turns } = await second.threads.read('t')
-  const said = messages.flatMap(({ id, message }) => (message.role === 'user' ? [[id, message.content]] : []))
-  expect(said).toEqual([
+  const sent = messages.flatMap(({ id, message }) => (message.role === 'user' ? [[id, message.content]] : []))
+  expect(sent).toEqual([
     ['yes-1', 'yes'],
     ['go', 'go'],
     ['yes-2', 'yes'],
@@ -284,7 +284,7 @@ test('a message that was to join a lost run is not confused with one that says t
   expect(turns.map(({ status }) => status)).toEqual(['completed', 'completed'])
 })
 
-test('wherever a process dies after a message that steers was taken, it is said once (TH1, TH6, TH11)', async () => {
+test('at whichever write a process dies after it has accepted a steering message, the message is in the thread once (TH1, TH6, TH11)', async () => {
   const script = ({ messages }: ModelRequest) =>
     messages.at(-1)?.content === 'go' ? respond(call('look')) : respond(say('a'), wait(60), say('b'))
   let joins = 0
@@ -313,7 +313,7 @@ test('wherever a process dies after a message that steers was taken, it is said 
   expect(joins).toBeGreaterThan(8)
 })
 
-test('a message that readers received, and that no checkpoint has, is sent to the run again (TH1, TH6)', async () => {
+test('a steering message that readers have received and no checkpoint has is sent to the run again (TH1, TH6)', async () => {
   const script = ({ messages }: ModelRequest) =>
     messages.at(-1)?.content === 'go' ? respond(wait(10), call('look')) : respond(say('a'), wait(60), say('b'))
   const { first, second, shared } = two(script)
@@ -335,8 +335,8 @@ test('a message that readers received, and that no checkpoint has, is sent to th
   isFull = true
   await first.threads.send('t', 'and more', { messageId: 'more', whenBusy: 'steer' })
   await vi.advanceTimersByTimeAsync(30)
-  const told = (await shared.events('t')).filter(({ event }) => 'messageId' in event && event.messageId === 'more')
-  expect(told).toHaveLength(1)
+  const stored = (await shared.events('t')).filter(({ event }) => 'messageId' in event && event.messageId === 'more')
+  expect(stored).toHaveLength(1)
   first.process.kill()
   isFull = false
   await vi.advanceTimersByTimeAsync(3 * LEASE)
@@ -347,7 +347,7 @@ test('a message that readers received, and that no checkpoint has, is sent to th
   expect(turns).toMatchObject([{ status: 'completed' }])
 })
 
-test('an answer whose process loses the turn is taken, and the turn goes on elsewhere (TH6, TH8)', async () => {
+test('if the process that received an answer loses the turn, the answer is used and the turn continues in another process (TH6, TH8)', async () => {
   const { first, second, did } = asking(Number.POSITIVE_INFINITY)
   const { interrupts = [] } = await (await first.threads.send('t', 'go')).result
   const answering = first.threads.answer('t', { [interrupts[0]?.id ?? '']: true })
@@ -362,7 +362,7 @@ test('an answer whose process loses the turn is taken, and the turn goes on else
   expect(did).toHaveLength(1)
 })
 
-/** A thread that asks; `ask` answers in a process that dies after this many writes. */
+/** A thread with a question. `ask` asks and answers it in a process that dies after this many writes. */
 function asking(writes: number): {
   first: { process: Process; threads: Threads }
   second: Threads

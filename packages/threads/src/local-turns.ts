@@ -1,39 +1,40 @@
-/** Turns that run in this process, and in others that share the store. */
+/** Runs turns in this process. Other processes that share the store can take them over. */
 
 import type { Agent, Answers } from '@meanwhile/core'
 import type { EventLog } from './event-log.ts'
-import { changed, type Host } from './host.ts'
-import { recovered } from './owner-decisions.ts'
+import { changeThread, type Host } from './host.ts'
+import { recoverTurn } from './owner-decisions.ts'
 import type { Work } from './thread-records.ts'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
-import type { OpenEvents, TurnRunner } from './turn-runner.ts'
+import type { TurnRunner, UnstoredEvents } from './turn-runner.ts'
 import { TurnWork } from './turn-work.ts'
-import { answered, type Resumption, type SaidResult } from './user-decisions.ts'
+import { answerTurn, type Resumption, type SendResult } from './user-decisions.ts'
 
-/** What the turns of a process share. */
 export interface LocalHost extends Host {
-  /** The turns that this process works on, by thread. */
+  /** The turns that run in this process, by the id of their thread. */
   readonly live: Map<string, LiveTurn>
+  /** Returns the agent of a turn. */
   agentOf(turn: TurnRecord, thread: string): Promise<Agent>
-  /** Makes the context of a run that was given none. */
+  /** Makes the context of a run for which no caller passed one. */
   contextOf(turn: TurnRecord, thread: string): Promise<unknown>
 }
 
-/** A turn that this process works on. */
+/** A turn that runs in this process. */
 export interface LiveTurn {
   readonly turn: TurnRecord
   readonly log: EventLog
-  /** Contexts that were given with messages of its thread, by turn. */
+  /** The contexts that callers passed with messages of this thread, by the id of the turn. */
   readonly contexts: Map<string, unknown>
+  /** Stops the run of the turn. */
   stop(): void
-  /** Gives messages to its run that are to join it. */
+  /** Sends the messages of these turns to the run. */
   steer(turns: readonly TurnRecord[]): void
-  /** Leaves the turn to another process. Resolves when all is written. */
-  leave(): Promise<void>
+  /** Gives up the turn, so that another process can take it over. Resolves when all writes are done. */
+  release(): Promise<void>
 }
 
 export class LocalTurns implements TurnRunner {
-  readonly takesContext = true
+  readonly acceptsContext = true
   readonly #host: LocalHost
   #isClosed = false
 
@@ -41,26 +42,26 @@ export class LocalTurns implements TurnRunner {
     this.#host = host
   }
 
-  get lookEvery(): number {
+  get recoverInterval(): number {
     return this.#host.claim().lease / 2
   }
 
-  async said(
+  async send(
     thread: string,
-    { record, work, busy }: SaidResult,
+    { record, work, busy }: SendResult,
     { isPreempting, context }: { readonly isPreempting: boolean; readonly context?: unknown },
   ): Promise<void> {
     const contexts = this.#host.live.get(thread)?.contexts ?? new Map<string, unknown>()
     if (context !== undefined) contexts.set(record.id, context)
     if (work) this.#begin(thread, work, contexts)
-    // The running turn learns at once what it would read with its next write.
-    const working = this.#workOn(thread, busy)
-    if (isPreempting) working?.stop()
-    if (record.isSteering) working?.steer([record])
+    // The running turn would read this request with its next write. It gets it at once.
+    const running = this.#liveTurn(thread, busy)
+    if (isPreempting) running?.stop()
+    if (record.isSteering) running?.steer([record])
   }
 
   async answer(thread: string, answers: Answers, context: unknown): Promise<Resumption> {
-    const resumption = await changed(this.#host, thread, (stored, claim) => answered(stored, answers, claim))
+    const resumption = await changeThread(this.#host, thread, (stored, claim) => answerTurn(stored, answers, claim))
     await this.retry(thread, resumption.work, context)
     return resumption
   }
@@ -72,51 +73,52 @@ export class LocalTurns implements TurnRunner {
 
   async stop(thread: string, turn: string | undefined, work: Work | undefined): Promise<void> {
     if (work) this.#begin(thread, work, new Map())
-    else this.#workOn(thread, turn)?.stop()
+    else this.#liveTurn(thread, turn)?.stop()
   }
 
   async recover(thread: string): Promise<boolean> {
     if (this.#isClosed) return false
-    const work = await changed(this.#host, thread, recovered)
+    const work = await changeThread(this.#host, thread, recoverTurn)
     if (work) this.#begin(thread, work, new Map())
     return work !== undefined
   }
 
-  async leave(thread: string): Promise<void> {
-    await this.#host.live.get(thread)?.leave()
+  async release(thread: string): Promise<void> {
+    await this.#host.live.get(thread)?.release()
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     const { live } = this.#host
-    // A turn that ended meanwhile may have begun the next one.
-    while (live.size > 0) await Promise.all([...live.values()].map((work) => work.leave()))
+    // A turn that has ended may have begun the next one.
+    while (live.size > 0) await Promise.all([...live.values()].map((turn) => turn.release()))
   }
 
   logOf(thread: string, turn: string): EventLog | undefined {
-    return this.#workOn(thread, turn)?.log
+    return this.#liveTurn(thread, turn)?.log
   }
 
-  /** What other processes tell is in the store. */
+  /** Streams nothing: other processes write their events to the store, where the reader finds them. */
   async *follow(): AsyncGenerator<StoredEvent, void> {}
 
-  async open(): Promise<OpenEvents> {
+  async unstoredEvents(): Promise<UnstoredEvents> {
     return { kept: [], retracted: [], joined: [] }
   }
 
-  /** The work on a turn, if it is done here. */
-  #workOn(thread: string, turn: string | undefined): LiveTurn | undefined {
-    const work = this.#host.live.get(thread)
-    return work?.turn.id === turn ? work : undefined
+  /** Returns the turn if it runs in this process. */
+  #liveTurn(thread: string, turn: string | undefined): LiveTurn | undefined {
+    const live = this.#host.live.get(thread)
+    return live?.turn.id === turn ? live : undefined
   }
 
+  /** Works on a turn, and then on the turns of the queue after it. */
   #begin(thread: string, work: Work, contexts: Map<string, unknown>): TurnWork {
     const begun = new TurnWork(this.#host, thread, work, contexts)
     void begun.done.then((next) => {
       contexts.delete(work.turn.id)
       if (next) this.#begin(thread, next, contexts)
     })
-    if (this.#isClosed) void begun.leave()
+    if (this.#isClosed) void begun.release()
     return begun
   }
 }

@@ -15,13 +15,13 @@ afterEach(() => {
 
 const LEASE = 1_000
 
-function heard() {
+function recorder() {
   const errors: { readonly error: unknown; readonly at: ErrorPlace }[] = []
   return { errors, onError: (error: unknown, at: ErrorPlace) => void errors.push({ error, at }) }
 }
 
 test('onError receives the error of a failed turn, with the thread and the turn (TH4)', async () => {
-  const { errors, onError } = heard()
+  const { errors, onError } = recorder()
   const threads = createThreads({ agent: chat().agent, store: memoryThreads(), onError })
   const turn = await threads.send('t', 'fails')
   expect(await turn.result).toMatchObject({ status: 'failed' })
@@ -35,8 +35,8 @@ test('onError receives the errors of threads that watch could not take over, and
   const first = createThreads({ agent: chat({ delay: 50 }).agent, store: shared, lease: LEASE })
   await first.send('t', 'story')
   await first.close()
-  const { errors, onError } = heard()
-  const broken = new Error('the store is away')
+  const { errors, onError } = recorder()
+  const broken = new Error('the store is not available')
   let hasDue = false
   const store: ThreadStore = {
     ...shared,
@@ -61,8 +61,8 @@ test('onError receives the errors of threads that watch could not take over, and
 
 test('onError receives the error of a write while a turn runs, and the turn still completes (TH4)', async () => {
   const shared = memoryThreads()
-  const { errors, onError } = heard()
-  const broken = new Error('the store is away')
+  const { errors, onError } = recorder()
+  const broken = new Error('the store is not available')
   let isAway = false
   const change: ThreadStore['change'] = async (...given) => {
     if (isAway) throw broken
@@ -82,7 +82,7 @@ test('onError receives the error of a write while a turn runs, and the turn stil
   for (const one of errors) expect(one).toEqual({ error: broken, at: { thread: 't', turn: turn.id } })
 })
 
-test('without onError, and if onError throws, there is one warning for each kind of error (TH4)', async () => {
+test('without onError, and if onError throws, there is one warning for each error name (TH4)', async () => {
   const warnings: unknown[] = []
   const emit = vi.spyOn(process, 'emitWarning').mockImplementation((...given: unknown[]) => void warnings.push(given))
   try {

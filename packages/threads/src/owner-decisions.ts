@@ -1,14 +1,14 @@
-/** The decisions of a turn's owner, the process that runs it. Each is a pure function: it takes the stored records and returns the change to write. */
+/** The decisions of the process that runs a turn, its owner. Each is a pure function: it takes the stored records and returns the change to write. */
 
 import type { Json, PendingInterrupt, ToolMessage, Usage } from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from './thread-events.ts'
-import { begun, notJoined, queueOf } from './thread-queue.ts'
-import { activeTurn, type Claim, claimed, type Owner, ownTurn, type Work } from './thread-records.ts'
+import { beginNext, queueOf, requeue } from './thread-queue.ts'
+import { activeTurn, type Claim, claimTurn, type Owner, ownTurn, type Work } from './thread-records.ts'
 import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
 
 /**
  * A process that takes over a turn skips this many numbers after the last stored event. Readers may have received events of the lost process that
- * were not stored: no other event may have their numbers.
+ * were not stored: no other event may have the same numbers.
  */
 const GAP = 2 ** 20
 
@@ -22,15 +22,21 @@ export interface Progress {
   readonly joined?: readonly { readonly turn: string; readonly seq: number }[]
 }
 
-/** What the owner reads from the store with each write. */
-export interface Orders {
+/** The requests of users that the owner reads from the store with each write. */
+export interface TurnRequests {
+  /** Whether the turn should stop. */
   readonly isStopping: boolean
   /** The turns whose messages should join the running turn. */
   readonly steering: readonly TurnRecord[]
 }
 
-/** The owner writes the progress of its turn and renews its lease. */
-export function progressed(stored: StoredThread, owner: Owner, progress: Progress, claim: Claim): Change<Orders> {
+/** Writes the progress of a turn and renews its lease. */
+export function saveProgress(
+  stored: StoredThread,
+  owner: Owner,
+  progress: Progress,
+  claim: Claim,
+): Change<TurnRequests> {
   const turn = ownTurn(stored, owner)
   const { events, joined = [], droppedThrough = 0 } = progress
   const historyAt = events.findLast(({ event }) => event.type === 'history-replaced' && !('path' in event))?.seq
@@ -41,7 +47,7 @@ export function progressed(stored: StoredThread, owner: Owner, progress: Progres
     const { message: _, isSteering: __, isDropped: ___, ...rest } = one
     return [{ ...rest, status: 'joined', joined: owner.turn, startSeq: seq }]
   })
-  // A lease that was renewed a moment ago is not written again with every batch.
+  // The lease is renewed when a third of it has passed, not with every batch.
   const isFresh = turn.leaseUntil - claim.now > (claim.lease * 2) / 3
   const held = isFresh ? [] : [{ ...turn, leaseUntil: claim.now + claim.lease }]
   const { joined: _, ...written } = progress
@@ -75,20 +81,20 @@ export type Outcome =
       readonly usage?: Usage
     }
 
-/** The turn ends or waits. If it ends, the same change begins the next turn of the queue. */
-export function ended(
+/** Ends the turn, or lets it wait for an answer. If it ends, the same change begins the next turn of the queue. */
+export function endTurn(
   stored: StoredThread,
   owner: Owner,
   outcome: Outcome,
   progress: Progress,
   claim: Claim,
 ): Change<Work | undefined> {
-  const before = progressed(stored, owner, progress, claim)
+  const before = saveProgress(stored, owner, progress, claim)
   const own = ownTurn(stored, owner)
   const joins = (before.turns ?? []).filter(({ id }) => id !== own.id)
-  // The turn was stopped before anybody could see its question.
+  // The turn was stopped before readers could see its question.
   if (outcome.status === 'waiting' && own.closing !== undefined) {
-    const turn = claimed(own, claim)
+    const turn = claimTurn(own, claim)
     return {
       ...before,
       turns: [turn, ...joins],
@@ -97,8 +103,8 @@ export function ended(
   }
   const { closing: _, answers, interrupts, settled: __, ...turn } = own
   const { status, ...rest } = outcome
-  // The run may have failed before it used the answers. A retry passes them again, so that nobody is asked twice.
-  const untaken = status === 'failed' && answers && { answers, ...(interrupts && { interrupts }) }
+  // The run may have failed before it used the answers. A retry passes them again, so that the user is not asked twice.
+  const unused = status === 'failed' && answers && { answers, ...(interrupts && { interrupts }) }
   const thread = { ...(before.thread ?? stored.thread), updatedAt: claim.now }
   const seq = thread.seq + 1
   const isEnd = status !== 'waiting'
@@ -106,20 +112,20 @@ export function ended(
     ? { type: 'turn-end', status, ...(outcome.error && { error: outcome.error }) }
     : { type: 'turn-waiting', interrupts: outcome.interrupts, settled: outcome.settled }
   const event: StoredEvent = { seq, turn: turn.id, ...(isEnd && { isKept: true }), event: body }
-  const over: TurnRecord = { ...turn, ...untaken, ...rest, status, leaseUntil: 0, endedAt: claim.now }
+  const finished: TurnRecord = { ...turn, ...unused, ...rest, status, leaseUntil: 0, endedAt: claim.now }
   const change = {
     ...before,
     thread: { ...thread, seq },
-    turns: [over, ...joins],
+    turns: [finished, ...joins],
     events: [...progress.events, event],
     droppedThrough: thread.seq,
-    forgotten: status === 'completed' || status === 'stopped' ? [turn.id] : [],
+    deletedCheckpoints: status === 'completed' || status === 'stopped' ? [turn.id] : [],
   }
   if (!isEnd) return { ...change, result: undefined }
   const late = stored.turns.filter(({ id, isSteering }) => isSteering && joins.every((one) => one.id !== id))
-  const changes = [...change.turns, ...late.map(notJoined)]
+  const changes = [...change.turns, ...late.map(requeue)]
   const changed = new Map(changes.map((one) => [one.id, one]))
-  const { result, ...next } = begun(
+  const { result, ...next } = beginNext(
     { thread: change.thread, turns: stored.turns.map((one) => changed.get(one.id) ?? one) },
     claim,
   )
@@ -128,31 +134,31 @@ export function ended(
     thread: next.thread ?? change.thread,
     turns: [...changes, ...(next.turns ?? [])],
     events: [...change.events, ...(next.events ?? [])],
-    forgotten: [...change.forgotten, ...(next.forgotten ?? [])],
+    deletedCheckpoints: [...change.deletedCheckpoints, ...(next.deletedCheckpoints ?? [])],
     result,
   }
 }
 
-/** The owner gives up its turn: any process may take it over at once. */
-export function left(stored: StoredThread, owner: Owner): Change<undefined> {
+/** Gives up the turn: any process may take it over at once. */
+export function releaseTurn(stored: StoredThread, owner: Owner): Change<undefined> {
   return { turns: [{ ...ownTurn(stored, owner), leaseUntil: 0 }], result: undefined }
 }
 
-/** Takes over a turn whose owner is gone, or begins the next one of a queue that nobody works on. */
-export function recovered(stored: StoredThread, claim: Claim): Change<Work | undefined> {
+/** Takes over the running turn if its lease has expired. If no turn is active, begins the next turn of the queue. */
+export function recoverTurn(stored: StoredThread, claim: Claim): Change<Work | undefined> {
   const { thread } = stored
   const active = activeTurn(stored)
   if (thread.isDeleted || (active && (active.status === 'waiting' || active.leaseUntil >= claim.now)))
     return { result: undefined }
-  if (!active) return begun(stored, claim)
-  const turn = claimed(active, claim)
+  if (!active) return beginNext(stored, claim)
+  const turn = claimTurn(active, claim)
   const seq = thread.seq + GAP
   const kind = turn.closing === undefined ? 'resume' : 'close'
   return { thread: { ...thread, seq }, turns: [turn], result: { kind, turn, seq, cause: 'recovery' } }
 }
 
-/** The run has rejected the answers: the turn waits for an answer again. */
-export function refused(stored: StoredThread, owner: Owner): Change<undefined> {
+/** Lets the turn wait for the same questions again, because its run has rejected the answers. */
+export function reopenTurn(stored: StoredThread, owner: Owner): Change<undefined> {
   const { answers: _, ...turn } = ownTurn(stored, owner)
   return { turns: [{ ...turn, status: 'waiting', leaseUntil: 0 }], result: undefined }
 }

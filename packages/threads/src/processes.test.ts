@@ -18,7 +18,7 @@ const LEASE = 500
 
 let scratch: string
 let store: SqliteThreads
-/** They only look on. */
+/** Threads that only read: no turn runs in this process. */
 let threads: Threads
 const children = new Set<Child>()
 
@@ -103,26 +103,29 @@ const log = (): string[] => {
   return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
 }
 
-const noted = (begin: string) => log().filter((line) => line.startsWith(begin))
+const linesWith = (start: string) => log().filter((line) => line.startsWith(start))
 
-async function soon<Value>(look: () => Promise<Value> | Value, isSo: (value: Value) => boolean): Promise<Value> {
+async function waitFor<Value>(
+  read: () => Promise<Value> | Value,
+  isExpected: (value: Value) => boolean,
+): Promise<Value> {
   for (const end = Date.now() + 30_000; ; ) {
-    const value = await look()
-    if (isSo(value)) return value
-    if (Date.now() > end) throw new Error(`it does not come to it: ${JSON.stringify(value)}\n${log().join('\n')}`)
+    const value = await read()
+    if (isExpected(value)) return value
+    if (Date.now() > end) throw new Error(`the value is not as expected: ${JSON.stringify(value)}\n${log().join('\n')}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
 const idle = () =>
-  soon(
+  waitFor(
     () => threads.read('t'),
     ({ status, turns }) => status === 'idle' && turns.length > 0,
   )
 
-/** A reader in another process hears so many events of this type. */
-async function heard(type: string, count = 1): Promise<void> {
-  const turn = await soon(
+/** Waits until a reader in this process has received `count` events of this type. */
+async function untilEvent(type: string, count = 1): Promise<void> {
+  const turn = await waitFor(
     () => threads.turn('t'),
     (turn) => turn !== undefined,
   )
@@ -130,29 +133,29 @@ async function heard(type: string, count = 1): Promise<void> {
   for await (const event of turn?.events() ?? []) if (event.type === type && ++found >= count) return
 }
 
-test('a process is killed in a text: another one takes the turn over, and the text is stored once (TH6, TH10)', async () => {
+test('a process is killed while the model writes a text: another process takes the turn over, and the text is stored once (TH6, TH10)', async () => {
   const [first, second] = [await Child.start(), await Child.start()]
   await first.tell({ send: 'story' })
-  await heard('text-delta', 4)
+  await untilEvent('text-delta', 4)
   await first.kill()
   const { messages, turns } = await idle()
   expect(turns).toMatchObject([{ status: 'completed' }])
   expect(messages.map(({ message }) => message.role)).toEqual(['user', 'assistant'])
-  expect(noted('model')).toEqual(['model story', 'model story'])
-  expect(noted('context')).toEqual([`context ${first.pid}`, `context ${second.pid}`])
+  expect(linesWith('model')).toEqual(['model story', 'model story'])
+  expect(linesWith('context')).toEqual([`context ${first.pid}`, `context ${second.pid}`])
 }, 60_000)
 
-test('a process is killed in a tool that is not a read: the call is not made again, and the model reads why (TH6)', async () => {
+test('a process is killed in a tool whose effect is not read: the call is not repeated, and the model reads why (TH6)', async () => {
   const first = await Child.start()
   await first.tell({ send: 'work' })
-  await soon(
-    () => noted('work'),
+  await waitFor(
+    () => linesWith('work'),
     ({ length }) => length > 0,
   )
   await first.kill()
   await Child.start()
   const state = await idle()
-  expect(noted('work')).toHaveLength(1)
+  expect(linesWith('work')).toHaveLength(1)
   expect(shown(state)).toEqual([
     'user: work',
     'assistant: [work]',
@@ -161,10 +164,10 @@ test('a process is killed in a tool that is not a read: the call is not made aga
   ])
 }, 60_000)
 
-test('a process is killed at a question: another one takes the answer, and the call is made once (TH6, TH7)', async () => {
+test('a process is killed while a turn waits for an answer: another process takes the answer, and the call is executed once (TH6, TH7)', async () => {
   const first = await Child.start()
   await first.tell({ send: 'mail' })
-  await soon(
+  await waitFor(
     () => threads.read('t'),
     ({ status }) => status === 'waiting',
   )
@@ -173,11 +176,11 @@ test('a process is killed at a question: another one takes the answer, and the c
   expect(shown(await threads.read('t'))).toEqual(['user: mail', 'assistant: I write. [mail]'])
   await second.tell({ answer: true })
   const state = await idle()
-  expect(noted('mail')).toHaveLength(1)
+  expect(linesWith('mail')).toHaveLength(1)
   expect(shown(state).slice(2)).toEqual(['tool: sent', 'assistant: So: sent'])
 }, 60_000)
 
-test('a process is killed between the message and the first save: the turn is not lost (TH6)', async () => {
+test('a process is killed between the message and the first checkpoint: the turn is not lost (TH6)', async () => {
   const first = await Child.start()
   await first.tell({ dieAtSave: true })
   await first.tell({ send: 'Hello' }).catch(() => undefined)
@@ -192,10 +195,10 @@ test('a process is killed with messages in its queue: no turn is lost, and each 
   await first.tell({ send: 'story' })
   await first.tell({ send: 'two' })
   await first.tell({ send: 'mail' })
-  await heard('text-delta', 2)
+  await untilEvent('text-delta', 2)
   await first.kill()
   const second = await Child.start()
-  await soon(
+  await waitFor(
     () => threads.read('t'),
     ({ status, queued }) => status === 'waiting' && queued.length === 0,
   )
@@ -206,14 +209,14 @@ test('a process is killed with messages in its queue: no turn is lost, and each 
     ['two', 'completed'],
     ['mail', 'completed'],
   ])
-  expect(noted('model')).toEqual(['model story', 'model story', 'model two', 'model mail', 'model mail'])
-  expect(noted('mail')).toHaveLength(1)
+  expect(linesWith('model')).toEqual(['model story', 'model story', 'model two', 'model mail', 'model mail'])
+  expect(linesWith('mail')).toHaveLength(1)
 }, 60_000)
 
-test('a process sleeps beyond its lease: another one takes over, and the first writes nothing more and stays alive (TH6)', async () => {
+test('a process is suspended until its lease has expired: another process takes over, and the first writes nothing more and stays alive (TH6)', async () => {
   const first = await Child.start()
   await first.tell({ send: 'story' })
-  await heard('text-delta', 4)
+  await untilEvent('text-delta', 4)
   first.signal('SIGSTOP')
   await Child.start()
   const before = await idle()
@@ -225,17 +228,17 @@ test('a process sleeps beyond its lease: another one takes over, and the first w
   expect(await threads.read('t')).toEqual(before)
   expect(first.isAlive).toBe(true)
   await first.tell({ send: 'Hello' })
-  await soon(
+  await waitFor(
     () => threads.read('t'),
     ({ turns, status }) => turns.length === 2 && status === 'idle',
   )
 }, 60_000)
 
-test('a process sleeps beyond its lease in a tool that is not a read: that is made once (TH6)', async () => {
+test('a process is suspended in a tool whose effect is not read, until its lease has expired: the call is executed once (TH6)', async () => {
   const first = await Child.start()
   await first.tell({ send: 'work' })
-  await soon(
-    () => noted('work'),
+  await waitFor(
+    () => linesWith('work'),
     ({ length }) => length > 0,
   )
   first.signal('SIGSTOP')
@@ -244,29 +247,29 @@ test('a process sleeps beyond its lease in a tool that is not a read: that is ma
   first.signal('SIGCONT')
   expect(await first.tell({ ping: true })).toBe('done')
   await new Promise((resolve) => setTimeout(resolve, 3 * LEASE))
-  expect(noted('work')).toHaveLength(1)
+  expect(linesWith('work')).toHaveLength(1)
   expect((await threads.read('t')).turns).toMatchObject([{ status: 'completed' }])
 }, 60_000)
 
-test('one turn at a time, over two processes: stops, steers and messages reach the turn of the other (TH1, TH2)', async () => {
+test('two processes run one turn at a time, and stops, steering and other messages reach the turn of the other process (TH1, TH2)', async () => {
   const [first, second] = [await Child.start(), await Child.start()]
   await first.tell({ send: 'story' })
-  await heard('text-delta', 2)
+  await untilEvent('text-delta', 2)
   await second.tell({ send: 'two' })
   expect((await threads.read('t')).queued).toMatchObject([{ id: 'two' }])
   await second.tell({ send: 'three', whenBusy: 'preempt' })
-  const state = await soon(
+  const state = await waitFor(
     () => threads.read('t'),
     ({ turns, status }) => turns.length === 3 && status === 'idle',
   )
   expect(shown(state).filter((text) => text.startsWith('user'))).toEqual(['user: story', 'user: three', 'user: two'])
   await first.tell({ send: 'work' })
-  await soon(
-    () => noted('work'),
+  await waitFor(
+    () => linesWith('work'),
     ({ length }) => length > 0,
   )
   await second.tell({ send: 'four', whenBusy: 'steer' })
-  const last = await soon(
+  const last = await waitFor(
     () => threads.read('t'),
     ({ turns, status }) => turns.length === 4 && status === 'idle',
   )
@@ -277,7 +280,7 @@ test('one turn at a time, over two processes: stops, steers and messages reach t
     'assistant: You said four.',
   ])
   await first.tell({ send: 'another story' })
-  await heard('text-delta', 2)
+  await untilEvent('text-delta', 2)
   await second.tell({ stop: true })
   expect((await threads.read('t')).turns.at(-1)).toMatchObject({ status: 'stopped' })
 }, 60_000)
@@ -285,12 +288,12 @@ test('one turn at a time, over two processes: stops, steers and messages reach t
 test('a reader in another process receives all events of a turn, also when the turn is taken over (TH5, TH6)', async () => {
   const first = await Child.start()
   await first.tell({ send: 'story' })
-  const turn = await soon(
+  const turn = await waitFor(
     () => threads.turn('t'),
     (turn) => turn !== undefined,
   )
   const reading = all(turn?.events() ?? (async function* () {})())
-  await heard('text-delta', 4)
+  await untilEvent('text-delta', 4)
   await first.kill()
   await Child.start()
   const events = await reading

@@ -29,18 +29,18 @@ type Order =
   | { readonly type: 'reload' }
   | { readonly type: 'pass'; readonly ms: number }
 
-/** What has happened outside of the threads. */
+/** The simulated processes, and what happened outside of the threads. */
 class World {
   readonly shared = memoryThreads()
-  /** The messages that were stored, by their texts. */
-  readonly said: string[] = []
+  /** The texts of the messages that were sent. */
+  readonly sent: string[] = []
   readonly answered = new Set<string>()
-  /** The last thing said by the user, of each model call. */
+  /** For each model call: the number of the last user message that it read. */
   readonly asked: number[] = []
-  /** Executions of what changes something, by the call that asked. */
+  /** The executions of tools that change something, by their calls. */
   readonly did: string[] = []
   readonly turns: Turn[] = []
-  /** What those have heard who have loaded the page while a turn was running, by turn. */
+  /** For each page that was loaded: the id of its turn, and the ids of the messages that it shows in the end. */
   readonly reloaded: (readonly [turn: string, ids: Promise<string[]>])[] = []
   isOver = false
   readonly #failed = new Set<string>()
@@ -125,12 +125,12 @@ class World {
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-async function obey(world: World, order: Order): Promise<void> {
+async function execute(world: World, order: Order): Promise<void> {
   const { threads, process } = world
   switch (order.type) {
     case 'say': {
-      const text = `${world.said.length} ${order.kind}`
-      world.said.push(text)
+      const text = `${world.sent.length} ${order.kind}`
+      world.sent.push(text)
       const sent = threads.send('t', text, { whenBusy: order.whenBusy, messageId: text })
       void sent.then(
         (turn) => world.turns.push(turn),
@@ -177,7 +177,7 @@ async function obey(world: World, order: Order): Promise<void> {
   await vi.advanceTimersByTimeAsync(0)
 }
 
-/** A reader that reads an ended turn from its beginning has the messages that the thread has. */
+/** Checks that a reader of an ended turn receives the messages that `read` returns. */
 async function checkReaders({ shared }: World): Promise<void> {
   const threads = createThreads({ agent: createAgent({ model: scriptedModel([]) }), store: shared })
   const { messages, turns } = await threads.read('t')
@@ -191,7 +191,7 @@ async function checkReaders({ shared }: World): Promise<void> {
   }
 }
 
-/** A page is loaded: the thread's state and the events after its cursor add up to the messages of the turn. */
+/** Loads a page: it shows the state of the thread and follows the events after its cursor. */
 async function reload(world: World): Promise<void> {
   const threads = createThreads({ agent: createAgent({ model: scriptedModel([]) }), store: world.shared })
   const { messages, cursor } = await threads.read('t')
@@ -201,7 +201,7 @@ async function reload(world: World): Promise<void> {
   world.reloaded.push([turn.id, messagesOf(world, turn, ids, cursor)])
 }
 
-/** A reader who hears all turns as they go on, over all restarts, has in the end what the thread has. */
+/** Reads the events of all turns, from their beginnings and over all restarts. Returns the message ids that the reader has in the end, by turn. */
 function follow(world: World): Map<string, Promise<string[]>> {
   const followed = new Map<string, Promise<string[]>>()
   const threads = createThreads({ agent: createAgent({ model: scriptedModel([]) }), store: world.shared })
@@ -213,7 +213,7 @@ function follow(world: World): Map<string, Promise<string[]>> {
   return followed
 }
 
-/** Reads again and again until all is over: a turn that waits may go on, and one that has failed may be retried. */
+/** Reads a turn until the test is over, because a waiting turn may continue and a failed turn may be retried. */
 async function messagesOf(world: World, turn: Turn, shown: string[] = [], cursor?: string): Promise<string[]> {
   let ids = shown
   let after = cursor
@@ -258,7 +258,7 @@ const order: fc.Arbitrary<Order> = fc.oneof(
 
 const saying = (kind: Kind, whenBusy: WhenBusy): Order => ({ type: 'say', kind, whenBusy })
 
-/** What has gone wrong once. */
+/** Sequences that once failed. */
 const FOUND: readonly Order[][] = [
   [saying('text', 'queue'), saying('text', 'steer'), { type: 'pass', ms: 1 }],
   [saying('text', 'queue'), { type: 'kill', after: 3 }, saying('text', 'steer'), { type: 'pass', ms: 1 }],
@@ -281,20 +281,20 @@ const FOUND: readonly Order[][] = [
 ]
 
 test(
-  'whatever interrupts it, the history is valid, no message is lost, nothing is asked or done twice (TH1, TH2, TH3, TH5, TH6, TH8, TH11)',
+  'after any sequence of requests and crashes, the history is valid, no message is lost, and no question or change is repeated (TH1, TH2, TH3, TH5, TH6, TH8, TH11)',
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(order, { minLength: 3, maxLength: 14 }), async (orders) => {
         const world = new World()
         const followed = follow(world)
-        for (const one of orders) await obey(world, one)
+        for (const one of orders) await execute(world, one)
         await world.end()
-        // Messages whose fate nobody learned are sent again, as a client does; with a new one a paused queue goes on, and all is answered.
-        world.said.push(`${world.said.length} text`)
-        for (const text of world.said) await within(world.threads.send('t', text, { messageId: text }))
+        // Clients send messages again if `send` did not resolve. A new message starts a paused queue again.
+        world.sent.push(`${world.sent.length} text`)
+        for (const text of world.sent) await within(world.threads.send('t', text, { messageId: text }))
         for (let round = 0; round < 40; round++) {
           await vi.advanceTimersByTimeAsync(2 * LEASE)
-          await obey(world, { type: 'answer' })
+          await execute(world, { type: 'answer' })
         }
         await vi.advanceTimersByTimeAsync(5 * LEASE)
         const state = await world.threads.read('t')
@@ -307,9 +307,9 @@ test(
           .filter(({ message }) => message.role === 'user')
           .map(({ message }) => textOf(message))
         const dropped = (await world.shared.turns('t')).filter(({ status }) => status === 'dropped')
-        expect([...users, ...dropped.map(({ messageId }) => messageId)].sort()).toEqual([...world.said].sort())
+        expect([...users, ...dropped.map(({ messageId }) => messageId)].sort()).toEqual([...world.sent].sort())
         expect(new Set(world.did).size).toBe(world.did.length)
-        // Once somebody has answered a later message, nobody answers an earlier one.
+        // After a later message was answered, no earlier one is answered.
         const place = new Map(users.map((text, index) => [Number(text.split(' ')[0]), index]))
         const places = world.asked.map((number) => place.get(number) ?? -1)
         expect(places).toEqual(places.toSorted((a, b) => a - b))
@@ -338,6 +338,6 @@ async function within<Result>(promise: Promise<Result>): Promise<Result> {
       settled = true
     })
   for (let tries = 0; !settled && tries < 200; tries++) await vi.advanceTimersByTimeAsync(100)
-  if (!settled) throw new Error('it does not settle')
+  if (!settled) throw new Error('the promise did not settle')
   return await promise
 }

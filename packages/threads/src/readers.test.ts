@@ -20,7 +20,7 @@ test('readers of a retried turn no longer receive its first end, and receive wha
   expect(types.slice(-2)).toEqual(['message', 'turn-end'])
 })
 
-test('the cursor of a waiting thread is after the question, and its turn has the time since when it waits (TH5)', async () => {
+test('the cursor of a waiting thread is after the question, and its turn has the time at which it began to wait (TH5)', async () => {
   const threads = createThreads({ agent: chat().agent, store: memoryThreads() })
   const turn = await threads.send('t', 'mail')
   const before = Date.now()

@@ -9,9 +9,9 @@ import type { TurnRunner } from './turn-runner.ts'
 /** The number of events that one query of the store reads. */
 const PAGE = 256
 
-/** Streams the events after `after`. It ends when the turn has ended or waits for an answer. */
+/** Streams the events of a turn after number `after`. Ends when the turn has ended or waits for an answer. */
 export async function* replay(
-  { store, wakes }: Host,
+  { store, changes }: Host,
   runner: TurnRunner,
   { id: thread, tag }: ThreadRecord,
   turn: string,
@@ -28,7 +28,7 @@ export async function* replay(
   }
   for (;;) {
     signal?.throwIfAborted()
-    const woken = wakes.listen(thread, signal)
+    const change = changes.listen(thread, signal)
     try {
       const log = runner.logOf(thread, followed)
       const isLive = log !== undefined && seq >= log.from
@@ -47,7 +47,7 @@ export async function* replay(
         continue
       }
       if (isLive) {
-        await woken.next()
+        await change.next()
         continue
       }
       const record = (await store.load(thread, { turn: followed }))?.turns.find(({ id }) => id === followed)
@@ -59,22 +59,22 @@ export async function* replay(
         // Events may have been written since the last query: read once more before the end.
         if (isOver) {
           if (end) yield end
-          else if (record.status === 'dropped') yield ended(record, tag, seq)
+          else if (record.status === 'dropped') yield droppedEvent(record, tag, seq)
           return
         }
         isOver = true
       } else {
         const before = seq
         for await (const one of runner.follow(thread, record, seq, signal)) yield eventOf(one)
-        if (seq === before) await woken.next()
+        if (seq === before) await change.next()
       }
     } finally {
-      woken.close()
+      change.close()
     }
   }
 }
 
-/** The only event of a turn that was dropped before it began. */
-function ended({ id }: TurnRecord, tag: string, seq: number): ThreadEvent {
+/** Returns the only event of a turn that was dropped before it began. */
+function droppedEvent({ id }: TurnRecord, tag: string, seq: number): ThreadEvent {
   return { type: 'turn-end', status: 'dropped', turn: id, cursor: cursorAt({ tag }, seq) }
 }

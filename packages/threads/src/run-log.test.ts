@@ -37,7 +37,7 @@ class FakeRuns implements ThreadRuns {
   }
 }
 
-test('a reader that saw deltas and the worker that no longer has them give a message the same id and the same cursor (TH5, TH12)', async () => {
+test('a reader that received deltas and a worker that no longer has them compute the same id and cursor for a message (TH5, TH12)', async () => {
   const message = {
     role: 'assistant',
     content: [{ type: 'text', text: 'Hi.' }],

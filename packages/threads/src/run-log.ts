@@ -1,66 +1,70 @@
-/** The events of a durable run, as events of its thread: numbered, and with ids of messages. All readers of a log number them alike. */
+/** Turns the events of a durable run into events of its thread, with numbers and message ids. Every process computes the same numbers and ids. */
 
 import type { AgentEvent, Message } from '@meanwhile/core'
-import { isSaid, type Steered } from './steering.ts'
+import { isFromUser, type SteeringMessage } from './steering.ts'
 import { isKept, type ThreadEventBody } from './thread-events.ts'
 import { historyOf, missingResults, reconcile, type TurnEvents } from './thread-history.ts'
 import type { BegunTurn } from './thread-records.ts'
 import type { ThreadRunEvent } from './thread-runs.ts'
 import type { StoredEvent } from './thread-store.ts'
 
-/** The numbers that each batch of a log has room for. */
-const ROOM = 2 ** 20
+/** How many event numbers of the thread are reserved for each batch of run events. */
+const SEQS_PER_BATCH = 2 ** 20
 
 const LOST = 'No result: the stored state of this call was lost.'
 
+/** The log of one turn, from the last event that its thread has stored. */
 export class RunLog {
-  /** Messages that are to join the turn. */
-  steering: readonly Steered[] = []
-  /** Events that the thread has stored, and that do not count any more. */
+  /** The queued messages that may join the turn. */
+  steering: readonly SteeringMessage[] = []
+  /** The numbers of stored events of the thread that are no longer valid. */
   readonly retracted: number[] = []
   readonly #turn: BegunTurn
   readonly #before: readonly StoredEvent[]
-  /** The kept events of the turn that count. */
-  #own: StoredEvent[]
-  /** The thread has all events up to this one. */
+  /** The kept events of the turn that are valid. */
+  #turnEvents: StoredEvent[]
+  /** The number of the last event that the thread has stored. */
   readonly #from: number
+  /** The number of the last event in this log. */
   #seq: number
-  /** The number of the event that is read. */
-  #place: number
-  /** The turns that have joined, by the number of their message. */
+  /** The number that belongs to the run event that is being read. */
+  #eventSeq: number
+  /** The ids of the turns that have joined, by the number of the event with their message. */
   readonly #joined = new Map<number, string>()
-  #stretches = 0
-  #isAtWork = false
-  #isBeginning = false
-  #told: StoredEvent[] = []
+  /** How often the run has started or continued since the thread last stored its events. */
+  #starts = 0
+  #isRunning = false
+  #isFirstEvent = false
+  /** The thread's events for the run event that is being read. */
+  #events: StoredEvent[] = []
 
-  /** `from`: the thread has all events up to this one. */
+  /** `from`: the number of the last event that the thread has stored. */
   constructor(turn: BegunTurn, { before, own }: TurnEvents, from: number) {
     this.#turn = turn
     this.#before = before
-    this.#own = [...own]
+    this.#turnEvents = [...own]
     this.#from = from
     this.#seq = from
-    this.#place = from
+    this.#eventSeq = from
   }
 
-  /** Where the log goes on behind what the thread has. */
+  /** The cursor of the run after which the thread has no events yet. Undefined: it has none of this run. */
   get after(): string | undefined {
-    const places = this.#from - this.#turn.startSeq
-    return places > 0 ? `${Math.floor(places / ROOM)}.${places % ROOM}` : undefined
+    const offset = this.#from - this.#turn.startSeq
+    return offset > 0 ? `${Math.floor(offset / SEQS_PER_BATCH)}.${offset % SEQS_PER_BATCH}` : undefined
   }
 
-  /** The number of the last event. */
+  /** The number of the last event in this log. */
   get seq(): number {
     return this.#seq
   }
 
-  /** The events that are kept and that the thread does not have. */
+  /** The kept events that the thread has not stored. */
   get kept(): readonly StoredEvent[] {
-    return this.#own.filter(({ seq }) => seq > this.#from)
+    return this.#turnEvents.filter(({ seq }) => seq > this.#from)
   }
 
-  /** The turns whose messages have joined this one, with the number of the message. */
+  /** The turns whose messages have joined this one, with the number of the event that has the message. */
   get joined(): readonly { readonly turn: string; readonly seq: number }[] {
     return this.kept.flatMap(({ seq }) => {
       const turn = this.#joined.get(seq)
@@ -68,102 +72,105 @@ export class RunLog {
     })
   }
 
-  /** Returns the events of the thread that this one leads to. */
+  /** Reads an event of the run. Returns the events of the thread that follow from it. */
   read({ cursor, event }: ThreadRunEvent): readonly StoredEvent[] {
-    this.#told = []
+    this.#events = []
     const [batch = 0, index = 0] = cursor.split('.').map(Number)
-    // The end of the run has no number in its batch.
-    this.#place = this.#turn.startSeq + batch * ROOM + (index || 0)
-    if (event.type === 'run-stopped') this.#isAtWork = false
+    // The cursor of `run-stopped` has no index in its batch.
+    this.#eventSeq = this.#turn.startSeq + batch * SEQS_PER_BATCH + (index || 0)
+    if (event.type === 'run-stopped') this.#isRunning = false
     else if (event.type === 'run-start' && !event.path) this.#begin()
-    // What comes before a run begins is late: the thread has what it has come to.
-    else if (this.#isAtWork) this.#read(event)
-    this.#seq = Math.max(this.#seq, this.#place)
-    return this.#told
+    // An event before `run-start` arrived late: the thread has already stored the outcome of that part of the run.
+    else if (this.#isRunning) this.#read(event)
+    this.#seq = Math.max(this.#seq, this.#eventSeq)
+    return this.#events
   }
 
-  /** The run has stopped with this history. Without one its calls that have no result get none. */
+  /** Adds the final history of the run. If it is unknown, each call without a result gets an error result. */
   stop(history?: readonly Message[]): void {
-    if (history) this.#goOn(history)
+    if (history) this.#update(history)
     else {
-      const told = historyOf([...this.#before, ...this.#own])
-      this.#goOn([...told, ...missingResults(told, LOST)])
+      const known = historyOf([...this.#before, ...this.#turnEvents])
+      this.#update([...known, ...missingResults(known, LOST)])
     }
   }
 
   #begin(): void {
-    this.#stretches++
-    this.#isAtWork = true
-    this.#isBeginning = true
+    this.#starts++
+    this.#isRunning = true
+    this.#isFirstEvent = true
   }
 
   #read(event: AgentEvent): void {
-    if (this.#isBeginning && event.type === 'history-replaced') {
-      this.#isBeginning = false
+    if (this.#isFirstEvent && event.type === 'history-replaced') {
+      this.#isFirstEvent = false
       const cause = this.#cause()
       if (cause) this.#resume(event.messages, cause)
-      else this.#goOn(event.messages)
-    } else if (event.type === 'message' && !event.path) this.#tellMessage(event)
-    else this.#tell(event)
+      else this.#update(event.messages)
+    } else if (event.type === 'message' && !event.path) this.#pushMessage(event)
+    else this.#push(event)
   }
 
-  /** Why a run begins that is not the first one of its turn. */
+  /** Why the run continues. Undefined if it starts for the first time. */
   #cause(): 'answer' | 'recovery' | 'retry' | undefined {
-    if (this.#stretches > 1) return 'recovery'
+    if (this.#starts > 1) return 'recovery'
     if (this.#from === this.#turn.startSeq) return undefined
-    return this.#own.at(-1)?.event.type === 'turn-end' ? 'retry' : 'answer'
+    return this.#turnEvents.at(-1)?.event.type === 'turn-end' ? 'retry' : 'answer'
   }
 
-  /** Makes the events fit this history. Readers hear of it if a message does not count any more. */
-  #goOn(history: readonly Message[]): void {
-    const { retracted } = reconcile(this.#before, this.#own, history)
+  /** Changes the events to match this history. If a message is no longer valid, a `turn-resumed` event tells the readers. */
+  #update(history: readonly Message[]): void {
+    const { retracted } = reconcile(this.#before, this.#turnEvents, history)
     if (retracted.length > 0) this.#resume(history, 'recovery')
     else this.#add(history)
   }
 
+  /** Adds `turn-resumed` with the messages that are still valid, and changes the events to match this history. */
   #resume(history: readonly Message[], cause: 'answer' | 'recovery' | 'retry'): void {
-    const { retracted } = reconcile(this.#before, this.#own, history)
-    this.#own = this.#own.filter((one) => !retracted.includes(one))
-    this.retracted.push(...retracted.flatMap(({ seq }) => (seq <= this.#from ? [seq] : [])))
-    const counts = [...this.#before, ...this.#own].filter(({ turn }) => turn === this.#turn.id)
-    this.#tell({ type: 'turn-resumed', cause, messages: counts.flatMap(messageIdOf) })
+    const { retracted } = reconcile(this.#before, this.#turnEvents, history)
+    const invalid = new Set(retracted)
+    this.#turnEvents = this.#turnEvents.filter((one) => !invalid.has(one))
+    for (const { seq } of retracted) if (seq <= this.#from) this.retracted.push(seq)
+    const valid = [...this.#before, ...this.#turnEvents].filter(({ turn }) => turn === this.#turn.id)
+    this.#push({ type: 'turn-resumed', cause, messages: valid.flatMap(messageIdOf) })
     this.#add(history)
   }
 
-  /** Adds the messages of this history that readers do not have. */
+  /** Adds the messages of this history that the events do not have. */
   #add(history: readonly Message[]): void {
-    const { missing, replaced } = reconcile(this.#before, this.#own, history)
+    const { missing, replaced } = reconcile(this.#before, this.#turnEvents, history)
     const runId = this.#turn.id
-    for (const message of missing) this.#tellMessage({ type: 'message', message, runId })
-    if (replaced) this.#tell({ type: 'history-replaced', messages: replaced, runId })
+    for (const message of missing) this.#pushMessage({ type: 'message', message, runId })
+    if (replaced) this.#push({ type: 'history-replaced', messages: replaced, runId })
   }
 
-  #tellMessage(event: AgentEvent & { readonly type: 'message' }): void {
-    const steered = this.#steered(event.message)
+  #pushMessage(event: AgentEvent & { readonly type: 'message' }): void {
+    const steering = this.#steeringMessage(event.message)
     const seq = this.#next()
-    const messageId = steered?.messageId ?? `${this.#turn.id}.${seq - this.#turn.startSeq}`
-    if (steered) this.#joined.set(seq, steered.turn)
-    this.#tell({ ...event, messageId })
+    const messageId = steering?.messageId ?? `${this.#turn.id}.${seq - this.#turn.startSeq}`
+    if (steering) this.#joined.set(seq, steering.turn)
+    this.#push({ ...event, messageId })
   }
 
-  /** The message of a user that this is, among those that are to join and have not. */
-  #steered(message: Message): Steered | undefined {
-    if (!isSaid(message)) return undefined
-    const told = new Set(this.#own.flatMap(messageIdOf))
+  /** Returns the steering message that this message is, if it has not joined the turn before. */
+  #steeringMessage(message: Message): SteeringMessage | undefined {
+    if (!isFromUser(message)) return undefined
+    const joined = new Set(this.#turnEvents.flatMap(messageIdOf))
     const text = JSON.stringify(message)
-    return this.steering.find((one) => !told.has(one.messageId) && JSON.stringify(one.message) === text)
+    return this.steering.find((one) => !joined.has(one.messageId) && JSON.stringify(one.message) === text)
   }
 
+  /** Returns the number of the next event. */
   #next(): number {
-    return Math.max(this.#seq + 1, this.#place)
+    return Math.max(this.#seq + 1, this.#eventSeq)
   }
 
-  #tell(event: ThreadEventBody): void {
+  #push(event: ThreadEventBody): void {
     this.#seq = this.#next()
     const kept = isKept(event)
-    const told: StoredEvent = { seq: this.#seq, turn: this.#turn.id, ...(kept && { isKept: true }), event }
-    if (kept) this.#own.push(told)
-    this.#told.push(told)
+    const stored: StoredEvent = { seq: this.#seq, turn: this.#turn.id, ...(kept && { isKept: true }), event }
+    if (kept) this.#turnEvents.push(stored)
+    this.#events.push(stored)
   }
 }
 

@@ -23,11 +23,11 @@ type Order =
   | { readonly type: 'rewind'; readonly back: number }
   | { readonly type: 'fork'; readonly back: number }
 
-/** An agent that does what the last message of the user says, and what it did. */
+/** Returns an agent that does what the last message of the user says, and the list of what it did. */
 function helper() {
   const did: string[] = []
   const failed = new Set<string>()
-  /** Running calls of `hold`. */
+  /** Functions that end the running calls of `hold`. */
   const holding = new Set<() => void>()
   const ask = tool({
     name: 'ask',
@@ -94,8 +94,8 @@ function helper() {
 class World {
   readonly threads: Threads<undefined>
   readonly helper = helper()
-  /** Resolves when the run of the turn has taken a message. */
-  readonly #taken: (turn: string) => Promise<void>
+  /** Resolves when the run of the turn has received the steering message. */
+  readonly #untilReceived: (turn: string) => Promise<void>
   #count = 0
   #forks = 0
 
@@ -104,26 +104,26 @@ class World {
     const onError = () => {}
     if (kind === 'local') {
       this.threads = createThreads<undefined>({ agent, store: memoryThreads(), onError })
-      this.#taken = async () => {}
+      this.#untilReceived = async () => {}
       return
     }
     const runs = database.runsOf(agent)
     const store = database.newStore()
     this.threads = createThreads({ runs, store, onError })
     database.work(runs)
-    this.#taken = (turn) => soon(async () => Object(await store.checkpoints.load(turn)).sent?.length > 0)
+    this.#untilReceived = (turn) => waitUntil(async () => Object(await store.checkpoints.load(turn)).sent?.length > 0)
   }
 
-  /** Returns what it came to. */
-  async obey(order: Order): Promise<unknown> {
+  /** Executes the order. Returns its result, or the name of the error that it threw. */
+  async execute(order: Order): Promise<unknown> {
     try {
-      return await this.#obey(order)
+      return await this.#execute(order)
     } catch (error) {
       return error instanceof Error ? error.name : error
     }
   }
 
-  async #obey(order: Order): Promise<unknown> {
+  async #execute(order: Order): Promise<unknown> {
     const { threads, helper } = this
     const state = await threads.read('t')
     const before = ('back' in order && state.turns.at(-1 - order.back)?.messageId) || 'none'
@@ -138,12 +138,12 @@ class World {
       }
       case 'meanwhile': {
         const held = await this.#say('hold')
-        await this.rest()
+        await this.settle()
         await this.#say(order.kind, { whenBusy: order.whenBusy })
         const { status } = (await threads.read('t')).turns.at(-1) ?? {}
         if (order.whenBusy === 'preempt') await (await threads.turn('t'))?.result
         else if (order.whenBusy === 'steer' && status === 'running')
-          await this.#taken((await threads.turn('t'))?.id ?? held.id)
+          await this.#untilReceived((await threads.turn('t'))?.id ?? held.id)
         helper.release()
         break
       }
@@ -165,7 +165,7 @@ class World {
       case 'fork': {
         const as = `fork ${++this.#forks}`
         await threads.fork('t', { as, ...(before !== 'none' && { before }) })
-        return inShort(await threads.read(as))
+        return summaryOf(await threads.read(as))
       }
     }
     return undefined
@@ -176,36 +176,36 @@ class World {
     return this.threads.send('t', text, { messageId: text, ...options })
   }
 
-  /** Waits until nothing happens any more. */
-  async rest(): Promise<unknown> {
-    await soon(async () => {
+  /** Waits until no turn is running, or a call of `hold` waits. Returns the state of the thread. */
+  async settle(): Promise<unknown> {
+    await waitUntil(async () => {
       const { status, messages } = await this.threads.read('t')
-      // Its events take a moment.
+      // The events of the call arrive a moment after it has begun.
       return (
         status !== 'running' || (this.helper.isHolding && JSON.stringify(messages.at(-1)).includes('"name":"hold"'))
       )
     })
-    return inShort(await this.threads.read('t'))
+    return summaryOf(await this.threads.read('t'))
   }
 
-  /** The messages that readers get of the turns that are over. */
-  async told(): Promise<unknown> {
+  /** Returns the messages that readers receive of each turn that is not running. */
+  async readMessages(): Promise<unknown> {
     const { turns } = await this.threads.read('t')
-    const told: string[][] = []
+    const messages: string[][] = []
     for (const { id, status } of turns) {
       const turn = status === 'running' ? undefined : await this.threads.turn('t', id)
       const events = turn ? await all(turn.events()) : []
-      told.push(events.flatMap((event) => (event.type === 'message' ? [textIn(event.message)] : [])))
+      messages.push(events.flatMap((event) => (event.type === 'message' ? [textIn(event.message)] : [])))
     }
-    return told
+    return messages
   }
 }
 
-async function soon(isSo: () => Promise<boolean>): Promise<void> {
-  await vi.waitFor(async () => expect(await isSo()).toBe(true), { timeout: 20_000, interval: 5 })
+async function waitUntil(isTrue: () => Promise<boolean>): Promise<void> {
+  await vi.waitFor(async () => expect(await isTrue()).toBe(true), { timeout: 20_000, interval: 5 })
 }
 
-function inShort({ status, messages, interrupts, settled, turns, queued }: ThreadState): unknown {
+function summaryOf({ status, messages, interrupts, settled, turns, queued }: ThreadState): unknown {
   const places = new Map(turns.map(({ id }, index) => [id, index]))
   return {
     status,
@@ -251,7 +251,7 @@ const order: fc.Arbitrary<Order> = fc.oneof(
 )
 
 test(
-  'whatever is asked of them, threads over durable runs are as threads in one process (TH1, TH2, TH3, TH4, TH5, TH7, TH8)',
+  'after any sequence of requests, threads over durable runs have the same state as threads in one process (TH1, TH2, TH3, TH4, TH5, TH7, TH8)',
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(order, { minLength: 4, maxLength: 12 }), async (orders) => {
@@ -259,11 +259,11 @@ test(
         const [local, durable] = [new World('local'), new World('durable')]
         for (const one of orders) {
           const states = await Promise.all(
-            [local, durable].map(async (world) => [one, await world.obey(one), await world.rest()]),
+            [local, durable].map(async (world) => [one, await world.execute(one), await world.settle()]),
           )
           expect(states[1]).toEqual(states[0])
         }
-        expect(await durable.told()).toEqual(await local.told())
+        expect(await durable.readMessages()).toEqual(await local.readMessages())
         expect(durable.helper.did).toEqual(local.helper.did)
         await Promise.all([local, durable].map(({ threads }) => threads.delete('t')))
       }),

@@ -1,73 +1,74 @@
-/** Tracks user messages that were sent to a running run until the run emits them as events. */
+/** Matches the messages that were sent to a running turn with the `message` events that its run emits for them. */
 
 import type { Message, UserMessage } from '@meanwhile/core'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
 
-/** A message that was sent to a run, or will be, and that the run has not emitted yet. */
-export interface Steered {
+/** A user message that should join a running turn. */
+export interface SteeringMessage {
   /** The id of the turn that was created for the message. */
   readonly turn: string
   readonly messageId: string
   readonly message: UserMessage
 }
 
+/** The messages that were sent to one run. */
 export class Steering {
-  readonly #expected: Steered[] = []
+  readonly #expected: SteeringMessage[] = []
   readonly #turns = new Set<string>()
 
-  /** The run has the message and will emit it, so it need not be sent again. */
-  expect(steered: Steered): void {
-    this.#turns.add(steered.turn)
-    this.#expected.push(steered)
+  /** Records that the run has received the message and will emit it. */
+  expect(message: SteeringMessage): void {
+    this.#turns.add(message.turn)
+    this.#expected.push(message)
   }
 
-  /** Whether the run has the message of this turn. */
+  /** Whether the run has received the message of this turn. */
   has(turn: string): boolean {
     return this.#turns.has(turn)
   }
 
-  /** The run has emitted a message. Returns the expected message that it equals, if there is one. */
-  emitted(message: Message): Steered | undefined {
-    if (!isSaid(message)) return undefined
-    return taken(this.#expected, message)
+  /** The run has emitted a message. Removes and returns the expected message with the same content, if there is one. */
+  emitted(message: Message): SteeringMessage | undefined {
+    if (!isFromUser(message)) return undefined
+    return takeEqual(this.#expected, message)
   }
 
   /**
-   * A resumed run will emit these messages: for each, the first candidate with the same content is expected. Returns the candidates that the run does
-   * not have.
+   * A resumed run has `received` these messages and will emit them: for each, the first candidate with the same content is expected. Returns the
+   * candidates that the run has not received.
    */
-  resume(arriving: readonly Message[], candidates: readonly Steered[]): readonly Steered[] {
+  resume(received: readonly Message[], candidates: readonly SteeringMessage[]): readonly SteeringMessage[] {
     const rest = [...candidates]
-    for (const message of arriving.filter(isSaid)) {
-      const steered = taken(rest, message)
-      if (steered) this.expect(steered)
+    for (const message of received.filter(isFromUser)) {
+      const candidate = takeEqual(rest, message)
+      if (candidate) this.expect(candidate)
     }
     return rest
   }
 }
 
-/** Removes and returns the first one that has the same content. */
-function taken(list: Steered[], message: UserMessage): Steered | undefined {
+/** Removes and returns the first message of the list with the same content. */
+function takeEqual(list: SteeringMessage[], message: UserMessage): SteeringMessage | undefined {
   const text = JSON.stringify(message)
   const index = list.findIndex((one) => JSON.stringify(one.message) === text)
   return index < 0 ? undefined : list.splice(index, 1)[0]
 }
 
-/** Whether the message comes from a user, not from a middleware. */
-export function isSaid(message: Message): message is UserMessage {
+/** Whether a user has written the message: middleware can add messages with the role `user`. */
+export function isFromUser(message: Message): message is UserMessage {
   return message.role === 'user' && message.origin === undefined
 }
 
-/** Returns the messages of users among these events. */
-export function saidIn(events: readonly StoredEvent[]): readonly Steered[] {
+/** Returns the messages of these events that users have written. */
+export function userMessagesIn(events: readonly StoredEvent[]): readonly SteeringMessage[] {
   return events.flatMap(({ turn, event }) => {
-    if (event.type !== 'message' || !isSaid(event.message)) return []
+    if (event.type !== 'message' || !isFromUser(event.message)) return []
     return [{ turn, messageId: event.messageId ?? crypto.randomUUID(), message: event.message }]
   })
 }
 
-/** Returns the messages of the turns that should join another turn. */
-export function steeredBy(turns: readonly TurnRecord[]): readonly Steered[] {
+/** Returns the messages of those turns that should join a running turn. */
+export function steeringMessagesOf(turns: readonly TurnRecord[]): readonly SteeringMessage[] {
   return turns.flatMap(({ id, messageId, message, isSteering }) =>
     isSteering && message ? [{ turn: id, messageId, message }] : [],
   )

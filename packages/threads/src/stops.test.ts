@@ -35,16 +35,16 @@ test('a stop before the first token leaves the question, and the next turn has b
   expect(texts()).toEqual([['user'], ['user', 'user']])
 })
 
-test('a stop while a call is being written keeps the text, and leaves the call out (TH2)', async () => {
+test('a stop while the model writes a call keeps the text and leaves out the call (TH2)', async () => {
   const half = call('look', '{"a":1}', { deltas: ['{"a":', '1}'] })
   const { threads, texts } = opened(respond(say('I look.'), half, wait(1_000)))
-  const [, said] = await stopAfter(threads, 100)
-  expect(said).toMatchObject({ role: 'assistant', cutOff: true })
+  const [, answer] = await stopAfter(threads, 100)
+  expect(answer).toMatchObject({ role: 'assistant', cutOff: true })
   expect(shown(await threads.read('t'))[1]).toContain('I look.')
   expect(texts()).toHaveLength(2)
 })
 
-test('a stop that comes when nothing runs does nothing (TH2)', async () => {
+test('a stop does nothing if no turn runs or waits (TH2)', async () => {
   const { threads } = opened()
   await threads.stop('t')
   await threads.stop('t', { queue: 'drop' })
@@ -52,7 +52,7 @@ test('a stop that comes when nothing runs does nothing (TH2)', async () => {
   await expect(threads.stop('t', { queue: 'all' as never })).rejects.toMatchObject({ option: 'queue' })
 })
 
-test('a stop can be left before the turn has ended (TH2)', async () => {
+test('if the signal of a stop is aborted, the stop rejects at once and the turn still stops (TH2)', async () => {
   const { threads } = opened(respond(wait(1_000), say('late')))
   await threads.send('t', 'old question')
   const left = new AbortController()
@@ -77,28 +77,31 @@ test('a reader that stops reading does not stop the turn (TH5)', async () => {
   expect(await turn.result).toMatchObject({ status: 'completed', text: 'ab' })
 })
 
-test.each(['stop', 'preempt'])('a late %s does not stop a turn that has begun since (TH1, TH2)', async (order) => {
-  const shared = memoryThreads()
-  let delay = 0
-  const change: ThreadStore['change'] = async (...given) => {
-    const ms = delay
-    const result = await shared.change(...given)
-    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
-    return result
-  }
-  const answers = [1, 2].map(() => respond(say('a'), wait(100), say('b'), wait(100), say('c')))
-  const threads = createThreads({
-    agent: createAgent({ model: scriptedModel(answers) }),
-    store: { ...shared, change },
-  })
-  await threads.send('t', 'one')
-  // It is stored at once, and this process learns that only when the turn has ended and the next one has begun.
-  delay = 250
-  const ordered = order === 'stop' ? threads.stop('t') : threads.send('t', 'two', { whenBusy: 'preempt' })
-  delay = 0
-  if (order === 'stop') await threads.send('t', 'two')
-  await vi.advanceTimersByTimeAsync(1_000)
-  await ordered
-  const { turns } = await threads.read('t')
-  expect(turns.map(({ status }) => status)).toEqual(['stopped', 'completed'])
-})
+test.each(['stop', 'preempt'])(
+  'a late %s does not stop a turn that began after it was stored (TH1, TH2)',
+  async (order) => {
+    const shared = memoryThreads()
+    let delay = 0
+    const change: ThreadStore['change'] = async (...given) => {
+      const ms = delay
+      const result = await shared.change(...given)
+      if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+      return result
+    }
+    const answers = [1, 2].map(() => respond(say('a'), wait(100), say('b'), wait(100), say('c')))
+    const threads = createThreads({
+      agent: createAgent({ model: scriptedModel(answers) }),
+      store: { ...shared, change },
+    })
+    await threads.send('t', 'one')
+    // The store writes at once, but `change` resolves only after the turn has ended and the next one has begun.
+    delay = 250
+    const ordered = order === 'stop' ? threads.stop('t') : threads.send('t', 'two', { whenBusy: 'preempt' })
+    delay = 0
+    if (order === 'stop') await threads.send('t', 'two')
+    await vi.advanceTimersByTimeAsync(1_000)
+    await ordered
+    const { turns } = await threads.read('t')
+    expect(turns.map(({ status }) => status)).toEqual(['stopped', 'completed'])
+  },
+)

@@ -1,2 +1,2 @@
-/** For stores of threads: the contract that each passes. */
+/** The entry point for tests of your own thread store. */
 export { type ThreadStoreCase, type ThreadStoreUnderTest, threadStoreContract } from './testing/store-contract.ts'

@@ -54,7 +54,7 @@ export class ThreadExistsError extends ThreadError {
   override readonly name = 'ThreadExistsError'
 
   constructor(thread: string) {
-    super(thread, 'there is already a thread with this id')
+    super(thread, 'a thread with this id already exists')
   }
 }
 
@@ -77,7 +77,7 @@ export class UnknownMessageError extends ThreadError {
   readonly messageId: string
 
   constructor(thread: string, messageId: string) {
-    super(thread, `no turn of it begins with the message ${JSON.stringify(shortened(messageId))}`)
+    super(thread, `none of its turns begins with the message ${JSON.stringify(shortened(messageId))}`)
     this.messageId = messageId
   }
 }
@@ -91,10 +91,10 @@ export class NothingToRetryError extends ThreadError {
   }
 }
 
-/** The cursor is damaged, or belongs to another thread or to an event that this thread does not have. */
+/** The cursor is damaged, or belongs to another thread. */
 export class CursorError extends ThreadError {
   override readonly name = 'CursorError'
-  /** The cursor that was given. */
+  /** The cursor that was passed; empty if it is not a string. */
   readonly cursor: string
 
   constructor(thread: string, cursor: unknown, problem: string) {
@@ -103,12 +103,12 @@ export class CursorError extends ThreadError {
   }
 }
 
-/** Another process has taken over the turn, so this process writes nothing more for it. Callers never receive this error. */
+/** Another process has taken over the turn, so this process must not write to it. Callers never receive this error. */
 export class LeaseLostError extends ThreadError {
   override readonly name = 'LeaseLostError'
 
   constructor(thread: string) {
-    super(thread, 'another process has taken over its turn')
+    super(thread, 'another process has taken over its running turn')
   }
 }
 

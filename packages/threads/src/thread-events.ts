@@ -1,4 +1,4 @@
-/** The types of the events of a turn: its own, and those of its runs. */
+/** The types of the events that a turn emits: events of the turn itself, and events of its run. */
 
 import type { AgentEvent, PendingInterrupt, ToolMessage, UserMessage } from '@meanwhile/core'
 
@@ -15,16 +15,16 @@ export type TurnEvent =
   /** The turn begins with this message of the user. */
   | { readonly type: 'turn-start'; readonly message: UserMessage; readonly messageId: string }
   /**
-   * The turn continues: with an answer, in another process after its own has died, or because it was retried. If it was stopping when its process
-   * died, it continues only to stop. `messages` has the ids of its messages that still count: drop the others. Also drop what you have of an
-   * incomplete message, unless the cause is `answer`.
+   * The turn continues: with an answer, in another process after its own has died (`recovery`), or because it was retried. If it was being stopped
+   * when its process died, it continues only to stop. `messages` has the ids of its messages that are still valid: remove the others. Also remove the
+   * deltas of an incomplete message, unless the cause is `answer`.
    */
   | {
       readonly type: 'turn-resumed'
       readonly cause: 'answer' | 'recovery' | 'retry'
       readonly messages: readonly string[]
     }
-  /** The turn waits for an answer. `settled` has the results of the calls that did not ask. `Threads.answer` continues the turn. */
+  /** The turn waits for an answer. `settled` has the results of the calls of the same step that asked nothing. `Threads.answer` continues the turn. */
   | {
       readonly type: 'turn-waiting'
       readonly interrupts: readonly PendingInterrupt[]
@@ -44,7 +44,7 @@ export type ThreadEventBody = TurnEvent | RunEvent
 /** `cursor`: pass it as `after` to receive the events after this one. `turn`: the id of the turn. */
 export type ThreadEvent = ThreadEventBody & { readonly cursor: string; readonly turn: string }
 
-/** Whether the event is stored for good. All others are dropped when their step ends. */
+/** Whether the event stays stored. All others are deleted when their step ends. */
 export function isKept(event: ThreadEventBody): boolean {
   if ('path' in event && event.path) return false
   return KEPT.has(event.type)

@@ -8,52 +8,72 @@ import { historyOf, reconcile } from './thread-history.ts'
 
 const user = (content: string): Message => ({ role: 'user', content })
 
-const said = (seq: number, content: string): StoredEvent => {
+const messageEvent = (seq: number, content: string): StoredEvent => {
   return { seq, turn: 'turn', isKept: true, event: { type: 'message', message: user(content), runId: 'turn' } }
 }
 
-const replaced = (seq: number, ...contents: string[]): StoredEvent => {
+const replacedEvent = (seq: number, ...contents: string[]): StoredEvent => {
   const messages = contents.map(user)
   return { seq, turn: 'turn', isKept: true, event: { type: 'history-replaced', messages, runId: 'turn' } }
 }
 
 const history = (...contents: string[]) => contents.map(user)
 
-test('the history has the messages since it was last rewritten (TH7)', () => {
+test('the history has the messages since it was last replaced (TH7)', () => {
   expect(historyOf([])).toEqual([])
-  expect(historyOf([said(1, 'a'), said(2, 'b'), replaced(3, 'ab'), said(4, 'c')])).toEqual(history('ab', 'c'))
+  expect(historyOf([messageEvent(1, 'a'), messageEvent(2, 'b'), replacedEvent(3, 'ab'), messageEvent(4, 'c')])).toEqual(
+    history('ab', 'c'),
+  )
 })
 
 test.each([
-  ['what is equal stays', [said(2, 'b')], ['a', 'b'], [], []],
-  ['what the checkpoint does not have is retracted', [said(2, 'b'), said(3, 'c')], ['a'], [2, 3], []],
-  ['what only the checkpoint has is told', [], ['a', 'b', 'c'], [], ['b', 'c']],
-  ['where both have gone on, the checkpoint counts', [said(2, 'b'), said(3, 'x')], ['a', 'b', 'c'], [3], ['c']],
-  ['a history that was rewritten later is as it was', [said(2, 'b'), replaced(3, 'ab')], ['a', 'b'], [3], []],
-])('after the end of a process %s (TH6)', (_, own, texts, retracted, missing) => {
-  const found = reconcile([said(1, 'a')], own, history(...texts))
+  ['equal messages stay', [messageEvent(2, 'b')], ['a', 'b'], [], []],
+  [
+    'messages that the checkpoint does not have are retracted',
+    [messageEvent(2, 'b'), messageEvent(3, 'c')],
+    ['a'],
+    [2, 3],
+    [],
+  ],
+  ['messages that only the checkpoint has are missing', [], ['a', 'b', 'c'], [], ['b', 'c']],
+  [
+    'if both have different messages, those of the checkpoint are valid',
+    [messageEvent(2, 'b'), messageEvent(3, 'x')],
+    ['a', 'b', 'c'],
+    [3],
+    ['c'],
+  ],
+  [
+    'a replacement of the history that the checkpoint does not have is retracted',
+    [messageEvent(2, 'b'), replacedEvent(3, 'ab')],
+    ['a', 'b'],
+    [3],
+    [],
+  ],
+])('after a process has died, %s (TH6)', (_, own, texts, retracted, missing) => {
+  const found = reconcile([messageEvent(1, 'a')], own, history(...texts))
   expect(found.retracted.map(({ seq }) => seq)).toEqual(retracted)
   expect(found.missing).toEqual(history(...missing))
   expect(found.replaced).toBeUndefined()
 })
 
 test('after a process has died, readers receive a rewritten history whose event was not stored (TH6)', () => {
-  const found = reconcile([said(1, 'a')], [said(2, 'b')], history('summary', 'b', 'c'))
+  const found = reconcile([messageEvent(1, 'a')], [messageEvent(2, 'b')], history('summary', 'b', 'c'))
   expect(found).toEqual({ retracted: [], missing: history('c'), replaced: history('summary', 'b', 'c') })
 })
 
-test('each message is compared once, however long the turn that goes on (TH6)', () => {
+test('each message is compared once, in a turn of any length (TH6)', () => {
   const texts = Array.from({ length: 500 }, (_, index) => `message ${index}`)
-  const own = texts.map((text, index) => said(index + 2, text))
+  const own = texts.map((text, index) => messageEvent(index + 2, text))
   const stringify = vi.spyOn(JSON, 'stringify')
-  const { retracted } = reconcile([said(1, 'a')], own, history('a', ...texts.with(250, 'another')))
+  const { retracted } = reconcile([messageEvent(1, 'a')], own, history('a', ...texts.with(250, 'another')))
   const calls = stringify.mock.calls.length
   stringify.mockRestore()
   expect(retracted).toHaveLength(250)
   expect(calls).toBeLessThan(3 * texts.length)
 })
 
-test('all messages stay when a middleware shortens the history, and the next turn begins with the short one (TH7)', async () => {
+test('all messages stay visible when a middleware shortens the history, and the next turn begins with the short history (TH7)', async () => {
   const short: Middleware = {
     name: 'short',
     beforeModel: ({ messages }) =>

@@ -1,16 +1,19 @@
-/** The history that the next run begins with, and the messages that count when a run goes on from its checkpoint. */
+/** Builds the history of a run from the events of its thread, and compares those events with the checkpoint of a run. */
 
 import type { Message, ToolMessage } from '@meanwhile/core'
 import { openCalls } from '@meanwhile/core/calls'
 import type { ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent, ThreadStore, TurnRecord } from './thread-store.ts'
 
-/** The kept events from where the history of a turn begins: up to its `turn-start`, and since. */
+/** The kept events from which the history of a turn is built. */
 export interface TurnEvents {
+  /** Up to the `turn-start` of the turn. */
   readonly before: readonly StoredEvent[]
+  /** After the `turn-start` of the turn. */
   readonly own: readonly StoredEvent[]
 }
 
+/** Reads the kept events from which the history of a turn is built. */
 export async function turnEvents(
   store: ThreadStore,
   thread: string,
@@ -20,7 +23,7 @@ export async function turnEvents(
   return { before: kept.filter(({ seq }) => seq <= startSeq), own: kept.filter(({ seq }) => seq > startSeq) }
 }
 
-/** The history after these events. */
+/** Returns the history after these events: the messages since it was last replaced. */
 export function historyOf(events: readonly StoredEvent[]): readonly Message[] {
   const from = events.findLastIndex(({ event }) => event.type === 'history-replaced')
   return events.slice(Math.max(from, 0)).flatMap(({ event }) => messagesIn(event))
@@ -38,29 +41,24 @@ export function missingResults(messages: readonly Message[], text: string): read
   })
 }
 
-/** What makes the stored events those of a checkpoint. */
+/** The changes that make the stored events match a checkpoint. */
 export interface Reconciled {
-  /** Events that do not count any more. */
+  /** Events that are no longer valid. */
   readonly retracted: readonly StoredEvent[]
-  /** Messages that are not among the events. */
+  /** Messages of the checkpoint that no event has. */
   readonly missing: readonly Message[]
-  /** The whole history, if the events do not lead to it: a hook had rewritten it, and its event was not stored. */
+  /** The whole history of the checkpoint. Present if a hook has replaced the history and its `history-replaced` event was not stored. */
   readonly replaced?: readonly Message[]
 }
 
-/**
- * Compares kept events with the history of a checkpoint. They are not stored at the same moment, so after a crash either may be ahead.
- *
- * @param before The events up to the `turn-start` of the turn.
- * @param own The events of the turn since then.
- */
+/** Compares kept events with the history of a checkpoint. They are not stored at the same moment, so after a crash one may be newer than the other. */
 export function reconcile(
   before: readonly StoredEvent[],
   own: readonly StoredEvent[],
   history: readonly Message[],
 ): Reconciled {
   const texts = history.map((message) => JSON.stringify(message))
-  /** How many messages the events have led to, and whether the history begins with these. */
+  // `count`: the number of messages in the history after the events so far. `isBeginning`: whether the history of the checkpoint begins with them.
   let count = 0
   let isBeginning = true
   let last = before.length === 0 ? { events: 0, messages: 0 } : undefined
@@ -77,10 +75,10 @@ export function reconcile(
     if (isBeginning && events >= 0) last = { events, messages: count }
   }
   if (last) return { retracted: own.slice(last.events).filter(hasMessages), missing: history.slice(last.messages) }
-  const told = new Set(
+  const emitted = new Set(
     [...before, ...own].flatMap(({ event }) => ('message' in event ? [JSON.stringify(event.message)] : [])),
   )
-  const known = texts.findLastIndex((text) => told.has(text))
+  const known = texts.findLastIndex((text) => emitted.has(text))
   return { retracted: [], missing: known < 0 ? [] : history.slice(known + 1), replaced: history }
 }
 

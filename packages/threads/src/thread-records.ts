@@ -3,9 +3,11 @@
 import { LeaseLostError, ThreadDeletedError } from './thread-errors.ts'
 import type { StoredThread, ThreadRecord, TurnRecord } from './thread-store.ts'
 
-/** The time, and how long a lease lasts: a decision needs both. In milliseconds. */
+/** The times from which a decision computes a lease. */
 export interface Claim {
+  /** The current time, in milliseconds since the epoch. */
   readonly now: number
+  /** How long a lease lasts, in milliseconds. */
   readonly lease: number
 }
 
@@ -16,15 +18,16 @@ export interface Owner {
   readonly epoch: number
 }
 
-/** The work on a turn that a process has claimed. `seq`: the number of the last event before it. */
+/** What a process has to do for a turn that it has claimed. `seq`: the number of the thread's last event at that time. */
 export type Work = { readonly turn: TurnRecord; readonly seq: number } & (
   | { readonly kind: 'begin'; readonly cause?: undefined }
-  /** The run continues from its checkpoint; without one it begins. */
+  /** Continue the run from its checkpoint. If it has none, start it. */
   | { readonly kind: 'resume'; readonly cause: 'answer' | 'recovery' | 'retry' }
-  /** The run is closed. `cause`: its process has died, and may have emitted events that no longer count. */
+  /** Close the run. `cause`: its process has died, and may have emitted events that are no longer valid. */
   | { readonly kind: 'close'; readonly cause?: 'recovery' }
 )
 
+/** Returns the records of a thread that does not exist yet. */
 export function newThread(id: string, tag: string, now: number): StoredThread {
   const thread = { id, tag, createdAt: now, updatedAt: now, seq: 0, turns: 0, historyAt: 0, isPaused: false }
   return { thread: { ...thread, isDeleted: false }, turns: [] }
@@ -50,28 +53,30 @@ export function newestTurn(turns: readonly TurnRecord[]): TurnRecord | undefined
   return newest
 }
 
+/** Whether the turn has begun. */
 export function hasBegun(turn: TurnRecord): turn is BegunTurn {
   return turn.startSeq !== undefined && turn.status !== 'joined'
 }
 
 /** Returns the thread. Throws {@link ThreadDeletedError} if it was deleted. */
-export function alive(stored: StoredThread): StoredThread {
+export function notDeleted(stored: StoredThread): StoredThread {
   if (stored.thread.isDeleted) throw new ThreadDeletedError(stored.thread.id)
   return stored
 }
 
-/** Returns the turn as owned by this process for one lease. */
-export function claimed(turn: TurnRecord, { now, lease }: Claim): TurnRecord {
+/** Returns the turn as running in this process, with a new lease. */
+export function claimTurn(turn: TurnRecord, { now, lease }: Claim): TurnRecord {
   return { ...turn, status: 'running', epoch: turn.epoch + 1, leaseUntil: now + lease }
 }
 
-/** Returns the turn of this owner. Throws {@link LeaseLostError} if another process has taken it over. */
+/** Returns the turn that this owner has claimed. Throws {@link LeaseLostError} if another process has taken it over. */
 export function ownTurn({ turns }: StoredThread, { thread, turn, epoch }: Owner): TurnRecord {
   const own = turns.find(({ id }) => id === turn)
   if (own?.status !== 'running' || own.epoch !== epoch) throw new LeaseLostError(thread)
   return own
 }
 
-export function touched(thread: ThreadRecord, { now }: Claim): ThreadRecord {
+/** Returns the thread with the current time as `updatedAt`. */
+export function touch(thread: ThreadRecord, { now }: Claim): ThreadRecord {
   return { ...thread, updatedAt: now }
 }

@@ -12,7 +12,7 @@ import type {
 } from '@meanwhile/core'
 import type { ErrorInfo } from './thread-events.ts'
 
-/** The durable runs that turns can be. `durableRuns` returns them. */
+/** What threads need of durable runs. */
 export interface ThreadRuns {
   /** The names of the agents of the runs. */
   readonly agents: readonly string[]
@@ -22,33 +22,38 @@ export interface ThreadRuns {
     input: readonly Message[],
     options: { readonly id: string; readonly conversationId: string; readonly data: Json; readonly delay?: number },
   ): Promise<unknown>
-  /** Answers questions of a run, by id of the interrupt. */
+  /**
+   * Answers questions of a run, by id of the interrupt, and wakes the run.
+   *
+   * @throws {UnknownInterruptError} The run has no question with this id.
+   * @throws {AnswerError} An answer does not match the schema of its question.
+   */
   answer(id: string, answers: Answers): Promise<void>
   /** Sends a message to a run. Returns false if the run has ended. */
   send(id: string, message: UserMessage): Promise<boolean>
   /** Cancels a run. */
   cancel(id: string): Promise<void>
-  /** Runs a failed run again. */
+  /** Wakes a run that has failed. */
   retry(id: string): Promise<void>
-  /** Returns the state of a run; undefined if there is none with this id. */
+  /** Returns the state of a run; undefined if it does not exist. */
   get(id: string): Promise<{ readonly status: ThreadRunStatus; readonly attempts: number } | undefined>
-  /** Returns the events of a run after the cursor `after`. */
+  /** Streams the events of a run after a cursor. `follow`: wait for new events until the run has stopped. */
   events(
     id: string,
     options: { readonly after?: string; readonly follow?: boolean; readonly signal?: AbortSignal },
   ): AsyncIterable<ThreadRunEvent>
-  /** Deletes a run that has stopped. */
+  /** Deletes a run with its events. */
   delete(id: string): Promise<void>
-  /** Calls the listener in the worker each time a run stops, and again if the listener fails or its process dies. */
+  /** Calls the listener, in the worker, each time a run stops. Calls it again if it throws or its process dies. */
   onStopped(listener: (run: StoppedThreadRun) => Promise<void>): unknown
 }
 
 /** The status of a durable run. */
 export type ThreadRunStatus = 'running' | 'interrupted' | 'cancelled' | 'completed' | 'failed'
 
-/** An event with its place in the run. */
+/** An event of a run, with its position. */
 export interface ThreadRunEvent {
-  /** Two numbers separated by a point. They increase from event to event. */
+  /** `<batch>.<index>`: two numbers. They increase from event to event. */
   readonly cursor: string
   /** The event. */
   readonly event: AgentEvent | { readonly type: 'run-stopped' }
@@ -64,9 +69,13 @@ export interface StoppedThreadRun {
   readonly status: Exclude<ThreadRunStatus, 'running'>
   /** The error that ended the run. */
   readonly error?: ErrorInfo
-  /** Increases from stop to stop, except when a run that waits for an answer is cancelled. */
+  /** How often a worker has taken the run. It is higher at each stop, except if a run is cancelled while it waits for an answer. */
   readonly attempts: number
-  /** Returns what the run has produced. `reason`: the result of calls that have none, if the run failed or was cancelled. */
+  /**
+   * Returns the result of the run. `reason`: the result of calls that have none, if the run failed or was cancelled.
+   *
+   * @throws {CheckpointMissingError} The checkpoint of the run is lost.
+   */
   outcome(reason?: string): Promise<{
     readonly messages?: readonly Message[] | undefined
     readonly usage?: Usage | undefined

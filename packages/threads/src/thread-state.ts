@@ -1,4 +1,4 @@
-/** Builds the state of a thread that readers receive: its messages, turns, questions and queue. */
+/** Builds the state that `threads.read` returns: the messages, turns, questions and queue of a thread. */
 
 import type { Json, Message, PendingInterrupt, ToolMessage } from '@meanwhile/core'
 import { cursorAt } from './cursor.ts'
@@ -6,7 +6,7 @@ import type { ErrorInfo } from './thread-events.ts'
 import { queueOf } from './thread-queue.ts'
 import { activeTurn, begunTurns } from './thread-records.ts'
 import type { StoredEvent, ThreadRecord, TurnRecord, TurnStatus } from './thread-store.ts'
-import type { OpenEvents } from './turn-runner.ts'
+import type { UnstoredEvents } from './turn-runner.ts'
 
 /** A message of a thread. */
 export interface ThreadMessage {
@@ -42,11 +42,11 @@ export interface ThreadState {
   readonly id: string
   /** Whether a turn is running, or waits for an answer. */
   readonly status: 'idle' | 'running' | 'waiting'
-  /** All messages, in order. The model may read fewer, if a middleware summarises them. */
+  /** All messages, in order. If a middleware summarises them, the model reads fewer. */
   readonly messages: readonly ThreadMessage[]
   /** The questions that wait for an answer. */
   readonly interrupts: readonly PendingInterrupt[]
-  /** While the thread waits: the results of the calls that do not ask. They are not among the messages yet. */
+  /** While the thread waits: the results of the calls of the same step that asked nothing. They are not among the messages yet. */
   readonly settled: readonly ToolMessage[]
   /** All turns that have begun, in the order of their messages. */
   readonly turns: readonly TurnState[]
@@ -56,16 +56,25 @@ export interface ThreadState {
   readonly cursor?: string
 }
 
-/** `given`: all turns. `stored`: the kept events in the store. The last parameter: what the running turn has not stored yet. */
+/**
+ * Returns the state of a thread.
+ *
+ * @param given All turns.
+ * @param stored All kept events in the store.
+ * @param unstored The events of the running turn that are not stored yet.
+ */
 export function stateOf(
   thread: ThreadRecord,
   given: readonly TurnRecord[],
   stored: readonly StoredEvent[],
-  { kept, retracted, joined }: OpenEvents = NONE,
+  unstored: UnstoredEvents = NO_EVENTS,
 ): ThreadState {
+  const { kept, retracted, joined } = unstored
   const last = stored.at(-1)?.seq ?? 0
-  const events = [...stored.filter(({ seq }) => !retracted.includes(seq)), ...kept.filter(({ seq }) => seq > last)]
-  const turns = given.filter(({ id }) => !joined.includes(id))
+  const invalid = new Set(retracted)
+  const joinedTurns = new Set(joined)
+  const events = [...stored.filter(({ seq }) => !invalid.has(seq)), ...kept.filter(({ seq }) => seq > last)]
+  const turns = given.filter(({ id }) => !joinedTurns.has(id))
   const active = activeTurn({ turns })
   const waiting = active?.status === 'waiting' ? active : undefined
   return {
@@ -78,12 +87,12 @@ export function stateOf(
     queued: queueOf({ turns }).flatMap(({ id, messageId, message }) =>
       message ? [{ id: messageId, turn: id, message }] : [],
     ),
-    // The last event of a waiting turn has its questions, and is not a kept event.
+    // `turn-waiting`, the last event of a waiting turn, is not a kept event.
     cursor: cursorAt(thread, waiting ? thread.seq : (events.at(-1)?.seq ?? 0)),
   }
 }
 
-const NONE: OpenEvents = { kept: [], retracted: [], joined: [] }
+const NO_EVENTS: UnstoredEvents = { kept: [], retracted: [], joined: [] }
 
 /** Returns the state of a thread that does not exist. */
 export function emptyState(id: string): ThreadState {

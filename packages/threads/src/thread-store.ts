@@ -17,10 +17,13 @@ export type TurnStatus = 'queued' | 'running' | 'waiting' | 'joined' | EndStatus
 
 /** A thread without its turns and events. Times are milliseconds since the epoch. */
 export interface ThreadRecord {
+  /** The id of the thread. */
   readonly id: string
   /** A random text in each cursor of this thread, so that cursors of other threads are rejected. */
   readonly tag: string
+  /** When its first message was stored. */
   readonly createdAt: number
+  /** When it last changed. */
   readonly updatedAt: number
   /** The highest `seq` of its events. */
   readonly seq: number
@@ -28,21 +31,27 @@ export interface ThreadRecord {
   readonly turns: number
   /** The history of the next run begins with the event of this `seq`. */
   readonly historyAt: number
-  /** Whether the queue waits for the next message. */
+  /** Whether the queue is stopped until the next message arrives. */
   readonly isPaused: boolean
+  /** Whether the thread was deleted. Only this record is left of it. */
   readonly isDeleted: boolean
 }
 
-/** A turn. Its id is also the id of its run. */
+/** A turn. Times are milliseconds since the epoch. */
 export interface TurnRecord {
+  /** The id of the turn, and of its run. */
   readonly id: string
   /** From 1, in the order in which the messages arrived. */
   readonly number: number
+  /** The status of the turn. */
   readonly status: TurnStatus
+  /** The id of the message that begins the turn. */
   readonly messageId: string
   /** The user's message. Only before the turn begins; from then on the `turn-start` event has it. */
   readonly message?: UserMessage
+  /** The `metadata` that was passed with the message. */
   readonly metadata?: Json
+  /** When the message was stored. */
   readonly createdAt: number
   /** When the turn last ended or began to wait. */
   readonly endedAt?: number
@@ -54,9 +63,9 @@ export interface TurnRecord {
   readonly isDropped?: boolean
   /** The id of the turn that its message has joined. */
   readonly joined?: string
-  /** `seq` of its first event, or of the message that has joined another turn. */
+  /** The `seq` of its first event. If its message has joined another turn: the `seq` of the message. Absent before that. */
   readonly startSeq?: number
-  /** The thread's `historyAt` when it began. */
+  /** The `historyAt` of the thread when the turn began. */
   readonly historyAt?: number
   /** How often a process has claimed the turn. Each write is checked against it, so that an earlier owner cannot write. */
   readonly epoch: number
@@ -70,82 +79,100 @@ export interface TurnRecord {
   readonly answers?: Answers
   /** Its newest questions. */
   readonly interrupts?: readonly PendingInterrupt[]
-  /** Only of a waiting turn: the results of the calls that did not ask. */
+  /** Only of a waiting turn: the results of the calls of the same step that asked nothing. */
   readonly settled?: readonly ToolMessage[]
+  /** The error of a failed turn. */
   readonly error?: ErrorInfo
-  /** The text of its answer. */
+  /** The text of its final answer. */
   readonly text?: string
+  /** The value of the agent's `output` schema. */
   readonly output?: Json
+  /** The tokens that the turn has used. */
   readonly usage?: Usage
 }
 
-/** Events of a thread are numbered upwards; the numbers may have gaps. */
+/** An event of a thread. */
 export interface StoredEvent {
+  /** Its number. The numbers of a thread increase and may have gaps. */
   readonly seq: number
+  /** The id of the turn. */
   readonly turn: string
-  /** Whether the event is stored for good. Absent: it is dropped when its step has ended. */
+  /** Whether the event stays stored. Absent: it is deleted when its step has ended. */
   readonly isKept?: boolean
+  /** The event. */
   readonly event: ThreadEventBody
 }
 
-/** The records from which a change is decided. */
+/** The records that `ThreadStore.load` returns and `decide` receives. */
 export interface StoredThread {
+  /** The record of the thread. */
   readonly thread: ThreadRecord
-  /** The turns that have not ended, the newest turn that has begun, and the turns named in {@link Asked}; ordered by number. */
+  /** The turns that have not ended, the newest turn that has begun, and the turns named in the options; ordered by number. */
   readonly turns: readonly TurnRecord[]
 }
 
 /** A change to a thread, written in one transaction. Absent members change nothing. */
 export interface Change<Result> {
+  /** What `ThreadStore.change` resolves to. */
   readonly result: Result
+  /** The changed record of the thread. */
   readonly thread?: ThreadRecord
   /** New and changed turns. */
   readonly turns?: readonly TurnRecord[]
+  /** New events. */
   readonly events?: readonly StoredEvent[]
   /** Deletes the events up to this `seq` that are not kept. */
   readonly droppedThrough?: number
-  /** The `seq` of each event that is superseded. */
+  /** The `seq` of each event that becomes superseded. */
   readonly retracted?: readonly number[]
   /**
    * All stored events and turns from this `seq` on are superseded, and the checkpoints of those turns are deleted. This happens before the rest of
    * the change is written, so its own events and turns are not superseded.
    */
   readonly supersededFrom?: number
-  /** Saved like `CheckpointStore.save`; if that throws, nothing of the change is written. */
+  /** A checkpoint to save, as by `CheckpointStore.save`. If that throws, nothing of the change is written. */
   readonly checkpoint?: { readonly id: string; readonly checkpoint: StoredCheckpoint; readonly expected: number }
   /** Ids of checkpoints to delete. */
-  readonly forgotten?: readonly string[]
+  readonly deletedCheckpoints?: readonly string[]
   /** Deletes all turns, events and checkpoints of the thread. */
-  readonly isErased?: boolean
+  readonly deletesAll?: boolean
 }
 
-/** Turns to load in addition to those that are always loaded: by id, or by the id of their message. */
-export interface Asked {
+/** The turns that are loaded in addition to those in {@link StoredThread.turns}. */
+export interface LoadOptions {
+  /** The id of a turn. */
   readonly turn?: string
+  /** The id of the message that began a turn. */
   readonly messageId?: string
 }
 
-export interface ChangeOptions extends Asked {
-  /** The write need not wait for the disk: it may be lost if the machine loses power. */
-  readonly isFleeting?: boolean
+/** The options of `ThreadStore.change`. */
+export interface ChangeOptions extends LoadOptions {
+  /** Whether `change` may resolve before the change is on the disk. If the machine then loses power, the change may be lost. Default false. */
+  readonly mayBeLost?: boolean
 }
 
+/** Which events `ThreadStore.events` returns. */
 export interface EventQuery {
   /** Only events with a higher `seq`. Default 0. */
   readonly after?: number
+  /** Only events of the turn with this id. */
   readonly turn?: string
+  /** Only kept events. Default false. */
   readonly keptOnly?: boolean
+  /** The maximum number of events. Default: all. */
   readonly limit?: number
 }
 
 /**
- * Keeps threads and the checkpoints of their runs. It never returns superseded turns and events. If you write your own store, test it with
+ * Stores threads and the checkpoints of their runs. It never returns superseded turns and events. If you write your own store, test it with
  * `threadStoreContract` of `@meanwhile/threads/testing`.
  */
 export interface ThreadStore {
+  /** The checkpoints of the runs, by the id of the turn. */
   readonly checkpoints: CheckpointStore
-  /** Returns undefined if the thread does not exist. */
-  load(id: string, asked?: Asked): Promise<StoredThread | undefined>
+  /** Returns the records of a thread; undefined if the thread does not exist. */
+  load(id: string, options?: LoadOptions): Promise<StoredThread | undefined>
   /**
    * Reads the thread, calls `decide`, and writes the change that it returns, all in one transaction. `decide` is synchronous and may be called more
    * than once. If it throws, `change` rejects with that error, and nothing is written.
@@ -161,11 +188,14 @@ export interface ThreadStore {
   turns(id: string): Promise<readonly TurnRecord[]>
   /** Returns threads, newest first, without deleted ones. `after`: the id of the last thread of the previous page. */
   list(options: { readonly after?: string; readonly limit: number }): Promise<readonly ThreadRecord[]>
-  /** Returns the ids of threads that need a process: the lease of their running turn has expired, or they have a queue that is not paused and no active turn. */
+  /**
+   * Returns the ids of at most `limit` threads that no process works on: the lease of their running turn has expired before `now`, or they have
+   * queued turns, no active turn, and are not paused.
+   */
   due(now: number, limit: number): Promise<readonly string[]>
 }
 
-/** Whether the turn is over for good. */
+/** Whether the turn has ended. A failed turn has ended too, although it can be retried. */
 export function isEnd({ status }: TurnRecord): boolean {
   return status === 'completed' || status === 'stopped' || status === 'failed' || status === 'dropped'
 }

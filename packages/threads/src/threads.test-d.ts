@@ -13,7 +13,7 @@ import {
 const agent = {} as Agent
 const store = {} as ThreadStore
 
-test('what context makes types the context that is given', () => {
+test('the return type of context is the type of the context that callers pass', () => {
   const threads = createThreads({ agent, store, context: async ({ id }) => ({ tenant: id }) })
   expectTypeOf(threads).toEqualTypeOf<Threads<{ tenant: string }>>()
   expectTypeOf(threads.send).toBeCallableWith('t', 'x', { context: { tenant: 'acme' } })
@@ -25,7 +25,7 @@ test('what context makes types the context that is given', () => {
   void threads.retry('t', { context: { tennant: 'acme' } })
 })
 
-test('a type that is named is the one that context has to make', () => {
+test('context must return the type that the call of createThreads names', () => {
   interface Tenant {
     readonly tenant: string
   }
@@ -43,6 +43,6 @@ test('the status of a result narrows its type', () => {
   expectTypeOf<Of<'completed'>['error']>().toEqualTypeOf<undefined>()
 })
 
-test('an error has a place', () => {
+test('onError receives an error and its place', () => {
   expectTypeOf<NonNullable<ThreadsOptions['onError']>>().parameters.toEqualTypeOf<[error: unknown, at: ErrorPlace]>()
 })

@@ -40,7 +40,7 @@ describe.each(Object.entries(stores))('%s', (_, newStore) => {
   threadBehaviours({ newStore, opened })
 })
 
-test('the error of an invalid message names it, and an unknown option is rejected (TH9)', async () => {
+test('the error of an invalid message says what it is, and unknown options are rejected (TH9)', async () => {
   const threads = createThreads({ agent: chat().agent, store: memoryThreads() })
   await expect(threads.send('t', 5 as never)).rejects.toThrow('a text or a user message; this is a number')
   await expect(threads.send('t', [] as never)).rejects.toThrow('a text or a user message; this is a list')

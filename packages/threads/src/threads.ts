@@ -1,4 +1,4 @@
-/** Threads: stored conversations, with one turn at a time. */
+/** Creates threads: stored conversations that run one turn at a time. */
 
 import {
   type Agent,
@@ -11,20 +11,21 @@ import {
   type OptionNames,
   type UserMessage,
 } from '@meanwhile/core'
+import { checkedSendPolicy, type SendPolicy } from './argument-checks.ts'
+import { ChangeNotifier } from './change-notifier.ts'
+import { DurableTurns } from './durable-turns.ts'
 import { type ErrorPlace, reporter } from './error-reports.ts'
-import { checkedManners, type Manners } from './given.ts'
 import type { Host } from './host.ts'
 import { type LocalHost, LocalTurns } from './local-turns.ts'
-import { RunTurns, withoutOldRuns } from './run-turns.ts'
 import { StoredThreads } from './stored-threads.ts'
 import type { ThreadRuns } from './thread-runs.ts'
 import type { ThreadState } from './thread-state.ts'
 import type { ThreadStore, TurnRecord } from './thread-store.ts'
 import type { ResumedTurn, Turn } from './turn.ts'
+import { deletingUnusedRuns } from './unused-runs.ts'
 import type { WhenAsking, WhenBusy } from './user-decisions.ts'
-import { Wakes } from './wakes.ts'
 
-/** The input from which the agent and the context of a turn are made. */
+/** What the functions `agent` and `context` receive. */
 export interface TurnInfo {
   /** The id of the thread. */
   readonly id: string
@@ -35,33 +36,33 @@ export interface TurnInfo {
 }
 
 interface CommonOptions {
-  /** `memoryThreads()`, `sqliteThreads(path)`, `postgresThreads({ pool })` or your own. */
+  /** `memoryThreads()`, `sqliteThreads(path)`, `postgresThreads({ pool })` or your own store. */
   readonly store: ThreadStore
   /**
-   * What happens to a message that arrives while a turn is running. `queue` (default): it begins a turn when the earlier ones have ended.
-   * `steer`: it goes into the running turn before the next model call; if that is too late it is queued. `preempt`: the running turn is
-   * stopped, and its turn begins next. `reject`: `send` throws `ThreadBusyError`.
+   * What happens to a message that arrives while a turn is running. `queue` (default): its turn begins when the turns before it have ended.
+   * `steer`: it enters the running turn before the next model call; if it is too late for that, it is queued. `preempt`: the running turn is
+   * stopped, and the turn of the message begins next. `reject`: `send` throws `ThreadBusyError`.
    */
   readonly whenBusy?: WhenBusy
   /**
-   * What happens to a message that arrives while a turn waits for an answer. `close` (default): the waiting turn ends as stopped, its open
-   * calls get the reason as their result, and the message begins a turn. `reject`: `send` throws `ThreadBusyError`.
+   * What happens to a message that arrives while a turn waits for an answer. `close` (default): the waiting turn ends as `stopped`, each open
+   * call gets an error result with the reason, and the message begins a turn. `reject`: `send` throws `ThreadBusyError`.
    */
   readonly whenAsking?: WhenAsking
   /**
-   * Called with every error that no caller gets: a turn has failed, the store could not be written, or `watch` could not take over a thread. If it
-   * throws, that only causes a warning. Default: `process.emitWarning` with a `MeanwhileWarning`, once for each name of an error.
+   * Called with every error that no caller receives: a turn has failed, the store could not be written, or `watch` could not take over a thread. If
+   * it throws, that only causes a warning. Default: `process.emitWarning` with a `MeanwhileWarning`, once for each error name.
    */
   readonly onError?: (error: unknown, at: ErrorPlace) => void
 }
 
 /** `Context`: the type of the context that each run gets. */
 export interface ThreadsOptions<Context = unknown> extends CommonOptions {
-  /** The agent of all threads, or a function that returns the agent of each turn. All agents of a thread have the same name. */
+  /** The agent of all threads, or a function that returns the agent of each turn. All agents of a thread must have the same name. */
   readonly agent: Agent | ((turn: TurnInfo) => Agent | Promise<Agent>)
   /**
-   * Makes the context of a run, unless this process received it with the message. If it throws, the turn fails with `ContextError`: nothing
-   * has run, and the turn can be retried.
+   * Makes the context of a run, unless this process received one with the message, the answer or the retry. If it throws, the turn fails with
+   * `ContextError`: nothing has run, and the turn can be retried.
    */
   readonly context?: (turn: TurnInfo) => Context | undefined | Promise<Context | undefined>
   /**
@@ -71,20 +72,20 @@ export interface ThreadsOptions<Context = unknown> extends CommonOptions {
   readonly lease?: number
 }
 
-/** Threads whose turns are durable runs. */
+/** Options for threads whose turns are durable runs. */
 export interface DurableThreadsOptions extends CommonOptions {
   /**
-   * `durableRuns(…)` of `@meanwhile/durable`. Its workers advance the turns, and report each stop to the threads: so each process that calls
-   * `runs.work` must create the same threads first. The `data` of a run is `{ thread, turn, metadata }`.
+   * `durableRuns(…)` of `@meanwhile/durable`. Its workers execute the turns and write each stop of a run to the thread. So each process that calls
+   * `runs.work` must first create the same threads. The `data` of a run is `{ thread, turn, metadata }`.
    */
   readonly runs: ThreadRuns
-  /** The name of the agent of all threads, or a function that returns the name for each turn. Default: the only agent of the runs. */
+  /** The name of the agent of all threads, or a function that returns the name for each turn. Default: the only agent of `runs`; required if it has several. */
   readonly agent?: string | ((turn: TurnInfo) => string | Promise<string>)
 }
 
 /** The options of calls that run a turn. */
 export interface ContextOptions<Context = unknown> {
-  /** The context of the run. It is not stored: a process that takes over the turn makes its own. */
+  /** The context of the run. It is not stored: a process that takes over the turn makes it again. */
   readonly context?: Context
 }
 
@@ -96,9 +97,9 @@ export interface SendOptions<Context = unknown> extends ContextOptions<Context> 
    */
   readonly messageId?: string
   /**
-   * The id of a message that began a turn, to edit it: as with `rewind`, that message and everything after it are superseded, and this message
-   * replaces it, in one change. `messageId` may be the same id; then each call replaces the message again. If it is another id, a repeated call
-   * returns the same turn.
+   * The id of a message that began a turn. This message replaces that one and everything after it, in one change of the store; the replaced messages
+   * stay stored as superseded, as with `rewind`. If `messageId` is the same id, each call replaces the message again. If it is another id, a repeated
+   * call returns the same turn.
    */
   readonly replacing?: string
   /** Small JSON that is stored with the turn, and passed to `agent` and `context`. */
@@ -127,9 +128,10 @@ export interface Threads<Context = unknown> {
   /**
    * Adds a message to a thread; the first message creates the thread. Resolves when the message is stored.
    *
-   * @throws {ThreadBusyError} A turn is running or waits, and the options reject messages then; or a turn is running, and the message replaces
-   * another.
-   * @throws {InputError} It is not a user message, or it is empty.
+   * @throws {ThreadBusyError} A turn is running or waits, and `whenBusy` or `whenAsking` is `reject`; or a turn is running, and the message replaces
+   * another message.
+   * @throws {InputError} It is not a user message, is empty, or cannot be written as JSON.
+   * @throws {TypeError} `metadata` is not JSON.
    * @throws {UnknownMessageError} No turn begins with the message to replace.
    * @throws {ConfigError} An option is unknown or not valid.
    */
@@ -138,58 +140,62 @@ export interface Threads<Context = unknown> {
    * Answers questions of the waiting turn, by id of the interrupt. Resolves when its run continues.
    * `turn.events({ after: turn.cursor })` streams the events that follow.
    *
-   * @throws {UnknownInterruptError} The thread has no such question, or it was answered.
-   * @throws {TypeError} There is no answer, or one that is not JSON.
+   * @throws {UnknownInterruptError} The thread has no question with this id, or it was answered.
+   * @throws {TypeError} `answers` has no answer, or is not JSON.
    * @throws {AnswerError} An answer does not match the schema of its question. Nothing has run, and the question stays open.
+   * @throws {ThreadBusyError} The turn is already continuing, with answers to its other questions.
    */
   answer(thread: string, answers: Answers, options?: ContextOptions<Context>): Promise<ResumedTurn>
   /**
-   * Stops the turn that runs or waits. Its messages stay. The queue is kept and waits for the next message, or it is dropped. Resolves when
-   * the turn has ended.
+   * Stops the turn that runs or waits, and keeps its messages. `queue`: `keep` (default) keeps the queued messages until the next message arrives;
+   * `drop` drops them. Resolves when the turn has ended. Rejects with the reason of `signal` if that is aborted; the turn is stopped all the same.
    */
   stop(thread: string, options?: { readonly queue?: 'keep' | 'drop'; readonly signal?: AbortSignal }): Promise<void>
   /**
-   * Continues the newest turn, which must have failed, from its last complete step.
+   * Continues the newest turn, which must have failed, from its last complete step. Resolves when its run continues.
    *
    * @throws {NothingToRetryError} It has not failed.
    * @throws {ThreadBusyError} A turn is running or waits.
    */
   retry(thread: string, options?: ContextOptions<Context>): Promise<ResumedTurn>
   /**
-   * Goes back to before a message that began a turn: to edit it, or to get another answer. Everything after it stays stored as superseded,
-   * and is no longer visible.
+   * Removes a message that began a turn, and everything after it. The removed messages stay stored as superseded, but no method returns them.
    *
-   * @throws {UnknownMessageError} No turn begins with it.
+   * @throws {UnknownMessageError} No turn begins with the message.
    * @throws {ThreadBusyError} A turn is running.
    */
   rewind(thread: string, options: { readonly before: string }): Promise<void>
   /**
-   * Copies a thread, up to a message that began a turn, or all turns that have ended. Returns the id of the copy.
+   * Copies everything before a message that began a turn into another thread; without `before`, all turns that have ended. `as`: the id of the
+   * copy, by default a random one. Returns the id of the copy.
    *
    * @throws {ThreadExistsError} A thread with the id `as` exists.
    * @throws {UnknownMessageError} No turn begins with the message.
    */
   fork(thread: string, options?: { readonly before?: string; readonly as?: string }): Promise<string>
-  /** Returns the state of a thread. It is empty for a thread that does not exist or was deleted. */
+  /** Returns the state of a thread. The state of a thread that does not exist or was deleted has no messages. */
   read(thread: string): Promise<ThreadState>
   /**
-   * Returns a turn; without an id the newest one that has begun, and undefined if there is none.
+   * Returns a turn; without an id the newest turn that has begun. Undefined if the thread does not exist or no turn has begun.
    *
    * @throws {UnknownTurnError} The thread has no turn with this id.
    */
   turn(thread: string, turn?: string): Promise<Turn | undefined>
-  /** Newest first. `after`: the id of the last thread of the previous page; `limit`: default 100. */
+  /** Returns the threads, newest first. `after`: the id of the last thread of the previous page. `limit`: the maximum number, default 100. */
   list(options?: { readonly after?: string; readonly limit?: number }): Promise<readonly ThreadSummary[]>
-  /** Deletes all messages. The running turn is stopped, and the id cannot be used again. */
+  /** Deletes all messages of a thread, and stops its running turn. The id cannot be used again. */
   delete(thread: string): Promise<void>
   /**
-   * Takes over all turns whose process has died, and returns how many there were. If a turn cannot be taken over, the others still are; the first
-   * such error is thrown at the end.
+   * Takes over all turns whose process has died. Returns how many turns it took over. If a turn cannot be taken over, it continues with the others
+   * and throws the first such error at the end.
    */
   recover(): Promise<number>
-  /** Calls `recover` twice per lease time, until it is closed. Turns that could not be taken over are tried again. */
+  /**
+   * Takes over turns as `recover` does, twice per lease time until it is closed; with durable runs every 5 seconds. Turns that could not be taken over
+   * are tried again.
+   */
   watch(): { close(): void }
-  /** Leaves the turns that run here to other processes, and begins no more. Resolves when all writes are done. */
+  /** Gives up the turns that run in this process, so that other processes can take them over, and begins no more. Resolves when all writes are done. */
   close(): Promise<void>
 }
 
@@ -198,8 +204,9 @@ const OPTIONS: OptionNames<ThreadsOptions> = { ...COMMON, agent: '', context: 'd
 const DURABLE_OPTIONS: OptionNames<DurableThreadsOptions> = { ...COMMON, runs: '', agent: '' }
 
 /**
- * Creates threads over a store. The return type of `context` is the type of the context that `send`, `answer` and `retry` accept; without it, name
- * the type: `createThreads<Context>(…)`. With `runs` the turns are durable runs, which any worker advances: `durableRuns({ context })` makes their context.
+ * Creates threads over a store. The return type of `context` is the type of the context that `send`, `answer` and `retry` accept; without that option,
+ * name the type: `createThreads<Context>(…)`. With `runs`, the turns are durable runs, which workers execute: `durableRuns({ context })` makes their
+ * context.
  *
  * @throws {ConfigError} An option is not valid; the error names it.
  */
@@ -213,7 +220,7 @@ function localThreads(options: ThreadsOptions): Threads {
   checkOptions('createThreads', options, OPTIONS)
   const { agent, context, lease = 10_000 } = options
   if (typeof agent !== 'function' && typeof agent?.resume !== 'function')
-    throw new ConfigError('agent', 'must be an agent that createAgent made, or a function that gives one')
+    throw new ConfigError('agent', 'must be an agent that createAgent returned, or a function that returns one')
   if (!(Number.isFinite(lease) && lease >= 100))
     throw new ConfigError('lease', 'must be a number of milliseconds, 100 or more')
   const host: LocalHost = {
@@ -228,35 +235,35 @@ function localThreads(options: ThreadsOptions): Threads {
       }
     },
   }
-  return new StoredThreads(host, new LocalTurns(host), mannersOf(options))
+  return new StoredThreads(host, new LocalTurns(host), sendPolicyOf(options))
 }
 
 function durableThreads(options: DurableThreadsOptions): Threads {
   checkOptions('createThreads', options, DURABLE_OPTIONS)
   const { runs, agent = runs?.agents?.length === 1 ? runs.agents[0] : undefined } = options
-  if (typeof runs?.onStopped !== 'function') throw new ConfigError('runs', 'must be what durableRuns() returns')
+  if (typeof runs?.onStopped !== 'function')
+    throw new ConfigError('runs', 'must be the object that durableRuns() returns')
   if (typeof agent !== 'function' && !(typeof agent === 'string' && runs.agents.includes(agent)))
     throw new ConfigError('agent', `must be the name of an agent of the runs: ${runs.agents.join(' or ')}`)
-  const host = hostOf(options, START)
-  const turns = new RunTurns(host, runs, async (turn, id) =>
+  const host = hostOf(options, START_LIMIT)
+  const turns = new DurableTurns(host, runs, async (turn, id) =>
     typeof agent === 'function' ? await agent(infoOf(turn, id)) : agent,
   )
-  return new StoredThreads({ ...host, store: withoutOldRuns(host.store, runs) }, turns, mannersOf(options))
+  return new StoredThreads({ ...host, store: deletingUnusedRuns(host.store, runs) }, turns, sendPolicyOf(options))
 }
 
-/** How soon a process starts the run of a turn that it has stored, in milliseconds. */
-const START = 1_000
+/** In this time, in milliseconds, a process starts the durable run of a turn that it has stored. After it, other processes may start the run. */
+const START_LIMIT = 1_000
 
 function hostOf({ store, onError }: CommonOptions, lease: number): Host {
   if (typeof store?.change !== 'function')
-    throw new ConfigError('store', 'must be a store of threads, such as memoryThreads() gives')
-  if (onError !== undefined && typeof onError !== 'function')
-    throw new ConfigError('onError', 'must be a function that takes an error')
-  return { store, wakes: new Wakes(), report: reporter(onError), claim: () => ({ now: Date.now(), lease }) }
+    throw new ConfigError('store', 'must be a store of threads, for example memoryThreads()')
+  if (onError !== undefined && typeof onError !== 'function') throw new ConfigError('onError', 'must be a function')
+  return { store, changes: new ChangeNotifier(), report: reporter(onError), claim: () => ({ now: Date.now(), lease }) }
 }
 
-function mannersOf({ whenBusy = 'queue', whenAsking = 'close' }: CommonOptions): Manners {
-  return checkedManners({ whenBusy, whenAsking })
+function sendPolicyOf({ whenBusy = 'queue', whenAsking = 'close' }: CommonOptions): SendPolicy {
+  return checkedSendPolicy({ whenBusy, whenAsking })
 }
 
 function infoOf({ id: turn, metadata }: TurnRecord, id: string): TurnInfo {

@@ -1,46 +1,51 @@
-/** The interface for running turns: in this process, or in the workers of durable runs. Each request is stored before it is called. */
+/**
+ * The interface for running turns, in this process or in the workers of durable runs. The request of a user is stored before the method is called;
+ * only `answer` stores its request itself.
+ */
 
 import type { Answers } from '@meanwhile/core'
 import type { EventLog } from './event-log.ts'
 import type { BegunTurn, Work } from './thread-records.ts'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
-import type { Resumption, SaidResult } from './user-decisions.ts'
+import type { Resumption, SendResult } from './user-decisions.ts'
 
 export interface TurnRunner {
   /** The interval in milliseconds at which `watch` looks for turns without a process. */
-  readonly lookEvery: number
-  /** Whether callers can pass contexts. */
-  readonly takesContext: boolean
-  /** A message was stored. `context`: the context of its run. */
-  said(
+  readonly recoverInterval: number
+  /** Whether callers may pass a context. */
+  readonly acceptsContext: boolean
+  /** Does the work that follows from a message. `context`: the context of its run, if the caller passed one. */
+  send(
     thread: string,
-    said: SaidResult,
+    result: SendResult,
     options: { readonly isPreempting: boolean; readonly context?: unknown },
   ): Promise<void>
   /** Answers the waiting turn. Resolves when its run continues. */
   answer(thread: string, answers: Answers, context: unknown): Promise<Resumption>
   /** Retries a turn. Resolves when its run continues. */
   retry(thread: string, work: Work, context: unknown): Promise<void>
-  /** Stops the turn. `work`: how to close it, if it was waiting. */
+  /** Stops the turn. `work`: present if the turn was waiting, and must be closed. */
   stop(thread: string, turn: string | undefined, work: Work | undefined): Promise<void>
-  /** Continues a turn whose process has died. Returns whether there was one. */
+  /** Continues the turn of a thread if its process has died. Returns whether it did that. */
   recover(thread: string): Promise<boolean>
-  /** Stops the work on a deleted thread. */
-  leave(thread: string): Promise<void>
+  /** Gives up the running turn of a deleted thread. */
+  release(thread: string): Promise<void>
+  /** Gives up all turns that run in this process, and begins no more. Resolves when all writes are done. */
   close(): Promise<void>
-  /** Returns the events of a turn that runs in this process. */
+  /** Returns the events of a turn if it runs in this process. */
   logOf(thread: string, turn: string): EventLog | undefined
-  /** Streams the events after `seq` of a turn that runs elsewhere, if they are not in the store yet. Ends when there are no more for now. */
+  /** Streams the events after `seq` that are not in the store yet, of a turn that runs in another process. Ends when there are none at the moment. */
   follow(thread: string, turn: TurnRecord, seq: number, signal?: AbortSignal): AsyncIterable<StoredEvent>
   /** Returns the kept events of the running turn that are not stored yet. `seq`: the number of the thread's last stored event. */
-  open(thread: string, turn: BegunTurn, seq: number): Promise<OpenEvents>
+  unstoredEvents(thread: string, turn: BegunTurn, seq: number): Promise<UnstoredEvents>
 }
 
-/** What the store will have when the turn has stopped. */
-export interface OpenEvents {
+/** The changes that a running turn has made and not stored yet. */
+export interface UnstoredEvents {
+  /** New kept events. */
   readonly kept: readonly StoredEvent[]
-  /** The numbers of stored events that no longer count. */
+  /** The numbers of stored events that are no longer valid. */
   readonly retracted: readonly number[]
-  /** Ids of turns whose messages have joined. */
+  /** The ids of turns whose messages have joined the running turn. */
   readonly joined: readonly string[]
 }

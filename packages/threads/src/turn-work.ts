@@ -1,4 +1,4 @@
-/** Runs one turn in this process: starts or resumes its run, and writes the events of the run. */
+/** Runs one turn in this process: starts, resumes or closes its run, and writes the events of the run to the store. */
 
 import {
   type AgentEvent,
@@ -10,9 +10,9 @@ import {
 } from '@meanwhile/core'
 import type { EventLog } from './event-log.ts'
 import type { LiveTurn, LocalHost } from './local-turns.ts'
-import type { Orders, Outcome } from './owner-decisions.ts'
-import { answersTo, seenIn } from './seen-checkpoint.ts'
-import { type Steered, Steering, saidIn, steeredBy } from './steering.ts'
+import type { Outcome, TurnRequests } from './owner-decisions.ts'
+import { openAnswers, readCheckpoint } from './run-checkpoint.ts'
+import { Steering, type SteeringMessage, steeringMessagesOf, userMessagesIn } from './steering.ts'
 import { historyOf, reconcile, type TurnEvents, turnEvents } from './thread-history.ts'
 import type { Work } from './thread-records.ts'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
@@ -20,9 +20,9 @@ import { failed, outcomeOf } from './turn-outcome.ts'
 import { TurnWriter } from './turn-writer.ts'
 
 export class TurnWork implements LiveTurn {
-  /** Resolves when this work is over, with the work on the next turn if that has begun. Never rejects. */
+  /** Resolves when the turn has ended, waits or was given up. The value is the work on the next turn, if that has begun. Never rejects. */
   readonly done: Promise<Work | undefined>
-  /** Resolves when the run continues, here or in another process. Rejects if the run rejects the answers, or if the store fails. */
+  /** Resolves when the run has started, here or in another process. Rejects if the run rejects the answers, or if the store fails. */
   readonly started: Promise<void>
   readonly turn: TurnRecord
   readonly contexts: Map<string, unknown>
@@ -36,7 +36,7 @@ export class TurnWork implements LiveTurn {
   #run: AgentRun | undefined
   #hasBegun = false
   #isStopping = false
-  #isLeaving = false
+  #isReleased = false
 
   constructor(host: LocalHost, thread: string, work: Work, contexts: Map<string, unknown>) {
     this.turn = work.turn
@@ -45,15 +45,15 @@ export class TurnWork implements LiveTurn {
     this.#host = host
     this.#work = work
     this.#writer = new TurnWriter(host, thread, work, {
-      heed: (orders) => this.#heed(orders),
-      lose: () => this.#abort.abort(),
+      onRequests: (requests) => this.#applyRequests(requests),
+      onLeaseLost: () => this.#abort.abort(),
     })
     this.started = new Promise<void>((resolve, reject) => {
       this.#start = { resolve, reject }
     })
-    // Callers need not await it.
+    // Prevents an unhandled rejection if no caller awaits it.
     this.started.catch(() => undefined)
-    this.done = this.#do()
+    this.done = this.#execute()
   }
 
   get log(): EventLog {
@@ -62,71 +62,71 @@ export class TurnWork implements LiveTurn {
 
   stop(): void {
     this.#isStopping = true
-    // The result of the run reports how it ends.
+    // `run.result` has the same outcome.
     this.#run?.cancel().catch(() => undefined)
   }
 
   steer(turns: readonly TurnRecord[]): void {
-    // A run that has not begun may not accept them: the next write returns them again.
-    if (!this.#run || !this.#hasBegun || this.#isOut) return
-    for (const steered of steeredBy(turns))
-      if (!this.#steering.has(steered.turn) && this.#run.send(steered.message)) this.#steering.expect(steered)
+    // A run that has not begun may not accept them. The next write to the store returns them again.
+    if (!this.#run || !this.#hasBegun || this.#hasGivenUp) return
+    for (const one of steeringMessagesOf(turns))
+      if (!this.#steering.has(one.turn) && this.#run.send(one.message)) this.#steering.expect(one)
   }
 
-  async leave(): Promise<void> {
-    this.#isLeaving = true
+  async release(): Promise<void> {
+    this.#isReleased = true
     this.#abort.abort()
     await this.done
   }
 
-  /** Whether another process has the turn or will take it: then this one emits no more events. */
-  get #isOut(): boolean {
-    return this.#isLeaving || this.#writer.isLost
+  /** Whether another process has taken over the turn or may take it over. Then this process emits no more events. */
+  get #hasGivenUp(): boolean {
+    return this.#isReleased || this.#writer.isLost
   }
 
-  async #do(): Promise<Work | undefined> {
-    const { live, wakes, claim } = this.#host
+  async #execute(): Promise<Work | undefined> {
+    const { live, changes, claim } = this.#host
     live.set(this.#thread, this)
-    const beat = setInterval(() => void this.#writer.beat(), claim().lease / 3)
+    const timer = setInterval(() => void this.#writer.renewLease(), claim().lease / 3)
     try {
       const outcome = await this.#outcome()
       return outcome && (await this.#writer.end(outcome))
     } catch (error) {
       // The stored turn is unchanged: another process takes it over when the lease has expired.
-      if (!this.#isOut) {
+      if (!this.#hasGivenUp) {
         this.#report(error)
         this.#start.reject(error)
       }
       return undefined
     } finally {
-      clearInterval(beat)
+      clearInterval(timer)
       await this.#writer.close()
-      if (this.#isLeaving) await this.#writer.leave()
+      if (this.#isReleased) await this.#writer.release()
       if (live.get(this.#thread) === this) live.delete(this.#thread)
       this.#start.resolve()
-      wakes.wake(this.#thread)
+      changes.notify(this.#thread)
     }
   }
 
-  /** Returns how the turn ends or what it waits for; undefined if the run rejected the answers, so that the turn waits again. */
+  /** Returns how the turn has ended or what it waits for. Undefined: the run rejected the answers, and the turn waits for the same questions again. */
   async #outcome(): Promise<Outcome | undefined> {
     try {
-      return await (this.#work.kind === 'close' ? this.#close() : this.#play())
+      return await (this.#work.kind === 'close' ? this.#close() : this.#runAgent())
     } catch (error) {
-      if (this.#isOut) throw error
-      const isRefused = error instanceof AnswerError || error instanceof UnknownInterruptError
-      if (!isRefused || this.#hasBegun || !this.turn.answers) {
+      if (this.#hasGivenUp) throw error
+      const isRejected = error instanceof AnswerError || error instanceof UnknownInterruptError
+      if (!isRejected || this.#hasBegun || !this.turn.answers) {
         this.#report(error)
         return failed(error)
       }
-      await this.#writer.refuse()
+      await this.#writer.reopen()
       this.#start.reject(error)
       return undefined
     }
   }
 
   /** Starts or resumes the run, and reads its events until it ends. */
-  async #play(): Promise<Outcome> {
+  async #runAgent(): Promise<Outcome> {
     const agent = await this.#host.agentOf(this.turn, this.#thread)
     const { id } = this.turn
     const context = this.contexts.has(id) ? this.contexts.get(id) : await this.#host.contextOf(this.turn, this.#thread)
@@ -136,15 +136,15 @@ export class TurnWork implements LiveTurn {
       signal: this.#abort.signal,
       ...(context !== undefined && { context }),
     }
-    const { before, own } = await this.#events()
+    const { before, own } = await this.#turnEvents()
     const input = historyOf(before)
     const checkpoint = this.#work.kind === 'begin' ? undefined : await this.#checkpoint()
-    const lost =
-      this.#work.kind === 'begin' ? [] : await this.#goOn(before, own, checkpoint?.messages ?? input, checkpoint?.sent)
+    const history = checkpoint?.messages ?? input
+    const unsent = this.#work.kind === 'begin' ? [] : await this.#reconcile(before, own, history, checkpoint?.sent)
     this.#run = checkpoint
-      ? agent.resume(id, answersTo(checkpoint, this.turn), options)
+      ? agent.resume(id, openAnswers(checkpoint, this.turn), options)
       : agent.stream(input, { ...options, id })
-    for (const steered of lost) if (this.#run.send(steered.message)) this.#steering.expect(steered)
+    for (const one of unsent) if (this.#run.send(one.message)) this.#steering.expect(one)
     if (this.#isStopping) this.stop()
     for await (const event of this.#run) {
       this.#hasBegun = true
@@ -157,52 +157,52 @@ export class TurnWork implements LiveTurn {
     return outcomeOf(result)
   }
 
-  /** Closes the run, if it has a checkpoint. */
+  /** Closes the run. If it has no checkpoint, it had not started, and only the turn ends. */
   async #close(): Promise<Outcome> {
     this.#start.resolve()
     const checkpoint = await this.#checkpoint()
-    // The final answer was accepted before the turn could be stopped.
-    if (checkpoint?.hasFinalAnswer) return await this.#play()
-    const { before, own } = await this.#events()
+    // The final answer was accepted before the turn was stopped: it completes.
+    if (checkpoint?.hasFinalAnswer) return await this.#runAgent()
+    const { before, own } = await this.#turnEvents()
     if (!checkpoint) {
-      await this.#goOn(before, own, historyOf(before))
+      await this.#reconcile(before, own, historyOf(before))
       return { status: 'stopped' }
     }
     const agent = await this.#host.agentOf(this.turn, this.#thread)
     const { closing: reason = '' } = this.turn
     const { messages, usage } = await agent.close(this.turn.id, { reason, checkpoints: this.#writer.checkpoints })
-    await this.#goOn(before, own, messages)
+    await this.#reconcile(before, own, messages)
     return { status: 'stopped', usage }
   }
 
-  #events(): Promise<TurnEvents> {
+  #turnEvents(): Promise<TurnEvents> {
     return turnEvents(this.#host.store, this.#thread, this.turn)
   }
 
   async #checkpoint() {
-    return seenIn(await this.#host.store.checkpoints.load(this.turn.id))
+    return readCheckpoint(await this.#host.store.checkpoints.load(this.turn.id))
   }
 
   /**
-   * The turn continues with this history. The stored events are corrected to match it, and readers learn which messages still count. `sent`: messages
-   * that the run has and has not emitted. Returns the messages that the run had emitted and no longer has.
+   * Corrects the stored events so that they match this history, and emits `turn-resumed` with the messages that are still valid. `sent`: messages that
+   * the run has received and not emitted. Returns the steering messages that the run had emitted and that its checkpoint does not have.
    */
-  async #goOn(
+  async #reconcile(
     before: readonly StoredEvent[],
     own: readonly StoredEvent[],
     history: readonly Message[],
     sent: readonly Message[] = [],
-  ): Promise<readonly Steered[]> {
+  ): Promise<readonly SteeringMessage[]> {
     const { retracted, missing, replaced } = reconcile(before, own, history)
-    const steering = steeredBy((await this.#host.store.load(this.#thread))?.turns ?? [])
-    const emitted = saidIn(retracted)
+    const steering = steeringMessagesOf((await this.#host.store.load(this.#thread))?.turns ?? [])
+    const emitted = userMessagesIn(retracted)
     const left = this.#steering.resume([...missing, ...sent], [...emitted, ...steering])
     this.#writer.retract(retracted.map(({ seq }) => seq))
     const { cause } = this.#work
     if (cause) {
-      const gone = new Set(retracted)
-      const counts = [...before, ...own].filter((one) => one.turn === this.turn.id && !gone.has(one))
-      const messages = counts.flatMap(({ event }) => ('messageId' in event && event.messageId ? [event.messageId] : []))
+      const invalid = new Set(retracted)
+      const valid = [...before, ...own].filter((one) => one.turn === this.turn.id && !invalid.has(one))
+      const messages = valid.flatMap(({ event }) => ('messageId' in event && event.messageId ? [event.messageId] : []))
       this.#writer.push({ type: 'turn-resumed', cause, messages })
     }
     const runId = this.turn.id
@@ -211,24 +211,24 @@ export class TurnWork implements LiveTurn {
     return emitted.filter((one) => left.includes(one))
   }
 
-  /** Emits an event of the run, or of an agent inside it. `run-start` and `run-end` of the run are left out: turns have their own such events. */
+  /** Emits an event of the run or of an agent inside it, except `run-start` and `run-end` of the run: `turn-start` and `turn-end` replace them. */
   #emit(event: AgentEvent): void {
-    if (this.#isOut) return
+    if (this.#hasGivenUp) return
     const isOwn = !event.path
     if (isOwn && (event.type === 'run-start' || event.type === 'run-end')) return
     if (!isOwn || event.type !== 'message') {
       this.#writer.push(event)
       return
     }
-    const steered = this.#steering.emitted(event.message)
-    this.#writer.push({ ...event, messageId: steered?.messageId ?? crypto.randomUUID() }, steered?.turn)
+    const steering = this.#steering.emitted(event.message)
+    this.#writer.push({ ...event, messageId: steering?.messageId ?? crypto.randomUUID() }, steering?.turn)
   }
 
   #report(error: unknown): void {
     this.#host.report(error, { thread: this.#thread, turn: this.turn.id })
   }
 
-  #heed({ isStopping, steering }: Orders): void {
+  #applyRequests({ isStopping, steering }: TurnRequests): void {
     if (isStopping && !this.#isStopping) this.stop()
     this.steer(steering)
   }

@@ -1,19 +1,27 @@
-/** Writes the events of a running turn to the store, one batch after another, as long as this process owns the turn. */
+/** Writes the events of a running turn to the store, one batch after the other, as long as this process owns the turn. */
 
 import { CheckpointConflictError, type CheckpointStore } from '@meanwhile/core'
 import { EventLog } from './event-log.ts'
 import type { Host } from './host.ts'
-import { ended, left, type Orders, type Outcome, type Progress, progressed, refused } from './owner-decisions.ts'
+import {
+  endTurn,
+  type Outcome,
+  type Progress,
+  releaseTurn,
+  reopenTurn,
+  saveProgress,
+  type TurnRequests,
+} from './owner-decisions.ts'
 import { LeaseLostError } from './thread-errors.ts'
 import type { ThreadEventBody } from './thread-events.ts'
 import { newThread, type Owner, type Work } from './thread-records.ts'
 import type { Change, ChangeOptions, StoredThread } from './thread-store.ts'
 
-/** Receives what the writer reads from the store with each write. */
 export interface WriterListener {
-  heed(orders: Orders): void
-  /** Another process has taken over the turn: this one writes nothing more. */
-  lose(): void
+  /** Receives the requests of users that the writer has read from the store with a write. */
+  onRequests(requests: TurnRequests): void
+  /** Called when another process has taken over the turn: this process writes nothing more. */
+  onLeaseLost(): void
 }
 
 export class TurnWriter {
@@ -21,11 +29,11 @@ export class TurnWriter {
   readonly #host: Host
   readonly #owner: Owner
   readonly #listener: WriterListener
-  /** Resolves when all writes that were requested until now are done. */
-  #last: Promise<unknown> = Promise.resolve()
+  /** Resolves when the last requested write is done. Each write waits for the one before it. */
+  #lastWrite: Promise<unknown> = Promise.resolve()
   #isLost = false
-  /** A write of all waiting events has been scheduled. */
-  #isDue = false
+  /** Whether a write is scheduled that has not begun. */
+  #isScheduled = false
   readonly #joined: { turn: string; seq: number }[] = []
   #retracted: readonly number[] = []
 
@@ -33,8 +41,8 @@ export class TurnWriter {
     this.#host = host
     this.#owner = { thread, turn: turn.id, epoch: turn.epoch }
     this.#listener = listener
-    const pushed = () => host.wakes.wake(thread)
-    this.log = new EventLog(turn.id, seq, () => this.#soon(), pushed)
+    const pushed = () => host.changes.notify(thread)
+    this.log = new EventLog(turn.id, seq, () => this.#scheduleWrite(), pushed)
   }
 
   get isLost(): boolean {
@@ -48,14 +56,14 @@ export class TurnWriter {
     return seq
   }
 
-  /** Marks these events as no longer valid, with the next write. */
+  /** With the next write, the events with these numbers become superseded. */
   retract(seqs: readonly number[]): void {
     this.#retracted = seqs
   }
 
   /** Stores the waiting events and renews the lease. Events that cannot be stored wait for the next write. */
-  async beat(): Promise<void> {
-    await this.#write({ isBeat: true }).catch((error: unknown) => this.#report(error))
+  async renewLease(): Promise<void> {
+    await this.#write({ renewsLease: true }).catch((error: unknown) => this.#report(error))
   }
 
   /** Stores the waiting events. */
@@ -65,29 +73,29 @@ export class TurnWriter {
 
   /** Stores all events and the outcome of the turn. Returns the work on the next turn, if that begins. */
   async end(outcome: Outcome): Promise<Work | undefined> {
-    await this.#last
-    const { progress } = this.#take()
-    return await this.#change((stored) => ended(stored, this.#owner, outcome, progress, this.#host.claim()))
+    await this.#lastWrite
+    const { progress } = this.#takeProgress()
+    return await this.#change((stored) => endTurn(stored, this.#owner, outcome, progress, this.#host.claim()))
   }
 
   /** The run has rejected the answers: the turn waits for an answer again. */
-  async refuse(): Promise<void> {
-    await this.#last
-    await this.#change((stored) => refused(stored, this.#owner))
+  async reopen(): Promise<void> {
+    await this.#lastWrite
+    await this.#change((stored) => reopenTurn(stored, this.#owner))
   }
 
   /** Gives up the turn. If that cannot be stored, other processes wait until the lease has expired. */
-  async leave(): Promise<void> {
-    await this.#change((stored) => left(stored, this.#owner)).catch((error: unknown) => this.#report(error))
+  async release(): Promise<void> {
+    await this.#change((stored) => releaseTurn(stored, this.#owner)).catch((error: unknown) => this.#report(error))
   }
 
-  /** Drops events that are not stored. Resolves when no write is running any more. */
+  /** Drops the events that are not stored. Resolves when no write is running. */
   async close(): Promise<void> {
     this.log.close()
-    await this.#last
+    await this.#lastWrite
   }
 
-  /** The checkpoint store of the run. Each save also stores the events until then. */
+  /** The checkpoint store for the run. Each save also stores the events that the run has emitted before it. */
   get checkpoints(): CheckpointStore {
     const { checkpoints } = this.#host.store
     return {
@@ -96,7 +104,7 @@ export class TurnWriter {
         try {
           await this.#write({ checkpoint: { id, checkpoint, expected } })
         } catch (error) {
-          // This error stops the run.
+          // A `CheckpointConflictError` stops the run.
           throw error instanceof LeaseLostError ? new CheckpointConflictError(id, expected) : error
         }
       },
@@ -105,38 +113,42 @@ export class TurnWriter {
     }
   }
 
-  /** Stores the waiting events in a microtask, so that events of the same moment share a write. */
-  #soon(): void {
-    if (this.#isDue) return
-    this.#isDue = true
+  /** Stores the waiting events in a microtask, so that events emitted together are written together. */
+  #scheduleWrite(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     queueMicrotask(() => {
       this.#write({}).catch((error: unknown) => this.#report(error))
     })
   }
 
-  #write({ isBeat = false, ...extra }: Pick<Progress, 'checkpoint'> & { readonly isBeat?: boolean }): Promise<void> {
-    const written = this.#last.then(async () => {
-      const { batch, progress, putBack } = this.#take()
+  #write({
+    renewsLease = false,
+    ...extra
+  }: Pick<Progress, 'checkpoint'> & { readonly renewsLease?: boolean }): Promise<void> {
+    const written = this.#lastWrite.then(async () => {
+      const { batch, progress, putBack } = this.#takeProgress()
       const isEmpty = progress.events.length === 0 && progress.droppedThrough === undefined
-      if (isEmpty && !isBeat && !extra.checkpoint) return
+      if (isEmpty && !renewsLease && !extra.checkpoint) return
       try {
         const decide = (stored: StoredThread) =>
-          progressed(stored, this.#owner, { ...progress, ...extra }, this.#host.claim())
-        const orders = await this.#change(decide, { isFleeting: !extra.checkpoint })
+          saveProgress(stored, this.#owner, { ...progress, ...extra }, this.#host.claim())
+        const requests = await this.#change(decide, { mayBeLost: !extra.checkpoint })
         this.log.stored(batch)
-        this.#listener.heed(orders)
+        this.#listener.onRequests(requests)
       } catch (error) {
         putBack()
         throw error
       }
     })
-    // The caller of this write receives its error; the next write only waits for it.
-    this.#last = written.catch(() => undefined)
+    // The caller of this write receives its error. The next write only waits until this one is done.
+    this.#lastWrite = written.catch(() => undefined)
     return written
   }
 
-  #take() {
-    this.#isDue = false
+  /** Removes the waiting events, joins and retractions, for one write. `putBack` restores them if the write fails. */
+  #takeProgress() {
+    this.#isScheduled = false
     const batch = this.log.take()
     const joined = this.#joined.splice(0)
     const retracted = this.#retracted
@@ -169,6 +181,6 @@ export class TurnWriter {
 
   #lose(): void {
     this.#isLost = true
-    this.#listener.lose()
+    this.#listener.onLeaseLost()
   }
 }

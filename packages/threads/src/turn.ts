@@ -1,4 +1,4 @@
-/** A turn of a thread: its events and its result. */
+/** The handle of a turn, with which callers read its events and its result. */
 
 import type { Json, PendingInterrupt, Usage } from '@meanwhile/core'
 import { seqOf } from './cursor.ts'
@@ -6,15 +6,15 @@ import type { Host } from './host.ts'
 import { replay } from './replay.ts'
 import { UnknownTurnError } from './thread-errors.ts'
 import type { ErrorInfo, ThreadEvent } from './thread-events.ts'
-import { alive, newThread } from './thread-records.ts'
+import { newThread, notDeleted } from './thread-records.ts'
 import type { TurnRecord } from './thread-store.ts'
 import type { TurnRunner } from './turn-runner.ts'
 
-/** The end of a turn, or the questions that it waits for. */
+/** How a turn has ended, or the questions that it waits for. */
 export type TurnResult = CompletedTurn | WaitingTurn | FailedTurn | StoppedTurn
 
 interface ResultBase {
-  /** The text of the answer; empty unless the turn has completed. */
+  /** The text of the final answer; empty unless the turn has completed. */
   readonly text: string
   /** The tokens that the turn has used; absent if none were reported. */
   readonly usage?: Usage
@@ -26,7 +26,7 @@ interface ResultBase {
   readonly interrupts?: readonly PendingInterrupt[] | undefined
 }
 
-/** A turn that has its answer. */
+/** A turn that has completed. */
 export interface CompletedTurn extends ResultBase {
   readonly status: 'completed'
   readonly error?: undefined
@@ -53,7 +53,7 @@ export interface FailedTurn extends ResultBase {
 
 /** A turn that was stopped. */
 export interface StoppedTurn extends ResultBase {
-  /** `dropped`: it was stopped before it began. */
+  /** `dropped`: it was removed from the queue before it began. */
   readonly status: 'stopped' | 'dropped'
   readonly output?: undefined
   readonly error?: undefined
@@ -62,9 +62,9 @@ export interface StoppedTurn extends ResultBase {
 
 /** The options of `turn.events`. */
 export interface EventsOptions {
-  /** The cursor of the last known event. Default: from the beginning of the turn. */
+  /** The cursor of an event: only later events are streamed. Default: all events of the turn. */
   readonly after?: string
-  /** Aborts the reader, which throws the signal's reason. The turn continues. */
+  /** If it is aborted, the stream throws the reason of the signal. The turn continues. */
   readonly signal?: AbortSignal
 }
 
@@ -75,34 +75,38 @@ export interface Turn {
   /** The id of the thread. */
   readonly thread: string
   /**
-   * Streams the events of the turn, for any number of readers: complete steps as their messages, the running step as its deltas, then new events. It
-   * ends when the turn ends, and when it waits for an answer. A reader that stops reading does not stop the turn.
+   * Streams the events of the turn: first the messages of complete steps, then the deltas of the running step, then new events. It ends when the turn
+   * ends or waits for an answer. A turn can have any number of readers. A reader that stops reading does not stop the turn.
    *
    * @throws {CursorError} The cursor is damaged, or belongs to another thread.
    * @throws {ThreadDeletedError} The thread was deleted.
    */
   events(options?: EventsOptions): AsyncGenerator<ThreadEvent, void>
-  /** Resolves when the turn has ended, or waits for an answer. It also resolves if the turn fails: check its `status`. */
+  /**
+   * Resolves when the turn has ended or waits for an answer. It also resolves if the turn has failed: check its `status`. Rejects with
+   * `ThreadDeletedError` if the thread was deleted, and with `UnknownTurnError` if the turn was superseded.
+   */
   readonly result: Promise<TurnResult>
 }
 
-/** A turn that continues with an answer, or is retried. */
+/** A turn that continues with an answer or is retried. */
 export interface ResumedTurn extends Turn {
-  /** The point at which it continued: `events({ after: cursor })` streams the events after it. */
+  /** The cursor of the last event before it continued: `events({ after: cursor })` streams the later events. */
   readonly cursor: string
 }
 
+/** Returns the handle of a turn. */
 export function turnHandle(host: Host, runner: TurnRunner, thread: string, id: string): Turn {
   return {
     id,
     thread,
     async *events({ after, signal } = {}) {
-      const stored = alive((await host.store.load(thread)) ?? newThread(thread, '', 0))
+      const stored = notDeleted((await host.store.load(thread)) ?? newThread(thread, '', 0))
       yield* replay(host, runner, stored.thread, id, seqOf(stored.thread, after), signal)
     },
     get result() {
       const result = resultOf(host, thread, id)
-      // Callers need not await it.
+      // Prevents an unhandled rejection if no caller awaits it.
       result.catch(() => undefined)
       return result
     },
@@ -111,17 +115,17 @@ export function turnHandle(host: Host, runner: TurnRunner, thread: string, id: s
 
 async function resultOf(host: Host, thread: string, id: string): Promise<TurnResult> {
   for (let turn = id; ; ) {
-    const woken = host.wakes.listen(thread)
+    const change = host.changes.listen(thread)
     try {
-      const stored = alive((await host.store.load(thread, { turn })) ?? newThread(thread, '', 0))
+      const stored = notDeleted((await host.store.load(thread, { turn })) ?? newThread(thread, '', 0))
       const record = stored.turns.find(({ id }) => id === turn)
       if (!record) throw new UnknownTurnError(thread, turn)
       const result = resultIn(record)
       if (result) return result
-      if (record.joined === undefined) await woken.next()
+      if (record.joined === undefined) await change.next()
       else turn = record.joined
     } finally {
-      woken.close()
+      change.close()
     }
   }
 }

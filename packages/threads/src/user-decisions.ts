@@ -1,11 +1,20 @@
-/** The decisions for requests of users. Each is a pure function: it takes the stored records and returns the change to write. */
+/** The decisions for the requests of users. Each is a pure function: it takes the stored records and returns the change to write. */
 
 import type { Answers, Json, UserMessage } from '@meanwhile/core'
 import { UnknownInterruptError } from '@meanwhile/core'
 import { cursorAt } from './cursor.ts'
 import { NothingToRetryError, ThreadBusyError, UnknownMessageError } from './thread-errors.ts'
-import { begun, dropped, queueOf } from './thread-queue.ts'
-import { activeTurn, alive, type Claim, claimed, newestTurn, newThread, touched, type Work } from './thread-records.ts'
+import { beginNext, dropTurn, queueOf } from './thread-queue.ts'
+import {
+  activeTurn,
+  type Claim,
+  claimTurn,
+  newestTurn,
+  newThread,
+  notDeleted,
+  touch,
+  type Work,
+} from './thread-records.ts'
 import type { Change, StoredThread, ThreadRecord, TurnRecord } from './thread-store.ts'
 
 /** What happens to a message that arrives while a turn is running. */
@@ -13,7 +22,8 @@ export type WhenBusy = 'queue' | 'steer' | 'preempt' | 'reject'
 /** What happens to a message that arrives while a turn waits for an answer. */
 export type WhenAsking = 'close' | 'reject'
 
-export interface Said {
+/** A message to add to a thread. `turn`: the id for its turn. */
+export interface NewMessage {
   readonly turn: string
   readonly messageId: string
   readonly message: UserMessage
@@ -22,21 +32,24 @@ export interface Said {
   readonly whenAsking: WhenAsking
 }
 
-/** Why a turn is closed. Its open calls get this text as their result. */
+// Why a turn is closed. Its open calls get this text as their result.
 const NOT_ANSWERED = 'The user wrote a message instead of answering.'
 const PREEMPTED = 'The user wrote another message.'
 const STOPPED = 'The user stopped this.'
 
-/** The effect of a message: its turn, and either the work that begins or the turn that is running. */
-export interface SaidResult {
+/** The effect of a message. */
+export interface SendResult {
+  /** The turn of the message. */
   readonly record: TurnRecord
+  /** The work that begins: the turn of the message, or the closing of the turn that waited. */
   readonly work?: Work
+  /** The id of the running turn for which the message waits. */
   readonly busy?: string
 }
 
-/** A message of the user: it begins a turn, or waits. A message with a known id changes nothing. */
-export function said(stored: StoredThread, message: Said, claim: Claim): Change<SaidResult> {
-  const { thread, turns } = alive(stored)
+/** Adds a message of the user: it begins a turn, or waits in the queue. If the thread has a message with the same id, nothing changes. */
+export function addMessage(stored: StoredThread, message: NewMessage, claim: Claim): Change<SendResult> {
+  const { thread, turns } = notDeleted(stored)
   const known = turns.find(({ messageId }) => messageId === message.messageId)
   if (known) return { result: { record: known } }
   const active = activeTurn(stored)
@@ -59,68 +72,83 @@ export function said(stored: StoredThread, message: Said, claim: Claim): Change<
   const grown = { ...thread, turns: turn.number, isPaused: false, updatedAt: claim.now }
   const waiting = { thread: grown, turns: [...turns, turn] }
   if (!active) {
-    const { result, ...change } = begun(waiting, claim)
+    const { result, ...change } = beginNext(waiting, claim)
     const own = change.turns?.find(({ id }) => id === turn.id)
     const changed = [...(own ? [] : [turn]), ...(change.turns ?? [])]
-    return { ...change, turns: changed, result: { record: own ?? turn, ...(result && { work: result }) } }
+    return {
+      thread: grown,
+      ...change,
+      turns: changed,
+      result: { record: own ?? turn, ...(result && { work: result }) },
+    }
   }
   if (active.status === 'waiting') {
-    const closing = claimed({ ...active, closing: NOT_ANSWERED }, claim)
+    const closing = claimTurn({ ...active, closing: NOT_ANSWERED }, claim)
     const work: Work = { kind: 'close', turn: closing, seq: thread.seq }
     return { thread: grown, turns: [closing, turn], result: { record: turn, work } }
   }
-  const changed = whenBusy === 'preempt' ? [stopping(active, PREEMPTED)] : []
+  const changed = whenBusy === 'preempt' ? [markStopping(active, PREEMPTED)] : []
   return { thread: grown, turns: [...changed, turn], result: { record: turn, busy: active.id } }
 }
 
-/** A message that replaces another one: that one and everything after it are superseded. Throws {@link UnknownMessageError} if no turn begins with it. */
-export function saidInstead(stored: StoredThread, replacing: string, message: Said, claim: Claim): Change<SaidResult> {
+/** Adds a message that replaces another one: that one and everything after it become superseded. Throws {@link UnknownMessageError} if no turn begins with it. */
+export function replaceMessage(
+  stored: StoredThread,
+  replacing: string,
+  message: NewMessage,
+  claim: Claim,
+): Change<SendResult> {
   const isKnown = stored.turns.some(({ messageId }) => messageId === message.messageId)
-  if (isKnown && message.messageId !== replacing) return said(stored, message, claim)
-  const { thread, supersededFrom } = rewound(stored, replacing, claim)
+  if (isKnown && message.messageId !== replacing) return addMessage(stored, message, claim)
+  const { thread, supersededFrom } = rewindTo(stored, replacing, claim)
   const turns = stored.turns.filter(({ startSeq }) => startSeq === undefined || startSeq < supersededFrom)
-  return { ...said({ thread, turns }, message, claim), supersededFrom }
+  return { ...addMessage({ thread, turns }, message, claim), supersededFrom }
 }
 
-/** A turn that continues, and the cursor after which its new events begin. */
+/** The work on a turn that continues, and the cursor after which its new events begin. */
 export interface Resumption {
   readonly work: Work
   readonly cursor: string
 }
 
 /** Answers the questions of the turn. Throws {@link UnknownInterruptError} for an answer without a question. */
-export function answered(stored: StoredThread, answers: Answers, claim: Claim): Change<Resumption> {
-  const { thread } = alive(stored)
+export function answerTurn(stored: StoredThread, answers: Answers, claim: Claim): Change<Resumption> {
+  const { thread } = notDeleted(stored)
   const active = activeTurn(stored)
   const asked = (active?.interrupts ?? []).filter(({ id }) => !Object.hasOwn(active?.answers ?? {}, id))
   const unknown = Object.keys(answers).filter((id) => asked.every((one) => one.id !== id))
   if (!active || unknown.length > 0) throw new UnknownInterruptError(unknown)
   if (active.status === 'running') throw new ThreadBusyError(thread.id, 'running')
-  return resumed(thread, claimed({ ...active, answers }, claim), 'answer', claim)
+  return resumeTurn(thread, claimTurn({ ...active, answers }, claim), 'answer', claim)
 }
 
-function resumed(thread: ThreadRecord, turn: TurnRecord, cause: 'answer' | 'retry', claim: Claim): Change<Resumption> {
+function resumeTurn(
+  thread: ThreadRecord,
+  turn: TurnRecord,
+  cause: 'answer' | 'retry',
+  claim: Claim,
+): Change<Resumption> {
   const work: Work = { kind: 'resume', turn, seq: thread.seq, cause }
-  return { thread: touched(thread, claim), turns: [turn], result: { work, cursor: cursorAt(thread, thread.seq) } }
+  return { thread: touch(thread, claim), turns: [turn], result: { work, cursor: cursorAt(thread, thread.seq) } }
 }
 
-/** The user stops the active turn. A turn that runs is stopped by its owner; one that waits is closed. */
-export function stopped(
+/** Stops the active turn. If it runs, it is only marked: its owner stops it. If it waits, this process closes it. */
+export function stopTurn(
   stored: StoredThread,
   queue: 'keep' | 'drop',
   claim: Claim,
 ): Change<{ readonly turn?: string; readonly work?: Work }> {
-  const { thread } = alive(stored)
+  const { thread } = notDeleted(stored)
   const queued = queueOf(stored)
   const active = activeTurn(stored)
   if (!active && queued.length === 0) return { result: {} }
-  const drops = queue === 'drop' ? queued.map((turn) => dropped(turn, active !== undefined)) : []
+  const drops = queue === 'drop' ? queued.map((turn) => dropTurn(turn, active !== undefined)) : []
   const isPaused = queue === 'keep' && queued.length > 0
-  const paused = { ...touched(thread, claim), isPaused }
+  const paused = { ...touch(thread, claim), isPaused }
   if (!active) return { thread: paused, turns: drops, result: {} }
   if (active.status === 'running')
-    return { thread: paused, turns: [stopping(active, STOPPED), ...drops], result: { turn: active.id } }
-  const turn = claimed({ ...active, closing: STOPPED }, claim)
+    return { thread: paused, turns: [markStopping(active, STOPPED), ...drops], result: { turn: active.id } }
+  const turn = claimTurn({ ...active, closing: STOPPED }, claim)
   return {
     thread: paused,
     turns: [turn, ...drops],
@@ -128,34 +156,34 @@ export function stopped(
   }
 }
 
-/** Marks the turn: its owner reads this with its next write. If the turn is marked already, the first reason stays. */
-function stopping(turn: TurnRecord, reason: string): TurnRecord {
+/** Marks a running turn, so that its owner stops it. The owner reads the mark with its next write. A turn that is already marked keeps its reason. */
+function markStopping(turn: TurnRecord, reason: string): TurnRecord {
   return { ...turn, closing: turn.closing ?? reason }
 }
 
-/** Continues a failed turn. Throws {@link NothingToRetryError} if the newest turn has not failed. */
-export function retried(stored: StoredThread, claim: Claim): Change<Resumption> {
-  const { thread } = alive(stored)
+/** Continues the newest turn, which must have failed. Throws {@link NothingToRetryError} if the newest turn has not failed. */
+export function retryTurn(stored: StoredThread, claim: Claim): Change<Resumption> {
+  const { thread } = notDeleted(stored)
   const active = activeTurn(stored)
   if (active) throw new ThreadBusyError(thread.id, active.status === 'running' ? 'running' : 'waiting')
   const newest = newestTurn(stored.turns)
   if (newest?.status !== 'failed') throw new NothingToRetryError(thread.id)
   const { error: _, ...rest } = newest
-  return resumed(thread, claimed(rest, claim), 'retry', claim)
+  return resumeTurn(thread, claimTurn(rest, claim), 'retry', claim)
 }
 
-type Rewound = Change<undefined> & Required<Pick<Change<undefined>, 'thread' | 'supersededFrom'>>
+type Rewind = Change<undefined> & Required<Pick<Change<undefined>, 'thread' | 'supersededFrom'>>
 
-/** Supersedes this message and everything after it. Throws {@link UnknownMessageError} if no turn begins with it. */
-export function rewound(stored: StoredThread, messageId: string, claim: Claim): Rewound {
-  const { thread } = alive(stored)
+/** Makes this message and everything after it superseded. Throws {@link UnknownMessageError} if no turn begins with it. */
+export function rewindTo(stored: StoredThread, messageId: string, claim: Claim): Rewind {
+  const { thread } = notDeleted(stored)
   if (activeTurn(stored)?.status === 'running') throw new ThreadBusyError(thread.id, 'running')
-  const { startSeq, historyAt } = turnFrom(stored, messageId)
-  return { thread: { ...touched(thread, claim), historyAt }, supersededFrom: startSeq, result: undefined }
+  const { startSeq, historyAt } = turnBegunBy(stored, messageId)
+  return { thread: { ...touch(thread, claim), historyAt }, supersededFrom: startSeq, result: undefined }
 }
 
-/** Returns where the turn with this message begins, and where its history began. Throws {@link UnknownMessageError}. */
-export function turnFrom(
+/** Returns the `startSeq` and the `historyAt` of the turn that begins with this message. Throws {@link UnknownMessageError}. */
+export function turnBegunBy(
   { thread, turns }: StoredThread,
   messageId: string,
 ): { readonly startSeq: number; readonly historyAt: number } {
@@ -165,9 +193,9 @@ export function turnFrom(
   return { startSeq, historyAt }
 }
 
-/** Erases everything except the record of the thread, so that its id is not used again. */
-export function deleted(stored: StoredThread, { now }: Claim): Change<undefined> {
+/** Deletes everything except the record of the thread, so that its id cannot be used again. */
+export function deleteThread(stored: StoredThread, { now }: Claim): Change<undefined> {
   const { id, tag, createdAt, seq } = stored.thread
   const thread = { ...newThread(id, tag, createdAt).thread, seq, updatedAt: now, isDeleted: true }
-  return { thread, isErased: true, result: undefined }
+  return { thread, deletesAll: true, result: undefined }
 }

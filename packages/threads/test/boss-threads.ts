@@ -1,4 +1,4 @@
-/** Threads whose turns are durable runs on pg-boss, as each process of a cluster has them. */
+/** Opens threads whose turns are durable runs on pg-boss, as each process of a cluster does. */
 
 import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { type DurableRuns, durableRuns, setUpDurable } from '@meanwhile/durable'
@@ -16,7 +16,7 @@ export interface BossThreads {
   close(): Promise<void>
 }
 
-/** `note`: hears what the tools do. */
+/** `note` is called with what the tools do. */
 export async function openThreads(url: string, note: (text: string) => void): Promise<BossThreads> {
   const pool = new Pool({ connectionString: url, max: 10 })
   pool.on('error', () => {})

@@ -1,4 +1,4 @@
-/** An agent whose model answers by what the user says, and threads over it. */
+/** An agent whose model answers according to the words of the user, and functions to read threads. */
 
 import { type Agent, createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
@@ -7,17 +7,17 @@ import type { ThreadEvent, ThreadState, Turn } from '../src/index.ts'
 
 export interface Chat {
   readonly agent: Agent
-  /** What each model call read: the texts of its messages. */
+  /** For each model call: the texts of the messages that it read. */
   readonly asked: (readonly string[])[]
-  /** What the tools did. */
+  /** The actions of the tools. */
   readonly did: string[]
-  /** Opens the gate of what waits for it. */
+  /** Lets the tool `slow` return, and `fails` succeed. */
   open(): void
 }
 
 /**
- * Words of the last user message decide: `mail` sends with approval, `look` reads, `slow` waits for the gate in its tool, `story` says a lot,
- * `fails` fails until the gate is open.
+ * The agent acts on words of the last user message: `mail` sends mail after an approval, `look` calls a read tool, `slow` calls a tool that waits for
+ * `open`, `story` writes 60 words with `delay` milliseconds between them, and `fails` fails until `open` was called.
  */
 export function chat({ delay = 0 } = {}): Chat {
   const asked: string[][] = []
@@ -97,7 +97,7 @@ function described(message: Message): string {
   return [text, ...calls].filter(Boolean).join(' ')
 }
 
-/** What a thread shows. */
+/** Returns the messages of a thread as texts. */
 export function shown({ messages }: ThreadState): string[] {
   return textsOf(messages.map(({ message }) => message))
 }
@@ -112,5 +112,5 @@ export async function all(events: AsyncIterable<ThreadEvent>): Promise<ThreadEve
 export async function until(turn: Turn, type: ThreadEvent['type'], count = 1): Promise<ThreadEvent> {
   let found = 0
   for await (const event of turn.events()) if (event.type === type && ++found === count) return event
-  throw new Error(`the turn has told no ${type}`)
+  throw new Error(`the turn has emitted no ${type}`)
 }

@@ -1,4 +1,4 @@
-/** An agent that notes what it does, so that it is known what has happened when its process dies. */
+/** An agent that records its actions outside of its process, so that a test can check them after the process was killed. */
 
 import { type Agent, createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
 import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'

@@ -5,9 +5,9 @@ import type { ThreadStore } from '../src/index.ts'
 export interface Process {
   readonly store: ThreadStore
   readonly isDead: boolean
-  /** Nothing that it does from now on reaches the store. `after`: this many more writes still do; the last of them never returns. */
+  /** From now on, no call of the process reaches the store. `after`: this many writes still do, and the last of them never resolves. */
   kill(after?: number): void
-  /** Its accesses to the store wait until `wake` is called. */
+  /** Calls of the store wait until `wake` is called. */
   pause(): void
   wake(): void
 }

@@ -1,4 +1,4 @@
-/** Threads whose turns are durable runs, in tables that are made before each test. */
+/** Tables for threads with durable runs, created before each test. */
 
 import type { Agent } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
@@ -22,12 +22,12 @@ export { type DurableRuns, type Engine, memoryEngine }
 export interface Tables {
   readonly pool: Pool
   readonly schema: string
-  /** Stops what works in this test, and goes on with other tables. */
+  /** Stops the workers of this test and creates new tables. */
   renew(): Promise<void>
   newStore(): ThreadStore
-  /** Runs of this agent. Those of one engine are those of one cluster. */
+  /** Returns durable runs with this agent. Runs with the same engine belong to one cluster. */
   runsOf(agent: Agent, engine?: Engine, options?: Pick<DurableOptions, 'context'>): DurableRuns
-  /** Begins to advance them in this process, until the test is over. */
+  /** Starts a worker in this process. It stops after the test. */
   work(runs: DurableRuns): void
 }
 

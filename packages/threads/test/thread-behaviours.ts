@@ -1,4 +1,4 @@
-/** What threads do, wherever their turns run. */
+/** Tests of threads that hold for turns in the same process and for turns in workers. */
 
 import { AnswerError, UnknownInterruptError } from '@meanwhile/core'
 import { expect, test } from 'vitest'
@@ -7,16 +7,16 @@ import { all, type Chat, chat, shown, until } from './chat.ts'
 
 export interface ThreadsUnderTest {
   newStore(): ThreadStore
-  /** Threads over the store, whose agent is that of the chat. */
+  /** Opens threads over the store, with the agent of the chat. */
   opened(store: ThreadStore, made?: Chat): Chat & { readonly threads: Threads }
-  /** Turns run elsewhere: a request takes a moment, and readers may miss deltas of a step that has ended. */
-  readonly isElsewhere?: boolean
+  /** Whether turns run in workers. Then a request takes a moment, and readers may miss deltas of a step that has ended. */
+  readonly isRemote?: boolean
 }
 
-export function threadBehaviours({ newStore, opened, isElsewhere = false }: ThreadsUnderTest): void {
+export function threadBehaviours({ newStore, opened, isRemote = false }: ThreadsUnderTest): void {
   const open = (made?: Chat) => opened(newStore(), made)
 
-  test('a message begins a turn, and the next one begins with what was said (TH1)', async () => {
+  test('a message begins a turn, and the model reads the messages of earlier turns (TH1)', async () => {
     const { threads, asked } = open()
     const turn = await threads.send('t', 'Hello')
     expect(await turn.result).toMatchObject({ status: 'completed', text: 'You said Hello.' })
@@ -35,7 +35,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(state.turns.map(({ status }) => status)).toEqual(['completed', 'completed'])
   })
 
-  test('messages that come while a turn is running wait in the queue, and each begins a turn of its own (TH1)', async () => {
+  test('messages that arrive while a turn is running wait in the queue, and each begins its own turn (TH1)', async () => {
     const { threads, open: openGate } = open()
     const turns = [await threads.send('t', 'slow')]
     turns.push(await threads.send('t', 'two'), await threads.send('t', 'three'))
@@ -50,7 +50,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     ])
   })
 
-  test('a message that is to be rejected while a turn is running throws, and leaves nothing (TH1)', async () => {
+  test('with whenBusy reject, a message throws while a turn is running, and is not stored (TH1)', async () => {
     const { threads, open: openGate } = open()
     const turn = await threads.send('t', 'slow')
     await expect(threads.send('t', 'two', { whenBusy: 'reject' })).rejects.toMatchObject({
@@ -63,12 +63,12 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect((await threads.read('t')).turns).toHaveLength(1)
   })
 
-  test('a message that steers goes into the running turn, and begins none (TH1)', async () => {
+  test('a steering message enters the running turn and begins no turn (TH1)', async () => {
     const { threads, asked, open: openGate } = open()
     const turn = await threads.send('t', 'slow')
     await until(turn, 'tool-entered')
     const joined = await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2' })
-    if (isElsewhere) await new Promise((resolve) => setTimeout(resolve, 500))
+    if (isRemote) await new Promise((resolve) => setTimeout(resolve, 500))
     openGate()
     await turn.result
     expect(await joined.result).toMatchObject({ status: 'completed', text: 'You said and quickly.' })
@@ -87,7 +87,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect((await threads.send('t', 'and quickly', { messageId: 'm2' })).id).toBe(joined.id)
   })
 
-  test('a message that preempts stops the running turn, and goes before the queue (TH1, TH2)', async () => {
+  test('a preempting message stops the running turn, and its turn begins before the queue (TH1, TH2)', async () => {
     const { threads } = open()
     const turn = await threads.send('t', 'slow')
     await until(turn, 'tool-entered')
@@ -103,7 +103,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(state.turns.map(({ messageId }) => messageId)).toEqual(begins)
   })
 
-  test('who reads while a turn ends has all messages of a turn that is said to have ended (TH4, TH5)', async () => {
+  test('a read while a turn ends returns all messages of each turn that it reports as ended (TH4, TH5)', async () => {
     const store = newStore()
     const { threads, open: openGate } = opened(store)
     const turn = await threads.send('t', 'slow')
@@ -124,7 +124,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect([status, messages.length]).toEqual(['running', 4])
   })
 
-  test('a question waits for its answer, with the results of other calls, and goes on with that (TH7, TH8)', async () => {
+  test('a turn with a question waits, shows the results of the other calls, and continues with the answer (TH7, TH8)', async () => {
     const { threads, did } = open()
     const turn = await threads.send('t', 'mail both')
     const [interrupt] = (await turn.result).interrupts ?? []
@@ -146,7 +146,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     ])
   })
 
-  test('an answer of the wrong form throws before anything runs, and the question stays open (TH8)', async () => {
+  test('an invalid answer throws before anything runs, and the question stays open (TH8)', async () => {
     const { threads, did } = open()
     await (await threads.send('t', 'mail')).result
     const { interrupts } = await threads.read('t')
@@ -166,7 +166,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     await expect(threads.answer('t', { [id]: { allow: true } })).rejects.toBeInstanceOf(UnknownInterruptError)
   })
 
-  test('of two questions one can be answered first (TH8)', async () => {
+  test('two questions can be answered one after the other (TH8)', async () => {
     const { threads, did } = open()
     await (await threads.send('t', 'mail two')).result
     const [one, two] = (await threads.read('t')).interrupts
@@ -176,7 +176,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(did).toEqual(['mail ada [{"allow":true}]', 'mail bob [{"allow":false}]'])
   })
 
-  test('who writes instead of answering closes the waiting turn, and siblings keep their results (TH3)', async () => {
+  test('a message instead of an answer closes the waiting turn, and the other calls keep their results (TH3)', async () => {
     const { threads, did, asked } = open()
     const turn = await threads.send('t', 'mail both')
     await turn.result
@@ -194,7 +194,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(shown(await threads.read('t')).slice(0, -1)).toEqual(asked.at(-1))
   })
 
-  test('where a question must be answered, a message throws (TH3)', async () => {
+  test('with whenAsking reject, a message throws while a turn waits (TH3)', async () => {
     const { threads } = open()
     await (await threads.send('t', 'mail')).result
     await expect(threads.send('t', 'never mind', { whenAsking: 'reject' })).rejects.toMatchObject({
@@ -204,7 +204,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect((await threads.read('t')).status).toBe('waiting')
   })
 
-  test('a stop in a text keeps the text, and nobody asks the old question again (TH2)', async () => {
+  test('a stop while the model writes a text keeps the text, and the next turn does not repeat the stopped one (TH2)', async () => {
     const { threads, asked } = open(chat({ delay: 5 }))
     const turn = await threads.send('t', 'story')
     await until(turn, 'text-delta', 9)
@@ -217,7 +217,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(asked).toEqual([['user: story'], [...before, 'user: more']])
   })
 
-  test('a stop while a tool runs keeps the message once, and closes the call (TH2)', async () => {
+  test('a stop while a tool runs keeps the message once, and the call gets a result (TH2)', async () => {
     const { threads, asked } = open()
     const turn = await threads.send('t', 'slow')
     await until(turn, 'tool-entered')
@@ -245,7 +245,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(shown(await threads.read('t')).join()).not.toContain('never said')
   })
 
-  test('a message that steers and was taken is said, though the queue is dropped; one that came too late is dropped (TH1, TH2)', async () => {
+  test('if the queue is dropped, a steering message that has entered the turn stays, and one that was too late is dropped (TH1, TH2)', async () => {
     const { threads } = open()
     const turn = await threads.send('t', 'slow')
     await until(turn, 'tool-entered')
@@ -255,13 +255,20 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     await expect.poll(async () => (await threads.read('t')).status).toBe('waiting')
     await threads.stop('t', { queue: 'drop' })
     const { messages, turns } = await threads.read('t')
-    const said = messages.filter(({ message }) => message.content === 'too late').length
+    const count = messages.filter(({ message }) => message.content === 'too late').length
     const { status } = await late.result
-    expect(said).toBe(status === 'dropped' ? 0 : 1)
+    expect(count).toBe(status === 'dropped' ? 0 : 1)
     expect(turns.map(({ status }) => status)).toEqual(['stopped', 'stopped'])
   })
 
-  test('a stop at a question closes it (TH2, TH3)', async () => {
+  test('a stop of a thread that does not exist creates no thread (TH2, TH9)', async () => {
+    const { threads } = open()
+    await threads.stop('t')
+    await threads.stop('t', { queue: 'drop' })
+    expect(await threads.list()).toEqual([])
+  })
+
+  test('a stop of a waiting turn closes its question (TH2, TH3)', async () => {
     const { threads } = open()
     const turn = await threads.send('t', 'mail')
     await turn.result
@@ -270,7 +277,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(shown(await threads.read('t')).at(-1)).toBe('tool: The user stopped this.')
   })
 
-  test('a failed turn keeps what was said, and a retry goes on from its last complete step (TH4)', async () => {
+  test('a failed turn keeps its messages, and a retry continues from its last complete step (TH4)', async () => {
     const { threads, asked, open: openGate } = open()
     const turn = await threads.send('t', 'fails')
     const result = await turn.result
@@ -287,7 +294,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     await expect(threads.retry('t')).rejects.toMatchObject({ name: 'NothingToRetryError' })
   })
 
-  test('a message that is sent again is said once (TH11)', async () => {
+  test('a message that is sent again with the same id is added once (TH11)', async () => {
     const { threads, asked } = open()
     const turns = await Promise.all([1, 2, 3].map(() => threads.send('t', 'Hello', { messageId: 'm1' })))
     expect(new Set(turns.map(({ id }) => id)).size).toBe(1)
@@ -298,7 +305,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(asked).toHaveLength(2)
   })
 
-  test('a rewind goes back to before a message, which can be said again (TH1, TH11)', async () => {
+  test('a rewind removes a message and everything after it, and its id can be used again (TH1, TH11)', async () => {
     const { threads, asked } = open()
     await (await threads.send('t', 'one', { messageId: 'm1' })).result
     await (await threads.send('t', 'two', { messageId: 'm2' })).result
@@ -313,7 +320,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     })
   })
 
-  test('a message that replaces another is said in one change, also if its id is the same, and a repeated one changes nothing (TH1, TH11)', async () => {
+  test('a message replaces another one, also with the same id, and a repeated call with a new id changes nothing (TH1, TH11)', async () => {
     const { threads, asked } = open()
     for (const n of ['1', '2', '3']) await (await threads.send('t', n, { messageId: `m${n}` })).result
     await (await threads.send('t', 'zwei', { messageId: 'm2', replacing: 'm2' })).result
@@ -330,7 +337,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(asked).toHaveLength(5)
   })
 
-  test('a message that replaces a question closes it, and while a turn is running it throws (TH1, TH3)', async () => {
+  test('a message that replaces a waiting turn closes its question, and while a turn is running it throws (TH1, TH3)', async () => {
     const { threads, open: openGate, did } = open()
     await (await threads.send('t', 'mail', { messageId: 'm1' })).result
     const turn = await threads.send('t', 'slow', { messageId: 'm1', replacing: 'm1', whenAsking: 'reject' })
@@ -343,15 +350,15 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect((await threads.read('t')).turns).toMatchObject([{ id: turn.id, status: 'completed' }])
   })
 
-  test('an answer and a retry return the cursor behind which their turn goes on (TH5, TH7, TH8)', async () => {
+  test('an answer and a retry return the cursor after which their turn continues (TH5, TH7, TH8)', async () => {
     const { threads, open: openGate } = open()
     const { interrupts = [] } = await (await threads.send('t', 'mail')).result
     const { cursor: before } = await threads.read('t')
     const answered = await threads.answer('t', { [interrupts[0]?.id ?? '']: { allow: true } })
     expect(answered.cursor).toBe(before)
     await answered.result
-    const told = await all(answered.events({ after: answered.cursor }))
-    expect(told.map(({ type }) => type)).toEqual(['turn-resumed', 'message', 'message', 'turn-end'])
+    const events = await all(answered.events({ after: answered.cursor }))
+    expect(events.map(({ type }) => type)).toEqual(['turn-resumed', 'message', 'message', 'turn-end'])
     await (await threads.send('t', 'fails')).result
     openGate()
     const again = await threads.retry('t')
@@ -360,7 +367,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(later.map(({ type }) => type)).toEqual(['turn-resumed', 'message', 'turn-end'])
   })
 
-  test('a fork has what was said until then, and goes its own way (TH1)', async () => {
+  test('a fork has the messages before a message, and later changes of one thread do not affect the other (TH1)', async () => {
     const { threads, asked } = open()
     await (await threads.send('t', 'one', { messageId: 'm1' })).result
     await (await threads.send('t', 'two', { messageId: 'm2' })).result
@@ -372,7 +379,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     await expect(threads.fork('t', { as: 'whole' })).rejects.toMatchObject({ name: 'ThreadExistsError' })
   })
 
-  test('a fork that is made while a turn begins has nothing of that turn (TH1)', async () => {
+  test('a fork that is created while a turn begins has no events of that turn (TH1)', async () => {
     const store = newStore()
     const { threads } = opened(store)
     await (await threads.send('t', 'one')).result
@@ -386,7 +393,7 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     expect(shown(await threads.read(fork))).toEqual(['user: one', 'assistant: You said one.'])
   })
 
-  test('readers come late, twice and again: no gap, and nothing twice (TH5, TH7, TH12)', async () => {
+  test('early, late and repeated readers receive each event once and miss none (TH5, TH7, TH12)', async () => {
     const { threads } = open(chat({ delay: 2 }))
     const turn = await threads.send('t', 'story')
     const whole = all(turn.events())
@@ -396,14 +403,14 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     const at = events.findIndex(({ cursor }) => cursor === first.cursor)
     expect(rest).toEqual(events.slice(at + 1))
     const deltas = events.filter(({ type }) => type === 'text-delta')
-    if (isElsewhere) expect(deltas.length).toBeGreaterThan(9)
+    if (isRemote) expect(deltas.length).toBeGreaterThan(9)
     else expect(deltas).toHaveLength(120)
     const late = await all(turn.events())
     expect(late.map(({ type }) => type)).toEqual(['turn-start', 'message', 'turn-end'])
     expect(await all(turn.events({ after: first.cursor }))).toEqual(late.slice(1))
   })
 
-  test('a reader of the running turn hears its end, and every event has a cursor of its own (TH5)', async () => {
+  test('a reader of a running turn receives its end, and every event has a different cursor (TH5)', async () => {
     const { threads } = open()
     for (const text of ['hello', 'look', 'bye']) {
       const events = await all((await threads.send('t', text)).events())
@@ -412,19 +419,22 @@ export function threadBehaviours({ newStore, opened, isElsewhere = false }: Thre
     }
   })
 
-  test('a deleted thread is gone, and its id with it (TH9)', async () => {
+  test('a deleted thread has no messages, and its id cannot be used again (TH9)', async () => {
     const { threads } = open()
     const turn = await threads.send('t', 'slow')
     await until(turn, 'tool-entered')
     await threads.delete('t')
     expect(await threads.read('t')).toMatchObject({ messages: [], turns: [], status: 'idle' })
     await expect(threads.send('t', 'again')).rejects.toMatchObject({ name: 'ThreadDeletedError', thread: 't' })
+    await (await threads.send('u', 'Hello')).result
+    await expect(threads.fork('u', { as: 't' })).rejects.toMatchObject({ name: 'ThreadDeletedError', thread: 't' })
+    await threads.delete('u')
     await expect(all(turn.events())).rejects.toMatchObject({ name: 'ThreadDeletedError' })
     await expect(turn.result).rejects.toMatchObject({ name: 'ThreadDeletedError' })
     expect(await threads.list()).toEqual([])
   })
 
-  test('bad input is refused with an error of its own (TH5, TH9)', async () => {
+  test('each kind of invalid input has its own error, and nothing is stored (TH5, TH9)', async () => {
     const { threads } = open()
     for (const id of ['', 'x'.repeat(1_025), 7, undefined, { toString: () => 't' }])
       await expect(threads.send(id as string, 'x')).rejects.toMatchObject({ name: 'ThreadIdError', what: 'thread', id })

@@ -1,4 +1,4 @@
-/** A process with threads over a SQLite file, ordered by the test that has started it. */
+/** A process with threads over a SQLite file. It executes the orders that its test sends. */
 
 import { appendFileSync } from 'node:fs'
 import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
@@ -12,7 +12,7 @@ export type ThreadOrder =
   | { readonly answer: boolean }
   | { readonly stop: true }
   | { readonly ping: true }
-  /** Dies at the first save of a run. */
+  /** Kills the process at the next save of a checkpoint. */
   | { readonly dieAtSave: true }
 
 export type ThreadReport = { readonly ready: true } | { readonly done: string; readonly error?: string }
@@ -79,7 +79,7 @@ const threads: Threads = createThreads({
 })
 threads.watch()
 
-async function obey(order: ThreadOrder): Promise<string> {
+async function execute(order: ThreadOrder): Promise<string> {
   if ('send' in order) {
     const { send, whenBusy } = order
     return (await threads.send('t', send, { messageId: send, ...(whenBusy && { whenBusy }) })).id
@@ -98,7 +98,7 @@ function report(made: ThreadReport): void {
 }
 
 process.on('message', (order: ThreadOrder) => {
-  obey(order).then(
+  execute(order).then(
     (done) => report({ done }),
     (error: unknown) => report({ done: '', error: String(error) }),
   )

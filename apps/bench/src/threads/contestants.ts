@@ -99,7 +99,7 @@ function countedThreadStore(store: ThreadStore, wrote: () => void): ThreadStore 
     ...store,
     checkpoints: countedStore(store.checkpoints, wrote),
     async change(id, decide, options) {
-      if (!options?.isFleeting) wrote()
+      if (!options?.mayBeLost) wrote()
       return await store.change(id, decide, options)
     },
   }

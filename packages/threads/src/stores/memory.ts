@@ -1,27 +1,27 @@
-/** Threads in memory: for tests, and for conversations that need not outlive their process. */
+/** Stores threads in memory: for tests, and for conversations that may be lost with the process. */
 
 import { newestTurn } from '../thread-records.ts'
 import type {
-  Asked,
   Change,
+  LoadOptions,
   StoredEvent,
   StoredThread,
   ThreadRecord,
   ThreadStore,
   TurnRecord,
 } from '../thread-store.ts'
-import { checkpointText, conflictOf, isOpen, ORDER } from './stored.ts'
+import { byNumber, checkpointText, conflictOf, isOpen } from './shared.ts'
 
-interface Kept {
+interface ThreadData {
   thread: ThreadRecord
-  /** By id, as JSON: what is given out is a copy. */
+  /** By id. */
   readonly turns: Map<string, TurnRecord & { readonly isSuperseded?: true }>
   events: (StoredEvent & { readonly isSuperseded?: true })[]
 }
 
-/** It holds every thread until that is deleted. */
+/** Stores threads in memory. The messages of a thread stay in memory until the thread is deleted. */
 export function memoryThreads(): ThreadStore {
-  const threads = new Map<string, Kept>()
+  const threads = new Map<string, ThreadData>()
   const revisions = new Map<string, { readonly revision: number; readonly savedAt: number; readonly text: string }>()
 
   const checkpoints: ThreadStore['checkpoints'] = {
@@ -51,68 +51,70 @@ export function memoryThreads(): ThreadStore {
     revisions.set(id, { revision, savedAt: Date.now(), text })
   }
 
-  function found(id: string, asked: Asked = {}): StoredThread | undefined {
-    const kept = threads.get(id)
-    if (!kept) return undefined
-    const turns = [...kept.turns.values()].filter(({ isSuperseded }) => !isSuperseded)
+  function found(id: string, { turn, messageId }: LoadOptions = {}): StoredThread | undefined {
+    const data = threads.get(id)
+    if (!data) return undefined
+    const turns = [...data.turns.values()].filter(({ isSuperseded }) => !isSuperseded)
     const newest = newestTurn(turns)
-    const isAsked = (turn: TurnRecord) => turn.id === asked.turn || turn.messageId === asked.messageId
+    const isNamed = (one: TurnRecord) => one.id === turn || one.messageId === messageId
     return copy({
-      thread: kept.thread,
-      turns: turns.filter((turn) => isOpen(turn) || turn === newest || isAsked(turn)).sort(ORDER),
+      thread: data.thread,
+      turns: turns.filter((turn) => isOpen(turn) || turn === newest || isNamed(turn)).sort(byNumber),
     })
   }
 
   function write(id: string, change: Change<unknown>): void {
-    const { checkpoint } = change
+    const { checkpoint, droppedThrough, supersededFrom } = change
     const text = checkpoint && checkpointText(checkpoint.checkpoint, checkpoint.expected)
     if (checkpoint) checkRevision(checkpoint.id, checkpoint.expected)
     const thread = change.thread ?? threads.get(id)?.thread
     if (!thread) return
-    const kept: Kept = threads.get(id) ?? { thread, turns: new Map(), events: [] }
-    threads.set(id, kept)
-    kept.thread = copy(thread)
-    const { droppedThrough: through, supersededFrom: from } = change
-    if (from !== undefined) {
-      kept.events = kept.events.map((one) => (one.seq >= from ? superseded(one) : one))
-      for (const turn of kept.turns.values()) {
-        if (turn.startSeq === undefined || turn.startSeq < from) continue
-        kept.turns.set(turn.id, superseded(turn))
+    // All that can throw comes before the first change of the data.
+    const written = copy({ thread, turns: change.turns ?? [], events: change.events ?? [] })
+    const data: ThreadData = threads.get(id) ?? { thread, turns: new Map(), events: [] }
+    threads.set(id, data)
+    data.thread = written.thread
+    if (supersededFrom !== undefined) {
+      data.events = data.events.map((one) => (one.seq >= supersededFrom ? superseded(one) : one))
+      for (const turn of data.turns.values()) {
+        if (turn.startSeq === undefined || turn.startSeq < supersededFrom) continue
+        data.turns.set(turn.id, superseded(turn))
         revisions.delete(turn.id)
       }
     }
-    for (const turn of change.turns ?? []) kept.turns.set(turn.id, copy(turn))
-    for (const event of change.events ?? []) kept.events.push(copy(event))
-    if (through !== undefined) kept.events = kept.events.filter(({ seq, isKept }) => isKept || seq > through)
+    for (const turn of written.turns) data.turns.set(turn.id, turn)
+    for (const event of written.events) data.events.push(event)
+    if (droppedThrough !== undefined)
+      data.events = data.events.filter(({ seq, isKept }) => isKept || seq > droppedThrough)
     const retracted = new Set(change.retracted)
-    if (retracted.size > 0) kept.events = kept.events.map((one) => (retracted.has(one.seq) ? superseded(one) : one))
+    if (retracted.size > 0) data.events = data.events.map((one) => (retracted.has(one.seq) ? superseded(one) : one))
     if (checkpoint && text !== undefined)
       saveCheckpoint(checkpoint.id, text, checkpoint.checkpoint.revision, checkpoint.expected)
-    for (const run of change.forgotten ?? []) revisions.delete(run)
-    if (!change.isErased) return
-    for (const turn of kept.turns.keys()) revisions.delete(turn)
-    kept.turns.clear()
-    kept.events = []
+    for (const run of change.deletedCheckpoints ?? []) revisions.delete(run)
+    if (!change.deletesAll) return
+    for (const turn of data.turns.keys()) revisions.delete(turn)
+    data.turns.clear()
+    data.events = []
   }
 
   return {
     checkpoints,
-    async load(id, asked) {
-      return found(id, asked)
+    async load(id, options) {
+      return found(id, options)
     },
-    async change(id, decide, asked) {
-      const change = decide(found(id, asked))
+    async change(id, decide, options) {
+      const change = decide(found(id, options))
       write(id, change)
       return change.result
     },
     async events(id, { after = 0, turn, keptOnly = false, limit = Number.POSITIVE_INFINITY } = {}) {
-      const fits = (one: Kept['events'][number]) =>
+      const fits = (one: ThreadData['events'][number]) =>
         !one.isSuperseded && one.seq > after && (!turn || one.turn === turn) && (!keptOnly || one.isKept)
       return copy((threads.get(id)?.events ?? []).filter(fits).slice(0, limit))
     },
     async turns(id) {
       const turns = [...(threads.get(id)?.turns.values() ?? [])]
-      return copy(turns.filter(({ isSuperseded }) => !isSuperseded).sort(ORDER))
+      return copy(turns.filter(({ isSuperseded }) => !isSuperseded).sort(byNumber))
     },
     async list({ after, limit }) {
       const all = [...threads.values()].map(({ thread }) => thread).reverse()

@@ -52,7 +52,7 @@ const COMMIT = 'COMMIT\0'
 
 const EMPTY = { id: 't', tag: '0123abcd', createdAt: 1, updatedAt: 2, turns: 0, historyAt: 0, isPaused: false }
 
-/** Counts one on: what happens twice is seen in the count. */
+/** Increases the `seq` of the thread by one, so that a change that is made twice is seen. */
 const next = (stored: StoredThread | undefined) => {
   const seq = (stored?.thread.seq ?? 0) + 1
   return { thread: { ...EMPTY, isDeleted: false, seq }, result: seq }
@@ -60,7 +60,7 @@ const next = (stored: StoredThread | undefined) => {
 
 const count = async (store: ThreadStore) => (await store.load('t'))?.thread.seq ?? 0
 
-test('postgres: a conversation that begins in one process goes on in another (TH6)', async () => {
+test('postgres: a conversation that begins in one process continues in another (TH6)', async () => {
   const { store, schema } = await storeIn()
   const threadsOn = (on: ThreadStore) => {
     const model = scriptedModel([respond(say('Hello')), respond(say('Still here'))])
@@ -78,7 +78,7 @@ test('postgres: a conversation that begins in one process goes on in another (TH
 })
 
 test.each(['before', 'after'] as const)(
-  'postgres: a change whose connection is cut %s it is committed is made once (DU5, TH6)',
+  'postgres: a change whose connection is cut %s the commit is made once (DU5, TH6)',
   async (when) => {
     const proxy = await cuttingProxy(url)
     try {
@@ -89,7 +89,7 @@ test.each(['before', 'after'] as const)(
         await cut
         expect(await count(store)).toBe(expected)
       }
-      // The record of the thread is not written: that it was changed is seen all the same.
+      // This change does not write the record of the thread. It must be made once all the same.
       const cut = proxy.cut(when, COMMIT)
       const message = { role: 'user', content: 'Hi' } as const
       const event = { type: 'message', message, runId: 'r', messageId: 'm' } as const
@@ -102,7 +102,7 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-test('postgres: a change is made again if its connection is cut in the middle, and its own failure is thrown at once (DU5)', async () => {
+test('postgres: a change is repeated if its connection is cut before the commit, and an error of decide is thrown at once (DU5)', async () => {
   const proxy = await cuttingProxy(url)
   try {
     const { store } = await storeIn(poolOf(proxy.url, { max: 1 }))
@@ -118,14 +118,14 @@ test('postgres: a change is made again if its connection is cut in the middle, a
     })
     await expect(refused).rejects.toThrow(new TypeError('no'))
     expect(calls).toBe(1)
-    // Its connection has no transaction left.
+    // The connection has no open transaction.
     expect(await store.change('t', next)).toBe(5)
   } finally {
     await proxy.close()
   }
 })
 
-test('postgres: if another process changed the thread after a commit with unknown outcome, an error reports it, and nothing is done twice (DU5)', async () => {
+test('postgres: if another process changes the thread after a commit with unknown outcome, an error reports that, and no change is made twice (DU5)', async () => {
   const proxy = await cuttingProxy(url)
   try {
     const { store, schema } = await storeIn(poolOf(proxy.url))
@@ -144,12 +144,12 @@ test('postgres: if another process changed the thread after a commit with unknow
 })
 
 test.each([
-  { isFleeting: false, set: 'off', used: 'on' },
-  { isFleeting: false, set: 'remote_apply', used: 'remote_apply' },
-  { isFleeting: true, set: 'on', used: 'off' },
+  { mayBeLost: false, set: 'off', used: 'on' },
+  { mayBeLost: false, set: 'remote_apply', used: 'remote_apply' },
+  { mayBeLost: true, set: 'on', used: 'off' },
 ])(
-  'postgres: where synchronous_commit is $set a change that may be lost ($isFleeting) uses $used, for itself only (DU6)',
-  async ({ isFleeting, set, used }) => {
+  'postgres: where synchronous_commit is $set a change that may be lost ($mayBeLost) uses $used, for itself only (DU6)',
+  async ({ mayBeLost, set, used }) => {
     const pool = poolOf(url, { max: 1 })
     const { store, schema } = await storeIn(pool)
     await pool.query(`SET synchronous_commit = ${set}; CREATE TABLE ${schema}.used (setting text);
@@ -157,13 +157,13 @@ test.each([
         INSERT INTO ${schema}.used VALUES (current_setting('synchronous_commit')); RETURN NEW;
       END $$;
       CREATE TRIGGER note BEFORE INSERT ON ${schema}.threads FOR EACH ROW EXECUTE FUNCTION ${schema}.note()`)
-    await store.change('t', next, { isFleeting })
+    await store.change('t', next, { mayBeLost })
     expect((await pool.query(`SELECT setting FROM ${schema}.used`)).rows).toEqual([{ setting: used }])
     expect((await pool.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: set }])
   },
 )
 
-test('postgres: 5 crashes of the server during changes cost none, and double none (DU5, TH6)', async () => {
+test('postgres: after 5 crashes of the server, each change was made once (DU5, TH6)', async () => {
   const cluster = await startCluster()
   try {
     const database = await createDatabase(cluster.url)
@@ -189,7 +189,7 @@ test('postgres: 5 crashes of the server during changes cost none, and double non
   }
 })
 
-test('postgres: several may set up a schema at once, also one that has checkpoints already, and a migration does as well (DU11)', async () => {
+test('postgres: several processes can set up the same schema at once, and a migration with the statements also works (DU11)', async () => {
   const all = Array.from({ length: 8 }, () => poolOf(url, { max: 1 }))
   await Promise.all(all.map((pool) => pool.query('SELECT 1')))
   await Promise.all(all.map((pool) => setUpPostgresThreads({ pool, schema: 'at_once' })))

@@ -14,9 +14,9 @@ import {
 } from '@meanwhile/core/stores/postgres'
 import { ThreadError } from '../thread-errors.ts'
 import type {
-  Asked,
   Change,
   ChangeOptions,
+  LoadOptions,
   StoredEvent,
   StoredThread,
   ThreadRecord,
@@ -37,12 +37,13 @@ interface PostgresConnection extends PostgresClient {
 }
 
 const UNKNOWN =
-  'the connection was lost while a change was committed, and somebody else has changed the thread since. Whether the change was made is not known'
+  'the connection was lost during a commit, and another process has changed the thread since. Whether the change was made is not known'
 
-/** A change that was written. If its connection was lost after that, it is unknown whether it was committed. */
+/** A change that was written and may have been committed: its connection was lost before the server confirmed the commit. */
 interface Uncertain<Result> {
-  /** The id of the thread's change before it, and its own id. */
+  /** The id of the thread's previous change. */
   readonly before: unknown
+  /** The id of this change. */
   readonly own: string
   readonly result: Result
 }
@@ -60,10 +61,11 @@ export type PostgresThreadsOptions = PostgresOptions<PostgresThreadsPool>
 export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
   const { name, query, again } = openPostgres(options, 'setUpPostgresThreads')
   const { pool, schema } = options
-  if (typeof pool.connect !== 'function') throw new ConfigError('pool', 'must have a connect, as a Pool of pg has')
+  if (typeof pool.connect !== 'function')
+    throw new ConfigError('pool', 'must have a method connect, as a Pool of pg has')
   const sql = statementsIn(name)
 
-  /** Makes a change exactly once: if its connection was lost, again unless it had been committed. */
+  /** Makes a change exactly once. If the connection is lost, it makes the change again, unless that was committed. */
   function change<Result>(
     id: string,
     decide: (stored: StoredThread | undefined) => Change<Result>,
@@ -83,15 +85,15 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     )
   }
 
-  /** Runs the work in a transaction. A thread has only one running transaction at a time. */
+  /** Runs the work in a transaction. Transactions of the same thread run one after another. */
   async function inTransaction<Result>(
     id: string,
-    { isFleeting = false, ...asked }: ChangeOptions,
+    { mayBeLost = false, ...named }: ChangeOptions,
     work: (connection: PostgresConnection, found: Found) => Promise<Result>,
   ): Promise<Result> {
     const connection = await pool.connect()
     let isLost = false
-    // The running query rejects as well. Without a listener the process would exit.
+    // The running query also rejects. Without a listener for `error` the process would exit.
     const lose = () => {
       isLost = true
     }
@@ -99,8 +101,8 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     try {
       // Each statement sees what was committed before it, so the lock must come before the read.
       await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED')
-      await connection.query(sql.lock, [lockOf(id), isFleeting])
-      const { rows } = await connection.query(sql.found, foundBy(id, asked))
+      await connection.query(sql.lock, [lockOf(id), mayBeLost])
+      const { rows } = await connection.query(sql.found, foundBy(id, named))
       const result = await work(connection, { change: rows[0]?.change, stored: storedIn(rows) })
       await connection.query('COMMIT')
       return result
@@ -121,7 +123,7 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     own: string,
   ): Promise<void> {
     const key = postgresKey(id)
-    const { thread, turns = [], events = [], retracted = [], forgotten = [] } = change
+    const { thread, turns = [], events = [], retracted = [], deletedCheckpoints = [] } = change
     const { checkpoint, droppedThrough, supersededFrom } = change
     if (supersededFrom !== undefined) {
       const supersedes = [sql.supersedeEvents, sql.forgetSuperseded, sql.supersedeTurns]
@@ -150,16 +152,16 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     // No retries inside the transaction.
     const inside = postgresStore({ pool: connection, ...(schema !== undefined && { schema }), retries: 0 })
     if (checkpoint) await inside.save(checkpoint.id, checkpoint.checkpoint, checkpoint.expected)
-    for (const run of forgotten) await inside.delete(run)
-    if (change.isErased) {
+    for (const run of deletedCheckpoints) await inside.delete(run)
+    if (change.deletesAll) {
       for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) await connection.query(erase, [key])
     }
   }
 
   return {
     checkpoints: postgresStore(options),
-    async load(id, asked = {}) {
-      return storedIn(await query(sql.found, foundBy(id, asked)))
+    async load(id, options = {}) {
+      return storedIn(await query(sql.found, foundBy(id, options)))
     },
     change,
     async events(id, { after = 0, turn, keptOnly = false, limit = null } = {}) {
@@ -228,7 +230,7 @@ function statementsIn(name: string) {
   const [threads, turns, events] = [`${name}.threads`, `${name}.turns`, `${name}.thread_events`]
   const checkpoints = `${name}.checkpoints`
   return {
-    // Only fleeting changes, such as deltas, do not wait for the disk.
+    // Only changes that may be lost, such as deltas, do not wait for the disk.
     lock: `SELECT pg_advisory_xact_lock($1::bigint), set_config('synchronous_commit',
       CASE WHEN $2 THEN 'off' ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`,
     found: `SELECT record, change, NULL AS number FROM ${threads} WHERE key = $1
@@ -276,7 +278,7 @@ function lockOf(id: string): string {
   return createHash('sha256').update(JSON.stringify(id)).digest().readBigInt64BE().toString()
 }
 
-function foundBy(id: string, { turn, messageId }: Asked): unknown[] {
+function foundBy(id: string, { turn, messageId }: LoadOptions): unknown[] {
   return [postgresKey(id), ...[turn, messageId].map((one) => (one === undefined ? null : postgresKey(one)))]
 }
 

@@ -37,7 +37,7 @@ for (const { name, run } of contract) {
   })
 }
 
-test('sqlite: what was stored is there when the database is opened again (TH6)', async () => {
+test('sqlite: stored data is in the database when it is opened again (TH6)', async () => {
   const first = sqliteThreads(path)
   await first.checkpoints.save('run', { runId: 'run', revision: 1 }, 0)
   first.close()
@@ -47,7 +47,7 @@ test('sqlite: what was stored is there when the database is opened again (TH6)',
   second.close()
 })
 
-test('sqlite: what cannot be opened says so, and so does a Node without node:sqlite (TH9)', async () => {
+test('sqlite: a path that cannot be opened and a Node without node:sqlite cause clear errors (TH9)', async () => {
   await writeFile(path, 'no database '.repeat(1_000))
   expect(() => sqliteThreads(path)).toThrow(CheckpointStoreError)
   expect(() => sqliteThreads(join(scratch, 'not there', 'x'))).toThrow(CheckpointStoreError)
@@ -56,7 +56,7 @@ test('sqlite: what cannot be opened says so, and so does a Node without node:sql
   expect(() => sqliteThreads(path)).toThrow(`Node ${process.version} has no node:sqlite`)
 })
 
-test('sqlite: what a write takes does not grow with the turns that its thread has had (TH12)', async () => {
+test('sqlite: the time of a write does not grow with the number of turns of its thread (TH12)', async () => {
   const store = sqliteThreads(path)
   const opened = async (id: string, count: number) => {
     const { thread } = newThread(id, '01234567', 0)
@@ -70,7 +70,7 @@ test('sqlite: what a write takes does not grow with the turns that its thread ha
       const begun = performance.now()
       await store.change(id, (stored) => ({ thread: stored?.thread ?? thread, result: undefined }), {
         turn: `${id} ${count}`,
-        isFleeting: true,
+        mayBeLost: true,
       })
       return performance.now() - begun
     }

@@ -3,16 +3,16 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
 import type {
-  Asked,
   Change,
   EventQuery,
+  LoadOptions,
   StoredEvent,
   StoredThread,
   ThreadRecord,
   ThreadStore,
   TurnRecord,
 } from '../thread-store.ts'
-import { checkpointText, conflictOf } from './stored.ts'
+import { checkpointText, conflictOf } from './shared.ts'
 
 /** Threads and checkpoints in one SQLite file. */
 export interface SqliteThreads extends ThreadStore {
@@ -32,7 +32,7 @@ export function sqliteThreads(path: string): SqliteThreads {
   const { database, sql } = open(path)
   let isSynced = true
 
-  function found(id: string, { turn = '', messageId = '' }: Asked = {}): StoredThread | undefined {
+  function found(id: string, { turn = '', messageId = '' }: LoadOptions = {}): StoredThread | undefined {
     const row = sql.thread.get(keyOf(id))
     if (!row) return undefined
     const turns = sql.found.all({ thread: keyOf(id), turn: keyOf(turn), message: keyOf(messageId) })
@@ -79,11 +79,11 @@ export function sqliteThreads(path: string): SqliteThreads {
       const { id, checkpoint: saved, expected } = checkpoint
       saveCheckpoint(id, checkpointText(saved, expected), saved.revision, expected)
     }
-    for (const run of change.forgotten ?? []) sql.deleteCheckpoint.run(keyOf(run))
-    if (change.isErased) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
+    for (const run of change.deletedCheckpoints ?? []) sql.deleteCheckpoint.run(keyOf(run))
+    if (change.deletesAll) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
   }
 
-  /** Runs the work in one transaction: all of it is written, or nothing. */
+  /** Runs the work in one transaction: either all of it is written, or nothing. */
   function atOnce<Result>(work: () => Result): Result {
     database.exec('BEGIN IMMEDIATE')
     try {
@@ -96,7 +96,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     }
   }
 
-  /** FULL waits for the disk. NORMAL does not; a power loss may then lose the newest writes, but never reorders them. */
+  /** Sets whether writes wait for the disk. If they do not, a power loss may lose the newest writes, but never reorders them. */
   function sync(wanted: boolean): void {
     if (wanted === isSynced) return
     database.exec(`PRAGMA synchronous = ${wanted ? 'FULL' : 'NORMAL'}`)
@@ -126,13 +126,13 @@ export function sqliteThreads(path: string): SqliteThreads {
         return Number(sql.prune.run(Number(olderThan)).changes)
       },
     },
-    async load(id, asked) {
-      return found(id, asked)
+    async load(id, options) {
+      return found(id, options)
     },
-    async change(id, decide, { isFleeting = false, ...asked } = {}) {
-      sync(!isFleeting)
+    async change(id, decide, { mayBeLost = false, ...named } = {}) {
+      sync(!mayBeLost)
       return atOnce(() => {
-        const change = decide(found(id, asked))
+        const change = decide(found(id, named))
         write(id, change)
         return change.result
       })
@@ -256,7 +256,10 @@ function open(path: string): { readonly database: DatabaseSync; readonly sql: St
   // Not imported: on a Node without it, only this call may fail.
   const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
   if (!sqlite)
-    throw new ConfigError('sqliteThreads', `Node ${process.version} has no node:sqlite; it takes 22.13 or newer`)
+    throw new ConfigError(
+      'sqliteThreads',
+      `Node ${process.version} has no node:sqlite: version 22.13 or newer is required`,
+    )
   let database: DatabaseSync | undefined
   try {
     database = new sqlite.DatabaseSync(path)
@@ -285,7 +288,7 @@ function writeAhead(database: DatabaseSync): void {
   try {
     database.exec('PRAGMA journal_mode = WAL')
   } catch (error) {
-    // Another process is switching at the same time. If it fails too, the next process that opens the database switches.
+    // Another process switches at the same time. If that fails too, the next process that opens the database switches.
     const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
     if (code !== SQLITE_BUSY) throw error
   }

@@ -1,4 +1,4 @@
-/** Tests for any store of threads, as cases for any test runner. */
+/** The tests that every store of threads must pass, as cases for any test runner. */
 
 import { CheckpointConflictError } from '@meanwhile/core'
 import { storeContract } from '@meanwhile/core/testing'
@@ -8,7 +8,7 @@ import type { Change, StoredEvent, ThreadRecord, ThreadStore, TurnRecord } from 
 export interface ThreadStoreUnderTest {
   /** The store. */
   readonly store: ThreadStore
-  /** The same data as another process sees it. Absent if other processes cannot open the store. */
+  /** A second store over the same data, as another process opens it. Absent if the data belongs to one process. */
   readonly elsewhere?: ThreadStore
   close?(): void | Promise<void>
 }
@@ -16,14 +16,13 @@ export interface ThreadStoreUnderTest {
 export interface ThreadStoreCase {
   /** A sentence that describes the expected behaviour. */
   readonly name: string
-  /** Rejects if the store does not behave so. */
+  /** Rejects if the store does not behave as the name says. */
   run(): Promise<void>
 }
 
 /**
- * The contract of `ThreadStore`, with that of its checkpoints:
- * `for (const { name, run } of threadStoreContract(open)) test(name, run)`. Each case opens a store and closes it. One of them waits for a tenth of a
- * second, on real timers.
+ * Returns the tests of `ThreadStore` and of its checkpoints: `for (const { name, run } of threadStoreContract(open)) test(name, run)`. Each case opens a
+ * store and closes it. One of the cases waits 100 ms, with real timers.
  */
 export function threadStoreContract(
   open: () => ThreadStoreUnderTest | Promise<ThreadStoreUnderTest>,
@@ -50,7 +49,7 @@ export function threadStoreContract(
   return [...ofThreads, ...ofCheckpoints.map(({ name, run }) => ({ name: `checkpoints: ${name}`, run }))]
 }
 
-/** A store does not keep its contract. */
+/** A store does not behave as the contract says. */
 class ThreadStoreContractError extends Error {
   override readonly name = 'ThreadStoreContractError'
 }
@@ -59,15 +58,15 @@ type Check = (store: ThreadStore, elsewhere: ThreadStore) => Promise<void>
 
 const cases: readonly (readonly [string, Check])[] = [
   [
-    'what is written is read, here and elsewhere, and nothing where nothing is',
+    'a change can be read here and in another process, and a thread that does not exist has nothing',
     async (store, elsewhere) => {
-      same(await store.load('t'), undefined, 'what an empty store loads')
-      same(await store.events('t'), [], 'the events of no thread')
-      same(await store.turns('t'), [], 'the turns of no thread')
+      same(await store.load('t'), undefined, 'load from an empty store')
+      same(await store.events('t'), [], 'the events of a thread that does not exist')
+      same(await store.turns('t'), [], 'the turns of a thread that does not exist')
       const stored = { thread: threadOf('t', { seq: 2, turns: 1 }), turns: [turnOf(1, 'running', { startSeq: 1 })] }
-      same(await write(store, 't', { ...stored, events: [eventOf(1), eventOf(2)] }), 'done', 'what a change returns')
+      same(await write(store, 't', { ...stored, events: [eventOf(1), eventOf(2)] }), 'done', 'the result of change')
       for (const reader of [store, elsewhere]) {
-        same(await reader.load('t'), stored, 'what is loaded')
+        same(await reader.load('t'), stored, 'load')
         same(await reader.events('t'), [eventOf(1), eventOf(2)], 'the events')
         same(await reader.turns('t'), stored.turns, 'the turns')
         same(await reader.load('T'), undefined, 'another thread')
@@ -75,7 +74,7 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
-    'a change sees what the one before it wrote, and one that throws writes nothing',
+    'a change reads the data of all earlier changes, and a change that throws writes nothing',
     async (store, elsewhere) => {
       const grow = (from: ThreadStore) =>
         from.change('t', (stored) => {
@@ -86,7 +85,7 @@ const cases: readonly (readonly [string, Check])[] = [
       same(
         numbers.toSorted((a, b) => a - b),
         Array.from({ length: 40 }, (_, n) => n + 1),
-        'the numbers given',
+        'the results',
       )
       same(
         (await store.events('t')).map(({ seq }) => seq),
@@ -97,16 +96,32 @@ const cases: readonly (readonly [string, Check])[] = [
       const refused = store.change('t', () => {
         throw thrown
       })
-      same((await failure(refused)) === thrown, true, 'whether what was thrown is thrown')
+      same((await failure(refused)) === thrown, true, 'whether change rejects with the error that decide threw')
       const checkpoint = { id: 'run', checkpoint: { runId: 'run', revision: 3 }, expected: 2 }
       const conflict = write(store, 't', { thread: threadOf('t', { seq: 99 }), events: [eventOf(99)], checkpoint })
-      same((await failure(conflict)) instanceof CheckpointConflictError, true, 'whether a conflict is one')
-      same((await store.load('t'))?.thread.seq, 40, 'what is stored after changes that failed')
+      same(
+        (await failure(conflict)) instanceof CheckpointConflictError,
+        true,
+        'whether a conflict is a CheckpointConflictError',
+      )
+      same((await store.load('t'))?.thread.seq, 40, 'the seq after changes that failed')
       same((await store.events('t')).length, 40, 'the events after changes that failed')
     },
   ],
   [
-    'the turns that have not ended are found, the newest that has begun, and those that are asked for',
+    'a change that cannot be written as JSON writes nothing',
+    async (store, elsewhere) => {
+      const stored = { thread: threadOf('t', { seq: 1, turns: 1 }), turns: [turnOf(1, 'waiting', { startSeq: 1 })] }
+      await write(store, 't', { ...stored, events: [eventOf(1)] })
+      const written = { ...turnOf(2, 'queued'), metadata: 5n as never }
+      const change = { thread: threadOf('t', { seq: 2, turns: 2 }), turns: [turnOf(1, 'failed'), written] }
+      await failure(write(store, 't', { ...change, supersededFrom: 1, events: [eventOf(2)] }))
+      same(await elsewhere.load('t'), stored, 'load')
+      same(await elsewhere.events('t'), [eventOf(1)], 'the events')
+    },
+  ],
+  [
+    'load returns the turns that have not ended, the newest turn that has begun, and the turns in its options',
     async (store) => {
       const turns = [
         turnOf(1, 'completed', { startSeq: 1 }),
@@ -118,55 +133,55 @@ const cases: readonly (readonly [string, Check])[] = [
         turnOf(7, 'queued'),
       ]
       await write(store, 't', { thread: threadOf('t'), turns })
-      const numbers = async (asked?: Parameters<ThreadStore['load']>[1]) =>
-        (await store.load('t', asked))?.turns.map(({ number }) => number)
-      same(await numbers(), [2, 6, 7], 'without asking')
-      same(await numbers({ turn: 'turn-5' }), [2, 5, 6, 7], 'with a turn')
-      same(await numbers({ messageId: 'message-1' }), [1, 2, 6, 7], 'with a message')
-      const asked = await store.change('t', (stored) => ({ result: stored?.turns.length }), { messageId: 'message-1' })
-      same(asked, 4, 'in a change')
+      const numbers = async (options?: Parameters<ThreadStore['load']>[1]) =>
+        (await store.load('t', options))?.turns.map(({ number }) => number)
+      same(await numbers(), [2, 6, 7], 'without options')
+      same(await numbers({ turn: 'turn-5' }), [2, 5, 6, 7], 'with the id of a turn')
+      same(await numbers({ messageId: 'message-1' }), [1, 2, 6, 7], 'with the id of a message')
+      const count = await store.change('t', (stored) => ({ result: stored?.turns.length }), { messageId: 'message-1' })
+      same(count, 4, 'the number of turns in a change')
       await write(store, 't', { turns: [turnOf(7, 'dropped')] })
-      same(await numbers(), [2, 6], 'after one has changed')
+      same(await numbers(), [2, 6], 'after a turn was dropped')
     },
   ],
   [
-    'events are read behind a number, of a turn, and as many as wanted',
+    'events returns the events after a number, of a turn, and up to a limit',
     async (store) => {
       const events = [1, 2, 5, 1_048_580].map((seq) => eventOf(seq, { turn: seq === 2 ? 'other' : 'turn-1' }))
       await write(store, 't', { thread: threadOf('t'), events })
       const read = async (query: Parameters<ThreadStore['events']>[1]) =>
         (await store.events('t', query)).map(({ seq }) => seq)
-      same(await read({ after: 1 }), [2, 5, 1_048_580], 'behind a number')
-      same(await read({ turn: 'turn-1', limit: 2 }), [1, 5], 'of a turn, the first two')
-      same(await read({ after: 1_048_580 }), [], 'behind the last')
+      same(await read({ after: 1 }), [2, 5, 1_048_580], 'after a number')
+      same(await read({ turn: 'turn-1', limit: 2 }), [1, 5], 'the first two of a turn')
+      same(await read({ after: 1_048_580 }), [], 'after the last number')
     },
   ],
   [
-    'what is not kept is dropped up to a number, and what is retracted is read no more',
+    'events that are not kept are deleted up to a number, and retracted events are no longer returned',
     async (store, elsewhere) => {
       const events = [eventOf(1, { isKept: true }), eventOf(2), eventOf(3, { isKept: true }), eventOf(4), eventOf(5)]
       await write(store, 't', { thread: threadOf('t'), events })
       same(
         (await store.events('t', { keptOnly: true })).map(({ seq }) => seq),
         [1, 3],
-        'what is kept',
+        'the kept events',
       )
       await write(store, 't', { droppedThrough: 4 })
       same(
         (await elsewhere.events('t')).map(({ seq }) => seq),
         [1, 3, 5],
-        'what is left',
+        'the events after droppedThrough',
       )
       await write(store, 't', { retracted: [3], events: [eventOf(6)], droppedThrough: 5 })
       same(
         (await elsewhere.events('t')).map(({ seq }) => seq),
         [1, 6],
-        'what is left in the end',
+        'the events after retracted',
       )
     },
   ],
   [
-    'what is superseded is read no more, its checkpoints are gone, and its messages may come again',
+    'superseded turns and events are no longer returned, their checkpoints are deleted, and their message ids can be used again',
     async (store) => {
       const turns = [1, 2, 3].map((n) => turnOf(n, 'completed', { startSeq: n * 10 }))
       const events = [10, 11, 20, 21, 30].map((seq) => eventOf(seq, { turn: `turn-${Math.floor(seq / 10)}` }))
@@ -186,21 +201,21 @@ const cases: readonly (readonly [string, Check])[] = [
       same(
         (await store.load('t', { messageId: 'message-2' }))?.turns.map(({ number }) => number),
         [1, 4],
-        'what is found',
+        'the loaded turns',
       )
-      same(await store.checkpoints.load('turn-2'), undefined, 'a checkpoint of what is superseded')
-      same(await store.checkpoints.load('turn-1'), { runId: 'turn-1', revision: 1 }, 'another checkpoint')
+      same(await store.checkpoints.load('turn-2'), undefined, 'the checkpoint of a superseded turn')
+      same(await store.checkpoints.load('turn-1'), { runId: 'turn-1', revision: 1 }, 'the checkpoint of another turn')
       const again = { ...turnOf(5, 'running', { startSeq: 40 }), messageId: 'message-2' }
       await write(store, 't', { turns: [again] })
       same(
         (await store.load('t', { messageId: 'message-2' }))?.turns.map(({ number }) => number),
         [4, 5],
-        'what is found then',
+        'the loaded turns with the new one',
       )
     },
   ],
   [
-    'what is superseded makes room for what the same change writes',
+    'a change can supersede turns and write new ones with the same message ids',
     async (store) => {
       const turns = [1, 2].map((n) => turnOf(n, 'completed', { startSeq: n * 10 }))
       const events = [10, 20].map((seq) => eventOf(seq, { turn: `turn-${seq / 10}` }))
@@ -220,24 +235,24 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
-    'a checkpoint is saved with a change and deleted with one, and all goes with a thread that is erased',
+    'a change saves and deletes checkpoints, and deletesAll deletes the turns, events and checkpoints of a thread',
     async (store, elsewhere) => {
       const checkpoint = { id: 'turn-1', checkpoint: { runId: 'turn-1', revision: 1 }, expected: 0 }
       const turns = [turnOf(1, 'running', { startSeq: 1 })]
       await write(store, 't', { thread: threadOf('t'), turns, events: [eventOf(1, { isKept: true })], checkpoint })
-      same(await elsewhere.checkpoints.load('turn-1'), checkpoint.checkpoint, 'what was saved')
-      await write(store, 't', { forgotten: ['turn-1', 'none'] })
-      same(await elsewhere.checkpoints.load('turn-1'), undefined, 'what was deleted')
+      same(await elsewhere.checkpoints.load('turn-1'), checkpoint.checkpoint, 'the saved checkpoint')
+      await write(store, 't', { deletedCheckpoints: ['turn-1', 'none'] })
+      same(await elsewhere.checkpoints.load('turn-1'), undefined, 'the deleted checkpoint')
       await write(store, 't', { checkpoint })
-      await write(store, 't', { thread: threadOf('t', { isDeleted: true }), isErased: true })
-      same(await elsewhere.checkpoints.load('turn-1'), undefined, 'the checkpoint of an erased thread')
-      same(await elsewhere.events('t'), [], 'the events of an erased thread')
+      await write(store, 't', { thread: threadOf('t', { isDeleted: true }), deletesAll: true })
+      same(await elsewhere.checkpoints.load('turn-1'), undefined, 'the checkpoint of a deleted thread')
+      same(await elsewhere.events('t'), [], 'the events of a deleted thread')
       const left = { thread: threadOf('t', { isDeleted: true }), turns: [] }
-      same(await elsewhere.load('t'), left, 'what is left of an erased thread')
+      same(await elsewhere.load('t'), left, 'the record of a deleted thread')
     },
   ],
   [
-    'threads are listed newest first and page by page, without the deleted ones',
+    'list returns threads in pages, newest first and without deleted ones',
     async (store, elsewhere) => {
       for (const id of ['b', 'a', 'd', 'c']) await write(store, id, { thread: threadOf(id) })
       await write(store, 'a', { thread: threadOf('a', { seq: 5 }) })
@@ -247,12 +262,12 @@ const cases: readonly (readonly [string, Check])[] = [
       same(await page({ limit: 10 }), ['c', 'a', 'b'], 'all')
       same(await page({ limit: 1 }), ['c'], 'the first page')
       same(await page({ limit: 10, after: 'c' }), ['a', 'b'], 'the next page')
-      same(await page({ limit: 10, after: 'd' }), ['a', 'b'], 'the page behind a deleted one')
-      same(await page({ limit: 10, after: 'none' }), [], 'the page behind none')
+      same(await page({ limit: 10, after: 'd' }), ['a', 'b'], 'the page after a deleted thread')
+      same(await page({ limit: 10, after: 'none' }), [], 'the page after a thread that does not exist')
     },
   ],
   [
-    'turns whose lease has run out are due, and queues that nobody works on unless they are paused',
+    'due returns the threads with an expired lease, and those with a queue that is not paused and no active turn',
     async (store, elsewhere) => {
       const running = (n: number, leaseUntil: number) => turnOf(n, 'running', { startSeq: 1, leaseUntil })
       await write(store, 'late', { thread: threadOf('late'), turns: [running(1, 99)] })
@@ -261,13 +276,13 @@ const cases: readonly (readonly [string, Check])[] = [
       await write(store, 'paused', { thread: threadOf('paused', { isPaused: true }), turns: [turnOf(6, 'queued')] })
       await write(store, 'asks', { thread: threadOf('asks'), turns: [turnOf(7, 'waiting'), turnOf(8, 'queued')] })
       await write(store, 'idle', { thread: threadOf('idle'), turns: [turnOf(9, 'completed')] })
-      same((await elsewhere.due(100, 10)).toSorted(), ['late', 'left'], 'what is due')
-      same((await elsewhere.due(100, 1)).length, 1, 'one that is due')
-      same((await elsewhere.due(101, 10)).toSorted(), ['late', 'left', 'running'], 'what is due later')
+      same((await elsewhere.due(100, 10)).toSorted(), ['late', 'left'], 'the due threads')
+      same((await elsewhere.due(100, 1)).length, 1, 'the number of due threads with limit 1')
+      same((await elsewhere.due(101, 10)).toSorted(), ['late', 'left', 'running'], 'the due threads at a later time')
     },
   ],
   [
-    'an id is any string, and no two are the same',
+    'every string can be an id, and different strings are different ids',
     async (store, elsewhere) => {
       for (const [index, id] of ODD_IDS.entries()) {
         const turn = { ...turnOf(1, 'queued'), id: `${id} ${index}`, messageId: id }
@@ -286,21 +301,25 @@ const cases: readonly (readonly [string, Check])[] = [
         )
         same(await elsewhere.events(id, { turn: id }), [eventOf(1, { turn: id })], `events of ${JSON.stringify(id)}`)
       }
-      same((await elsewhere.due(0, 1_000)).toSorted(), [...ODD_IDS].toSorted(), 'what is due')
+      same((await elsewhere.due(0, 1_000)).toSorted(), [...ODD_IDS].toSorted(), 'the due threads')
       const listed = await elsewhere.list({ limit: 1_000 })
-      same(listed.map(({ id }) => id).reverse(), ODD_IDS, 'what is listed')
+      same(listed.map(({ id }) => id).reverse(), ODD_IDS, 'the listed threads')
     },
   ],
   [
-    'what is read is a copy, and what is written is what it was when it was given',
+    'the store copies what it writes and what it returns',
     async (store) => {
       const turn = { ...turnOf(1, 'running', { startSeq: 1 }), metadata: { user: 'ada' } }
       await write(store, 't', { thread: threadOf('t'), turns: [turn], events: [eventOf(1)] })
       turn.metadata.user = 'eve'
       const read = (await store.load('t'))?.turns[0]
-      same(read?.metadata, { user: 'ada' }, 'what was written')
+      same(read?.metadata, { user: 'ada' }, 'the metadata after the written object was changed')
       Object.assign(Object(read?.metadata), { user: 'eve' })
-      same((await store.load('t'))?.turns[0]?.metadata, { user: 'ada' }, 'what is read after that')
+      same(
+        (await store.load('t'))?.turns[0]?.metadata,
+        { user: 'ada' },
+        'the metadata after a returned object was changed',
+      )
     },
   ],
 ]

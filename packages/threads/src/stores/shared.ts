@@ -3,13 +3,15 @@
 import { CheckpointConflictError, type StoredCheckpoint } from '@meanwhile/core'
 import type { TurnRecord } from '../thread-store.ts'
 
+/** Whether the turn has not ended. */
 export function isOpen({ status }: TurnRecord): boolean {
   return status === 'queued' || status === 'running' || status === 'waiting'
 }
 
-export const ORDER = (a: TurnRecord, b: TurnRecord): number => a.number - b.number
+/** Compares two turns by their numbers, for `sort`. */
+export const byNumber = (a: TurnRecord, b: TurnRecord): number => a.number - b.number
 
-/** Returns the text that a store writes. Throws a `RangeError` unless the revision is a safe integer above `expected`. */
+/** Returns the JSON text of a checkpoint. Throws a `RangeError` unless the revision is a safe integer above `expected`. */
 export function checkpointText(checkpoint: StoredCheckpoint, expected: number): string {
   const { revision } = checkpoint
   if (!Number.isSafeInteger(revision) || revision <= expected)
@@ -17,6 +19,7 @@ export function checkpointText(checkpoint: StoredCheckpoint, expected: number): 
   return JSON.stringify(checkpoint)
 }
 
+/** Returns the error of a save over another revision than `expected`. `found`: the stored revision, if there is one. */
 export function conflictOf(id: string, expected: number, found: number | undefined): CheckpointConflictError {
   return found === undefined
     ? new CheckpointConflictError(id, expected)

@@ -1,18 +1,19 @@
-/** Wakes code that waits for a change in a thread. Changes by other processes wake nothing here, so a wait also ends after a short time. */
+/** Notifies code that waits for a change of a thread. Changes by other processes send no notification, so each wait also ends after a short time. */
 
-/** A waiting reader queries the store again after this many milliseconds. */
-const LOOK_AGAIN = 200
+/** A wait ends after this many milliseconds, so that its caller reads the store again. */
+const POLL_INTERVAL = 200
 
-export class Wakes {
+export class ChangeNotifier {
   readonly #waiting = new Map<string, Set<() => void>>()
 
-  wake(thread: string): void {
+  /** Ends all waits for changes of this thread. */
+  notify(thread: string): void {
     for (const wake of this.#waiting.get(thread) ?? []) wake()
   }
 
   /**
-   * Listens from now on. `next` resolves when the thread has changed since this call, or after a short time; it rejects with the signal's reason.
-   * Always call `close`.
+   * Starts to listen for changes. `next` resolves when the thread has changed since this call, or after 200 ms; it rejects with the reason of the
+   * signal if that is aborted. Always call `close`.
    */
   listen(thread: string, signal?: AbortSignal): { next(): Promise<void>; close(): void } {
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -31,7 +32,7 @@ export class Wakes {
           abort = () => reject(signal?.reason)
           signal?.addEventListener('abort', abort, { once: true })
         })
-        timer = setTimeout(wake, LOOK_AGAIN)
+        timer = setTimeout(wake, POLL_INTERVAL)
         await Promise.race([woken, aborted])
       },
       close: () => {

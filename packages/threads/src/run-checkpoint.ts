@@ -1,20 +1,21 @@
-/** What threads look at in the checkpoint of a run. */
+/** Reads the parts of a run's checkpoint that threads use. */
 
 import { hasFinalAnswer, type Json, type Message, type UserMessage } from '@meanwhile/core'
 import type { TurnRecord } from './thread-store.ts'
 
-export interface SeenCheckpoint {
+export interface RunCheckpoint {
+  /** The history of the run. */
   readonly messages: readonly Message[]
-  /** Messages that were sent to the run, and that no step has read. */
+  /** Messages that were sent to the run and that no step has read. */
   readonly sent: readonly UserMessage[]
-  /** What it waits for. */
+  /** The questions that the run waits for. */
   readonly interrupts: readonly { readonly id: string }[]
-  /** Such a run cannot be closed, and a resume gives its result. */
+  /** Whether the final answer is accepted. Then the run cannot be closed, and a resume returns its result. */
   readonly hasFinalAnswer: boolean
 }
 
-/** A damaged checkpoint gives what can be read of it: the agent refuses it, and says what is wrong. */
-export function seenIn(checkpoint: unknown): SeenCheckpoint | undefined {
+/** Returns the parts of a stored checkpoint. A damaged part is read as an empty list: `agent.resume` throws the error that names the damage. */
+export function readCheckpoint(checkpoint: unknown): RunCheckpoint | undefined {
   if (checkpoint === undefined) return undefined
   const { messages, sent, interrupts } = Object(checkpoint)
   return {
@@ -25,8 +26,8 @@ export function seenIn(checkpoint: unknown): SeenCheckpoint | undefined {
   }
 }
 
-/** The answers of the turn that the checkpoint still waits for. */
-export function answersTo({ interrupts }: SeenCheckpoint, { answers = {} }: TurnRecord): Record<string, Json> {
+/** Returns the stored answers of the turn to questions that the run still waits for. */
+export function openAnswers({ interrupts }: RunCheckpoint, { answers = {} }: TurnRecord): Record<string, Json> {
   const asked = new Set(interrupts.map(({ id }) => id))
   return Object.fromEntries(Object.entries(answers).filter(([id]) => asked.has(id)))
 }

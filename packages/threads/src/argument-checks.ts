@@ -9,8 +9,8 @@ export function checkId(id: unknown, what: ThreadIdError['what'], thread?: strin
   if (typeof id !== 'string' || id === '' || id.length > 1_024) throw new ThreadIdError(id, what, thread)
 }
 
-/** What happens to a message that arrives while a turn is active. */
-export interface Manners {
+/** What happens to a message that arrives while a turn is running or waits for an answer. */
+export interface SendPolicy {
   readonly whenBusy: WhenBusy
   readonly whenAsking: WhenAsking
 }
@@ -18,13 +18,13 @@ export interface Manners {
 const CHOICES = {
   whenBusy: ['queue', 'steer', 'preempt', 'reject'],
   whenAsking: ['close', 'reject'],
-} satisfies { readonly [Option in keyof Manners]: readonly Manners[Option][] }
+} satisfies { readonly [Option in keyof SendPolicy]: readonly SendPolicy[Option][] }
 
 /** Returns the options. Throws `ConfigError` if one is not valid. */
-export function checkedManners(manners: Manners): Manners {
+export function checkedSendPolicy(policy: SendPolicy): SendPolicy {
   for (const option of ['whenBusy', 'whenAsking'] as const) {
     const choices: readonly string[] = CHOICES[option]
-    if (!choices.includes(manners[option])) throw new ConfigError(option, `must be ${choices.join(' or ')}`)
+    if (!choices.includes(policy[option])) throw new ConfigError(option, `must be ${choices.join(' or ')}`)
   }
-  return manners
+  return policy
 }

@@ -17,7 +17,7 @@ function opened(store: ThreadStore, made: Chat = chat()): Chat & { readonly thre
 }
 
 describe('durable runs', () => {
-  threadBehaviours({ newStore: database.newStore, opened, isElsewhere: true })
+  threadBehaviours({ newStore: database.newStore, opened, isRemote: true })
 })
 
 interface Process extends Chat {
@@ -25,7 +25,7 @@ interface Process extends Chat {
   readonly threads: Threads<undefined>
 }
 
-/** Threads as another process has them. Those that share an engine are of one cluster. */
+/** Threads of a simulated process. Processes with the same engine belong to one cluster. */
 function processOf(
   engine: Engine,
   { made = chat(), store = database.newStore(), change = (runs: DurableRuns) => runs } = {},
@@ -40,7 +40,7 @@ function worker(engine: Engine, options: Parameters<typeof processOf>[1] = {}): 
   return made
 }
 
-/** Fails a number of times, as if the process had died then. */
+/** Makes a function reject the first `times` calls, as if the process had died in them. */
 function dying<Given extends readonly unknown[], Result>(work: (...given: Given) => Promise<Result>, times = 1) {
   let left = times
   return async (...given: Given): Promise<Result> => {
@@ -51,18 +51,18 @@ function dying<Given extends readonly unknown[], Result>(work: (...given: Given)
 
 const rows = async (table: string) => (await database.pool.query(`SELECT 1 FROM ${database.schema}.${table}`)).rowCount
 
-test('the next message of the queue begins in the worker in which the turn before it has ended (TH1, TH6)', async () => {
+test('the next turn of the queue begins in the worker in which the turn before it has ended (TH1, TH6)', async () => {
   const engine = memoryEngine()
-  const page = processOf(engine)
-  await page.threads.send('t', 'Hello')
-  const last = await page.threads.send('t', 'look')
+  const server = processOf(engine)
+  await server.threads.send('t', 'Hello')
+  const last = await server.threads.send('t', 'look')
   const { asked } = worker(engine)
   expect(await last.result).toMatchObject({ status: 'completed', text: 'So: sunny.' })
   expect(asked.length).toBe(3)
-  expect(page.asked).toEqual([])
+  expect(server.asked).toEqual([])
 })
 
-test('a turn is read in a process that does not run it: while it runs, from each of its cursors, and when it is over (TH5, TH12)', async () => {
+test('a process can read a turn that runs in another process: while it runs, from each cursor, and after its end (TH5, TH12)', async () => {
   const engine = memoryEngine()
   const { open } = worker(engine, { made: chat({ delay: 2 }) })
   const { threads } = processOf(engine)
@@ -77,19 +77,19 @@ test('a turn is read in a process that does not run it: while it runs, from each
   expect(events.map(({ type }) => type)).toEqual(
     expect.arrayContaining(['turn-start', 'step-start', 'text-delta', 'tool-entered', 'tool-end', 'turn-end']),
   )
-  const isBehind = events.findIndex(({ cursor }) => cursor === state.cursor) + 1
-  expect(await rest).toEqual(events.slice(isBehind))
+  const next = events.findIndex(({ cursor }) => cursor === state.cursor) + 1
+  expect(await rest).toEqual(events.slice(next))
   const ids = (list: readonly ThreadEvent[]) => list.flatMap((one) => ('messageId' in one && one.messageId) || [])
   const after = await threads.read('t')
   expect(ids(events)).toEqual(after.messages.map(({ id }) => id))
   for (const [index, { cursor }] of events.entries()) {
-    const told = await all(turn.events({ after: cursor }))
-    expect(ids(told)).toEqual(ids(events.slice(index + 1)))
-    expect(told.at(-1)?.type).toBe(index < events.length - 1 ? 'turn-end' : undefined)
+    const later = await all(turn.events({ after: cursor }))
+    expect(ids(later)).toEqual(ids(events.slice(index + 1)))
+    expect(later.at(-1)?.type).toBe(index < events.length - 1 ? 'turn-end' : undefined)
   }
 })
 
-test('a message whose process died before it started the run is answered when it is sent again, or when somebody recovers (TH6, TH11)', async () => {
+test('if a process dies before it starts the run of a message, the run starts when the message is sent again or a process calls recover (TH6, TH11)', async () => {
   const engine = memoryEngine()
   const made = worker(engine)
   const dead = processOf(engine, { change: (runs) => ({ ...bound(runs), start: dying(runs.start.bind(runs), 9) }) })
@@ -104,7 +104,7 @@ test('a message whose process died before it started the run is answered when it
   expect(made.asked).toHaveLength(2)
 })
 
-test('a reader of a turn whose run was not started gets it going, and so does a stop (TH5, TH6)', async () => {
+test('a reader of a turn whose run was not started starts the run, and so does a stop (TH5, TH6)', async () => {
   const engine = memoryEngine()
   const made = worker(engine)
   const dead = processOf(engine, { change: (runs) => ({ ...bound(runs), start: dying(runs.start.bind(runs), 9) }) })
@@ -115,7 +115,7 @@ test('a reader of a turn whose run was not started gets it going, and so does a 
   expect((await made.threads.read('stopped')).turns).toMatchObject([{ status: 'stopped' }])
 })
 
-test('a stop and a retry whose process died before the run heard of them are made good (TH2, TH4, TH6)', async () => {
+test('if a process dies before a stop or a retry reaches the run, the next stop and recover complete it (TH2, TH4, TH6)', async () => {
   const engine = memoryEngine()
   const made = worker(engine)
   const dead = processOf(engine, {
@@ -139,24 +139,24 @@ test('a stop and a retry whose process died before the run heard of them are mad
   clearInterval(looking)
 })
 
-test('a stop that could not be written into the thread is written later, and each message is said once (TH1, TH6)', async () => {
+test('a stop of a run that could not be written to the thread is written later, and each message is in the thread once (TH1, TH6)', async () => {
   const engine = memoryEngine()
   const store = database.newStore()
   let fails = 0
   const change: ThreadStore['change'] = async (...given) => {
-    if (fails > 0 && fails-- > 0) throw new Error('the database is away')
+    if (fails > 0 && fails-- > 0) throw new Error('the database is not available')
     return await store.change(...given)
   }
   const made = worker(engine, { store: { ...store, change } })
-  const page = processOf(engine)
+  const server = processOf(engine)
   const texts: string[] = []
   for (const text of ['look', 'mail both', 'Hello']) {
-    const turn = await page.threads.send('t', text)
+    const turn = await server.threads.send('t', text)
     fails = 2
     texts.push((await turn.result).status)
   }
   expect(texts).toEqual(['completed', 'waiting', 'completed'])
-  const state = await page.threads.read('t')
+  const state = await server.threads.read('t')
   expect(shown(state)).toEqual([
     'user: look',
     'assistant: I look. [look]',
@@ -172,20 +172,20 @@ test('a stop that could not be written into the thread is written later, and eac
   expect(made.did).toEqual(['look', 'look'])
 })
 
-test('a turn whose start failed in the worker begins when the engine calls again (TH1, TH6)', async () => {
+test('if a worker fails to start the next turn, the turn begins when the engine reports the stop again (TH1, TH6)', async () => {
   const engine = memoryEngine()
-  const page = processOf(engine)
-  await page.threads.send('t', 'Hello')
-  const last = await page.threads.send('t', 'look')
+  const server = processOf(engine)
+  await server.threads.send('t', 'Hello')
+  const last = await server.threads.send('t', 'look')
   worker(engine, { change: (runs) => ({ ...bound(runs), start: dying(runs.start.bind(runs), 2) }) })
   expect(await last.result).toMatchObject({ text: 'So: sunny.' })
 })
 
-test('a turn whose run was stored and not told to the engine begins when the engine calls again, and so does a retry (TH1, TH4, TH6)', async () => {
+test('if a worker dies before it wakes a stored run, the turn begins when the engine reports the stop again, and a retry continues after recover (TH1, TH4, TH6)', async () => {
   const engine = memoryEngine()
-  const page = processOf(engine)
-  const first = await page.threads.send('t', 'Hello')
-  const last = await page.threads.send('t', 'fails')
+  const server = processOf(engine)
+  const first = await server.threads.send('t', 'Hello')
+  const last = await server.threads.send('t', 'fails')
   // The worker dies when it wakes the run of the second turn.
   let fails = 1
   const made = worker({
@@ -205,7 +205,7 @@ test('a turn whose run was stored and not told to the engine begins when the eng
   clearInterval(looking)
 })
 
-test('a turn whose checkpoint is lost has failed, and what was said before it stays (TH4)', async () => {
+test('a turn whose checkpoint is lost fails, and the messages before it stay (TH4)', async () => {
   const made = worker(memoryEngine())
   await (await made.threads.send('t', 'Hello')).result
   const turn = await made.threads.send('t', 'slow')
@@ -218,7 +218,7 @@ test('a turn whose checkpoint is lost has failed, and what was said before it st
   expect(made.did).toEqual(['slow'])
 })
 
-test('a call whose checkpoint is lost is answered, so that the next turn can begin (TH2, TH4)', async () => {
+test('an open call whose checkpoint is lost gets a result, so that the next turn can begin (TH2, TH4)', async () => {
   const made = worker(memoryEngine())
   await (await made.threads.send('t', 'mail')).result
   await database.pool.query(`TRUNCATE ${database.schema}.checkpoints`)
@@ -232,11 +232,11 @@ test('a call whose checkpoint is lost is answered, so that the next turn can beg
   ])
 })
 
-test('a queue behind a turn that was rewound goes on when somebody recovers it (TH1)', async () => {
+test('the queue after a waiting turn that was rewound continues when a process calls recover (TH1)', async () => {
   const engine = memoryEngine()
-  const page = processOf(engine)
-  const waiting = await page.threads.send('t', 'mail', { messageId: 'm1' })
-  const next = await page.threads.send('t', 'Hello')
+  const server = processOf(engine)
+  const waiting = await server.threads.send('t', 'mail', { messageId: 'm1' })
+  const next = await server.threads.send('t', 'Hello')
   const made = worker(engine)
   await waiting.result
   await made.threads.rewind('t', { before: 'm1' })
@@ -255,7 +255,7 @@ test('a failed turn whose run was deleted never begins again (TH4)', async () =>
   expect(made.asked).toHaveLength(1)
 })
 
-test('a thread that is idle leaves no run behind, nor does one that was rewound or deleted (TH9)', async () => {
+test('idle, rewound and deleted threads have no runs in the database (TH9)', async () => {
   const made = worker(memoryEngine())
   const { threads } = made
   for (const thread of ['t', 'u', 'v']) {
@@ -274,7 +274,7 @@ test('a thread that is idle leaves no run behind, nor does one that was rewound 
   }, 5_000)
 })
 
-test('the context of a turn is made by the runs, of the metadata of its message; none can be given (TH10)', async () => {
+test('durable runs make the context of a turn from the metadata of its message, and callers cannot pass one (TH10)', async () => {
   const tenant = contextOf(z.object({ tenant: z.string() }))
   const seen: string[] = []
   const note = tool({
@@ -307,7 +307,7 @@ test('the context of a turn is made by the runs, of the metadata of its message;
   expect((await threads.read('t')).turns).toHaveLength(1)
 })
 
-test('options that durable runs have no use for are refused, and so is an agent that they do not have (TH1)', () => {
+test('options that do not apply to durable runs are rejected, and so is an agent that the runs do not have (TH1)', () => {
   const runs = database.runsOf(chat().agent)
   const store = memoryThreads()
   const refused = (option: string) => expect.objectContaining({ name: 'ConfigError', option })
@@ -320,7 +320,7 @@ test('options that durable runs have no use for are refused, and so is an agent 
 
 async function* none(): AsyncGenerator<ThreadEvent> {}
 
-/** The methods of the runs, so that some can be replaced. */
+/** Copies the methods of the runs, so that a test can replace some. */
 function bound(runs: DurableRuns): DurableRuns {
   return {
     agents: runs.agents,

@@ -1,0 +1,280 @@
+/** Runs turns as durable runs: workers execute them and write their messages and outcomes to the threads. */
+
+import type { Answers, Json } from '@meanwhile/core'
+import { changeThread, type Host } from './host.ts'
+import { type Outcome, recoverTurn } from './owner-decisions.ts'
+import { nextActionOf, type StopReport, settleTurn } from './run-decisions.ts'
+import { RunLog } from './run-log.ts'
+import { type SteeringMessage, steeringMessagesOf } from './steering.ts'
+import { ThreadError } from './thread-errors.ts'
+import { historyOf, turnEvents } from './thread-history.ts'
+import { activeTurn, type BegunTurn, hasBegun, newThread, type Work } from './thread-records.ts'
+import type { StoppedThreadRun, ThreadRunEvent, ThreadRuns } from './thread-runs.ts'
+import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
+import { outcomeOfStopped } from './turn-outcome.ts'
+import type { TurnRunner, UnstoredEvents } from './turn-runner.ts'
+import { unusedRunsIn } from './unused-runs.ts'
+import { answerTurn, type Resumption, type SendResult } from './user-decisions.ts'
+
+/** Returns the name of the agent of a turn. */
+export type AgentNameOf = (turn: TurnRecord, thread: string) => Promise<string>
+
+const RUN_LOST: Outcome = {
+  status: 'failed',
+  error: { name: 'RunLostError', message: 'the run of the turn was deleted' },
+}
+
+interface ReadOptions {
+  /** Whether to wait for new events until the run stops. */
+  readonly follow: boolean
+  readonly signal?: AbortSignal | undefined
+}
+
+export class DurableTurns implements TurnRunner {
+  readonly acceptsContext = false
+  readonly recoverInterval = 5_000
+  readonly #host: Host
+  readonly #runs: ThreadRuns
+  readonly #agentNameOf: AgentNameOf
+
+  constructor(host: Host, runs: ThreadRuns, agentNameOf: AgentNameOf) {
+    this.#host = host
+    this.#runs = runs
+    this.#agentNameOf = agentNameOf
+    runs.onStopped((run) => this.#runStopped(run))
+  }
+
+  async send(
+    thread: string,
+    { record, work, busy }: SendResult,
+    { isPreempting }: { readonly isPreempting: boolean },
+  ): Promise<void> {
+    if (work) await this.#startWork(thread, work)
+    else if (busy && isPreempting) await this.stop(thread, busy)
+    else if (busy && record.isSteering) await this.#steer(thread, busy, record)
+    else await this.recover(thread)
+  }
+
+  async answer(thread: string, answers: Answers): Promise<Resumption> {
+    const { store, claim } = this.#host
+    const stored = (await store.load(thread)) ?? newThread(thread, '', 0)
+    const { result } = answerTurn(stored, answers, claim())
+    // The run checks the answers, so it gets them first. If this process dies before it writes them to the thread, the next stop of the run does.
+    await this.#runs.answer(result.work.turn.id, answers)
+    await changeThread(this.#host, thread, (now): Change<undefined> => {
+      const isWaiting = now.turns.some(({ id, status }) => id === result.work.turn.id && status === 'waiting')
+      return isWaiting && now.thread.seq === stored.thread.seq
+        ? { ...answerTurn(now, answers, claim()), result: undefined }
+        : { result: undefined }
+    })
+    return result
+  }
+
+  async retry(thread: string, work: Work): Promise<void> {
+    await this.#startWork(thread, work)
+  }
+
+  async stop(thread: string, turn: string | undefined): Promise<void> {
+    const exists = turn !== undefined && (await this.#ifExists(turn, () => this.#runs.cancel(turn)))
+    if (!exists) await this.recover(thread)
+  }
+
+  /** Starts or wakes the run of a turn if the process that stored the turn died before it did that. The engine recovers all other runs. */
+  async recover(thread: string): Promise<boolean> {
+    const stored = await this.#host.store.load(thread)
+    const turn = stored && activeTurn(stored)
+    if (!turn) return await this.#beginQueue(thread)
+    if (turn.status !== 'running') return false
+    const run = await this.#runs.get(turn.id)
+    // If no worker has taken the run since its last stop, it may not have been woken.
+    if (run?.status === 'running' && run.attempts > (turn.attempts ?? 0)) {
+      if (turn.closing !== undefined) await this.#runs.cancel(turn.id)
+      return false
+    }
+    // A stopped run is woken too: its worker then reports the stop to the thread.
+    await this.#startRun(thread, turn)
+    return run === undefined
+  }
+
+  async release(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  logOf(): undefined {}
+
+  async *follow(
+    thread: string,
+    { id }: TurnRecord,
+    seq: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<StoredEvent, void> {
+    const stored = await this.#host.store.load(thread, { turn: id })
+    const turn = stored?.turns.find((one) => one.id === id)
+    if (!stored || !turn || !hasBegun(turn)) return
+    const log = await this.#openLog(thread, turn, stored.thread.seq)
+    try {
+      for await (const events of this.#read(thread, turn, log, { follow: true, signal }))
+        for (const one of events) if (one.seq > seq) yield one
+    } catch (error) {
+      // Either the run was never started, or the turn has ended and its run was deleted.
+      if (signal?.aborted || (await this.#runs.get(id))) throw error
+      await this.recover(thread)
+    }
+  }
+
+  async unstoredEvents(thread: string, turn: BegunTurn, seq: number): Promise<UnstoredEvents> {
+    const log = await this.#openLog(thread, turn, seq)
+    for await (const _ of this.#read(thread, turn, log, { follow: false }));
+    return { kept: log.kept, retracted: log.retracted, joined: log.joined.map((one) => one.turn) }
+  }
+
+  /** Returns the log of a running turn. `seq`: the number of the thread's last stored event. */
+  async #openLog(thread: string, turn: BegunTurn, seq: number): Promise<RunLog> {
+    const from = Math.max(seq, turn.startSeq)
+    const { before, own } = await turnEvents(this.#host.store, thread, turn)
+    return new RunLog(turn, { before, own: own.filter((one) => one.seq <= from) }, from)
+  }
+
+  /** Reads the events of the run into the log. Yields the thread's events for each of them. */
+  async *#read(
+    thread: string,
+    { id }: BegunTurn,
+    log: RunLog,
+    { follow, signal }: ReadOptions,
+  ): AsyncGenerator<readonly StoredEvent[], void> {
+    const { after } = log
+    const options = { follow, ...(after !== undefined && { after }), ...(signal && { signal }) }
+    for await (const one of this.#runs.events(id, options)) {
+      if (mayHaveUserMessage(one)) log.steering = await this.#steeringMessages(thread)
+      yield log.read(one)
+      if (follow && one.event.type === 'run-stopped') return
+    }
+  }
+
+  /** Begins the next turn of a queue that nobody works on, for example after the waiting turn was superseded. */
+  async #beginQueue(thread: string): Promise<boolean> {
+    const work = await changeThread(this.#host, thread, recoverTurn)
+    if (work) await this.#startWork(thread, work)
+    return work !== undefined
+  }
+
+  async #steeringMessages(thread: string): Promise<readonly SteeringMessage[]> {
+    return steeringMessagesOf((await this.#host.store.load(thread))?.turns ?? [])
+  }
+
+  async #startWork(thread: string, { kind, turn }: Work): Promise<void> {
+    const { id } = turn
+    const exists =
+      kind !== 'begin' &&
+      (await this.#ifExists(id, () => (kind === 'close' ? this.#runs.cancel(id) : this.#runs.retry(id))))
+    if (!exists) await this.#startRun(thread, turn)
+  }
+
+  /** Calls a method of a run. Returns false if the run does not exist. */
+  async #ifExists(run: string, call: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await call()
+      return true
+    } catch (error) {
+      if (await this.#runs.get(run)) throw error
+      return false
+    }
+  }
+
+  /** Starts the run of a turn, or wakes it if it exists. If a worker had taken the run and it was deleted since, the turn fails. */
+  async #startRun(thread: string, turn: TurnRecord): Promise<void> {
+    if (turn.attempts !== undefined && !(await this.#runs.get(turn.id))) {
+      await this.#settle(thread, turn, { attempts: turn.attempts, outcome: RUN_LOST, progress: { events: [] } })
+      return
+    }
+    const { before } = await turnEvents(this.#host.store, thread, turn)
+    const { id, metadata } = turn
+    const data: Json = { thread, turn: id, ...(metadata !== undefined && { metadata }) }
+    const isClosing = turn.closing !== undefined
+    await this.#runs.start(await this.#agentNameOf(turn, thread), historyOf(before), {
+      id,
+      conversationId: thread,
+      data,
+      // The delay lets the cancel below arrive before a worker takes the run.
+      ...(isClosing && { delay: 1_000 }),
+    })
+    if (isClosing) await this.#ifExists(id, () => this.#runs.cancel(id))
+  }
+
+  /** Sends a steering message to the run. If the run does not accept it, the message stays in the queue. */
+  async #steer(thread: string, turn: string, { message }: TurnRecord): Promise<void> {
+    if (!message) return
+    const send = () => this.#ifExists(turn, () => this.#runs.send(turn, message))
+    if (!(await send()) && (await this.recover(thread))) await send()
+  }
+
+  /** Called in a worker after a run has stopped. Writes the outcome to the thread and begins the next turn. */
+  async #runStopped(run: StoppedThreadRun): Promise<void> {
+    const thread = threadOf(run)
+    if (thread === undefined) return
+    const stored = await this.#host.store.load(thread, { turn: run.id })
+    if (!stored) throw new ThreadError(thread, 'it is not in the store that this worker uses')
+    const turn = stored.thread.isDeleted ? undefined : stored.turns.find(({ id }) => id === run.id)
+    const isOpen = turn?.status === 'running' || turn?.status === 'waiting'
+    if (!turn || !isOpen) {
+      await this.recover(thread)
+      if (turn?.status !== 'failed') await this.#runs.delete(run.id)
+      return
+    }
+    const action = nextActionOf(turn, run)
+    if (action === 'cancel') await this.#runs.cancel(run.id)
+    if (action === 'retry') await this.#runs.retry(run.id)
+    if (action !== 'settle' || !hasBegun(turn)) return
+    await this.#settleStopped(stored, turn, run)
+    this.#host.changes.notify(thread)
+  }
+
+  async #settleStopped(
+    { thread: { id: thread, seq } }: StoredThread,
+    turn: BegunTurn,
+    run: StoppedThreadRun,
+  ): Promise<void> {
+    const { messages, outcome } = await outcomeOfStopped(run, turn.closing)
+    const log = await this.#openLog(thread, turn, seq)
+    for await (const _ of this.#read(thread, turn, log, { follow: false }));
+    log.steering = await this.#steeringMessages(thread)
+    log.stop(messages)
+    const { kept: events, joined, retracted, seq: droppedThrough } = log
+    const progress = { events, joined, retracted, droppedThrough }
+    await this.#settle(thread, turn, { attempts: run.attempts, outcome, progress })
+    if (outcome.status !== 'failed') return
+    const { name = 'Error', message = '' } = outcome.error ?? {}
+    this.#host.report(Object.assign(new Error(message), { name }), { thread, turn: turn.id })
+    // The checkpoint is lost, so the run cannot be retried.
+    if (run.status !== 'failed') await this.#runs.delete(run.id)
+  }
+
+  /** Writes the outcome of a turn. If the turn has ended, starts the next one. */
+  async #settle(thread: string, turn: TurnRecord, report: StopReport): Promise<void> {
+    const { claim, store } = this.#host
+    let unused: readonly string[] = []
+    const work = await store.change(
+      thread,
+      (stored) => {
+        const now = stored ?? newThread(thread, '', 0)
+        const change = settleTurn(now, turn, report, claim())
+        unused = unusedRunsIn(now, change)
+        return change
+      },
+      { turn: turn.id },
+    )
+    // If this fails, the engine reports the stop again. It can do that as long as the run exists, so the run is deleted last.
+    if (work) await this.#startWork(thread, work)
+    await Promise.all(unused.map((id) => this.#runs.delete(id)))
+  }
+}
+
+/** Returns the thread of a run. Undefined if the run was not started for a turn. */
+function threadOf({ id, data }: StoppedThreadRun): string | undefined {
+  const { thread, turn }: { readonly thread?: unknown; readonly turn?: unknown } = Object(data)
+  return turn === id && typeof thread === 'string' ? thread : undefined
+}
+
+function mayHaveUserMessage({ event }: ThreadRunEvent): boolean {
+  return event.type === 'history-replaced' || (event.type === 'message' && event.message.role === 'user')
+}
