@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type DefaultTheme, defineConfig } from 'vitepress'
 import { apiSidebars } from './api-pages.ts'
-import { diagrams } from './diagrams.ts'
+import { diagrams, pictures } from './diagrams.ts'
 import { linksToTheApi, linksWithinTheSite } from './links.ts'
 import { slugOf } from './slug.ts'
 
@@ -83,8 +83,10 @@ export default defineConfig({
   lastUpdated: false,
   ignoreDeadLinks: 'localhostLinks',
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: '/favicon.svg' }]],
   transformPageData({ relativePath, frontmatter }) {
-    if (relativePath.startsWith('api/')) frontmatter.pageClass = 'api'
+    // Pages of the API reference are looked up, not read one after the other.
+    if (relativePath.startsWith('api/')) Object.assign(frontmatter, { pageClass: 'api', prev: false, next: false })
   },
   markdown: {
     anchor: { slugify: slugOf },
@@ -92,6 +94,7 @@ export default defineConfig({
       linksWithinTheSite(md)
       linksToTheApi(md)
       diagrams(md)
+      pictures(md)
     },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
   },
@@ -104,7 +107,14 @@ export default defineConfig({
       { text: 'API', link: '/api/', activeMatch: '^/api/' },
     ],
     sidebar: { ...apiSidebars, '/': sidebar },
+    logo: '/favicon.svg',
     outline: { level: [2, 3] },
     search: { provider: 'local' },
+    notFound: {
+      title: 'Page not found',
+      quote: 'There is no page with this address. Try the search, or start at the home page.',
+      linkLabel: 'Go to the home page',
+      linkText: 'Home',
+    },
   },
 })

@@ -53,9 +53,10 @@ export function load(app) {
     for (const reflection of Object.values(project.reflections)) {
       if (reflection.kindOf(ReflectionKind.Interface)) inheritComments(reflection)
       for (const { comment } of [reflection, ...(reflection.signatures ?? [])]) if (comment) separateDefault(comment)
+      if (!reflection.kindOf(ReflectionKind.Property)) continue
       // The initial value of a class member is not a default that a user can change.
-      if (reflection.kindOf(ReflectionKind.Property) && reflection.parent?.kindOf(ReflectionKind.Class))
-        delete reflection.defaultValue
+      if (reflection.parent?.kindOf(ReflectionKind.Class)) delete reflection.defaultValue
+      if (isNeverSet(reflection)) project.removeReflection(reflection)
     }
   })
 
@@ -69,14 +70,18 @@ export function load(app) {
     -1_000,
   )
 
+  const missing = []
   app.renderer.on(MarkdownPageEvent.END, (page) => {
     if (!page.contents) return
     page.contents =
-      page.model === page.project ? listOfModules(page) : plainTables(withImport(page.contents, page.model))
+      page.model === page.project
+        ? listOfModules(page)
+        : described(plainTables(withImport(page.contents, page.model)), page.url, missing)
   })
 
   // When all pages are written.
   app.renderer.postRenderAsyncJobs.push(async ({ outputDirectory, pages }) => {
+    if (missing.length > 0) throw new Error(`these have no docstring:\n${missing.join('\n')}`)
     for (const { url, model } of pages) {
       const options = optionsOf(model)
       if (options) await addOptions(join(outputDirectory, url), options.name)
@@ -100,10 +105,15 @@ function rank({ name, kind }) {
   return FIRST.length + (kind === ReflectionKind.Function ? 0 : 1)
 }
 
-/** Members that an interface has through `Omit<Other, …>`, or writes again with another type, have the docstrings of the other's. */
+/** A member such as `error?: undefined` only makes reading it legal in a union. */
+function isNeverSet({ flags, type }) {
+  return flags.isOptional && type?.type === 'intrinsic' && /^(undefined|never)$/.test(type.name)
+}
+
+/** Members that an interface has through `Omit<Other, …>` or `Pick<Other, …>`, or writes again with another type, have the docstrings of the other's. */
 function inheritComments(reflection) {
   for (const { name, typeArguments } of reflection.extendedTypes ?? []) {
-    if (name !== 'Omit') continue
+    if (name !== 'Omit' && name !== 'Pick') continue
     const other = typeArguments[0].reflection
     for (const member of reflection.children ?? []) {
       const same = other?.getChildByName([member.name])
@@ -144,9 +154,44 @@ function listOfModules({ contents, project }) {
   return page
 }
 
-/** No default is an empty cell. */
+/** No default is an empty cell, and a union does not begin with a line. */
 const plainTables = (contents) =>
-  contents.replaceAll('| Default value |', '| Default |').replaceAll(/\| `undefined` \|(?! `undefined` \|)/g, '|  |')
+  contents
+    .split('\n\n')
+    .map((block) => (block.includes('| Default value |') ? withoutUndefined(block) : block).replaceAll('| \\| ', '| '))
+    .join('\n\n')
+
+/** The default is the third cell of a row. */
+const withoutUndefined = (table) =>
+  table
+    .replace('| Default value |', '| Default |')
+    .replaceAll(/^((?:\| (?:\\\||[^|])*){2}\| )`undefined` (?=\|)/gm, '$1 ')
+
+/**
+ * The description of a member may be missing if its type is enough: a literal, such as `type: 'text'`. The `name` of an error is such a member, and
+ * so is a member of a member, which is described with that. All others need a docstring, and are added to `missing`.
+ */
+function described(contents, page, missing) {
+  if (NOT_YET.test(page)) return contents
+  for (const [, rows] of contents.matchAll(/^\| Property \| Type \|\n.*\n((?:\|.*\n)+)/gm))
+    for (const row of rows.trim().split('\n')) if (!isPlain(row)) missing.push(`${page}: ${row}`)
+  return contents.replaceAll(/^(\|.*) - \|$/gm, (row, start) => {
+    if (!isPlain(start)) missing.push(`${page}: ${row}`)
+    return `${start}  |`
+  })
+}
+
+const isPlain = (row) => OF_ITSELF.some((pattern) => pattern.test(row))
+
+/** The records that stores of threads exchange have few docstrings so far. */
+const NOT_YET = /^@meanwhile\/threads\//
+
+const OF_ITSELF = [
+  /^\| (?:<a [^>]*><\/a> )?`\w+\??` \| `(?:true|"[^"]*")` \|$/,
+  /^\| (?:<a [^>]*><\/a> )?`name` \| `string` \|$/,
+  /^\| `[\w.?]*\.\w+\??` \|/,
+  /^\| <a id="type-parameter-/,
+]
 
 function withImport(contents, model) {
   const module = model?.parent?.kind === ReflectionKind.Module ? model.parent.name : undefined
