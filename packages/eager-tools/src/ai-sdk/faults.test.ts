@@ -46,7 +46,21 @@ interface Case extends Played {
 const a = '{"q":"a","n":1}'
 const b = '{"q":"b","n":1}'
 
+/** A part that only a faulty provider sends. */
+const malformed = (part: object): Part => Object.create(null, Object.getOwnPropertyDescriptors(part))
+
 const cases: Readonly<Record<string, Case>> = {
+  'a malformed piece of arguments changes nothing for the caller (R4)': {
+    responses: [
+      [start('1'), malformed({ type: 'tool-input-delta', id: '1', delta: { q: 'a' } }), wait(50), call('1'), finish()],
+      answer,
+    ],
+    plain: [`50 1 ${a}`],
+  },
+  'arguments that are no JSON value change nothing for the caller (R4)': {
+    responses: [[malformed({ type: 'tool-call', toolCallId: '1', toolName: 'look', input: 1n }), finish()], answer],
+    plain: [],
+  },
   'a read starts when its arguments have closed (R2)': {
     responses: [[...whole('1'), wait(100), ...said('x'), call('1'), finish()], answer],
     plain: [`100 1 ${a}`],

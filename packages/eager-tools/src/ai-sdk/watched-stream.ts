@@ -1,6 +1,6 @@
 /** Passes a response stream on unchanged, and reports its tool calls to the step. */
 
-import type { CallLabel, HostCalls } from '../host/host-calls.ts'
+import { type CallLabel, type HostCalls, textOf } from '../host/host-calls.ts'
 import type { StreamPart } from './sdk.ts'
 
 /** Finish reasons after which the AI SDK executes tools. */
@@ -18,14 +18,18 @@ export function watchedStream(
   const reader = stream.getReader()
   const heard = new HeardParts(calls, seals)
   let to: ReadableStreamDefaultController<StreamPart>
-  const came = ({ done, value }: { readonly done: boolean; readonly value?: StreamPart | undefined }) => {
-    if (done || !value) {
+  const came = ({ done, value }: Awaited<ReturnType<typeof reader.read>>) => {
+    if (done) {
       // Without a finish part the response has failed.
       calls.failed()
       to.close()
       return
     }
-    heard.hear(value)
+    try {
+      heard.hear(value)
+    } catch (error) {
+      calls.unreadable(error)
+    }
     to.enqueue(value)
   }
   const failed = (error: unknown) => {
@@ -76,7 +80,7 @@ class HeardParts {
         const call = this.#open.get(part.id)?.at(-1)
         if (!call || !part.delta) break
         call.hasText = true
-        this.#calls.delta(call.label, part.delta)
+        this.#calls.delta(call.label, textOf(part.delta))
         break
       }
       case 'tool-call':

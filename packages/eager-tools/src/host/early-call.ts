@@ -67,9 +67,8 @@ export class EarlyCall implements CallFacts {
   readonly #input: unknown
   #result: KeptResult | undefined
   #tellTaken: () => void = () => undefined
-  readonly #taken = new Promise<void>((resolve) => {
-    this.#tellTaken = resolve
-  })
+  /** Created when it is first read, because most functions never read it. */
+  #taken: Promise<void> | undefined
   #isDeclined = false
   /** The failure that the function reported although it returned a value. */
   #failure: Error | undefined
@@ -227,12 +226,15 @@ export class EarlyCall implements CallFacts {
 
   #called(): unknown {
     const { tool, call, value, hostId, text } = this.#beginning
+    const whenTaken = () => this.#whenTaken()
     try {
       return tool.start(value, {
         id: hostId,
         signal: this.signal,
         written: call.input,
-        taken: this.#taken,
+        get taken() {
+          return whenTaken()
+        },
         get text() {
           return text()
         },
@@ -246,6 +248,14 @@ export class EarlyCall implements CallFacts {
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  #whenTaken(): Promise<void> {
+    this.#taken ??= new Promise((resolve) => {
+      if (this.isTaken) resolve()
+      else this.#tellTaken = resolve
+    })
+    return this.#taken
   }
 
   #settled(error: unknown): void {

@@ -101,6 +101,11 @@ export class HostCalls {
     if (this.#hears()) this.#response?.restate(label, text)
   }
 
+  /** An event cannot be read: nothing more starts early in this step, and the host makes all calls itself. */
+  unreadable(error: unknown): void {
+    void this.release('stream_error', error)
+  }
+
   /** The response has ended, and by its own rules the host runs the calls now. No further call starts early. */
   stood(): void {
     if (this.#stage !== 'streaming') return
@@ -339,4 +344,10 @@ export class HostCalls {
     }
     return this.#made
   }
+}
+
+/** A piece of arguments that came from another library. Throws if it is not a string. */
+export function textOf(piece: unknown): string {
+  if (typeof piece !== 'string') throw new TypeError('a piece of the arguments is not a string')
+  return piece
 }

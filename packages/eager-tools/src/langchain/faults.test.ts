@@ -440,6 +440,15 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`50 1 ${a}`, `50 2 ${a}`],
     eager: [`0 1 ${a}`, `50 2 ${a}`],
   },
+  'a malformed piece of arguments changes nothing for the caller (R4)': {
+    responses: [[begin(0, '1', 'look'), { call: Object({ index: 0, args: 5 }) }, wait(100), text('x')], answer],
+    plain: [],
+  },
+  'a malformed call changes nothing for the caller, and the calls before it are not joined (R4)': {
+    responses: [[...looks('1', 'a', 0), { call: Object({ index: 1, name: {}, args: {} }) }, wait(100)], answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`, `0 1 ${a} aborted`, `100 1 ${a}`],
+  },
   'agent names in the messages create new message objects for the responses (R2)': {
     options: () => ({ name: 'agent', includeAgentName: 'inline' }),
     responses: [looks(), answer],

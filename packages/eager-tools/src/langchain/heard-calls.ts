@@ -4,7 +4,7 @@
  */
 
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
-import type { CallLabel, HostCalls } from '../host/host-calls.ts'
+import { type CallLabel, type HostCalls, textOf } from '../host/host-calls.ts'
 import { isObject } from './library.ts'
 
 /** A piece of a call, as it appears in LangChain's chunks and events. */
@@ -43,16 +43,29 @@ export class HeardCalls extends BaseCallbackHandler {
     this.lc_prefer_streaming = streams
   }
 
-  override handleLLMNewToken: Handles<'handleLLMNewToken'> = (_token, _at, _run, _parent, _tags, fields) => {
-    const chunk: unknown = fields?.chunk
+  override handleLLMNewToken: Handles<'handleLLMNewToken'> = (_token, _at, _run, _parent, _tags, fields) =>
+    this.#read(() => this.#chunk(fields?.chunk))
+
+  /** The other way in which a model may stream: in content blocks. */
+  override handleChatModelStreamEvent: Handles<'handleChatModelStreamEvent'> = (event) =>
+    this.#read(() => this.#block(event))
+
+  #read(hear: () => void): void {
+    try {
+      hear()
+    } catch (error) {
+      this.#calls.unreadable(error)
+    }
+  }
+
+  #chunk(chunk: unknown): void {
     if (!isObject(chunk) || !('message' in chunk) || !isObject(chunk.message)) return
     const { message } = chunk
     if (!('tool_call_chunks' in message) || !Array.isArray(message.tool_call_chunks)) return
     for (const piece of message.tool_call_chunks) this.#hear(piece)
   }
 
-  /** The other way in which a model may stream: in content blocks. */
-  override handleChatModelStreamEvent: Handles<'handleChatModelStreamEvent'> = (event) => {
+  #block(event: Parameters<Handles<'handleChatModelStreamEvent'>>[0]): void {
     if (event.event === 'content-block-start') {
       if (event.content.type === 'tool_call_chunk') this.#hear({ ...event.content, index: event.index })
     } else if (event.event === 'content-block-delta') {
@@ -75,7 +88,7 @@ export class HeardCalls extends BaseCallbackHandler {
     }
     if (!args) return
     call.length += args.length
-    this.#calls.delta(call.label, args)
+    this.#calls.delta(call.label, textOf(args))
   }
 
   /** The event contains all arguments received so far. */

@@ -335,3 +335,33 @@ test('a reader that stops reading aborts the early call (R7)', async () => {
   ]
   expect(await executed({ ms: 300, responses, go })).toEqual([[], ['0 look 1 a aborted']])
 })
+
+const item = (item: unknown) => ({ type: 'response.output_item.added', output_index: 0, item })
+const calls = (...tool_calls: unknown[]) => ({ choices: [{ index: 0, delta: { tool_calls } }] })
+const delta = (delta: unknown) => ({ type: 'response.function_call_arguments.delta', output_index: 0, delta })
+test.each([
+  ['no object', [null, 5, 'text', []]],
+  ['choices that are no list', [{ choices: {} }, { choices: 5 }]],
+  ['a choice that is no object', [{ choices: [null] }]],
+  ['no list of calls', [{ choices: [{ index: 0, delta: { tool_calls: {} } }] }]],
+  ['a call that is no object', [calls(null), calls(5)]],
+  ['an id and a name that are no strings', [calls({ index: 0, id: {}, function: { name: {}, arguments: Q } })]],
+  ['arguments that are no string', [calls({ index: 0, id: '1', function: { name: 'look', arguments: { q: 'a' } } })]],
+  ['a type that is no string', [{ type: 5 }]],
+  ['an item that is no object', [item(null), item(5)]],
+  ['an item without members', [item({ type: 'function_call' }), delta(Q)]],
+  ['deltas that are no strings', [item({ type: 'function_call', call_id: '1', name: 'look' }), delta({}), delta(5)]],
+  [
+    'an item that ends with other arguments',
+    [
+      item({ type: 'function_call', call_id: '1', name: 'look' }),
+      {
+        ...item({ type: 'function_call', call_id: '1', name: 'look', arguments: {} }),
+        type: 'response.output_item.done',
+      },
+    ],
+  ],
+])('events with %s change nothing for the caller (R4)', async (_, events) => {
+  const responses = [[...events.map(raw), 10, done(requested('1'))], answer]
+  expect(await executed({ responses })).toEqual([['10 look 1 a'], ['10 look 1 a']])
+})

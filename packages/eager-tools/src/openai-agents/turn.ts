@@ -192,6 +192,10 @@ type Invocation = Omit<Parameters<typeof invokeFunctionTool>[0], 'tool'>
  * name. A timeout is not reported at all: the SDK just stops waiting.
  */
 async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Error) => void): Promise<unknown> {
+  hearErrors(({ message, data }) => {
+    if (message === FAILED && data?.tool_name === tool.name) failed(new Error(message))
+  })
+  if (tool.timeoutMs === undefined) return await invokeFunctionTool({ ...asked, tool })
   let isOver = false
   const invoke: FunctionTool['invoke'] = async (...given) => {
     const output: unknown = await tool.invoke(...given)
@@ -199,9 +203,6 @@ async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Er
     return output
   }
   const watched: FunctionTool = Object.create(tool, { invoke: { value: invoke } })
-  hearErrors(({ message, data }) => {
-    if (message === FAILED && data?.tool_name === tool.name) failed(new Error(message))
-  })
   const output: unknown = await invokeFunctionTool({ ...asked, tool: watched })
   if (!isOver) failed(new Error(`${tool.name} exceeded its timeout`))
   return output
