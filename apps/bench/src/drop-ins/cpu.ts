@@ -2,9 +2,9 @@
 
 import type { WireName } from '@meanwhile/harness/server'
 import { measure } from '../measure.ts'
-import type { Way } from '../modes.ts'
 import { spreadOf } from '../overhead/cpu.ts'
 import type { Spread } from '../overhead/table.ts'
+import type { Peer } from '../peers/spawn-peer.ts'
 import { rotated } from '../rotated.ts'
 import { median } from '../stats.ts'
 import type { Transport } from '../transport.ts'
@@ -16,12 +16,12 @@ import { OWN_CPU } from './scenarios.ts'
 export interface LoopCpu {
   readonly loop: LoopName
   readonly wire: WireName
-  /** User time of a process that makes {@link CPU_RUNS} runs, in milliseconds: medians. */
+  /** User time of a process that makes {@link CPU_RUNS} runs, in milliseconds: medians. `plainMs`: of the mean of both. */
   readonly plainMs: number
   readonly eagerMs: number
   /** The plain loop in a second process, as a ratio to the first. */
   readonly self: Spread
-  /** The eager loop as a ratio to the plain one. */
+  /** The eager loop as a ratio to the mean of both plain processes. */
   readonly ratio: Spread
   /** The limit for the median of the ratio: {@link CPU_LIMIT}, or 1 and the spread of the plain loop against itself. */
   readonly limit: number
@@ -60,26 +60,48 @@ export async function cpuOf(
   const made: CpuRound[] = []
   for (let round = 0; round < rounds; round++) {
     onRound?.()
-    const took = { plain: 0, again: 0, eager: 0 }
-    const turns = [
-      { who: 'plain', way: loop.name },
-      { who: 'eager', way: eagerWay(loop.name) },
-      { who: 'again', way: loop.name },
-    ] as const
-    for (const { who, way } of rotated(turns, round)) took[who] = await userMs(loop.library, way, wire, options)
-    made.push(took)
+    made.push(await roundOf(loop, wire, options))
   }
   return { loop: loop.name, wire, ...compared(made) }
 }
 
-/** Ratios are within one round, because a slow moment slows all of it. */
+/**
+ * Three new processes make the runs by turns, run by run: a slow moment of the machine, which lasts longer than a run,
+ * slows all three. The time to load a library is not counted.
+ */
+async function roundOf(
+  loop: Loop & { readonly library: Library },
+  wire: WireName,
+  { transport, signal, runs = CPU_RUNS }: CpuOptions,
+): Promise<CpuRound> {
+  await using plain = await startLibrary(loop.library, signal)
+  await using eager = await startLibrary(loop.library, signal)
+  await using again = await startLibrary(loop.library, signal)
+  const turns = {
+    plain: { peer: plain, mode: loop.name, loaded: plain.cpuUserMs() },
+    eager: { peer: eager, mode: eagerWay(loop.name), loaded: eager.cpuUserMs() },
+    again: { peer: again, mode: loop.name, loaded: again.cpuUserMs() },
+  }
+  for (let run = 0; run < runs; run++) {
+    for (const { peer, mode } of rotated(Object.values(turns), run)) {
+      await measure({ scenario: OWN_CPU, wire, mode }, peer.run, transport, signal)
+    }
+  }
+  const took = ({ peer, loaded }: { readonly peer: Peer; readonly loaded: number }) => peer.cpuUserMs() - loaded
+  return { plain: took(turns.plain), eager: took(turns.eager), again: took(turns.again) }
+}
+
+/**
+ * Ratios are within one round, because a slow moment slows all of it. The eager process is compared with the mean of
+ * both plain ones, because two processes of the same loop differ by a few percent.
+ */
 export function compared(rounds: readonly CpuRound[]): Omit<LoopCpu, 'loop' | 'wire'> {
   const self = spreadOf(rounds.map(({ plain, again }) => again / plain))
-  const ratio = spreadOf(rounds.map(({ plain, eager }) => eager / plain))
+  const ratio = spreadOf(rounds.map((round) => round.eager / plainOf(round)))
   const limit = Math.max(CPU_LIMIT, self.high, 2 - self.low)
   const medianOf = (times: readonly number[]): number => median(times) ?? Number.NaN
   return {
-    plainMs: medianOf(rounds.map(({ plain }) => plain)),
+    plainMs: medianOf(rounds.map(plainOf)),
     eagerMs: medianOf(rounds.map(({ eager }) => eager)),
     self,
     ratio,
@@ -88,15 +110,6 @@ export function compared(rounds: readonly CpuRound[]): Omit<LoopCpu, 'loop' | 'w
   }
 }
 
-/** The user time of a new process that makes the runs one after another; loading is not counted. */
-async function userMs(
-  library: Library,
-  mode: Way,
-  wire: WireName,
-  { transport, signal, runs = CPU_RUNS }: CpuOptions,
-): Promise<number> {
-  await using peer = await startLibrary(library, signal)
-  const before = peer.cpuUserMs()
-  for (let run = 0; run < runs; run++) await measure({ scenario: OWN_CPU, wire, mode }, peer.run, transport, signal)
-  return peer.cpuUserMs() - before
+function plainOf({ plain, again }: CpuRound): number {
+  return (plain + again) / 2
 }
