@@ -38,7 +38,7 @@ export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | '
   readonly policy?: HostPolicy
   /** Streams from the model even where the library requests a whole response. Default `false`. */
   readonly alwaysStream?: boolean
-  /** Names of tools that need an approval which `eager()` cannot detect. They never start early. */
+  /** Names of tools whose calls an approval or a limit may prevent that `eager()` cannot detect. They never start early. */
   readonly approval?: readonly string[]
   /** How many early calls may execute at once. Default: the library's own limit, or no limit if it has none. */
   readonly toolConcurrency?: number

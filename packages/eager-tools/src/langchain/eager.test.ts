@@ -1,4 +1,11 @@
-import { createAgent, createMiddleware, humanInTheLoopMiddleware, tool } from 'langchain'
+import {
+  createAgent,
+  createMiddleware,
+  humanInTheLoopMiddleware,
+  tool,
+  toolCallLimitMiddleware,
+  toolEmulatorMiddleware,
+} from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -28,7 +35,14 @@ const schema = z.object({ q: z.string() })
 const look = tool(({ q }) => `saw ${q}`, { name: 'look', description: 'looks', schema })
 const send = tool(({ q }) => `sent ${q}`, { name: 'send', description: 'sends', schema })
 const model = new Scripted([answer])
-const guard = humanInTheLoopMiddleware({ interruptOn: { send: true } } as never)
+
+// With `exactOptionalPropertyTypes` their parameters are `never`.
+const preventing: readonly (readonly [name: string, middleware: object])[] = [
+  ['HumanInTheLoopMiddleware', humanInTheLoopMiddleware({ interruptOn: { send: true } } as never)],
+  ['ToolCallLimitMiddleware', toolCallLimitMiddleware({ runLimit: 1 } as never)],
+  ['ToolCallLimitMiddleware[send]', toolCallLimitMiddleware({ toolName: 'send', runLimit: 1 } as never)],
+  ['ToolEmulatorMiddleware', toolEmulatorMiddleware({ tools: ['send'], model })],
+]
 
 const refused: readonly (readonly [option: string, effects: object, settings: unknown, message: string])[] = [
   ['effects.lok', { lok: 'read' }, {}, 'is not the name of a tool; did you mean look?'],
@@ -100,12 +114,14 @@ test('writes to the tool and the model reach the original objects, and methods a
   expect([own.note, watched.note, watched.secret()]).toEqual(['written', 'written', 'secret'])
 })
 
-test('humanInTheLoopMiddleware does not expose what it guards: nothing starts early, with a warning (R6)', () => {
+test.for(preventing)('%s may prevent calls: nothing starts early, with a warning (R6)', ([name, middleware]) => {
   const warnings: string[] = []
-  const onWarning: EagerSettings['onWarning'] = ({ code }) => void warnings.push(code)
-  const options = { model, tools: [look, send], middleware: [guard] }
+  const onWarning: EagerSettings['onWarning'] = ({ code, message }) => void warnings.push(`${code}: ${message}`)
+  const options = { model, tools: [look, send], middleware: [middleware] }
   expect(eager(options, { look: 'read' }, { onWarning })).toBe(options)
-  expect(warnings).toEqual(['approval-unknown'])
+  expect(warnings).toEqual([
+    `approval-unknown: no tool starts early: ${name} may prevent calls and does not expose for which tools. List them in \`approval\`, which may be empty.`,
+  ])
   for (const approval of [[], ['send']]) {
     expect(eager(options, { look: 'read' }, { onWarning, approval })).not.toBe(options)
   }

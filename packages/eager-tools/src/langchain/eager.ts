@@ -59,7 +59,8 @@ type InputOf<Tool> = Tool extends { func(input: infer Input, ...rest: never): un
  * The caller gets the same results, and tools that are not declared execute just as often. A `read` may execute once
  * more if its result is not used. Declare only tools whose result depends on their input, `context` and `store`: a tool
  * that uses `state`, `writer` or `interrupt` is executed by the agent at the usual time. With
- * `humanInTheLoopMiddleware` nothing starts early unless `approval` names the tools that it guards.
+ * `humanInTheLoopMiddleware`, `toolCallLimitMiddleware` or `toolEmulatorMiddleware` nothing starts early unless
+ * `approval` names the tools that they may prevent.
  *
  * The model streams if the agent streams, if the model is configured to stream, or with `alwaysStream`. If the model is
  * given as a string, a middleware has to be added to observe it, and that wraps the errors of the model: pass a model
@@ -85,7 +86,10 @@ export function eager<Options extends GivenOptions, const Middleware extends rea
   return { ...options, ...new EagerAgent(given, declared, loop).changes() }
 }
 
-/** The declared tools, except those that need an approval. */
+/** Middlewares of LangChain that may prevent a call. */
+const PREVENTING = /^(HumanInTheLoop|ToolCallLimit|ToolEmulator)Middleware\b/
+
+/** The declared tools, except those whose calls may be prevented. */
 function mayStartEarly({ tools = [], middleware = [] }: AgentOptions, effects: object, loop: EagerLoop): Declared {
   const own = namesOf(tools.filter(isAgentTool))
   const all = [...own, ...namesOf(middleware.flatMap((one) => one.tools ?? []))]
@@ -93,11 +97,11 @@ function mayStartEarly({ tools = [], middleware = [] }: AgentOptions, effects: o
   const { approval } = loop.settings
   checkNames(loop.settings, all)
   if (approval) return new Map([...declared].filter(([name]) => !approval.includes(name)))
-  if (declared.size === 0 || !middleware.some(({ name }) => name === 'HumanInTheLoopMiddleware')) return declared
+  const preventing = middleware.find(({ name }) => PREVENTING.test(name))
+  if (declared.size === 0 || !preventing) return declared
   loop.warn({
     code: 'approval-unknown',
-    message:
-      'no tool starts early: humanInTheLoopMiddleware does not expose which tools it guards. List them in `approval`, which may be empty.',
+    message: `no tool starts early: ${preventing.name} may prevent calls and does not expose for which tools. List them in \`approval\`, which may be empty.`,
   })
   return new Map()
 }
