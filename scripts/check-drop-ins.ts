@@ -11,8 +11,6 @@ import { StoppedError, stoppedBySignals } from './drop-ins/signals.ts'
 async function check({ path, paced, minutes }: DropInsOptions, stop: AbortSignal): Promise<number> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(minutes * 60_000)])
   const checkout = checkoutAt(path)
-  if (paced && !checkout.library.canPace)
-    throw new OptionError(`--paced does not work for ${checkout.library.repository}`)
   const plain = await runTests(checkout, { isEager: false, paced, signal })
   const eager = await runTests(checkout, { isEager: true, paced, signal })
   const comparison = compared(plain, eager, allowedFailures(checkout.library.name))

@@ -11,8 +11,6 @@ export interface TestedLibrary {
   readonly folder: string
   /** Relative to the package's folder. */
   readonly config: string
-  /** Whether the models of its tests can stream at a pace. */
-  readonly canPace?: true
   /** Test files, relative to the package's folder. Files that a checkout does not have are skipped and listed. */
   readonly files: readonly string[]
   /** Modules that tests import, and the exports that are replaced in them; relative to the package's folder. */
@@ -27,7 +25,6 @@ const aiSdk: TestedLibrary = {
   packageName: 'ai',
   folder: 'packages/ai',
   config: 'vitest.node.config.js',
-  canPace: true,
   files: [
     ...[
       'stream-text',
@@ -96,7 +93,6 @@ const openaiAgents: TestedLibrary = {
   packageName: '@openai/agents-core',
   folder: 'packages/agents-core',
   config: '../../vitest.config.ts',
-  canPace: true,
   files: [
     'run',
     'run.stream',

@@ -29,18 +29,12 @@ option or path, and 3 if the time is up. Ctrl-C ends all started processes, and 
 
 Options
   --paced        the models of the tests stream at a pace, with and without the drop-in: most of them send everything at once,
-                 and then hardly any call can start early (${paceable()} only)
+                 and then hardly any call can start early
   --minutes <n>  the time limit for both runs of the tests together (default ${MINUTES})
   --help         show this
 
 Libraries
 ${LIBRARIES.map(({ repository, packageName }) => `  ${repository} (${packageName})`).join('\n')}`
-}
-
-function paceable(): string {
-  return LIBRARIES.filter(({ canPace }) => canPace)
-    .map(({ repository }) => repository)
-    .join(', ')
 }
 
 /** @throws {OptionError} */
