@@ -172,7 +172,6 @@ const withoutUndefined = (table) =>
  * so is a member of a member, which is described with that. All others need a docstring, and are added to `missing`.
  */
 function described(contents, page, missing) {
-  if (NOT_YET.test(page)) return contents
   for (const [, rows] of contents.matchAll(/^\| Property \| Type \|\n.*\n((?:\|.*\n)+)/gm))
     for (const row of rows.trim().split('\n')) if (!isPlain(row)) missing.push(`${page}: ${row}`)
   return contents.replaceAll(/^(\|.*) - \|$/gm, (row, start) => {
@@ -182,9 +181,6 @@ function described(contents, page, missing) {
 }
 
 const isPlain = (row) => OF_ITSELF.some((pattern) => pattern.test(row))
-
-/** The records that stores of threads exchange have few docstrings so far. */
-const NOT_YET = /^@meanwhile\/threads\//
 
 const OF_ITSELF = [
   /^\| (?:<a [^>]*><\/a> )?`\w+\??` \| `(?:true|"[^"]*")` \|$/,
