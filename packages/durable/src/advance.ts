@@ -1,14 +1,24 @@
 /** Advances a run until it stops: it ends, waits for an answer, or the worker stops. Any number of workers may call it, at any time. */
 
-import { AgentError, type AgentResult, AnswerError, messageOf, type PendingInterrupt } from '@meanwhile/core'
+import {
+  AgentError,
+  type AgentEvent,
+  type AgentResult,
+  AnswerError,
+  type Checkpoint,
+  type CheckpointStore,
+  messageOf,
+  type PendingInterrupt,
+} from '@meanwhile/core'
 import type { EngineCall } from './engine.ts'
 import { type ErrorInfo, RunHandedBackError, RunPoisonedError } from './errors.ts'
 import { EventWriter } from './event-writer.ts'
+import { messagesRead } from './inbox.ts'
 import { LiveRun } from './live-run.ts'
 import type { Claim, RunEnd } from './runs-table.ts'
 import { agentOf, type Services } from './services.ts'
 import { reportStop } from './stopped-run.ts'
-import { storedCheckpoint } from './stored-checkpoint.ts'
+import { findCheckpoint, storedCheckpoint } from './stored-checkpoint.ts'
 
 /** The worker, as its runs see it. */
 export interface WorkerState {
@@ -54,38 +64,32 @@ export async function advance(services: Services, worker: WorkerState, id: strin
 /** Runs until the next stop. Returns whether the run must continue at once. A rejection goes to the engine, which calls again. */
 async function runUntilStop(services: Services, claim: Claim, live: LiveRun, signal: AbortSignal): Promise<boolean> {
   const { runs, maxAttempts, eventsEvery } = services
-  if (claim.attemptsSinceStop > maxAttempts)
-    return await storeEnd(services, claim, failed(new RunPoisonedError(claim.id, claim.attemptsSinceStop - 1)))
-  // No worker had the run.
-  if (claim.cancel) return await storeEnd(services, claim, { status: 'cancelled' })
   const events =
     eventsEvery === undefined ? undefined : new EventWriter(services.database, services.changes, claim, eventsEvery)
   const attempt = { claim, live, events, signal }
+  if (claim.attemptsSinceStop > maxAttempts)
+    return await storeEnd(services, attempt, failed(new RunPoisonedError(claim.id, claim.attemptsSinceStop - 1)))
+  // No worker had the run.
+  if (claim.cancel) return await storeEnd(services, attempt, { status: 'cancelled' })
   try {
     const result = await resumeRun(services, attempt)
-    if (result === 'waiting') return await storeWait(services, attempt, [])
+    if (result.status === 'waiting') return await storeWait(services, attempt, result.checkpoint)
     if (result.checkpointError) throw result.checkpointError
     live.outcome = result
-    if (result.status === 'interrupted') return await storeWait(services, attempt, result.interrupts)
+    if (result.status === 'interrupted') return await storeQuestions(services, attempt, result.interrupts)
     await events?.end()
     if (result.status === 'cancelled' && live.isHandedBack && !live.isCancelled) {
       await runs.handBack(claim)
       throw new RunHandedBackError(claim.id)
     }
-    return await storeEnd(services, claim, { status: result.status }, live.read)
+    return await storeEnd(services, attempt, { status: result.status })
   } catch (error) {
-    if (error instanceof AnswerError) events?.push({ type: 'run-stopped', status: 'interrupted', error: infoOf(error) })
-    else if (error instanceof AgentError)
-      live.outcome = { status: 'failed', messages: error.messages, usage: error.usage }
+    if (error instanceof AnswerError) return await storeRefusal(services, attempt, error)
+    if (error instanceof AgentError) live.outcome = { status: 'failed', messages: error.messages, usage: error.usage }
     await events?.end()
     if (signal.aborted || error instanceof RunHandedBackError) throw error
-    if (error instanceof AnswerError) {
-      // Nothing has run yet, so the question accepts another answer.
-      await runs.withdraw(claim.id, error.id)
-      return await runs.interrupt(claim, { read: live.read, error: infoOf(error) })
-    }
     if (claim.attemptsSinceStop < maxAttempts && services.shouldRetry(error, claim.attemptsSinceStop)) throw error
-    return await storeEnd(services, claim, failed(error), live.read)
+    return await storeEnd(services, attempt, failed(error))
   }
 }
 
@@ -93,18 +97,17 @@ async function runUntilStop(services: Services, claim: Claim, live: LiveRun, sig
 async function resumeRun(
   services: Services,
   { claim, live, events, signal }: Attempt,
-): Promise<AgentResult | 'waiting'> {
+): Promise<AgentResult | { readonly status: 'waiting'; readonly checkpoint: Checkpoint }> {
   const { id, conversationId, rerun } = claim
   const agent = agentOf(services, claim)
   const checkpoint = await storedCheckpoint(services.store, id)
-  const asked = checkpoint.interrupts.map((question) => question.id)
-  const answers = await services.runs.answers(id, asked)
-  if (checkpoint.status === 'interrupted' && Object.keys(answers).length === 0) return 'waiting'
+  const answers = await services.runs.answers(id, idsOf(checkpoint.interrupts))
+  if (checkpoint.status === 'interrupted' && Object.keys(answers).length === 0) return { status: 'waiting', checkpoint }
   const context = await services.createContext(claim)
   const closeInbox = services.inboxes.open(live, claim)
   try {
     const run = agent.resume(checkpoint, answers, {
-      checkpoints: services.store,
+      checkpoints: countingStore(services, claim, live),
       signal,
       ...(conversationId !== undefined && { conversationId }),
       ...(context !== undefined && { context }),
@@ -117,8 +120,7 @@ async function resumeRun(
         if (event.type === 'run-end' && !event.path) continue
         events.push(event)
         // A reader cannot know which events of earlier attempts were stored.
-        if (event.type === 'run-start' && !event.path)
-          events.push({ type: 'history-replaced', runId: id, messages: checkpoint.messages })
+        if (event.type === 'run-start' && !event.path) events.push(historyOf(checkpoint))
       }
     }
     return await run.result
@@ -127,22 +129,82 @@ async function resumeRun(
   }
 }
 
-/** Stores that the run waits for answers to these questions. Returns whether there already is an answer. */
-async function storeWait(
-  { runs }: Services,
-  { claim, live: { read }, events }: Attempt,
+/** Stores that the run has asked. Returns whether there already is an answer. */
+async function storeQuestions(
+  services: Services,
+  attempt: Attempt,
   questions: readonly PendingInterrupt[],
 ): Promise<boolean> {
-  const open = questions.map(({ id }) => id)
-  const mustContinue = await runs.interrupt(claim, { open, read })
-  if (!mustContinue && open.length > 0) events?.push({ type: 'run-stopped', status: 'interrupted' })
+  const { claim, events } = attempt
+  const read = await readCount(services, attempt)
+  const stored = await services.runs.interrupt(claim, { open: idsOf(questions), isNew: true, read })
+  if (stored && !stored.isAnswered) events?.push({ type: 'run-stopped', status: 'interrupted' })
   await events?.end()
-  return mustContinue
+  return stored?.isAnswered ?? false
 }
 
-async function storeEnd({ runs }: Services, claim: Claim, end: RunEnd, read?: number): Promise<false> {
-  await runs.settle(claim, end, read)
+/** Stores that the run still waits. Returns whether there is an answer by now. */
+async function storeWait(services: Services, attempt: Attempt, checkpoint: Checkpoint): Promise<boolean> {
+  const { claim, events } = attempt
+  const { interrupts } = checkpoint
+  const read = messagesRead(checkpoint)
+  const stored = await services.runs.interrupt(claim, { open: idsOf(interrupts), isNew: false, read })
+  if (!stored || stored.isAnswered) return stored?.isAnswered ?? false
+  // The worker that has asked may have died before it wrote its last events.
+  if (events && !(await events.endsWithStop())) {
+    events.push(historyOf(checkpoint))
+    events.push({ type: 'run-stopped', status: 'interrupted', ...(stored.error && { error: stored.error }) })
+    await events.end()
+  }
   return false
+}
+
+/** Stores that an answer was refused. Nothing has run yet, so the question accepts another answer. */
+async function storeRefusal(services: Services, attempt: Attempt, refusal: AnswerError): Promise<false> {
+  const { claim, events } = attempt
+  const error = infoOf(refusal)
+  const read = await readCount(services, attempt)
+  if (await services.runs.refuse(claim, { interrupt: refusal.id, error, read }))
+    events?.push({ type: 'run-stopped', status: 'interrupted', error })
+  await events?.end()
+  return false
+}
+
+async function storeEnd(services: Services, attempt: Attempt, end: RunEnd): Promise<false> {
+  await services.runs.settle(attempt.claim, end, await readCount(services, attempt))
+  return false
+}
+
+/**
+ * How many messages of its inbox the run has read and stored. Only its checkpoint knows that, as an earlier worker may have died. Undefined if the
+ * run has no messages, no checkpoint, or has completed: then it is stored already.
+ */
+async function readCount({ store }: Services, { claim, live }: Attempt): Promise<number | undefined> {
+  if (claim.sent === 0 && live.read === undefined) return undefined
+  const checkpoint = await findCheckpoint(store, claim.id)
+  return checkpoint && checkpoint.status !== 'completed' ? messagesRead(checkpoint) : undefined
+}
+
+/** The checkpoint of a completed run has no run-local values: what it has read is stored just before. */
+function countingStore({ store, runs }: Services, claim: Claim, live: LiveRun): CheckpointStore {
+  return {
+    load: (id) => store.load(id),
+    async save(id, checkpoint, expected) {
+      const { status } = Object(checkpoint)
+      if (status === 'completed' && live.read !== undefined) await runs.read(claim, live.read)
+      await store.save(id, checkpoint, expected)
+    },
+    delete: (id) => store.delete(id),
+    prune: (options) => store.prune(options),
+  }
+}
+
+function idsOf(questions: readonly PendingInterrupt[]): readonly string[] {
+  return questions.map(({ id }) => id)
+}
+
+function historyOf({ runId, messages }: Checkpoint): AgentEvent {
+  return { type: 'history-replaced', runId, messages }
 }
 
 function failed(error: unknown): RunEnd {

@@ -89,6 +89,16 @@ export class EventWriter {
     this.#schedule()
   }
 
+  /** Whether the newest stored event is a stop. */
+  async endsWithStop(): Promise<boolean> {
+    const [row] = await this.#database.query(
+      `SELECT batch FROM ${this.#database.table('events')} WHERE id = $1 ORDER BY seq DESC LIMIT 1`,
+      [this.#id],
+    )
+    const events: readonly (AgentEvent | RunStopped)[] = JSON.parse(String(row?.batch ?? '[]'))
+    return events.at(-1)?.type === 'run-stopped'
+  }
+
   /** Resolves when everything is written, or after a few seconds. */
   async end(): Promise<void> {
     this.#isEnding = true

@@ -1,6 +1,6 @@
 /** Connects the runs of agents with their inboxes: the messages that other processes send. */
 
-import { type Agent, type Middleware, runLocal } from '@meanwhile/core'
+import { type Agent, type Checkpoint, type Middleware, runLocal } from '@meanwhile/core'
 import type { LiveRun } from './live-run.ts'
 import type { Claim } from './runs-table.ts'
 
@@ -32,6 +32,11 @@ export class Inboxes {
       if (this.#live.get(claim.id) === live) this.#live.delete(claim.id)
     }
   }
+}
+
+/** How many messages of its inbox a run has read, according to its checkpoint. */
+export function messagesRead({ values }: Checkpoint): number {
+  return Number(values[KEY] ?? 0)
 }
 
 /** The name of the cell in checkpoints. */

@@ -28,7 +28,7 @@ export class LiveRun {
     })
   }
 
-  /** How many inbox messages the run has read; undefined until that is known. */
+  /** How many messages of its inbox the run has read; undefined if it has read none in this process. */
   get read(): number | undefined {
     return this.#read
   }
@@ -52,7 +52,6 @@ export class LiveRun {
   async readInbox(position: Cell<number>, { sent }: Pick<Claim, 'sent'>): Promise<void> {
     await this.#attached
     this.#position = position
-    this.#read = position.value
     // If the database fails, the next poll reads them.
     if (sent > position.value) await this.#readMessages().catch(() => undefined)
   }

@@ -33,14 +33,27 @@ export interface RunEnd {
   readonly error?: ErrorInfo
 }
 
-/** The run waits. */
+/** A run that waits for answers. */
 interface Wait {
   /** The questions that it waits for. */
-  readonly open?: readonly string[]
+  readonly open: readonly string[]
+  /** Whether this attempt has asked them. Otherwise the reason why the last answer was refused stays. */
+  readonly isNew: boolean
   /** How many messages of its inbox it has read. */
-  readonly read?: number | undefined
-  /** Why its last answer was refused. */
+  readonly read: number | undefined
+}
+
+interface Waiting {
+  readonly isAnswered: boolean
+  /** Why the last answer was refused. */
   readonly error?: ErrorInfo
+}
+
+/** An answer that was refused. */
+interface Refusal {
+  readonly interrupt: string
+  readonly error: ErrorInfo
+  readonly read: number | undefined
 }
 
 export type StoredRun = Omit<DurableRun, 'interrupts' | 'unread'> &
@@ -137,15 +150,44 @@ export class RunsTable {
     )
   }
 
-  /** The run waits for answers. Returns whether there already is an answer: then the run must continue. */
-  async interrupt({ id, attempt }: Claim, { open = [], read, error }: Wait): Promise<boolean> {
+  /**
+   * Stores that the run waits for answers. If there already is an answer, the returned status is `running`, and the run must continue. Returns
+   * undefined if another worker has taken the run since, or the run is deleted.
+   */
+  async interrupt({ id, attempt }: Claim, { open, isNew, read }: Wait): Promise<Waiting | undefined> {
     const [row] = await this.#database.query(
-      `UPDATE ${this.#runs} SET rerun = NULL, stopped_at_attempt = attempts, error = $4, read = coalesce($5, read), status = CASE
+      `UPDATE ${this.#runs} SET rerun = NULL, stopped_at_attempt = attempts, error = CASE WHEN $4 THEN NULL ELSE error END,
+        read = coalesce($5, read), status = CASE
         WHEN EXISTS (SELECT 1 FROM ${this.#answers} WHERE id = $1 AND interrupt = ANY($3)) THEN 'running' ELSE 'interrupted' END
-      WHERE id = $1 AND attempts = $2 AND ${ACTIVE} RETURNING status`,
-      [id, attempt, open, error ? JSON.stringify(error) : null, read ?? null],
+      WHERE id = $1 AND attempts = $2 AND ${ACTIVE} RETURNING status, error`,
+      [id, attempt, open, isNew, read ?? null],
     )
-    return row?.status === 'running'
+    return row && { isAnswered: statusOf(row) === 'running', ...errorOf(row) }
+  }
+
+  /**
+   * Deletes a refused answer, so that the question accepts another one, and stores that the run waits for it. Returns false, and changes
+   * nothing, if another worker has taken the run since, or the run is deleted.
+   */
+  async refuse({ id, attempt }: Claim, { interrupt, error, read }: Refusal): Promise<boolean> {
+    // If this runs twice because its response was lost, there may already be another answer the second time.
+    const [row] = await this.#database.query(
+      `WITH run AS (SELECT id, stopped_at_attempt < attempts AS is_first FROM ${this.#runs} WHERE id = $1 AND attempts = $2 AND ${ACTIVE} FOR UPDATE),
+      refused AS (DELETE FROM ${this.#answers} AS answer USING run WHERE run.is_first AND answer.id = run.id AND answer.interrupt = $3)
+      UPDATE ${this.#runs} AS stored SET status = 'interrupted', rerun = NULL, stopped_at_attempt = attempts, error = $4, read = coalesce($5, read)
+      FROM run WHERE stored.id = run.id RETURNING stored.id`,
+      [id, attempt, interrupt, JSON.stringify(error), read ?? null],
+    )
+    return row !== undefined
+  }
+
+  /** Stores how many messages of its inbox the claimed run has read. */
+  async read({ id, attempt }: Claim, count: number): Promise<void> {
+    await this.#database.query(`UPDATE ${this.#runs} SET read = $3 FROM ${UNSYNCED} WHERE id = $1 AND attempts = $2`, [
+      id,
+      attempt,
+      count,
+    ])
   }
 
   /** The worker is stopping: its attempt does not count. */
@@ -180,11 +222,6 @@ export class RunsTable {
       [id, interrupts],
     )
     return Object.fromEntries(rows.map(({ interrupt, answer }) => [String(interrupt), JSON.parse(String(answer))]))
-  }
-
-  /** Deletes an answer, so that the question accepts another one. */
-  async withdraw(id: string, interrupt: string): Promise<void> {
-    await this.#database.query(`DELETE FROM ${this.#answers} WHERE id = $1 AND interrupt = $2`, [id, interrupt])
   }
 
   /** Returns false if the run had ended. Messages are numbered in the order of their commits. */

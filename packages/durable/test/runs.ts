@@ -6,6 +6,7 @@ import { respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/cor
 import type { Pool } from 'pg'
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import {
+  type Advance,
   type DurableOptions,
   type DurableRuns,
   type DurableWorker,
@@ -73,6 +74,22 @@ export function testRuns(): TestRuns {
       return worker
     },
   }
+}
+
+/** An engine whose calls a test makes: `advance(1, id)` calls the second worker. */
+export function manualEngine() {
+  const workers: Advance[] = []
+  const engine: Engine = {
+    wake: async () => {},
+    async work(advance) {
+      workers.push(advance)
+      return { stop: async () => {} }
+    },
+  }
+  const advance = async (worker: number, id: string): Promise<void> => {
+    await workers[worker]?.(id, { signal: new AbortController().signal })
+  }
+  return { engine, advance }
 }
 
 /** A model that returns the response at the index that is the number of its answers in the history. */
