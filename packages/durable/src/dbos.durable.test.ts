@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { testDatabase } from '../test/database.ts'
 import { openDbos } from '../test/dbos-driver.ts'
 import { driverTests } from '../test/driver-tests.ts'
-import { pause } from '../test/fleet.ts'
+import { Fleet, pause } from '../test/fleet.ts'
 import type { PostgresPool } from './index.ts'
 import { engineContract } from './testing.ts'
 
@@ -51,6 +51,21 @@ test('dbos: heartbeats that hang in the database do not pile up, and continue wh
     await worker.stop()
     await close()
     await pool.end()
+  }
+})
+
+test('dbos: a run is continued if its worker was considered dead, took the run before its next heartbeat, and died (DU10)', async () => {
+  const fleet = await Fleet.open({ driver: 'dbos', url: await createDatabase(database.url) })
+  try {
+    const first = await fleet.spawn({ heartbeat: 600_000 })
+    await fleet.pool.query('DELETE FROM meanwhile.dbos_workers')
+    await fleet.runs.start('clerk', 'Go', { id: 'run' })
+    await fleet.workerOf('run')
+    await fleet.kill(first)
+    await fleet.spawn()
+    expect((await fleet.end('run')).problems).toEqual([])
+  } finally {
+    await fleet.close()
   }
 })
 

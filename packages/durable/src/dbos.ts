@@ -42,6 +42,9 @@ interface Worker {
 /** A workflow tries this often, then another one continues, because DBOS records each try. */
 const MAX_TRIES = 20
 
+/** Workers without a heartbeat since then are dead. */
+const DEAD_SINCE = `clock_timestamp() - $1 * interval '1 millisecond'`
+
 /** DBOS takes smaller numbers first. */
 const DEFAULT_PRIORITY = 1_000_000
 
@@ -132,33 +135,33 @@ function workerEngine(
 
   DBOS.registerWorkflow(advanceUntilDone, { name: workflowName, maxRecoveryAttempts: 1_000_000 })
 
-  /** Writes a heartbeat, and wakes the runs of dead workers. */
-  async function heartbeatOnce(): Promise<void> {
+  /** Writes a heartbeat. On average one of the living workers also looks for runs whose worker is dead. */
+  async function beat(): Promise<void> {
     await database.query(
       `INSERT INTO ${table} AS known (id, seen_at) VALUES ($1, clock_timestamp())
       ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()`,
       [DBOS.executorID],
     )
-    await database.transaction(async (query) => {
-      // Its row is locked until its runs are awake: if this process dies in between, another one finds the row again.
-      const dead = await query(
-        `SELECT id FROM ${table} WHERE seen_at < clock_timestamp() - $1 * interval '1 millisecond' FOR UPDATE SKIP LOCKED`,
-        [deadAfter],
-      )
-      for (const { id } of dead) {
-        await takeOver(String(id))
-        await query(`DELETE FROM ${table} WHERE id = $1`, [id])
-      }
-    })
+    const rows = await database.query(`SELECT id, seen_at < ${DEAD_SINCE} AS is_dead FROM ${table}`, [deadAfter])
+    const isDead = new Map(rows.map((row) => [String(row.id), row.is_dead === true]))
+    const alive = [...isDead.values()].filter((dead) => !dead).length
+    if (Math.random() * alive < 1) await continueLost(isDead)
   }
 
-  async function takeOver(executorId: string): Promise<void> {
-    const lost = await DBOS.listWorkflows({ executorId, workflowName, status: 'PENDING', loadInput: false })
-    for (const { workflowID } of lost) {
+  /** Wakes the runs of dead workers. If this process dies in between, another one does it again. */
+  async function continueLost(isDead: ReadonlyMap<string, boolean>): Promise<void> {
+    const pending = await DBOS.listWorkflows({ workflowName, status: 'PENDING', loadInput: false })
+    for (const { workflowID, executorId = '', dequeuedAt = 0 } of pending) {
+      // A process without a row has just started, was considered dead and lives, or is dead.
+      const isLost = isDead.get(executorId) ?? Date.now() - dequeuedAt > deadAfter
+      if (!isLost) continue
       await wake(workflowID.slice(0, workflowID.lastIndexOf('/')))
       // If that process is still alive, it is notified.
       await DBOS.cancelWorkflow(workflowID)
     }
+    const dead = [...isDead].flatMap(([id, hasDied]) => (hasDied ? [id] : []))
+    if (dead.length > 0)
+      await database.query(`DELETE FROM ${table} WHERE id = ANY($2) AND seen_at < ${DEAD_SINCE}`, [deadAfter, dead])
   }
 
   return {
@@ -178,13 +181,14 @@ function workerEngine(
       const worker: Worker = { advance, concurrency, calls: new Set() }
       workers.add(worker)
       try {
+        // Before the first run arrives.
+        await beat()
         await DBOS.registerQueue(queue, {
           workerConcurrency: [...workers].reduce((sum, one) => sum + one.concurrency, 0),
           partitionConcurrency: 1,
           minPollingIntervalMs: pollingInterval,
           onConflict: 'always_update',
         })
-        await heartbeatOnce()
       } catch (error) {
         workers.delete(worker)
         throw error
@@ -194,7 +198,7 @@ function workerEngine(
         if (isBeating) return
         isBeating = true
         // If the database fails or hangs, a later heartbeat or another worker does this.
-        void within(deadAfter, heartbeatOnce()).finally(() => {
+        void within(deadAfter, beat()).finally(() => {
           isBeating = false
         })
       }, heartbeat)

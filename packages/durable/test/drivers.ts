@@ -11,9 +11,17 @@ export interface OpenEngine {
   close(): Promise<void>
 }
 
-/** `worker`: the name of the process, if it is a worker. */
-export async function openEngine(driver: DriverName, url: string, worker?: string): Promise<OpenEngine> {
-  if (driver === 'dbos') return await (await import('./dbos-driver.ts')).openDbos(url, worker)
+/** `worker`: the name of the process, if it is a worker. `heartbeat`: milliseconds between two heartbeats, on DBOS. */
+export async function openEngine(
+  driver: DriverName,
+  url: string,
+  worker?: string,
+  heartbeat?: number,
+): Promise<OpenEngine> {
+  if (driver === 'dbos') {
+    const { openDbos } = await import('./dbos-driver.ts')
+    return await openDbos(url, worker, heartbeat === undefined ? {} : { heartbeat })
+  }
   const boss = new PgBoss({ connectionString: url, max: 6, monitorIntervalSeconds: 1, superviseIntervalSeconds: 1 })
   boss.on('error', () => {})
   return { engine: pgBossEngine(boss), close: () => boss.stop({ graceful: false }) }

@@ -30,6 +30,8 @@ export interface WorkerOrder extends FleetOptions {
   readonly name: string
   /** It stops itself once, as by SIGSTOP, after it has saved that a call is about to start, or is about to be undone. */
   readonly sleepsBefore?: 'start' | 'undo'
+  /** Milliseconds between two heartbeats, on DBOS. */
+  readonly heartbeat?: number
 }
 
 interface Worker {
@@ -82,7 +84,7 @@ export class Fleet {
   }
 
   /** Starts a worker. Returns its process id. */
-  async spawn(more: Pick<WorkerOrder, 'sleepsBefore'> = {}): Promise<number> {
+  async spawn(more: Pick<WorkerOrder, 'sleepsBefore' | 'heartbeat'> = {}): Promise<number> {
     const name = `worker-${process.pid}-${++this.#count}`
     const order: WorkerOrder = { ...this.#options, ...more, diary: join(this.#folder, 'diary'), name }
     const child = fork(PROGRAM, [JSON.stringify(order)], {

@@ -9,11 +9,20 @@ import { openEngine } from './drivers.ts'
 import type { WorkerOrder } from './fleet.ts'
 
 const [text = ''] = process.argv.slice(2)
-const { driver, url, diary: path, name, isVaried = false, maxAttempts, sleepsBefore }: WorkerOrder = JSON.parse(text)
+const {
+  driver,
+  url,
+  diary: path,
+  name,
+  isVaried = false,
+  maxAttempts,
+  sleepsBefore,
+  heartbeat,
+}: WorkerOrder = JSON.parse(text)
 const diary = diaryIn(path)
 const pool = new Pool({ connectionString: url, max: 10 })
 pool.on('error', () => {})
-const { engine, close } = await openEngine(driver, url, name)
+const { engine, close } = await openEngine(driver, url, name, heartbeat)
 const telling: Engine = {
   ...engine,
   work: (advance, options) =>
