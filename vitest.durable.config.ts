@@ -11,7 +11,7 @@ export default defineConfig({
     globalSetup: 'apps/postgres-cluster/src/global-setup.ts',
     environment: 'node',
     // The tests mostly wait: for heartbeats, and for servers that start again.
-    maxWorkers: 3,
+    maxWorkers: 4,
     // A commit waits for the disk, and a server that has crashed takes seconds to start.
     testTimeout: 60_000,
     hookTimeout: 60_000,

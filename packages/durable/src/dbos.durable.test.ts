@@ -3,7 +3,6 @@ import { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { testDatabase } from '../test/database.ts'
 import { openDbos } from '../test/dbos-driver.ts'
-import { driverTests } from '../test/driver-tests.ts'
 import { Fleet, pause } from '../test/fleet.ts'
 import type { PostgresPool } from './index.ts'
 import { engineContract } from './testing.ts'
@@ -68,5 +67,3 @@ test('dbos: a run is continued if its worker was considered dead, took the run b
     await fleet.close()
   }
 })
-
-driverTests('dbos', database)

@@ -2,7 +2,6 @@ import { createDatabase } from '@meanwhile/postgres-cluster'
 import { PgBoss } from 'pg-boss'
 import { expect, test } from 'vitest'
 import { testDatabase } from '../test/database.ts'
-import { driverTests } from '../test/driver-tests.ts'
 import type { Engine } from './engine.ts'
 import { type PgBossOptions, pgBossEngine } from './pg-boss.ts'
 import { engineContract } from './testing.ts'
@@ -75,5 +74,3 @@ test('a pg-boss that listens polls its queue as often as one that does not, so a
   expect(first).toBeGreaterThan(900)
   expect(first).toBeLessThan(10_000)
 })
-
-driverTests('pg-boss', database)

@@ -4,7 +4,9 @@ import { PgBoss } from 'pg-boss'
 import type { Engine } from '../src/index.ts'
 import { pgBossEngine } from '../src/pg-boss.ts'
 
-export type DriverName = 'pg-boss' | 'dbos'
+export const DRIVERS = ['pg-boss', 'dbos'] as const
+
+export type DriverName = (typeof DRIVERS)[number]
 
 export interface OpenEngine {
   readonly engine: Engine
@@ -24,7 +26,18 @@ export async function openEngine(
   }
   const boss = new PgBoss({ connectionString: url, max: 6, monitorIntervalSeconds: 1, superviseIntervalSeconds: 1 })
   boss.on('error', () => {})
-  return { engine: pgBossEngine(boss), close: () => boss.stop({ graceful: false }) }
+  const engine = pgBossEngine(boss)
+  return {
+    engine: {
+      ...engine,
+      async setUp() {
+        await engine.setUp?.()
+        // So that a test need not wait for the next try.
+        await boss.updateQueue('meanwhile', { retryDelay: 0, retryBackoff: false })
+      },
+    },
+    close: () => boss.stop({ graceful: false }),
+  }
 }
 
 /** Statements that make the engine believe the worker of these runs is dead. Without them it would take 10 s to notice. */

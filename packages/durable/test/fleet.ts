@@ -8,10 +8,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CompletedResult } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { createDatabase } from '@meanwhile/postgres-cluster'
 import { Pool } from 'pg'
 import { type DurableRuns, durableRuns, setUpDurable } from '../src/index.ts'
 import { isTransient } from '../src/retryable-errors.ts'
 import { clerk, type Diary, diaryIn, judge, type Line, type Verdict } from './clerk.ts'
+import { testDatabase } from './database.ts'
 import { type DriverName, death, openEngine } from './drivers.ts'
 
 const PROGRAM = fileURLToPath(new URL('./killed-worker.ts', import.meta.url))
@@ -37,6 +39,40 @@ export interface WorkerOrder extends FleetOptions {
 interface Worker {
   readonly process: ChildProcess
   readonly name: string
+}
+
+/** How many workers the tests kill on each engine. */
+export const KILLS = Number(process.env.KILLS ?? 10)
+
+/** The time limit of a test that kills that many. */
+export const patient = { timeout: 60_000 + KILLS * 10_000 }
+
+export interface TestFleets {
+  /** The URL of the server's empty database. */
+  readonly url: string
+  /** Opens a fleet in its own database, and closes it after `work`. */
+  use(
+    driver: DriverName,
+    work: (fleet: Fleet) => Promise<void>,
+    options?: Pick<FleetOptions, 'maxAttempts'>,
+  ): Promise<void>
+}
+
+export function testFleets(): TestFleets {
+  const database = testDatabase()
+  return {
+    get url() {
+      return database.url
+    },
+    async use(driver, work, options = {}) {
+      const fleet = await Fleet.open({ driver, url: await createDatabase(database.url), ...options })
+      try {
+        await work(fleet)
+      } finally {
+        await fleet.close()
+      }
+    },
+  }
 }
 
 export class Fleet {
