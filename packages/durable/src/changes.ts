@@ -142,6 +142,12 @@ export class Changes {
     clearTimeout(this.#pollTimer)
     this.#pollTimer = setTimeout(
       () => {
+        // A reader that was forgotten must not keep the pool open, or the process alive.
+        if (this.#pool.ending) {
+          this.#wakeAll()
+          this.#close()
+          return
+        }
         this.#schedulePoll()
         this.#listen()
         this.#wakeAll()

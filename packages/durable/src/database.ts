@@ -1,12 +1,14 @@
 /** The PostgreSQL database of durable runs: its client, its tables, and the errors made from PostgreSQL's errors. */
 
-import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
+import { CheckpointStoreError, ConfigError, checkOptions } from '@meanwhile/core'
 import type { PostgresClient, PostgresRow } from '@meanwhile/core/stores/postgres'
 import { openPostgres, setUpPostgres } from '@meanwhile/core/stores/postgres'
 import { DurableSetUpError, DurableStoreError } from './errors.ts'
 
 /** A `Pool` of `pg`. */
 export interface PostgresPool extends PostgresClient {
+  /** Whether `end` was called. Then durable runs close their listening connection, so that `end` can resolve. */
+  readonly ending?: boolean
   /** For transactions and `LISTEN`, which need their own connection. */
   connect(): Promise<PostgresConnection>
 }
@@ -83,7 +85,7 @@ export class Database {
     try {
       return await act()
     } catch (cause) {
-      const problem = SET_UP_FAULTS[codeOf(cause)]
+      const problem = this.pool.ending ? ENDED : SET_UP_FAULTS[codeOf(cause)]
       if (problem === undefined) throw new DurableStoreError(codeOf(cause), { cause })
       throw new DurableSetUpError(`schema "${this.schema}": ${problem}`, { cause })
     }
@@ -97,17 +99,14 @@ export type Query = (text: string, values?: unknown[]) => Promise<readonly Postg
 
 /**
  * Makes the tables of durable runs and the table of checkpoints, if they are missing. Any number of processes may call it at once.
- * @throws {ConfigError} `pool` is not a pool, or `schema` is not a valid name.
+ * @throws {ConfigError} `pool` is not a pool, `schema` is not a valid name, or there is another option.
  * @throws {DurableSetUpError} The database does not exist, its user may not make tables, or there are tables of another version.
  * @throws {DurableStoreError} The server cannot be reached, or has failed.
  */
-export async function setUpDurable({
-  pool,
-  schema,
-}: {
-  readonly pool: PostgresPool
-  readonly schema?: string
-}): Promise<void> {
+export async function setUpDurable(options: { readonly pool: PostgresPool; readonly schema?: string }): Promise<void> {
+  checkOptions('setUpDurable', options, { pool: 'client database', schema: '' })
+  if (options === undefined) throw new ConfigError('options', 'must be an object')
+  const { pool, schema } = options
   const database = new Database(pool, schema)
   try {
     await setUpPostgres({ pool, schema: database.schema })
@@ -192,6 +191,7 @@ function checkedSchema(schema: string): string {
 }
 
 const MISSING = 'its tables are missing: call setUpDurable first'
+const ENDED = 'its pool was ended'
 const FOREIGN = 'its tables were made by another version, or by another program'
 
 const SET_UP_FAULTS: Readonly<Record<string, string>> = {

@@ -54,6 +54,7 @@ export function checkedOptions<Options extends DurableOptions>(options: Options)
     maxAttempts: 'retryLimit',
     shouldRetry: 'retry again',
   })
+  if (options === undefined) throw new ConfigError('options', 'must be an object')
   const { agents, store, listen, engine, context, events, maxAttempts = 1, shouldRetry } = options
   if (!Array.isArray(agents) || agents.length === 0) throw new ConfigError('agents', 'must be an array of agents')
   if (agents.some((agent) => typeof agent?.begin !== 'function'))

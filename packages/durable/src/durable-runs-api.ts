@@ -67,7 +67,9 @@ export interface DurableRuns<Output = unknown> {
    * of the run is `run-stopped`. A reader that stops reading does not affect the run.
    *
    * Events are for display. After a process has died some events are repeated: a `history-replaced` event then has the messages that count.
+   * @throws {UnknownRunError} The run was never started, or was deleted. With `follow: false` there are no events then.
    * @throws {CursorError} `after` is not a cursor.
+   * @throws {ConfigError} Another option is not valid.
    */
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent>
   /**

@@ -644,7 +644,7 @@ test('a server or database that does not exist, missing tables, tables of anothe
   const unreachable = elsewhere('port', '1')
   await expect(unreachable.runs.get('run')).rejects.toMatchObject({ name: 'DurableStoreError', code: 'ECONNREFUSED' })
   await expect(unreachable.runs.start('clerk', 'Go')).rejects.toThrow('the database has failed')
-  await expect(setUpDurable(unreachable)).rejects.toThrow('ECONNREFUSED')
+  await expect(setUpDurable({ pool: unreachable.pool })).rejects.toThrow('ECONNREFUSED')
   const nameless = elsewhere('pathname', '/nobody')
   for (const ask of [
     () => nameless.runs.get('run'),

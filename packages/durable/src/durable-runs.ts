@@ -15,6 +15,7 @@ import {
   UnknownInterruptError,
   type UserMessage,
 } from '@meanwhile/core'
+import { cancelOptions, checkAnswerObject, resultOptions, retryOptions } from './call-options.ts'
 import { Changes } from './changes.ts'
 import { Database } from './database.ts'
 import { checkedOptions, type DurableOptions } from './durable-options.ts'
@@ -27,7 +28,7 @@ import { Inboxes } from './inbox.ts'
 import { preparedEngine } from './prepared-engine.ts'
 import { isRetryable } from './retryable-errors.ts'
 import { createContext } from './run-context.ts'
-import { CANCEL_MODES, RunsTable } from './runs-table.ts'
+import { RunsTable } from './runs-table.ts'
 import type { Services } from './services.ts'
 import { startRun } from './start-run.ts'
 import { type OnStopped, resultOf } from './stopped-run.ts'
@@ -92,6 +93,7 @@ class Runs<Output> implements DurableRuns<Output> {
   }
 
   async answer(id: string, answers: Answers): Promise<void> {
+    checkAnswerObject(answers)
     const { runs, agents, engine } = this.#services
     const run = await runs.get(id)
     const ids = Object.keys(answers)
@@ -113,8 +115,8 @@ class Runs<Output> implements DurableRuns<Output> {
     return isTaken
   }
 
-  async cancel(id: string, { at = 'now' }: { readonly at?: CancelMode } = {}): Promise<void> {
-    if (!CANCEL_MODES.includes(at)) throw new ConfigError('at', `must be one of ${CANCEL_MODES.join(', ')}`)
+  async cancel(id: string, options: { readonly at?: CancelMode } = {}): Promise<void> {
+    const { at } = cancelOptions(options)
     const { runs, changes, engine } = this.#services
     await runs.get(id)
     await runs.cancel(id, at)
@@ -123,7 +125,8 @@ class Runs<Output> implements DurableRuns<Output> {
     await engine.wake(id)
   }
 
-  async retry(id: string, { rerun }: { readonly rerun?: readonly Effect[] } = {}): Promise<void> {
+  async retry(id: string, options: { readonly rerun?: readonly Effect[] } = {}): Promise<void> {
+    const { rerun } = retryOptions(options)
     const { runs, engine } = this.#services
     const { status } = await runs.get(id)
     // An earlier retry may have failed before it woke the run.
@@ -146,7 +149,8 @@ class Runs<Output> implements DurableRuns<Output> {
     }
   }
 
-  async result(id: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<CompletedResult<Output>> {
+  async result(id: string, options: { readonly signal?: AbortSignal } = {}): Promise<CompletedResult<Output>> {
+    const { signal } = resultOptions(options)
     const { runs, changes } = this.#services
     const ended = async () => {
       const run = await runs.get(id)
@@ -171,9 +175,10 @@ class Runs<Output> implements DurableRuns<Output> {
     changes.notify(id)
   }
 
-  async prune({ olderThan }: { readonly olderThan: Date | number }): Promise<number> {
+  async prune(options: { readonly olderThan: Date | number }): Promise<number> {
+    checkOptions('prune', options, { olderThan: 'before' })
     const { runs, store } = this.#services
-    const before = checkedTime('olderThan', olderThan)
+    const before = checkedTime('olderThan', options?.olderThan)
     let count = 0
     for (;;) {
       const old = await runs.endedBefore(before)

@@ -115,7 +115,7 @@ export class CursorError extends DurableError {
   }
 }
 
-/** The database or its tables are missing or wrong. `cause` is PostgreSQL's error. */
+/** The database or its tables are missing or wrong, or the pool was ended. `cause` is the error of the client. */
 export class DurableSetUpError extends DurableError {
   override readonly name = 'DurableSetUpError'
 

@@ -1,6 +1,7 @@
 /** Reads the events of runs. Readers of the same run in this process share fetched events. */
 
 import type { AgentEvent, CheckpointStore } from '@meanwhile/core'
+import { readOptions } from './call-options.ts'
 import type { Changes } from './changes.ts'
 import { coalesced } from './coalesced.ts'
 import type { Database } from './database.ts'
@@ -58,9 +59,34 @@ export class EventReader {
     this.#source = source
   }
 
-  async *read(
+  /** `return` of the iterator ends a waiting reader at once. */
+  read(id: string, options: ReadOptions = {}): AsyncIterableIterator<ReadEvent, void, undefined> {
+    const { signal, ...checked } = readOptions(options)
+    const left = new AbortController()
+    const signals = signal ? AbortSignal.any([signal, left.signal]) : left.signal
+    const events = this.#events(id, { ...checked, signal: signals })
+    return {
+      async next() {
+        try {
+          return await events.next()
+        } catch (error) {
+          if (left.signal.aborted && error === left.signal.reason) return { done: true, value: undefined }
+          throw error
+        }
+      },
+      async return() {
+        left.abort()
+        return await events.return()
+      },
+      [Symbol.asyncIterator]() {
+        return this
+      },
+    }
+  }
+
+  async *#events(
     id: string,
-    { after, follow = true, signal }: ReadOptions = {},
+    { after, follow = true, signal }: ReadOptions,
   ): AsyncGenerator<ReadEvent, void, undefined> {
     if (!isRunId(id)) throw new UnknownRunError(id)
     const from = after === undefined ? { done: 0, seq: 0, index: 0, isEnd: false } : parseCursor(id, after)

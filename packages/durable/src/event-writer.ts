@@ -95,7 +95,7 @@ export class EventWriter {
       `SELECT batch FROM ${this.#database.table('events')} WHERE id = $1 ORDER BY seq DESC LIMIT 1`,
       [this.#id],
     )
-    const events: readonly (AgentEvent | RunStopped)[] = JSON.parse(String(row?.batch ?? '[]'))
+    const events: readonly (AgentEvent | RunStopped)[] = row ? JSON.parse(String(row.batch)) : []
     return events.at(-1)?.type === 'run-stopped'
   }
 

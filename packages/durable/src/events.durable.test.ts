@@ -1,6 +1,7 @@
 import { type Agent, createAgent, interrupt, textOf, tool } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { call, respond, type ScriptResponse, say, wait } from '@meanwhile/core/testing'
+import { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, fold, scripted, testRuns } from '../test/runs.ts'
@@ -369,3 +370,26 @@ test('the end of a run writes its last events at once, however seldom events are
   await runs.result('run')
   expect(fold(await all(runs.events('run'))).map(textOf)).toEqual(['Go', 'One two.'])
 })
+
+test('a reader that waits ends at once when its iterator is returned, and keeps no connection', async () => {
+  const pool = new Pool({ connectionString: here.database.url })
+  const runs = runsOf(agentOf([respond(call('ask'))]), { pool })
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const reading = runs.events('run')[Symbol.asyncIterator]()
+  const next = reading.next()
+  await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(1))
+  await reading.return?.()
+  expect(await next).toEqual({ done: true, value: undefined })
+  await pool.end()
+}, 5_000)
+
+test('a pool can be ended although a reader and a waiter were forgotten, and both get an error', async () => {
+  const pool = new Pool({ connectionString: here.database.url })
+  const runs = runsOf(agentOf([respond(call('ask'))]), { pool })
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const forgotten = [runs.events('run')[Symbol.asyncIterator]().next(), runs.result('run')]
+  for (const one of forgotten) one.catch(() => undefined)
+  await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(1))
+  await pool.end()
+  for (const one of forgotten) await expect(one).rejects.toThrow('its pool was ended')
+}, 20_000)

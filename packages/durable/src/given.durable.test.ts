@@ -10,6 +10,7 @@ import {
   type DurableRuns,
   DurableSetUpError,
   DurableStoreError,
+  durableRuns,
   setUpDurable,
   UnknownRunError,
 } from './index.ts'
@@ -106,8 +107,37 @@ test('a worker refuses an unknown option, a listener that is not a function, and
   await expect(runs.work(wrong({ concurency: 5 }))).rejects.toThrow('concurency: is not an option of work')
   expect(() => runs.onStopped(wrong('tell'))).toThrow('listener: must be a function')
   const worker = await here.work(runs)
+  await expect(worker.stop(wrong(null))).rejects.toThrow('options: must be an object')
   for (const grace of [Number.POSITIVE_INFINITY, Number.NaN, wrong('5')])
     await expect(worker.stop({ grace })).rejects.toThrow(ConfigError)
+})
+
+test.each<readonly [string, (runs: DurableRuns) => unknown, string]>([
+  ['cancel', (runs) => runs.cancel('run', wrong(null)), 'options: must be an object'],
+  ['cancel', (runs) => runs.cancel('run', wrong({ when: 'now' })), 'when: is not an option of cancel'],
+  ['cancel', (runs) => runs.cancel('run', wrong({ at: 'soon' })), 'at: must be one of'],
+  ['retry', (runs) => runs.retry('run', wrong(null)), 'options: must be an object'],
+  ['retry', (runs) => runs.retry('run', wrong({ rerun: 'read' })), 'rerun: must be a list of effects'],
+  ['result', (runs) => runs.result('run', wrong(null)), 'options: must be an object'],
+  ['result', (runs) => runs.result('run', wrong({ signal: 5 })), 'signal: must be an AbortSignal'],
+  ['prune', (runs) => runs.prune(wrong(undefined)), 'olderThan: must be a valid Date'],
+  ['prune', (runs) => runs.prune(wrong(null)), 'options: must be an object'],
+  ['prune', (runs) => runs.prune(wrong({ olderThen: 5 })), 'did you mean olderThan?'],
+  ['answer', (runs) => runs.answer('run', wrong(null)), 'answers: must be an object'],
+  ['events', async (runs) => await all(runs.events('run', wrong(null))), 'options: must be an object'],
+  ['events', async (runs) => await all(runs.events('run', wrong({ folow: false }))), 'did you mean follow?'],
+  ['durableRuns', async () => durableRuns(wrong(undefined)), 'options: must be an object'],
+  ['durableRuns', async () => durableRuns(wrong(null)), 'options: must be an object'],
+  ['setUpDurable', () => setUpDurable(wrong(undefined)), 'options: must be an object'],
+  ['setUpDurable', () => setUpDurable(wrong(null)), 'options: must be an object'],
+  ['setUpDurable', () => setUpDurable(wrong({ pool: here.pool, shema: 'x' })), 'did you mean schema?'],
+])('%s refuses options that it cannot use: %#', async (_, ask, problem) => {
+  const runs = here.runsOf(clerk())
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const asked = (async () => await ask(runs))()
+  await expect(asked).rejects.toThrow(ConfigError)
+  await expect(asked).rejects.toThrow(problem)
+  expect((await runs.get('run'))?.status).toBe('running')
 })
 
 test('the engines refuse unknown options, and times that no timer can wait', () => {

@@ -1,5 +1,6 @@
 /** A worker in this process: it advances the runs that the engine gives it, until it is stopped. */
 
+import { checkOptions } from '@meanwhile/core'
 import { advance, type WorkerState } from './advance.ts'
 import type { DurableWorker } from './durable-runs-api.ts'
 import type { EngineWorker } from './engine.ts'
@@ -33,7 +34,9 @@ export async function startWorker(
     throw error
   }
   return {
-    async stop({ grace = 30_000 } = {}) {
+    async stop(options = {}) {
+      checkOptions('stop', options, { grace: 'timeout' })
+      const { grace = 30_000 } = options
       checkTimer('grace', grace)
       state.isStopping = true
       let timer: ReturnType<typeof setTimeout> | undefined
