@@ -1,7 +1,7 @@
 /**
  * Functions for packages that decide about calls before core makes them: whether a call starts, needs an approval, or runs again. They judge and
- * answer calls, check values and follow signals in the same way as core. Packages that start calls in the loop of another library also read its stream and write
- * its spans with these classes.
+ * answer calls, check values and follow signals in the same way as core. Packages that start calls in the loop of another library also read its
+ * stream and write its spans with these classes.
  *
  * Not for applications: this entry may change in a minor version.
  */

@@ -33,9 +33,9 @@ export interface Host<Result> {
   warn?(message: string): void
   /** Saves the run and resolves when the checkpoint records that the call may have happened. Absent if nothing is saved. */
   readonly save?: (() => Promise<void>) | undefined
-  /** Returns a function that returns or throws the outcome of an execution in an earlier process, which is not repeated. */
+  /** Returns a function that returns or throws the outcome of an execution from before the resume, which is not repeated. */
   known?(invocation: Invocation): (() => Result) | undefined
-  /** Receives the outcome of an execution in this process, unless its call was aborted. */
+  /** Receives the outcome of an execution since the resume, unless its call was aborted. */
   came?(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void
   /** Called when the function is called for the n-th time. */
   entered?(attempt: number): void

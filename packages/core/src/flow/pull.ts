@@ -5,8 +5,9 @@ import type { Funnel } from './funnel.ts'
 
 /**
  * The flow returns the result of the work, which begins with the first read. If the flow is closed before its end, it calls `left`, which stops the
- * work, and then waits for the work; {@link Funnel.taken} throws in it. A funnel has one such flow at a time: a second one would get events of the
- * first. It is written without a generator, because each event of the run passes here, and a generator costs half a microsecond per event.
+ * work, and then waits for the work; {@link Funnel.taken} throws in it. A funnel has one such flow at a time: while there is one, the events of a
+ * second one come out of the first. It is written without a generator, because each event of the run passes here, and a generator costs half a
+ * microsecond per event.
  */
 export function pull<Event, Result>(
   funnel: Funnel<Event>,

@@ -130,7 +130,7 @@ type GoesOn = 'open' | 'asleep' | 'again' | 'unknown'
 
 /**
  * How a call of a checkpoint without a result continues. `open`: it has asked a question that has no answer yet. `asleep`: it is made when
- * it is requested. `again`: the same, although an earlier process had begun it. `unknown`: it may have happened, and is not made.
+ * it is requested. `again`: the same, although it had begun before the resume. `unknown`: it may have happened, and is not made.
  *
  * @param rerun - The effects that may happen twice. A call with the effect `calls` may always run again, because it finds the calls that it
  * had made.

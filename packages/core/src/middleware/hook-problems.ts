@@ -145,7 +145,7 @@ function withMethod(name: string): Is {
   return (value) => isRecord(value) && typeof value[name] === 'function'
 }
 
-/** Returns a frozen copy of the call that a wrap passes on, with the id and name of the `given` one. Throws `TypeError` if it is invalid. */
+/** Returns a frozen copy of the call that a wrap passes on, with the id and name that it received. Throws `TypeError` if the call is invalid. */
 export function checkedCall(call: ToolCall, { type, id, name }: ToolCall): ToolCall {
   if (!isRecord(call) || !('input' in call)) throw new TypeError('it is not a call with an input')
   return Object.freeze({ ...call, type, id, name })

@@ -60,7 +60,7 @@ function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, A
   }
 }
 
-/** How a response fails. */
+/** A failed attempt. */
 interface Failure {
   readonly attempt: number
   readonly error: unknown

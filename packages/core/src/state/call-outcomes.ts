@@ -15,7 +15,7 @@ interface NestedRun extends Pick<SavedRun, 'invocation' | 'answers'> {
 export class CallOutcomes {
   #runs: readonly NestedRun[]
   readonly #outcomes: SavedOutcome[] = []
-  /** The outcomes from an earlier process. */
+  /** The outcomes from before the resume. */
   readonly #before: readonly SavedOutcome[]
 
   constructor({ outcomes, runs }: Pick<SavedCall, 'outcomes' | 'runs'> = { outcomes: [], runs: [] }) {
@@ -33,7 +33,7 @@ export class CallOutcomes {
     this.#outcomes.push({ ...outcome, invocation })
   }
 
-  /** Returns the outcome of an execution in an earlier process. */
+  /** Returns the outcome of an execution from before the resume. */
   before(known: KnownOutcome | undefined): SavedOutcome | undefined {
     return known && this.#before[known.place]
   }

@@ -93,9 +93,9 @@ export class RunState {
   usage: Usage = Object.freeze({})
   /** The question of a hook or wrap. The question of a call is stored with the call. */
   asking: Asking | undefined
-  /** The ids of calls that an earlier process had started and that may have been executed. */
+  /** The ids of calls that had started before the resume and may have been executed. */
   unknown: readonly string[] = []
-  /** Effects whose calls run again if the end of a process cut them off. Calls with the effect `calls` always run again. */
+  /** Effects whose calls run again if the end of a process, or a cancel, cut them off. Calls with the effect `calls` always run again. */
   rerun: readonly Effect[] = ['read']
   /** The last checkpoint. That of a cancelled run is taken before anything is stopped. */
   checkpoint: Checkpoint | undefined
@@ -241,7 +241,7 @@ export class RunState {
     return this.#nesting ? this.#nesting.run.outerId(`${this.#nesting.entry.id}/${callId}`) : callId
   }
 
-  /** Records that a call had started when an earlier process was cut off. */
+  /** Records that a call had started before the resume, and has no saved result. */
   mayHaveHappened(callId: string): void {
     this.unknown = [...this.unknown, callId]
     this.#nesting?.run.mayHaveHappened(`${this.#nesting.entry.id}/${callId}`)

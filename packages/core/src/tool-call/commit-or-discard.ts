@@ -32,7 +32,7 @@ export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: 
 
 function tellCommitted(run: RunState, entry: CallEntry, committed: ReadonlySet<number>): void {
   const { calls, telemetry } = run
-  // A call of a checkpoint that was not made in this process has no events or spans to emit.
+  // A call of a checkpoint that was not made again since the resume is not counted, and has no event.
   if (entry.state.course !== 'asleep') {
     if (!entry.maker) calls.counts.committed++
     calls.events.committed(entry)

@@ -32,7 +32,7 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
     return false
   }
   const is = undoOf(entry.state)
-  // An earlier process made the call, and its output is not in the checkpoint.
+  // The call was made before the resume, and its output is not in the checkpoint.
   if (is === 'unknown')
     return failed('the call may have happened before the run was resumed; its output is unknown, so it is not undone')
   if (is === 'lost')

@@ -25,7 +25,7 @@ export function responseBegins({ calls, steps, telemetry }: RunState): void {
   for (const { call } of calls.table.letGo(steps.begun)) telemetry.forget(call.id)
 }
 
-/** Called when a resumed step already has its response, with the calls that it requests and the calls that an earlier process made for it. */
+/** Called when a resumed step already has its response, with the calls that it requests and the calls that were made for it before the resume. */
 export function responseRestored(run: RunState, answer: AssistantMessage, attempt: number | undefined): void {
   responseBegins(run)
   const { calls } = run

@@ -21,7 +21,7 @@ export interface CallOptions {
    * call makes and, if its effect is `calls`, to the calls of an agent that it runs. Default: no limit.
    */
   readonly ceiling?: Effect
-  /** The only resource keys that the call may use before its model call has succeeded. Applies to inner calls like `ceiling`. */
+  /** The only resource keys that the call may use before its model call has succeeded. Does not apply to the calls that it makes. */
   readonly keys?: ResourceKeys
   /**
    * For a call whose input contains only the members that its tool `needs`: resolves to the call with its whole input. The call starts immediately,

@@ -59,7 +59,7 @@ function unwrapAt(value: unknown, [key, ...rest]: Path): unknown {
   return Array.isArray(value) ? value.with(Number(key), unwrapped) : { ...value, [key]: unwrapped }
 }
 
-/** Returns the object or list that the text contains as JSON; `undefined` if it contains neither, or is nested too deep. */
+/** Returns the object or list that the text contains as JSON; the text itself if it contains neither, or one that is nested too deep. */
 function contained(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)

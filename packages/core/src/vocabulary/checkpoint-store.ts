@@ -58,7 +58,7 @@ export function readCheckpoint(id: string, text: string): unknown {
   }
 }
 
-/** Loads a checkpoint. Throws the `CheckpointError`s of the store unchanged, and any other error as the cause of a {@link CheckpointStoreError}. */
+/** Loads a checkpoint. Throws an `AgentError` of the store unchanged, and any other error as the cause of a {@link CheckpointStoreError}. */
 export async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
   try {
     return await store.load(id)

@@ -39,7 +39,7 @@ export function inputMessages(input: string | readonly Message[]): readonly Mess
   return freeze(input.map((message, index) => (frozen.has(message) ? message : ownMessage(message, 'input', index))))
 }
 
-/** Returns a frozen copy of a user message; a text becomes one. Throws {@link InputError} if it is not one, is empty, or is not JSON. */
+/** Returns a frozen copy of a user message; a text becomes one. Throws {@link InputError} if it is not one, is empty, or cannot become JSON. */
 export function userMessage(given: string | UserMessage): UserMessage {
   const message = ownMessage(typeof given === 'string' ? { role: 'user', content: given } : given, 'message')
   if (message.role !== 'user') throw new InputError('message', 'malformed', undefined, message)
@@ -47,7 +47,7 @@ export function userMessage(given: string | UserMessage): UserMessage {
   return message
 }
 
-/** Returns a frozen copy of a message from outside. Throws {@link InputError} if it is not a valid message, or not JSON. */
+/** Returns a frozen copy of a message from outside. Throws {@link InputError} if it is not a valid message, or cannot be written as JSON. */
 function ownMessage(message: Message, given: InputError['given'], index?: number): Message {
   if (!isMessage(message) || !hasParts(message)) throw new InputError(given, 'malformed', index, message)
   try {

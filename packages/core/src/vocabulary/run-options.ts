@@ -40,8 +40,8 @@ export interface RunOptions {
 /** The options of `agent.resume`. */
 export interface ResumeOptions extends Omit<RunOptions, 'id'> {
   /**
-   * The effects of calls that run again if the process ended while they were running. For other calls the model reads that they may have happened.
-   * Default `['read']`. A call with the effect `calls` always runs again; the option then applies to the calls that it had made.
+   * The effects of calls that run again if the end of the process, or a cancel, interrupted them. For other calls the model reads that they may have
+   * happened. Default `['read']`. A call with the effect `calls` always runs again; the option then applies to the calls that it had made.
    */
   readonly rerun?: readonly Effect[]
 }

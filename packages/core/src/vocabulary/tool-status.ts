@@ -19,7 +19,7 @@ export interface ToolStatus {
   readonly cancelable: boolean
   /** When its function was first called: milliseconds since the epoch, with fractions. */
   readonly startedAt?: number
-  /** A process before the resume executed the call, which may have happened. `startedAt` is the time in this process. */
+  /** The call was executed before the resume and may have happened. `startedAt` is only a time since the resume. */
   readonly startedBefore?: true
   /** When the call and its wraps had ended, in milliseconds since the epoch. If that was before the resume: when the run was resumed. */
   readonly endedAt?: number

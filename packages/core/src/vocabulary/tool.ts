@@ -212,8 +212,8 @@ export interface Run {
    * tool ends the run. Any other failure is a message with `isError`.
    *
    * You do not have to wait for a call: it continues after its hook, wrap or tool, until the end of the run. When an outer wrap ends a hook or wrap,
-   * the calls of that hook or wrap are aborted, and its `callTool` and `callModel` reject with a `MiddlewareError`. When the run has its result,
-   * `callTool` rejects with a `TypeError`.
+   * the calls of that hook or wrap are aborted, and its `callTool` and `callModel` reject with a `MiddlewareError`. Once the end of the run is
+   * decided, `callTool` rejects with a `TypeError`.
    */
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
   /**
