@@ -43,10 +43,13 @@ export interface DurableRuns<Output = unknown> {
   /**
    * Adds a user message to the history before the next model call, in whichever process the run is. The run reads each message once. Returns
    * false if the run has ended. A message that arrives just as the run ends is in the run's `unread`.
-   * @throws {InputError} It is not a user message, or it is empty. Nothing is stored then.
+   * @throws {InputError} It is not a user message, is empty, or cannot be written as JSON. Nothing is stored then.
    */
   send(id: string, message: string | UserMessage): Promise<boolean>
-  /** Stops the run, like `AgentRun.cancel`; default `now`. Resolves when the request is stored and the engine has been notified, not when the run has stopped. */
+  /**
+   * Stops the run, like `AgentRun.cancel`; default `now`. Resolves when the request is stored and the engine has been notified, not when the run
+   * has stopped.
+   */
   cancel(id: string, options?: { readonly at?: CancelMode }): Promise<void>
   /**
    * Continues a failed or cancelled run from its checkpoint. `rerun` works as in `agent.resume`. If it fails, call it again: a run that
@@ -66,7 +69,7 @@ export interface DurableRuns<Output = unknown> {
    * Streams the events of the run after a cursor, until the run ends. Any number of readers in any process may read. The last event after the end
    * of the run is `run-stopped`. A reader that stops reading does not affect the run.
    *
-   * Events are for display. After a process has died some events are repeated: a `history-replaced` event then has the messages that count.
+   * Events are for display. After a process has died some events are repeated: a `history-replaced` event then has the valid messages.
    * @throws {UnknownRunError} The run was never started, or was deleted. With `follow: false` there are no events then.
    * @throws {CursorError} `after` is not a cursor.
    * @throws {ConfigError} Another option is not valid.

@@ -15,6 +15,7 @@ import {
   UnknownInterruptError,
   type UserMessage,
 } from '@meanwhile/core'
+import { userMessage } from '@meanwhile/core/calls'
 import { cancelOptions, checkAnswerObject, resultOptions, retryOptions } from './call-options.ts'
 import { Changes } from './changes.ts'
 import { Database } from './database.ts'
@@ -23,7 +24,7 @@ import type { DurableRun } from './durable-run.ts'
 import type { DurableRuns, DurableWorker, StartOptions } from './durable-runs-api.ts'
 import { NothingToRetryError, RunCancelledError, RunFailedError, RunIdError } from './errors.ts'
 import { EventReader, type ReadEvent, type ReadOptions } from './event-reader.ts'
-import { checkConversation, checkData, checkedMessage, checkedTime, checkWake, isRunId } from './given.ts'
+import { checkConversation, checkData, checkedTime, checkWake, isRunId } from './given.ts'
 import { Inboxes } from './inbox.ts'
 import { preparedEngine } from './prepared-engine.ts'
 import { isRetryable } from './retryable-errors.ts'
@@ -108,7 +109,7 @@ class Runs<Output> implements DurableRuns<Output> {
 
   async send(id: string, message: string | UserMessage): Promise<boolean> {
     const { runs, changes } = this.#services
-    const checked = checkedMessage(message)
+    const checked = userMessage(message)
     await runs.get(id)
     const isTaken = await runs.send(id, checked)
     if (isTaken) changes.notify(id)

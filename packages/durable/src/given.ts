@@ -4,8 +4,6 @@ import { ConfigError, type Json, messageOf } from '@meanwhile/core'
 import { asJson } from '@meanwhile/core/calls'
 import type { WakeOptions } from './engine.ts'
 
-export { userMessage as checkedMessage } from '@meanwhile/core/calls'
-
 /** Whether a run can have this id. */
 export function isRunId(id: unknown): id is string {
   return typeof id === 'string' && id.length > 0 && id.length <= 255 && !/\0|\p{Surrogate}/u.test(id)
