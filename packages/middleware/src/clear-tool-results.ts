@@ -10,7 +10,7 @@ import { isStoredNote, storedNoteOf } from './stored-note.ts'
 
 /** The options of `clearToolResults`. */
 export interface ClearToolResultsOptions {
-  /** The length of the history from which on it acts. Default 160,000 tokens. */
+  /** It acts when the history is longer than this. Default 160,000 tokens. */
   readonly at?: { readonly tokens: number }
   /** How many of the last steps keep their results. Default 1. */
   readonly keepSteps?: number

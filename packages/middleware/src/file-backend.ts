@@ -5,7 +5,8 @@ import { ConfigError } from '@meanwhile/core'
 /**
  * A file store for the file tools. Paths are relative to the backend's root, with `/` between names; `''` and `.` are
  * the root itself. A backend must check each path, at least with `pathSegments`: for a path outside its root it rejects
- * with a `FileError` `refused`. All methods reject with a `FileError`, whose message the model reads.
+ * with a `FileError` `refused`. If it is not aborted, every method rejects only with a `FileError`, whose message the
+ * model reads.
  */
 export interface FileBackend {
   /** Returns the kind, size and time of a file or folder; `undefined` if it does not exist. Follows no link. */

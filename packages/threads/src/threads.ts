@@ -79,7 +79,10 @@ export interface DurableThreadsOptions extends CommonOptions {
    * `runs.work` must first create the same threads. The `data` of a run is `{ thread, turn, metadata }`.
    */
   readonly runs: ThreadRuns
-  /** The name of the agent of all threads, or a function that returns the name for each turn. Default: the only agent of `runs`; required if it has several. */
+  /**
+   * The name of the agent of all threads, or a function that returns the name for each turn. Default: the only agent of `runs`; required if it has
+   * several.
+   */
   readonly agent?: string | ((turn: TurnInfo) => string | Promise<string>)
 }
 
@@ -204,9 +207,9 @@ const OPTIONS: OptionNames<ThreadsOptions> = { ...COMMON, agent: '', context: 'd
 const DURABLE_OPTIONS: OptionNames<DurableThreadsOptions> = { ...COMMON, runs: '', agent: '' }
 
 /**
- * Creates threads over a store. The return type of `context` is the type of the context that `send`, `answer` and `retry` accept; without that option,
- * name the type: `createThreads<Context>(…)`. With `runs`, the turns are durable runs, which workers execute: `durableRuns({ context })` makes their
- * context.
+ * Creates threads over a store. The return type of `context` is the type of the context that `send`, `answer` and `retry` accept; without that
+ * option, name the type: `createThreads<Context>(…)`. With `runs`, the turns are durable runs, which workers execute: `durableRuns({ context })`
+ * makes their context.
  *
  * @throws {ConfigError} An option is not valid; the error names it.
  */

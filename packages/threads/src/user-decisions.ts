@@ -91,7 +91,10 @@ export function addMessage(stored: StoredThread, message: NewMessage, claim: Cla
   return { thread: grown, turns: [...changed, turn], result: { record: turn, busy: active.id } }
 }
 
-/** Adds a message that replaces another one: that one and everything after it become superseded. Throws {@link UnknownMessageError} if no turn begins with it. */
+/**
+ * Adds a message that replaces another one: that one and everything after it become superseded. Throws {@link UnknownMessageError} if no turn begins
+ * with it.
+ */
 export function replaceMessage(
   stored: StoredThread,
   replacing: string,

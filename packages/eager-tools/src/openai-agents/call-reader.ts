@@ -43,7 +43,7 @@ export class CallReader {
     this.#seen = seen
   }
 
-  /** After a malformed event, which a model of the user's own may pass on, no call is early. */
+  /** Reads an event. After a malformed one, which a user's own model may send, no call starts early. */
   hear(event: StreamEvent): void {
     try {
       this.#hear(event)

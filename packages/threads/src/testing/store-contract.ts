@@ -21,8 +21,8 @@ export interface ThreadStoreCase {
 }
 
 /**
- * Returns the tests of `ThreadStore` and of its checkpoints: `for (const { name, run } of threadStoreContract(open)) test(name, run)`. Each case opens a
- * store and closes it. One of the cases waits 100 ms, with real timers.
+ * Returns the tests of `ThreadStore` and of its checkpoints: `for (const { name, run } of threadStoreContract(open)) test(name, run)`. Each case
+ * opens a store and closes it. One of the cases waits 100 ms, with real timers.
  */
 export function threadStoreContract(
   open: () => ThreadStoreUnderTest | Promise<ThreadStoreUnderTest>,
