@@ -90,7 +90,7 @@ export interface HasExecutions {
   readonly effectBefore?: Effect | undefined
   /** An execution in an earlier process had an outcome. */
   readonly hadOutcome?: boolean
-  /** The known outcomes that no wrap of this process has asked for yet. `place`: the index of the outcome in the checkpoint. */
+  /** The known outcomes that no wrap has asked for since the resume. `place`: the index of the outcome in the checkpoint. */
   readonly knownOutcomes?: readonly KnownOutcome[]
 }
 

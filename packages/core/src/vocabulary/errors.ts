@@ -156,10 +156,7 @@ export class RunAbortedError extends AgentError {
   }
 }
 
-/**
- * Ends the run with a checkpoint: the run has a result instead of an error. Retries, fallbacks and time limits pass it on, like every {@link
- * AgentError}.
- */
+/** Ends the run with a checkpoint: the run has a result instead of an error. Retries, fallbacks and time limits pass it on. */
 export class RunStop extends AgentError {
   override readonly name: string = 'RunStop'
 }
