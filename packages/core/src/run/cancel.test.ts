@@ -648,10 +648,16 @@ test.each(['by a time limit', 'by a call'])(
   'a run with a value that is not JSON is still stopped, %s, and fails with the reason (K4, K9, L16)',
   async (how) => {
     const tools = [work('slow', 500)]
-    const input: Message[] = [
-      { role: 'user', content: [{ type: 'text', text: 'Go', providerMetadata: { p: { big: 1n } } }] },
-    ]
-    const run = createAgent({ model: modelOf([respond(...named('slow'))]), tools }).stream(input)
+    const big: Middleware = {
+      name: 'big',
+      async *wrapModel(request, next) {
+        const message = yield* next(request)
+        const content = message.content.map((part) => ({ ...part, providerMetadata: { p: { big: 1n } } }))
+        return { ...message, content }
+      },
+    }
+    const model = modelOf([respond(...named('slow'))])
+    const run = createAgent({ model, tools, middleware: [big] }).stream('Go')
     const reading = collect(run)
     await at(100)
     const cancelling = run.cancel(how === 'by a call' ? {} : { at: 'after-tools', escalateAfter: 10 })
