@@ -19,7 +19,7 @@ export class RunUndos implements Undos<CallEntry> {
   readonly #saver: Storing
   /** The undos that are running, by the key of their call. */
   readonly #running: Map<string, SavedUndo> = new Map()
-  /** The keys of calls whose undo had begun in an earlier run. */
+  /** The keys of calls whose undo had begun before the resume. */
   readonly #before: Set<string> = new Set()
 
   constructor(run: RunState, saver: Storing) {

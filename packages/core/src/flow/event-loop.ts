@@ -25,8 +25,8 @@ export function turnIfDue(): Promise<void> | undefined {
 }
 
 /**
- * Returns a promise that rejects with this error in a later turn. So code that repeats a refused request does not block the event loop. The rejection
- * need not be handled.
+ * Returns a promise that rejects with this error: in a later turn if the current one has lasted too long. So code that repeats a refused request does
+ * not block the event loop. The rejection need not be handled.
  */
 export function rejectInTurn(error: unknown): Promise<never> {
   const refuse = async (): Promise<never> => {

@@ -44,9 +44,9 @@ export class CallTable implements CallHome {
   /** The stops of the run and of its calls. The state refers to them by index. */
   readonly #stops: RunStop[] = []
   readonly #runId: string
-  /** Whether a call with this key was being undone in an earlier process. */
+  /** Whether an undo of a call with this key had begun before the resume. */
   readonly isUndone: (key: string) => boolean
-  /** Keys of calls of a step that were discarded in earlier processes. */
+  /** Keys of calls of a step that were discarded before the resume. */
   #spent: { readonly step: number | undefined; readonly keys: readonly string[] } = { step: undefined, keys: [] }
 
   constructor(runId = '', isUndone: (key: string) => boolean = () => false) {

@@ -104,7 +104,7 @@ export interface Saver<Call> {
 
 /** The undos of a run and of its inner runs. */
 export interface Undos<Call> {
-  /** Whether an earlier run has begun to undo the call with this key. */
+  /** Whether an undo of the call with this key had begun before the resume. */
   hadBegun(key: string): boolean
   /**
    * Undoes a call after the beginning of the undo is stored; immediately if there is no store. `id`: the id of the call in the outermost run.

@@ -75,7 +75,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
   }
 }
 
-/** Called if an early call ends the run: the calls before it are entered first, except those that wait for each other's keys. */
+/** Called if an early call ends the run: first enters the other calls that were made, except those that wait for each other's keys. */
 async function enterAll({ calls }: RunState, entries: readonly CallEntry[]): Promise<void> {
   for (const entry of entries) putAtEnd(calls.table.state, entry.number)
   await within(0, calls.idle())
