@@ -53,7 +53,7 @@ export class TimeLimit {
         yield step.value
       }
     } finally {
-      // Runs the generator's `finally` blocks. If it ignores this, they run at its next yield (I14).
+      // Runs the generator's `finally` blocks. If it still waits for something, they run at its next yield (I14).
       if (!closed) await this.#wait(given.return?.())
     }
   }

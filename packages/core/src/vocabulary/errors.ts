@@ -94,8 +94,9 @@ export class InputError extends AgentError {
     wrong?: unknown,
     options: Cause & { readonly notTaken?: readonly UserMessage[] } = {},
   ) {
-    const why = options.cause ? 'this cannot be written as JSON' : whyNotUserMessage(wrong)
-    super(inputProblem(given, problem, index, why) + shapeHint(wrong), options)
+    const fault = options.cause ? 'cannot be written as JSON' : 'is not a message'
+    const why = options.cause ? `this ${fault}` : whyNotUserMessage(wrong)
+    super(inputProblem(given, problem, index, given === 'input' ? fault : why) + shapeHint(wrong), options)
     this.given = given
     this.problem = problem
     this.#notTaken = options.notTaken ?? []
@@ -260,7 +261,7 @@ function inputProblem(given: InputError['given'], problem: InputError['problem']
     return `a message to a run must be a text or a user message; ${problem === 'empty' ? 'this is empty' : why}`
   if (problem === 'empty') return 'the input is empty'
   if (index < 0) return 'the input is neither a text nor a list of messages'
-  return `the input is not a list of messages: the element at index ${index} is not a message`
+  return `the input is not a list of messages: the element at index ${index} ${why}`
 }
 
 export function inWords(issues: readonly Issue[]): string {
