@@ -4,14 +4,17 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { output, refusal } from './step.ts'
 
-/** The two ways to resolve modules: Node's and that of bundlers. */
+/** The two kinds of projects: one for Node with its types, and one for a bundler with the types of a browser only. */
 const READINGS = {
-  nodenext: { module: 'nodenext', moduleResolution: 'nodenext' },
-  bundler: { module: 'esnext', moduleResolution: 'bundler' },
+  nodenext: { module: 'nodenext', moduleResolution: 'nodenext', lib: ['es2023'], types: ['node'] },
+  bundler: { module: 'esnext', moduleResolution: 'bundler', lib: ['es2023', 'dom', 'dom.iterable'], types: [] },
 }
 
 /** Packages whose declarations need the types of a browser: the harness's declarations use msw's. */
 const NEEDS_DOM = ['@meanwhile/harness']
+
+/** Entries whose declarations need Node's types. */
+const NEEDS_NODE = ['@meanwhile/middleware/directory']
 
 /** Entries for libraries whose own declarations have type errors, or need the types of a browser or of `pg`: here TypeScript skips libraries. */
 const NEEDS_SKIP = [
@@ -26,17 +29,16 @@ export async function checkTypes(name: string, entries: readonly string[], tsc: 
   const imports = entries.map((entry, n) => `import * as entry${n} from '${entry}'`)
   const uses = entries.map((_, n) => `entry${n}`).join(', ')
   await writeFile(join(folder, 'consumer.ts'), `${imports.join('\n')}\nexport default [${uses}]\n`)
-  const lib = NEEDS_DOM.includes(name) ? ['es2023', 'dom', 'dom.iterable'] : ['es2023']
-  for (const [reading, modules] of Object.entries(READINGS)) {
+  for (const [reading, options] of Object.entries(READINGS)) {
     const compilerOptions = {
-      ...modules,
+      ...options,
+      ...(NEEDS_DOM.includes(name) && { lib: READINGS.bundler.lib }),
+      ...(entries.some((entry) => NEEDS_NODE.includes(entry)) && { types: READINGS.nodenext.types }),
       strict: true,
       exactOptionalPropertyTypes: true,
       skipLibCheck: entries.some((entry) => NEEDS_SKIP.includes(entry)),
       target: 'es2022',
-      lib,
       noEmit: true,
-      types: ['node'],
     }
     const file = `tsconfig.${reading}.json`
     await writeFile(join(folder, file), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))

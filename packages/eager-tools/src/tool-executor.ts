@@ -2,6 +2,8 @@
  * Runs the tool calls of one response for users who have their own loop: stream events go in, tool messages come out.
  */
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import {
   type AgentEvent,
   type AgentOptions,

@@ -1,5 +1,7 @@
 /** Scripted model endpoints mocked with MSW: as a `fetch` function, or in place of the global one. */
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { getResponse, type HttpHandler, http } from 'msw'
 import { setupServer } from 'msw/node'
 import { ConnectionError } from './connection-error.ts'

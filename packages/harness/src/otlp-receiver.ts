@@ -3,6 +3,8 @@
  * another.
  */
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { checkOptions, messageOf } from '@meanwhile/core'

@@ -1,5 +1,7 @@
 /** Scripted model endpoints on a plain HTTP server in this process. */
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { OptionNames } from '@meanwhile/core'

@@ -1,5 +1,7 @@
 /** Records the responses of real endpoints, for tests without a network. */
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
