@@ -3,7 +3,7 @@
 import { CheckpointStoreError, ConfigError, checkOptions } from '@meanwhile/core'
 import type { PostgresClient, PostgresRow } from '@meanwhile/core/stores/postgres'
 import { openPostgres, setUpPostgres } from '@meanwhile/core/stores/postgres'
-import { DurableSetUpError, DurableStoreError } from './errors.ts'
+import { DurableError, DurableSetUpError, DurableStoreError } from './errors.ts'
 
 /** A `Pool` of `pg`. */
 export interface PostgresPool extends PostgresClient {
@@ -54,7 +54,7 @@ export class Database {
    * @throws {DurableStoreError} The database has failed.
    */
   async query(text: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
-    return await this.retry(() => this.#withNamedErrors(async () => (await this.pool.query(text, values)).rows))
+    return await this.retry(() => this.withNamedErrors(async () => (await this.pool.query(text, values)).rows))
   }
 
   /** Runs `work` in a transaction, and again if the connection is lost. If `work` throws, nothing is changed. */
@@ -63,9 +63,9 @@ export class Database {
   }
 
   async #transactionOnce<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    const connection = await this.#withNamedErrors(() => this.pool.connect())
+    const connection = await this.withNamedErrors(() => this.pool.connect())
     const query: Query = (text, values = []) =>
-      this.#withNamedErrors(async () => (await connection.query(text, values)).rows)
+      this.withNamedErrors(async () => (await connection.query(text, values)).rows)
     let isBroken = true
     connection.on('error', ignored)
     try {
@@ -81,10 +81,16 @@ export class Database {
     }
   }
 
-  async #withNamedErrors<Result>(act: () => Promise<Result>): Promise<Result> {
+  /**
+   * Converts the errors of the client of the database. Errors that already have a name are passed on.
+   * @throws {DurableSetUpError} The database or its tables are missing or wrong.
+   * @throws {DurableStoreError} The database has failed.
+   */
+  async withNamedErrors<Result>(act: () => Promise<Result>): Promise<Result> {
     try {
       return await act()
     } catch (cause) {
+      if (cause instanceof DurableError || cause instanceof ConfigError) throw cause
       const problem = this.pool.ending ? ENDED : SET_UP_FAULTS[codeOf(cause)]
       if (problem === undefined) throw new DurableStoreError(codeOf(cause), { cause })
       throw new DurableSetUpError(`schema "${this.schema}": ${problem}`, { cause })

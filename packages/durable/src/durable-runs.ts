@@ -69,7 +69,7 @@ class Runs<Output> implements DurableRuns<Output> {
       runs,
       inboxes,
       store,
-      engine: preparedEngine(engine, database.retry),
+      engine: preparedEngine(engine, database),
       agents: new Map(agents.map((agent) => [agent.name ?? '', inboxes.withInbox(agent)])),
       listeners: new Set(),
       eventsEvery: events === false ? undefined : (events.every ?? 25),

@@ -134,6 +134,16 @@ test.each(WHEN)('a retry continues the run once when its connection is lost %s i
   expect(executed).toEqual(['post'])
 })
 
+test('an engine whose database stays away fails with a DurableStoreError, at its set-up and at a wake', async () => {
+  const starting = () =>
+    Promise.reject(Object.assign(new Error('the database system is starting up'), { code: '57P03' }))
+  const error = { name: 'DurableStoreError', code: '57P03' }
+  const deaf = runsOf(clerk, { engine: { ...here.engine, wake: starting } })
+  await expect(deaf.start('clerk', 'Go', { id: 'run' })).rejects.toMatchObject(error)
+  const unprepared = runsOf(clerk, { engine: { ...here.engine, setUp: starting } })
+  await expect(unprepared.start('clerk', 'Go', { id: 'run' })).rejects.toMatchObject(error)
+})
+
 test.each(['inbox', 'pg_notify'])('a run continues when its worker cannot query %s', async (asked) => {
   let failures = 0
   const failing: DurableOptions['pool'] = {

@@ -1,13 +1,14 @@
 /** An engine that is set up before its first use. */
 
+import type { Database } from './database.ts'
 import type { Engine } from './engine.ts'
 
-/** If `setUp` fails, the next use of the engine calls it again. `retry` repeats a wake whose connection is lost. */
-export function preparedEngine(engine: Engine, retry: <Result>(act: () => Promise<Result>) => Promise<Result>): Engine {
+/** If `setUp` fails, the next use of the engine calls it again. A wake whose connection is lost is repeated. */
+export function preparedEngine(engine: Engine, database: Pick<Database, 'retry' | 'withNamedErrors'>): Engine {
   let isReady: Promise<void> | undefined
 
   async function prepare(): Promise<void> {
-    isReady ??= (async () => await engine.setUp?.())()
+    isReady ??= database.withNamedErrors(async () => await engine.setUp?.())
     try {
       await isReady
     } catch (error) {
@@ -19,7 +20,7 @@ export function preparedEngine(engine: Engine, retry: <Result>(act: () => Promis
   return {
     async wake(id, options) {
       await prepare()
-      await retry(() => engine.wake(id, options))
+      await database.retry(() => database.withNamedErrors(() => engine.wake(id, options)))
     },
     async work(advance, options) {
       await prepare()
