@@ -70,7 +70,7 @@ export interface DurableRuns<Output = unknown> {
    * of the run is `run-stopped`. A reader that stops reading does not affect the run.
    *
    * Events are for display. After a process has died some events are repeated: a `history-replaced` event then has the valid messages.
-   * @throws {UnknownRunError} The run was never started, or was deleted. With `follow: false` there are no events then.
+   * @throws {UnknownRunError} The run was never started, or was deleted.
    * @throws {CursorError} `after` is not a cursor.
    * @throws {ConfigError} Another option is not valid.
    */

@@ -111,7 +111,11 @@ export class EventReader {
           done = seq
         }
         if (batches.length > 0) continue
-        if (!tail) return
+        if (!tail) {
+          // Throws if the run does not exist.
+          await this.#source.runs.end(id)
+          return
+        }
         if (end) {
           if (!isEnd) yield { cursor: `${done}.end`, event: { type: 'run-stopped', ...end } }
           return

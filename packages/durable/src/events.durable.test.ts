@@ -286,7 +286,8 @@ test('an invalid cursor and an unknown run are refused', async () => {
   await runs.start('clerk', 'Go', { id: 'run' })
   for (const after of ['', 'x', '1', '1.2.3', '-1.2', '1.end.2', '99999999999999.1'])
     await expect(all(runs.events('run', { after }))).rejects.toThrow(CursorError)
-  await expect(all(runs.events('nobody'))).rejects.toThrow(UnknownRunError)
+  for (const follow of [true, false])
+    await expect(all(runs.events('nobody', { follow }))).rejects.toThrow(UnknownRunError)
 })
 
 test('a custom event that JSON cannot hold is left out', async () => {

@@ -172,6 +172,36 @@ test('a stop of a run that could not be written to the thread is written later, 
   expect(made.did).toEqual(['look', 'look'])
 })
 
+test('a thread can be read while the run of its turn starts (TH5)', async () => {
+  let begin = () => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const store = database.newStore()
+  const change = (runs: DurableRuns): DurableRuns => ({
+    ...bound(runs),
+    async start(...given) {
+      await begun
+      return await runs.start(...given)
+    },
+    async *events(id, options) {
+      try {
+        yield* runs.events(id, options)
+      } finally {
+        begin()
+        await vi.waitFor(async () => expect(await runs.get(id)).toBeDefined())
+      }
+    },
+  })
+  const { threads } = processOf(memoryEngine(), { store, change })
+  const sent = threads.send('t', 'Hello')
+  await vi.waitFor(async () => expect(await store.load('t')).toBeDefined())
+  const state = await threads.read('t')
+  expect([state.status, shown(state)]).toEqual(['running', ['user: Hello']])
+  begin()
+  await sent
+})
+
 test('if a worker fails to start the next turn, the turn begins when the engine reports the stop again (TH1, TH6)', async () => {
   const engine = memoryEngine()
   const server = processOf(engine)

@@ -124,7 +124,7 @@ export class DurableTurns implements TurnRunner {
 
   async unstoredEvents(thread: string, turn: BegunTurn, seq: number): Promise<UnstoredEvents> {
     const log = await this.#openLog(thread, turn, seq)
-    for await (const _ of this.#read(thread, turn, log, { follow: false }));
+    await this.#readStored(thread, turn, log)
     return { kept: log.kept, retracted: log.retracted, joined: log.joined.map((one) => one.turn) }
   }
 
@@ -133,6 +133,15 @@ export class DurableTurns implements TurnRunner {
     const from = Math.max(seq, turn.startSeq)
     const { before, own } = await turnEvents(this.#host.store, thread, turn)
     return new RunLog(turn, { before, own: own.filter((one) => one.seq <= from) }, from)
+  }
+
+  /** Reads the stored events of the run into the log. There are none if the run was never started or was deleted. */
+  async #readStored(thread: string, turn: BegunTurn, log: RunLog): Promise<void> {
+    // The run may start during the read: that is no error.
+    if (!(await this.#runs.get(turn.id))) return
+    await this.#ifExists(turn.id, async () => {
+      for await (const _ of this.#read(thread, turn, log, { follow: false }));
+    })
   }
 
   /** Reads the events of the run into the log. Yields the thread's events for each of them. */
@@ -236,7 +245,7 @@ export class DurableTurns implements TurnRunner {
   ): Promise<void> {
     const { messages, outcome } = await outcomeOfStopped(run, turn.closing)
     const log = await this.#openLog(thread, turn, seq)
-    for await (const _ of this.#read(thread, turn, log, { follow: false }));
+    await this.#readStored(thread, turn, log)
     log.steering = await this.#steeringMessages(thread)
     log.stop(messages)
     const { kept: events, joined, retracted, seq: droppedThrough } = log

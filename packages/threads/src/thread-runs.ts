@@ -37,7 +37,7 @@ export interface ThreadRuns {
   retry(id: string): Promise<void>
   /** Returns the state of a run; undefined if it does not exist. */
   get(id: string): Promise<{ readonly status: ThreadRunStatus; readonly attempts: number } | undefined>
-  /** Streams the events of a run after a cursor. `follow`: wait for new events until the run has stopped. */
+  /** Streams the events of a run after a cursor. `follow`: wait for new events until the run has stopped. Throws if the run does not exist. */
   events(
     id: string,
     options: { readonly after?: string; readonly follow?: boolean; readonly signal?: AbortSignal },
