@@ -30,10 +30,11 @@ export function forkThread(target: StoredThread, { turns, events, end }: ForkSou
       turns: begun.at(-1)?.number ?? 0,
       historyAt: copiedEvents.findLast(({ event }) => event.type === 'history-replaced')?.seq ?? 0,
     },
-    // The runs of the turns are not copied.
+    // The runs of the turns and their checkpoints are not copied.
     turns: begun.map(({ attempts: _, ...turn }) => ({
       ...turn,
       id: copied(turn.id),
+      ...(turn.status === 'failed' && { isFinal: true }),
       ...(turn.joined !== undefined && { joined: copied(turn.joined) }),
     })),
     events: copiedEvents.map((event) => ({ ...event, turn: copied(event.turn) })),

@@ -250,22 +250,32 @@ const order: fc.Arbitrary<Order> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('fork' as const), back }) },
 )
 
+/** Executes the orders in threads of each kind. Throws at the first difference. */
+async function expectSame(orders: readonly Order[]): Promise<void> {
+  const [local, durable] = [new World('local'), new World('durable')]
+  for (const one of orders) {
+    const states = await Promise.all(
+      [local, durable].map(async (world) => [one, await world.execute(one), await world.settle()]),
+    )
+    expect(states[1]).toEqual(states[0])
+  }
+  expect(await durable.readMessages()).toEqual(await local.readMessages())
+  expect(durable.helper.did).toEqual(local.helper.did)
+  await Promise.all([local, durable].map(({ threads }) => threads.delete('t')))
+}
+
+test('a retry of a failed turn that is the newest again after a rewind has the same result in both (TH4)', async () => {
+  const failing: Order = { type: 'say', kind: 'fail' }
+  await expectSame([failing, failing, { type: 'rewind', back: 0 }, { type: 'retry' }])
+})
+
 test(
   'after any sequence of requests, threads over durable runs have the same state as threads in one process (TH1, TH2, TH3, TH4, TH5, TH7, TH8)',
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(order, { minLength: 4, maxLength: 12 }), async (orders) => {
         await database.renew()
-        const [local, durable] = [new World('local'), new World('durable')]
-        for (const one of orders) {
-          const states = await Promise.all(
-            [local, durable].map(async (world) => [one, await world.execute(one), await world.settle()]),
-          )
-          expect(states[1]).toEqual(states[0])
-        }
-        expect(await durable.readMessages()).toEqual(await local.readMessages())
-        expect(durable.helper.did).toEqual(local.helper.did)
-        await Promise.all([local, durable].map(({ threads }) => threads.delete('t')))
+        await expectSame(orders)
       }),
       { numRuns: RUNS, ...(process.env.SEED && { seed: Number(process.env.SEED) }), endOnFailure: true },
     )

@@ -82,12 +82,12 @@ export class UnknownMessageError extends ThreadError {
   }
 }
 
-/** The newest turn of the thread has not failed. */
+/** The newest turn of the thread has not failed, or its run is no longer stored: it is deleted when a later turn begins, and a fork does not copy it. */
 export class NothingToRetryError extends ThreadError {
   override readonly name = 'NothingToRetryError'
 
   constructor(thread: string) {
-    super(thread, 'its newest turn has not failed, so there is nothing to retry')
+    super(thread, 'its newest turn has not failed, or can no longer be retried')
   }
 }
 

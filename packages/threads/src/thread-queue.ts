@@ -23,11 +23,11 @@ export function beginNext(stored: StoredThread, claim: Claim): Change<Work | und
     isKept: true,
     event: { type: 'turn-start', message, messageId: turn.messageId },
   }
-  // Only the newest turn can be retried, so the checkpoints of earlier failed turns are not needed.
+  // Only the newest turn can be retried, so the checkpoints of earlier failed turns are not needed. A rewind may make such a turn the newest again.
   const failed = stored.turns.filter(({ status }) => status === 'failed')
   return {
     thread: { ...thread, seq, updatedAt: claim.now },
-    turns: [turn],
+    turns: [turn, ...failed.map((one) => ({ ...one, isFinal: true }))],
     events: [event],
     deletedCheckpoints: failed.map(({ id }) => id),
     result: { kind: 'begin', turn, seq },

@@ -83,6 +83,8 @@ export interface TurnRecord {
   readonly settled?: readonly ToolMessage[]
   /** The error of a failed turn. */
   readonly error?: ErrorInfo
+  /** Only of a failed turn: its checkpoint is no longer stored, so it cannot be retried. */
+  readonly isFinal?: boolean
   /** The text of its final answer. */
   readonly text?: string
   /** The value of the agent's `output` schema. */

@@ -155,9 +155,10 @@ export interface Threads<Context = unknown> {
    */
   stop(thread: string, options?: { readonly queue?: 'keep' | 'drop'; readonly signal?: AbortSignal }): Promise<void>
   /**
-   * Continues the newest turn, which must have failed, from its last complete step. Resolves when its run continues.
+   * Continues the newest turn, which must have failed, from its last complete step. Resolves when its run continues. A turn cannot be retried after a
+   * later turn has begun, even if that is removed again, or in a fork.
    *
-   * @throws {NothingToRetryError} It has not failed.
+   * @throws {NothingToRetryError} It has not failed, or can no longer be retried.
    * @throws {ThreadBusyError} A turn is running or waits.
    */
   retry(thread: string, options?: ContextOptions<Context>): Promise<ResumedTurn>

@@ -164,13 +164,13 @@ function markStopping(turn: TurnRecord, reason: string): TurnRecord {
   return { ...turn, closing: turn.closing ?? reason }
 }
 
-/** Continues the newest turn, which must have failed. Throws {@link NothingToRetryError} if the newest turn has not failed. */
+/** Continues the newest turn, which must have failed. Throws {@link NothingToRetryError} if it has not failed or its checkpoint was deleted. */
 export function retryTurn(stored: StoredThread, claim: Claim): Change<Resumption> {
   const { thread } = notDeleted(stored)
   const active = activeTurn(stored)
   if (active) throw new ThreadBusyError(thread.id, active.status === 'running' ? 'running' : 'waiting')
   const newest = newestTurn(stored.turns)
-  if (newest?.status !== 'failed') throw new NothingToRetryError(thread.id)
+  if (newest?.status !== 'failed' || newest.isFinal) throw new NothingToRetryError(thread.id)
   const { error: _, ...rest } = newest
   return resumeTurn(thread, claimTurn(rest, claim), 'retry', claim)
 }

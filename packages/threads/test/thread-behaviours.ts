@@ -294,6 +294,21 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     await expect(threads.retry('t')).rejects.toMatchObject({ name: 'NothingToRetryError' })
   })
 
+  test('a failed turn cannot be retried after a later turn has begun, even if that is removed again, or in a fork (TH4)', async () => {
+    const { threads, asked, open: openGate } = open()
+    await (await threads.send('t', 'fails')).result
+    openGate()
+    const fork = await threads.fork('t')
+    await (await threads.send('t', 'Hello', { messageId: 'm2' })).result
+    await threads.rewind('t', { before: 'm2' })
+    const states = await Promise.all(['t', fork].map((id) => threads.read(id)))
+    expect(states.map(shown)).toEqual([['user: fails'], ['user: fails']])
+    for (const id of ['t', fork])
+      await expect(threads.retry(id)).rejects.toMatchObject({ name: 'NothingToRetryError', thread: id })
+    expect(asked).toEqual([['user: fails'], ['user: fails', 'user: Hello']])
+    expect(await Promise.all(['t', fork].map((id) => threads.read(id)))).toEqual(states)
+  })
+
   test('a message that is sent again with the same id is added once (TH11)', async () => {
     const { threads, asked } = open()
     const turns = await Promise.all([1, 2, 3].map(() => threads.send('t', 'Hello', { messageId: 'm1' })))

@@ -11,7 +11,7 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['InputError', { status: 400, message: 'The message is not valid.' }],
   ['ThreadIdError', { status: 400, message: 'The id of the thread or of the message is not valid.' }],
   ['UnknownMessageError', { status: 404, message: 'The thread does not have this message.' }],
-  ['NothingToRetryError', { status: 409, message: 'The last turn has not failed.' }],
+  ['NothingToRetryError', { status: 409, message: 'There is no failed turn that can be retried.' }],
   ['ThreadBusyError', { status: 409, message: 'The thread is busy.' }],
   ['UnknownInterruptError', { status: 409, message: 'This question is no longer open.' }],
   ['ThreadDeletedError', { status: 410, message: 'The thread was deleted.' }],
