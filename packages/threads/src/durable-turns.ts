@@ -137,7 +137,7 @@ export class DurableTurns implements TurnRunner {
 
   /** Reads the stored events of the run into the log. There are none if the run was never started or was deleted. */
   async #readStored(thread: string, turn: BegunTurn, log: RunLog): Promise<void> {
-    // The run may start during the read: that is no error.
+    // The run may start during the read, which must not fail because of that.
     if (!(await this.#runs.get(turn.id))) return
     await this.#ifExists(turn.id, async () => {
       for await (const _ of this.#read(thread, turn, log, { follow: false }));
