@@ -7,7 +7,7 @@
  */
 
 export { sealsCalls } from './assemble/sealing.ts'
-export { StreamedResponse } from './assemble/streamed-response.ts'
+export { ToolInput } from './assemble/tool-input.ts'
 export { follow } from './flow/follow.ts'
 export { unheard } from './flow/unheard.ts'
 export { checkedNeeds } from './needs/members.ts'

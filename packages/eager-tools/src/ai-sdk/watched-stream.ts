@@ -1,6 +1,6 @@
 /** Passes a response stream on unchanged, and reports its tool calls to the step. */
 
-import { type CallLabel, type HostCalls, textOf } from '../host/host-calls.ts'
+import type { CallLabel, HostCalls } from '../host/host-calls.ts'
 import type { StreamPart } from './sdk.ts'
 
 /** Finish reasons after which the AI SDK executes tools. */
@@ -80,7 +80,7 @@ class HeardParts {
         const call = this.#open.get(part.id)?.at(-1)
         if (!call || !part.delta) break
         call.hasText = true
-        this.#calls.delta(call.label, textOf(part.delta))
+        this.#calls.delta(call.label, part.delta)
         break
       }
       case 'tool-call':

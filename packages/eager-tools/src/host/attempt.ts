@@ -1,26 +1,13 @@
-/** One response of the host's model while it streams. It assembles the calls and passes complete ones to the rules. */
+/** One response of the host's model while it streams. It passes calls whose arguments are complete to the rules. */
 
-import { argumentsText, DEFAULT_INPUT_LIMITS, type ToolCall } from '@meanwhile/core'
-import { StreamedResponse as StreamedMessage } from '@meanwhile/core/calls'
+import { argumentsText, type ToolCall } from '@meanwhile/core'
 import type { StreamedResponse as Rules } from '../response.ts'
+import { HeardCall } from './heard-call.ts'
 import type { CallLabel } from './host-calls.ts'
-import { sameValue } from './same-value.ts'
-
-/** A call as received so far. */
-interface HeardCall {
-  readonly hostId: string | undefined
-  text: string
-  /** The whole arguments, as the provider repeated them. */
-  restated?: string
-}
-
-const NO_IDS: ReadonlySet<string> = new Set()
 
 export class Attempt {
   readonly #rules: Rules
-  readonly #message = new StreamedMessage({ takenIds: NO_IDS, inputLimits: DEFAULT_INPUT_LIMITS })
   readonly #heard: Map<CallLabel, HeardCall> = new Map()
-  /** By the unique id used here: the host's ids may be repeated. */
   readonly #byId: Map<string, HeardCall> = new Map()
   readonly #sealed: ToolCall[] = []
 
@@ -29,26 +16,25 @@ export class Attempt {
   }
 
   begin(label: CallLabel, hostId: string | undefined, name: string): void {
-    const heard: HeardCall = { hostId, text: '' }
+    let id = hostId || `call_${label}`
+    while (this.#byId.has(id)) id += `_${label}`
+    const heard = new HeardCall(id, hostId, name)
     this.#heard.set(label, heard)
-    this.#message.call(label, { id: hostId, name })
-    this.#drain(heard)
+    this.#byId.set(id, heard)
+    this.#rules.named(id, name)
   }
 
   delta(label: CallLabel, text: string): void {
-    const heard = this.#heard.get(label)
-    if (!heard || text === '') return
-    heard.text += text
-    this.#message.call(label, { delta: text })
-    this.#drain(heard)
+    const call = this.#heard.get(label)?.add(text)
+    if (call) this.#rules.evidence(call, 'closed')
   }
 
   seal(label: CallLabel, text?: string): void {
     const heard = this.#heard.get(label)
-    if (!heard) return
-    if (text) heard.text = text
-    this.#message.seal(label, text)
-    this.#drain(heard)
+    if (!heard || heard.isSealed) return
+    const call = heard.seal(text)
+    this.#sealed.push(call)
+    this.#rules.evidence(call, 'sealed')
   }
 
   restate(label: CallLabel, text: string): void {
@@ -58,10 +44,7 @@ export class Attempt {
 
   /** The response has ended. Seals all calls that are not sealed yet. */
   end(): void {
-    for (const [label, { restated }] of this.#heard) if (restated) this.seal(label, restated)
-    this.#message.finish('tool-calls')
-    this.#message.end()
-    this.#drain()
+    for (const [label, { restated }] of this.#heard) this.seal(label, restated)
   }
 
   /** The id the host will use for a call. */
@@ -69,10 +52,9 @@ export class Attempt {
     return this.#byId.get(callId)?.hostId
   }
 
-  /** The arguments as the model wrote them. */
+  /** The arguments of a call as the model wrote them. */
   textOf({ id, input }: ToolCall): string {
-    const { text } = this.#byId.get(id) ?? {}
-    return text !== undefined && means(text, input) ? text : argumentsText(input)
+    return this.#byId.get(id)?.textOf(input) ?? argumentsText(input)
   }
 
   /** How many calls have this host id. */
@@ -85,26 +67,5 @@ export class Attempt {
   /** The sealed calls, in the order in which they were sealed. */
   get calls(): readonly ToolCall[] {
     return this.#sealed
-  }
-
-  #drain(begun?: HeardCall): void {
-    for (let event = this.#message.next(); event; event = this.#message.next()) {
-      if (event.type === 'tool-input-start') {
-        if (begun) this.#byId.set(event.id, begun)
-        this.#rules.named(event.id, event.name)
-      } else if (event.type === 'tool-input-closed') this.#rules.evidence(event.call, 'closed')
-      else if (event.type === 'tool-call') {
-        this.#sealed.push(event.call)
-        this.#rules.evidence(event.call, 'sealed')
-      }
-    }
-  }
-}
-
-function means(text: string, input: unknown): boolean {
-  try {
-    return sameValue(JSON.parse(text), input)
-  } catch {
-    return false
   }
 }

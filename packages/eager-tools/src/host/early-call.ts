@@ -172,15 +172,11 @@ export class EarlyCall implements CallFacts {
         },
       }),
     )
-    this.#work = work
-      .then(
-        () => undefined,
-        () => undefined,
-      )
-      .then(() => {
-        this.#free()
-        return this.#end()
-      })
+    const settled = () => {
+      this.#free()
+      return this.#end()
+    }
+    this.#work = work.then(settled, settled)
   }
 
   /** The host executes the call and gets this result. From now on, `signal` aborts the function. */
@@ -220,8 +216,8 @@ export class EarlyCall implements CallFacts {
   }
 
   /** Resolves when the call is over, including its compensation if it needs one. Never rejects. */
-  async over(): Promise<void> {
-    await this.#work
+  over(): Promise<void> {
+    return this.#work
   }
 
   #called(): unknown {
@@ -291,11 +287,12 @@ export class EarlyCall implements CallFacts {
   }
 
   /** Ends the span once the function has settled and the call is taken or discarded. */
-  async #end(): Promise<void> {
-    if (this.state.fate === 'provisional' || this.#isEnded) return
+  #end(): Promise<void> | undefined {
+    if (this.state.fate === 'provisional' || this.#isEnded) return undefined
     this.#isEnded = true
-    const compensated = this.state.fate === 'discarded' ? await this.#undone() : undefined
-    this.#host.telemetry.ended(this, compensated)
+    if (this.state.fate === 'discarded') return this.#undone().then((done) => this.#host.telemetry.ended(this, done))
+    this.#host.telemetry.ended(this)
+    return undefined
   }
 
   /** Returns whether the call was undone; `undefined` if nothing had to be undone. */

@@ -10,7 +10,7 @@ const LONGEST = 2 ** 31 - 1
 export class Hold {
   readonly #ms: number
   readonly #over: () => void
-  #heard = performance.now()
+  #heard = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
   /** Calls `over` when no event has arrived for `ms` milliseconds, unless it has ended by then. */
@@ -19,10 +19,9 @@ export class Hold {
     this.#over = over
   }
 
-  /** An event of the host has arrived. Returns the time, in `performance.now()`. */
-  heard(): number {
-    this.#heard = performance.now()
-    return this.#heard
+  /** An event of the host has arrived. Before the timer has started, its time does not matter. */
+  heard(): void {
+    if (this.#timer !== undefined) this.#heard = performance.now()
   }
 
   /** Starts the timer. */

@@ -86,14 +86,19 @@ export class HostCalls {
     return label
   }
 
-  /** A piece of the arguments. */
-  delta(label: CallLabel, text: string): void {
-    if (this.#hears()) this.#response?.delta(label, text)
+  /** A piece of the arguments. If it is not a string, the event is {@link unreadable}. */
+  delta(label: CallLabel, text: unknown): void {
+    if (typeof text !== 'string') this.unreadable(notText())
+    else if (this.#hears()) this.#response?.delta(label, text)
   }
 
-  /** The provider states that the call will not change. `text`: the whole arguments, if the provider repeats them. */
-  seal(label: CallLabel, text?: string): void {
-    if (this.#hears()) this.#response?.seal(label, text)
+  /**
+   * The provider states that the call will not change. `text`: the whole arguments, if the provider repeats them. If it
+   * is not a string, the event is {@link unreadable}.
+   */
+  seal(label: CallLabel, text?: unknown): void {
+    if (text !== undefined && typeof text !== 'string') this.unreadable(notText())
+    else if (this.#hears()) this.#response?.seal(label, text)
   }
 
   /** The provider repeats the whole arguments but may still change them. They count when the response has ended. */
@@ -110,7 +115,8 @@ export class HostCalls {
   stood(): void {
     if (this.#stage !== 'streaming') return
     this.#stage = 'stood'
-    this.#stood = this.#hold.heard()
+    this.#hold.heard()
+    this.#stood = performance.now()
     this.#response?.end()
     this.#early.clear()
     const asked = [...this.#asked]
@@ -346,8 +352,6 @@ export class HostCalls {
   }
 }
 
-/** A piece of arguments that came from another library. Throws if it is not a string. */
-export function textOf(piece: unknown): string {
-  if (typeof piece !== 'string') throw new TypeError('a piece of the arguments is not a string')
-  return piece
+function notText(): TypeError {
+  return new TypeError('a piece of the arguments is not a string')
 }

@@ -1,21 +1,19 @@
 /** Keeps the result of a tool's function until the host reads it: one value, or the values that it yields. */
 
-import { unheard } from '@meanwhile/core/calls'
-
 /** How many yielded values are kept. Then the function waits until the host reads them. */
 const MOST_UNREAD = 1_000
 
 export class KeptResult {
-  /** The value, or the last one that was yielded. A rejection that nobody awaits is handled. */
+  /** The value, or the last one that was yielded. The caller must handle its rejection. */
   readonly done: Promise<unknown>
   readonly #yields: KeptYields | undefined
 
   constructor(given: unknown) {
     if (isAsyncIterable(given)) {
       this.#yields = new KeptYields()
-      this.done = unheard(this.#yields.keep(given))
+      this.done = this.#yields.keep(given)
     } else {
-      this.done = unheard(Promise.resolve(given))
+      this.done = Promise.resolve(given)
     }
   }
 

@@ -10,12 +10,7 @@ import { type AgentTool, isObject, type NodeConfig } from './library.ts'
 /** A tool used something that exists only in the tools node. */
 class NotYetKnownError extends Error {
   override readonly name = 'NotYetKnownError'
-  readonly what: string
-
-  constructor(what: string) {
-    super(`${what} is not known before the model has answered`)
-    this.what = what
-  }
+  override readonly message = 'the tool uses something that is not known before the model has answered'
 }
 
 /**
@@ -31,18 +26,19 @@ const madeFor = new WeakMap<object, string | undefined>()
 
 /** `config`: that of the node that calls the model. */
 export function startOf(tool: AgentTool, config: NodeConfig): EarlyTool['start'] {
-  return async (_, { id, written, signal, taken, decline, failed }) => {
-    const events = heldToolEvents(config.callbacks, taken)
-    const declined = () => {
-      events.drop()
-      decline()
+  return async (_, call) => {
+    const { id, written, signal } = call
+    const events = heldToolEvents(config.callbacks, call)
+    const decline = () => {
+      events?.drop()
+      call.decline()
     }
-    const early = toolConfig({ ...config, ...events.config }, { id, signal, decline: declined })
-    const call = { name: tool.name, args: written, id, type: 'tool_call' }
-    const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => tool.invoke(call, early), true)
+    const early = toolConfig({ ...config, ...events?.config }, { id, signal, decline })
+    const asked = { name: tool.name, args: written, id, type: 'tool_call' }
+    const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => tool.invoke(asked, early), true)
     if (isObject(output)) madeFor.set(output, id)
     if (ToolMessage.isInstance(output) && output.status === 'error')
-      failed(new Error(`${tool.name} returned an error message`))
+      call.failed(new Error(`${tool.name} returned an error message`))
     return output
   }
 }
@@ -62,22 +58,15 @@ function toolConfig(
   config: NodeConfig,
   { id, signal, decline }: Pick<StartedCall, 'id' | 'signal' | 'decline'>,
 ): object {
-  const missing = (what: string) =>
-    trap(() => {
-      decline()
-      throw new NotYetKnownError(what)
-    })
-  const configurable = Object.entries(config.configurable ?? {}).map(([key, value]) => [
-    key,
-    key.startsWith('__pregel') && typeof value !== 'string' ? missing(key) : value,
-  ])
-  const early = {
-    ...config,
-    configurable: Object.fromEntries(configurable),
-    signal,
-    ...Object.fromEntries(['writer', 'interrupt', 'executionInfo'].map((key) => [key, missing(key)])),
-  }
-  return { ...early, config: early, toolCallId: id, state: missing('state') }
+  const missing = trap(() => {
+    decline()
+    throw new NotYetKnownError()
+  })
+  const configurable: Record<string, unknown> = { ...config.configurable }
+  for (const [key, value] of Object.entries(configurable))
+    if (key.startsWith('__pregel') && typeof value !== 'string') configurable[key] = missing
+  const early = { ...config, configurable, signal, writer: missing, interrupt: missing, executionInfo: missing }
+  return { ...early, config: early, toolCallId: id, state: missing }
 }
 
 /** Any use of the returned value calls `caught`. Passing it on is allowed. */

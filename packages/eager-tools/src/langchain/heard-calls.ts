@@ -4,7 +4,7 @@
  */
 
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
-import { type CallLabel, type HostCalls, textOf } from '../host/host-calls.ts'
+import type { CallLabel, HostCalls } from '../host/host-calls.ts'
 import { isObject } from './library.ts'
 
 /** A piece of a call, as it appears in LangChain's chunks and events. */
@@ -88,7 +88,7 @@ export class HeardCalls extends BaseCallbackHandler {
     }
     if (!args) return
     call.length += args.length
-    this.#calls.delta(call.label, textOf(args))
+    this.#calls.delta(call.label, args)
   }
 
   /** The event contains all arguments received so far. */

@@ -5,11 +5,12 @@
 
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { CallbackManager, type Callbacks } from '@langchain/core/callbacks/manager'
+import type { StartedCall } from '../host/host-tool.ts'
 import { over } from './over.ts'
 
 export interface HeldToolEvents {
   /** Overrides the config of the node. */
-  readonly config: { readonly callbacks?: CallbackManager }
+  readonly config: { readonly callbacks: CallbackManager }
   /** The agent executes the call itself, and the events of that execution are streamed instead. */
   drop(): void
 }
@@ -17,18 +18,28 @@ export interface HeldToolEvents {
 /** LangGraph's handler that streams tool events. With `streamEvents` v3 each streamed error is also a rejection. */
 const STREAMING = 'StreamToolsHandler'
 
-/** `taken` resolves when the agent executes the call. Other handlers receive all events at once. */
-export function heldToolEvents(callbacks: Callbacks | undefined, taken: Promise<void>): HeldToolEvents {
+/** Holds the events until the agent takes the call. Other handlers receive all events at once. */
+export function heldToolEvents(
+  callbacks: Callbacks | undefined,
+  call: Pick<StartedCall, 'taken'>,
+): HeldToolEvents | undefined {
+  const handlers = Array.isArray(callbacks) ? callbacks : callbacks?.handlers
+  if (!handlers?.some(isStreaming)) return undefined
+  // This returns a copy, because the node keeps using its own.
+  const manager = CallbackManager.configure(callbacks)
+  if (!manager) return undefined
   const events = new Events()
-  void taken.then(() => events.flow())
-  // A copy, because the node keeps using its own.
-  const manager = CallbackManager.configure(callbacks)?.copy()
-  for (const handler of manager?.handlers.filter(({ name }) => name === STREAMING) ?? []) {
-    const isInherited = manager?.inheritableHandlers.includes(handler)
-    manager?.removeHandler(handler)
-    manager?.addHandler(held(handler, events), isInherited)
+  void call.taken.then(() => events.flow())
+  for (const handler of manager.handlers.filter(isStreaming)) {
+    const isInherited = manager.inheritableHandlers.includes(handler)
+    manager.removeHandler(handler)
+    manager.addHandler(held(handler, events), isInherited)
   }
-  return { config: manager ? { callbacks: manager } : {}, drop: () => events.drop() }
+  return { config: { callbacks: manager }, drop: () => events.drop() }
+}
+
+function isStreaming(handler: object): boolean {
+  return 'name' in handler && handler.name === STREAMING
 }
 
 class Events {

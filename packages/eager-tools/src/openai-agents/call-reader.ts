@@ -1,7 +1,7 @@
 /** Reads tool calls from the raw events of OpenAI's two wires, which the SDK's models pass on unchanged. */
 
 import type { StreamEvent } from '@openai/agents'
-import { type CallLabel, type HostCalls, textOf } from '../host/host-calls.ts'
+import type { CallLabel, HostCalls } from '../host/host-calls.ts'
 
 /** The members that are read of a Responses event or a Chat Completions chunk. */
 interface RawEvent {
@@ -88,11 +88,11 @@ export class CallReader {
 
   #add(index: number, text: string | undefined): void {
     const label = this.#open.get(index)
-    if (label !== undefined && text) this.#calls.delta(label, textOf(text))
+    if (label !== undefined && text) this.#calls.delta(label, text)
   }
 
   #seal(index: number, text: string | undefined): void {
     const label = this.#open.get(index)
-    if (label !== undefined) this.#calls.seal(label, text && textOf(text))
+    if (label !== undefined) this.#calls.seal(label, text || undefined)
   }
 }
