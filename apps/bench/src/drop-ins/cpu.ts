@@ -9,19 +9,19 @@ import { rotated } from '../rotated.ts'
 import { median } from '../stats.ts'
 import type { Transport } from '../transport.ts'
 import { startLibrary } from './libraries.ts'
-import { eagerWay, type Library, type Loop, type LoopName } from './loops.ts'
+import { eagerWay, type Library, type Loop, type LoopName, type LoopWay } from './loops.ts'
 import { OWN_CPU } from './scenarios.ts'
 
 /** The CPU time of one loop on one wire. */
 export interface LoopCpu {
   readonly loop: LoopName
   readonly wire: WireName
-  /** User time of a process that makes {@link CPU_RUNS} runs, in milliseconds: medians. `plainMs`: of the mean of both. */
+  /** User time of a process that makes {@link CPU_RUNS} runs, in milliseconds: medians of the means of both processes. */
   readonly plainMs: number
   readonly eagerMs: number
   /** The plain loop in a second process, as a ratio to the first. */
   readonly self: Spread
-  /** The eager loop as a ratio to the mean of both plain processes. */
+  /** The eager loop as a ratio to the plain one: means of both processes. */
   readonly ratio: Spread
   /** The limit for the median of the ratio: {@link CPU_LIMIT}, or 1 and the spread of the plain loop against itself. */
   readonly limit: number
@@ -30,10 +30,11 @@ export interface LoopCpu {
 
 /** The CPU times of the processes in one round, in milliseconds. */
 export interface CpuRound {
-  readonly plain: number
-  readonly again: number
-  readonly eager: number
+  readonly plain: Both
+  readonly eager: Both
 }
+
+type Both = readonly [one: number, other: number]
 
 /** How many runs a process makes, and how many rounds of processes there are. */
 export const CPU_RUNS = 50
@@ -66,43 +67,50 @@ export async function cpuOf(
 }
 
 /**
- * Three new processes make the runs by turns, run by run: a slow moment of the machine, which lasts longer than a run,
- * slows all three. The time to load a library is not counted.
+ * Four new processes make the runs by turns, run by run: a slow moment of the machine, which lasts longer than a run,
+ * slows all of them. The time to load a library is not counted.
  */
 async function roundOf(
   loop: Loop & { readonly library: Library },
   wire: WireName,
   { transport, signal, runs = CPU_RUNS }: CpuOptions,
 ): Promise<CpuRound> {
-  await using plain = await startLibrary(loop.library, signal)
-  await using eager = await startLibrary(loop.library, signal)
-  await using again = await startLibrary(loop.library, signal)
-  const turns = {
-    plain: { peer: plain, mode: loop.name, loaded: plain.cpuUserMs() },
-    eager: { peer: eager, mode: eagerWay(loop.name), loaded: eager.cpuUserMs() },
-    again: { peer: again, mode: loop.name, loaded: again.cpuUserMs() },
+  await using processes = new AsyncDisposableStack()
+  const start = async (mode: LoopWay) => {
+    const peer = processes.use(await startLibrary(loop.library, signal))
+    return { peer, mode, loadedMs: peer.cpuUserMs() }
   }
+  const turns = [
+    await start(loop.name),
+    await start(eagerWay(loop.name)),
+    await start(loop.name),
+    await start(eagerWay(loop.name)),
+  ] as const
   for (let run = 0; run < runs; run++) {
-    for (const { peer, mode } of rotated(Object.values(turns), run)) {
+    for (const { peer, mode } of rotated(turns, run)) {
       await measure({ scenario: OWN_CPU, wire, mode }, peer.run, transport, signal)
     }
   }
-  const took = ({ peer, loaded }: { readonly peer: Peer; readonly loaded: number }) => peer.cpuUserMs() - loaded
-  return { plain: took(turns.plain), eager: took(turns.eager), again: took(turns.again) }
+  const [plain, eager, plainAgain, eagerAgain] = turns
+  return { plain: [tookMs(plain), tookMs(plainAgain)], eager: [tookMs(eager), tookMs(eagerAgain)] }
+}
+
+function tookMs({ peer, loadedMs }: { readonly peer: Peer; readonly loadedMs: number }): number {
+  return peer.cpuUserMs() - loadedMs
 }
 
 /**
- * Ratios are within one round, because a slow moment slows all of it. The eager process is compared with the mean of
- * both plain ones, because two processes of the same loop differ by a few percent.
+ * Ratios are within one round, because a slow moment slows all of it. There are two processes of each kind, because
+ * processes of the same loop differ by a few percent.
  */
 export function compared(rounds: readonly CpuRound[]): Omit<LoopCpu, 'loop' | 'wire'> {
-  const self = spreadOf(rounds.map(({ plain, again }) => again / plain))
-  const ratio = spreadOf(rounds.map((round) => round.eager / plainOf(round)))
+  const self = spreadOf(rounds.map(({ plain: [one, other] }) => other / one))
+  const ratio = spreadOf(rounds.map(({ plain, eager }) => meanOf(eager) / meanOf(plain)))
   const limit = Math.max(CPU_LIMIT, self.high, 2 - self.low)
   const medianOf = (times: readonly number[]): number => median(times) ?? Number.NaN
   return {
-    plainMs: medianOf(rounds.map(plainOf)),
-    eagerMs: medianOf(rounds.map(({ eager }) => eager)),
+    plainMs: medianOf(rounds.map(({ plain }) => meanOf(plain))),
+    eagerMs: medianOf(rounds.map(({ eager }) => meanOf(eager))),
     self,
     ratio,
     limit,
@@ -110,6 +118,6 @@ export function compared(rounds: readonly CpuRound[]): Omit<LoopCpu, 'loop' | 'w
   }
 }
 
-function plainOf({ plain, again }: CpuRound): number {
-  return (plain + again) / 2
+function meanOf([one, other]: Both): number {
+  return (one + other) / 2
 }

@@ -22,7 +22,7 @@ export function dropInNotes({ libraries, rows, ownTimes, cpu }: DropIns): readon
         ]
       : []),
     cpu.length > 0
-      ? `CPU: user time of a new process that makes ${CPU_RUNS} runs as fast as it goes, with tools of 0 ms; medians of ${CPU_ROUNDS}. The processes take turns, run by run. itself: the plain loop in a second process, over the first; eager: the eager loop over the mean of both.`
+      ? `CPU: user time of a new process that makes ${CPU_RUNS} runs as fast as it goes, with tools of 0 ms; medians of ${CPU_ROUNDS}. The processes take turns, run by run. There are two of each loop. itself: the second plain process over the first; eager: the eager loop over the plain one.`
       : `CPU time is measured from ${CPU_ROUNDS} runs on.`,
   ]
 }

@@ -125,7 +125,7 @@ test('the loops of other libraries have their own section, with their bars and w
     ],
     rows: [{ ...row, plain: figures, eager: { ...figures, wallMs: 1_950, firstToolMs: 2 }, wonBack: 0.89 }],
     ownTimes: [{ ...row, ratioToBound: 1.04, isSlow: true }],
-    cpu: [{ ...row, ...compared([{ plain: 1_000, again: 1_000, eager: 1_200 }]) }],
+    cpu: [{ ...row, ...compared([{ plain: [1_000, 1_000], eager: [1_200, 1_200] }]) }],
     cpuFailed: [],
   }
   const page = reportOf({ ...all, options: { ...all.options, modes: [], dropIns: true }, cells, dropIns })
