@@ -13,7 +13,7 @@ import type { StoppedThreadRun, ThreadRunEvent, ThreadRuns } from './thread-runs
 import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
 import { outcomeOfStopped } from './turn-outcome.ts'
 import type { TurnRunner, UnstoredEvents } from './turn-runner.ts'
-import { unusedRunsIn } from './unused-runs.ts'
+import { changeAndFindUnused } from './unused-runs.ts'
 import { answerTurn, type Resumption, type SendResult } from './user-decisions.ts'
 
 /** Returns the name of the agent of a turn. */
@@ -261,15 +261,10 @@ export class DurableTurns implements TurnRunner {
   /** Writes the outcome of a turn. If the turn has ended, starts the next one. */
   async #settle(thread: string, turn: TurnRecord, report: StopReport): Promise<void> {
     const { claim, store } = this.#host
-    let unused: readonly string[] = []
-    const work = await store.change(
+    const { result: work, unused } = await changeAndFindUnused(
+      store,
       thread,
-      (stored) => {
-        const now = stored ?? newThread(thread, '', 0)
-        const change = settleTurn(now, turn, report, claim())
-        unused = unusedRunsIn(now, change)
-        return change
-      },
+      (stored) => settleTurn(stored ?? newThread(thread, '', 0), turn, report, claim()),
       { turn: turn.id },
     )
     // If this fails, the engine reports the stop again. It can do that as long as the run exists, so the run is deleted last.
