@@ -82,6 +82,17 @@ function mortal(agent: Agent, engine: DurableOptions['engine'], death?: Death) {
   return { runs, died, die: () => die() }
 }
 
+/** Starts a run that two workers can execute. The process of the first one can die; `runs` are those of the other process. */
+async function twoWorkers(agent: Agent, death?: Death) {
+  const { engine, advance } = manualEngine()
+  const first = mortal(agent, engine, death)
+  const runs = runsOf(agent, { engine })
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await first.runs.work()
+  await work(runs)
+  return { runs, died: first.died, die: first.die, advance: (worker: 0 | 1) => advance(worker, 'run') }
+}
+
 const users = (messages: readonly Message[]) => messages.filter(({ role }) => role === 'user').map(textOf)
 
 /** What was said to the run: in its history, and what it has not read. */
@@ -93,75 +104,58 @@ async function said(runs: DurableRuns, id: string) {
 }
 
 test('a message that a worker has read before it died is not unread when the run is cancelled before another worker has it', async () => {
-  const { engine, advance } = manualEngine()
   const { hold, entered } = endless()
   const agent = createAgent({ name: 'clerk', model: scripted(respond(call('hold'))), tools: [hold] })
-  const { runs, die } = mortal(agent, engine)
-  const starter = runsOf(agent, { engine })
-  await starter.start('clerk', 'Go', { id: 'run' })
-  await starter.send('run', 'Be quick.')
-  await runs.work()
-  await work(starter)
-  void advance(0, 'run')
+  const { runs, advance, die } = await twoWorkers(agent)
+  await runs.send('run', 'Be quick.')
+  void advance(0)
   await entered
-  await vi.waitFor(async () => expect((await said(starter, 'run')).read).toEqual(['Go', 'Be quick.']))
+  await vi.waitFor(async () => expect((await said(runs, 'run')).read).toEqual(['Go', 'Be quick.']))
   die()
-  await starter.send('run', 'Too late.')
-  await starter.cancel('run')
-  await advance(1, 'run')
-  expect(await said(starter, 'run')).toEqual({ status: 'cancelled', read: ['Go', 'Be quick.'], unread: ['Too late.'] })
+  await runs.send('run', 'Too late.')
+  await runs.cancel('run')
+  await advance(1)
+  expect(await said(runs, 'run')).toEqual({ status: 'cancelled', read: ['Go', 'Be quick.'], unread: ['Too late.'] })
 })
 
 test('a message that a worker has read before it died with its question is not unread when the run is cancelled', async () => {
-  const { engine, advance } = manualEngine()
-  const { runs, died } = mortal(WAITING, engine, { when: 'before', statement: "'interrupted' END" })
-  const starter = runsOf(WAITING, { engine })
-  await starter.start('clerk', 'Go', { id: 'run' })
-  await starter.send('run', 'Be quick.')
-  await runs.work()
-  await work(starter)
-  void advance(0, 'run')
+  const { runs, advance, died } = await twoWorkers(WAITING, { when: 'before', statement: "'interrupted' END" })
+  await runs.send('run', 'Be quick.')
+  void advance(0)
   await died
-  await advance(1, 'run')
-  await starter.cancel('run')
-  expect(await said(starter, 'run')).toEqual({ status: 'cancelled', read: ['Go', 'Be quick.'], unread: [] })
+  await advance(1)
+  await runs.cancel('run')
+  expect(await said(runs, 'run')).toEqual({ status: 'cancelled', read: ['Go', 'Be quick.'], unread: [] })
 })
 
 test('a message that a worker has read before it died with the result is not unread', async () => {
-  const { engine, advance } = manualEngine()
   const agent = createAgent({ name: 'clerk', model: scripted(respond(say('Done.'))) })
-  const { runs, died } = mortal(agent, engine, { when: 'before', statement: 'ended_at = clock_timestamp() WHERE' })
-  const starter = runsOf(agent, { engine })
-  await starter.start('clerk', 'Go', { id: 'run' })
-  await starter.send('run', 'Be quick.')
-  await runs.work()
-  await work(starter)
-  void advance(0, 'run')
+  const { runs, advance, died } = await twoWorkers(agent, {
+    when: 'before',
+    statement: 'ended_at = clock_timestamp() WHERE',
+  })
+  await runs.send('run', 'Be quick.')
+  void advance(0)
   await died
-  await starter.send('run', 'Too late.')
-  await advance(1, 'run')
-  expect(await said(starter, 'run')).toEqual({ status: 'completed', read: ['Go', 'Be quick.'], unread: ['Too late.'] })
+  await runs.send('run', 'Too late.')
+  await advance(1)
+  expect(await said(runs, 'run')).toEqual({ status: 'completed', read: ['Go', 'Be quick.'], unread: ['Too late.'] })
 })
 
 test('a message that a worker had and could not store before it died is read once by the next worker', async () => {
-  const { engine, advance } = manualEngine()
   const agent = createAgent({
     name: 'clerk',
     model: scripted(respond(say('One moment.'), wait(150), call('look')), respond(say('Done.'))),
     tools: [tool({ name: 'look', description: 'Looks.', input: z.object({}), effect: 'read', execute: () => 'seen' })],
   })
   // It has read the message from its inbox, and not stored that.
-  const { runs, died } = mortal(agent, engine, { when: 'after', statement: 'SELECT seq, body' })
-  const starter = runsOf(agent, { engine })
-  await starter.start('clerk', 'Go', { id: 'run' })
-  await starter.send('run', 'First.')
-  await runs.work()
-  await work(starter)
-  void advance(0, 'run')
+  const { runs, advance, died } = await twoWorkers(agent, { when: 'after', statement: 'SELECT seq, body' })
+  await runs.send('run', 'First.')
+  void advance(0)
   await died
-  await starter.send('run', 'Second.')
-  await advance(1, 'run')
-  expect(await said(starter, 'run')).toEqual({ status: 'completed', read: ['Go', 'First.', 'Second.'], unread: [] })
+  await runs.send('run', 'Second.')
+  await advance(1)
+  expect(await said(runs, 'run')).toEqual({ status: 'completed', read: ['Go', 'First.', 'Second.'], unread: [] })
 })
 
 test('a message that came just before its run failed is in the history or unread, and a retry reads it once', async () => {
@@ -201,22 +195,17 @@ test('a message that came just before its run failed is in the history or unread
 })
 
 test('a reader gets the question of a run whose worker died between storing that the run waits and telling the reader', async () => {
-  const { engine, advance } = manualEngine()
-  const { runs, died } = mortal(WAITING, engine, { when: 'after', statement: "'interrupted' END" })
-  const starter = runsOf(WAITING, { engine })
-  await starter.start('clerk', 'Go', { id: 'run' })
-  await runs.work()
-  await work(starter)
+  const { runs, advance, died } = await twoWorkers(WAITING, { when: 'after', statement: "'interrupted' END" })
   const read: ReadEvent[] = []
   const reading = (async () => {
-    for await (const one of starter.events('run')) {
+    for await (const one of runs.events('run')) {
       read.push(one)
       if (one.event.type === 'run-stopped') break
     }
   })()
-  void advance(0, 'run')
+  void advance(0)
   await died
-  await advance(1, 'run')
+  await advance(1)
   await reading
   expect(read.at(-1)?.event).toEqual({ type: 'run-stopped', status: 'interrupted' })
   const { messages }: { messages: readonly Message[] } = Object(await postgresStore(here).load('run'))
