@@ -35,7 +35,7 @@ export function startOf(tool: AgentTool, config: NodeConfig): EarlyTool['start']
     }
     const early = toolConfig({ ...config, ...events?.config }, { id, signal, decline })
     const asked = { name: tool.name, args: written, id, type: 'tool_call' }
-    const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => tool.invoke(asked, early), true)
+    const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => tool.invoke(asked, early))
     if (isObject(output)) madeFor.set(output, id)
     if (ToolMessage.isInstance(output) && output.status === 'error')
       call.failed(new Error(`${tool.name} returned an error message`))

@@ -1,4 +1,5 @@
 import { AIMessage, ToolMessage } from '@langchain/core/messages'
+import { StructuredTool } from '@langchain/core/tools'
 import { Command, interrupt, MemorySaver } from '@langchain/langgraph'
 import { createMiddleware, humanInTheLoopMiddleware, toolRetryMiddleware } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -68,6 +69,17 @@ const resumed =
   }
 
 const decided = (decision: object): NonNullable<Played['go']> => resumed({ decisions: [decision] })
+
+/** Unlike `tool()`, a class does not pass its config to what it calls. */
+class Asking extends StructuredTool {
+  override readonly name = 'look'
+  override readonly description = 'asks'
+  override readonly schema = z.object({ q: z.string() })
+
+  protected override async _call(): Promise<string> {
+    return `human said ${interrupt('sure?')}`
+  }
+}
 
 const cases: Readonly<Record<string, Case>> = {
   'a read starts while the model is still streaming, and is executed once (R2)': {
@@ -264,6 +276,12 @@ const cases: Readonly<Record<string, Case>> = {
     responses: [looks(), answer],
     plain: [`100 1 ${a}`, `120 1 ${a}`],
     eager: [`0 1 ${a}`, `100 1 ${a}`, `120 1 ${a}`],
+  },
+  'a tool of a class of its own that interrupts is executed by the agent, and resumed (R3)': {
+    options: () => ({ checkpointer: new MemorySaver(), tools: [new Asking()] }),
+    go: resumed('yes'),
+    responses: [looks(), answer],
+    plain: [],
   },
   'an approval: approved (R6)': {
     options: guarding('look'),
