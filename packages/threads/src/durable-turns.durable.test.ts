@@ -70,10 +70,15 @@ test('a process can read a turn that runs in another process: while it runs, fro
   await until(turn, 'tool-entered')
   const state = await threads.read('t')
   expect(shown(state)).toEqual(['user: slow', 'assistant: I wait. [slow]'])
-  const live = all(turn.events())
   const rest = all(turn.events({ after: state.cursor ?? '' }))
+  const events: ThreadEvent[] = []
+  const live = (async () => {
+    for await (const event of turn.events()) events.push(event)
+  })()
+  // A reader that comes after the end gets whole messages.
+  await vi.waitFor(() => expect(events.at(-1)?.type).toBe('tool-entered'), { timeout: 5_000 })
   open()
-  const events = await live
+  await live
   expect(events.map(({ type }) => type)).toEqual(
     expect.arrayContaining(['turn-start', 'step-start', 'text-delta', 'tool-entered', 'tool-end', 'turn-end']),
   )
