@@ -83,19 +83,19 @@ module.exports = {
       name: 'core-imports-none-of-ours',
       severity: 'error',
       from: { path: '^packages/core/src/', pathNot: tests },
-      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/core/' },
+      to: { path: '^(packages|apps|examples|tests)/', pathNot: '^packages/core/' },
     },
     {
       name: 'plug-ins-import-core-only',
       severity: 'error',
       from: { path: '^packages/(?!(?:core|ui)/)([^/]+)/src/', pathNot: tests },
-      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|$1)/' },
+      to: { path: '^(packages|apps|examples|tests)/', pathNot: '^packages/(core|$1)/' },
     },
     {
       name: 'interfaces-import-core-and-types-of-threads-only',
       severity: 'error',
       from: { path: '^packages/ui/src/', pathNot: tests },
-      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|ui|threads)/' },
+      to: { path: '^(packages|apps|examples|tests)/', pathNot: '^packages/(core|ui|threads)/' },
     },
     {
       name: 'threads-are-types-to-interfaces',
@@ -120,7 +120,10 @@ module.exports = {
       name: 'tests-import-core-and-harness-only',
       severity: 'error',
       from: { path: `^packages/(?!ui/)([^/]+)/src/.*${tests}` },
-      to: { path: '^(packages|apps|examples)/', pathNot: ['^packages/(core|harness|$1)/', '^apps/postgres-cluster/'] },
+      to: {
+        path: '^(packages|apps|examples|tests)/',
+        pathNot: ['^packages/(core|harness|$1)/', '^apps/postgres-cluster/', '^tests/support/'],
+      },
     },
     {
       name: 'no-deep-imports',

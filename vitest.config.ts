@@ -1,11 +1,45 @@
-import { defineConfig } from 'vitest/config'
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+
+/** How many milliseconds a test may take: on a busy machine one may be slow without being wrong. */
+const TIMEOUTS: Readonly<Record<string, number>> = { small: 20_000, middle: 300_000, whole: 86_400_000 }
+const testTimeout = TIMEOUTS[process.env.TEST_SIZE ?? 'small'] ?? 20_000
+
+/**
+ * The tests of one folder. They run on the sources of the packages, in processes that run several files one after another: no file
+ * leaves state behind.
+ */
+function project(root: string, name: string): TestProjectInlineConfiguration {
+  return {
+    root,
+    resolve: { conditions: ['@meanwhile/source'] },
+    ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+    test: {
+      name,
+      // Tests that need PostgreSQL or a browser have commands of their own.
+      exclude: [...configDefaults.exclude, '**/*.durable.test.ts', '**/*.browser.test.ts'],
+      environment: 'node',
+      isolate: false,
+      testTimeout,
+      // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
+      server: { deps: { inline: [/@ai-sdk\/otel/] } },
+    },
+  }
+}
+
+const folders = ['packages', 'apps'].flatMap((parent) =>
+  readdirSync(parent).map((name) => project(`${parent}/${name}`, name)),
+)
 
 export default defineConfig({
   test: {
+    // Vitest would leave one processor to itself, and so use one of two.
+    maxWorkers: availableParallelism(),
     projects: [
-      'packages/*',
-      'apps/*',
-      { test: { name: 'scripts', include: ['scripts/**/*.test.ts'], environment: 'node', testTimeout: 20_000 } },
+      ...folders,
+      project('tests/together', 'together'),
+      project('scripts', 'scripts'),
       {
         test: {
           name: 'types',

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { cruise, format } from 'dependency-cruiser'
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
 
-const roots = ['packages', 'apps', 'examples', 'scripts']
+const roots = ['packages', 'apps', 'examples', 'tests', 'scripts']
 const options = await extractOptions('./.dependency-cruiser.cjs')
 const { output } = await cruise(roots, options)
 if (typeof output === 'string') throw new Error('expected a cruise result, not a report')

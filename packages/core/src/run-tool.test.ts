@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events'
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../test/clock.ts'
-import { unhandledRejections } from '../test/rejections.ts'
 import {
   AgentError,
   ConfigError,

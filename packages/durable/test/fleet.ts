@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { CompletedResult } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { createDatabase } from '@meanwhile/postgres-cluster'
+import { sized } from '@meanwhile/tests/size'
 import { Pool } from 'pg'
 import { type DurableRuns, durableRuns, setUpDurable } from '../src/index.ts'
 import { isTransient } from '../src/retryable-errors.ts'
@@ -42,7 +43,7 @@ interface Worker {
 }
 
 /** How many workers the tests kill on each engine. */
-export const KILLS = Number(process.env.KILLS ?? 10)
+export const KILLS = sized({ small: 10, middle: 10, whole: 200 })
 
 /** The time limit of a test that kills that many. */
 export const patient = { timeout: 60_000 + KILLS * 10_000 }

@@ -1,7 +1,7 @@
 import { createAgent, type ToolCall } from '@meanwhile/core'
 import { call, cut, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { played } from '../test/clock.ts'
 import { retrying } from '../test/retrying.ts'
 import { workshop } from '../test/workshop.ts'
 import { eagerTools, type Policy } from './index.ts'

@@ -1,7 +1,7 @@
 import { createAgent, type Model, type NeedsContext } from '@meanwhile/core'
+import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { played } from '../test/clock.ts'
 import { editing } from '../test/scenario.ts'
 import { type Moment, tellingModel } from '../test/telling-model.ts'
 import { workshop } from '../test/workshop.ts'

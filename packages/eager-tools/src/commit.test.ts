@@ -19,10 +19,10 @@ import {
   scriptedModel,
   wait,
 } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { played } from '../test/clock.ts'
 import { bare, outline, results, toolOutline } from '../test/outline.ts'
-import { unhandledRejections } from '../test/rejections.ts'
 import { type Moment, sayDone, tellingModel } from '../test/telling-model.ts'
 import { after, input, workshop } from '../test/workshop.ts'
 import { eagerTools } from './index.ts'

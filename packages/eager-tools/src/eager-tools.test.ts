@@ -9,9 +9,9 @@ import {
   tool,
 } from '@meanwhile/core'
 import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { played } from '../test/clock.ts'
 import { outline, results, toolOutline } from '../test/outline.ts'
 import { after, input, workshop } from '../test/workshop.ts'
 import { eagerTools } from './index.ts'

@@ -11,8 +11,8 @@ import {
   scriptedModel,
   wait,
 } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { played } from '../test/clock.ts'
 import { outline, results, toolOutline } from '../test/outline.ts'
 import { retrying } from '../test/retrying.ts'
 import { tellingModel } from '../test/telling-model.ts'

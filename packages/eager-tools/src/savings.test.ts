@@ -10,10 +10,10 @@ import {
   scriptedModel,
   wait,
 } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { played } from '../test/clock.ts'
 import { library } from '../test/library.ts'
 import { retrying } from '../test/retrying.ts'
 import { tellingModel } from '../test/telling-model.ts'

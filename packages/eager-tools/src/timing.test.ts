@@ -1,8 +1,9 @@
 import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
 import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { played, timeOf } from '../test/clock.ts'
+import { timeOf } from '../test/clock.ts'
 import { workshop } from '../test/workshop.ts'
 import { eagerTools } from './index.ts'
 

@@ -16,14 +16,14 @@ import {
 } from '@meanwhile/core'
 import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { spanTree } from '@meanwhile/harness/otlp'
+import { played } from '@meanwhile/tests/clock'
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { played } from '../test/clock.ts'
 import { library } from '../test/library.ts'
 import { toolOutline } from '../test/outline.ts'
 import { pushed } from '../test/pushed.ts'
-import { unhandledRejections } from '../test/rejections.ts'
 import { workshop } from '../test/workshop.ts'
 import {
   createToolExecutor,

@@ -16,10 +16,10 @@ import {
   tool,
 } from '@meanwhile/core'
 import { call, fail, respond, type ScriptStep, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { played } from '../test/clock.ts'
 import { type ApproveOptions, approve, isPendingApproval } from './approve.ts'
 import { retryModel } from './retry-model.ts'
 import { retryTool } from './retry-tool.ts'

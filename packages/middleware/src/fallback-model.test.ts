@@ -20,8 +20,8 @@ import {
   scriptedModel,
   wait,
 } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { played } from '../test/clock.ts'
 import { type FallbackModelOptions, fallbackModel, ModelsExhaustedError } from './fallback-model.ts'
 import { retryModel } from './retry-model.ts'
 

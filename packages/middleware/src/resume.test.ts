@@ -2,10 +2,10 @@
 
 import { type AgentResult, createAgent, interrupt, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait as silence } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { goneOn } from '../test/asking.ts'
-import { played } from '../test/clock.ts'
 import { answerGuard } from './answer-guard.ts'
 import { wait } from './backoff.ts'
 import { callLimits } from './call-limits.ts'

@@ -20,8 +20,8 @@ import {
   think,
   wait,
 } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { played } from '../test/clock.ts'
 import { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'
 
 beforeEach(() => void vi.useFakeTimers())

@@ -9,9 +9,9 @@ import {
   tool,
 } from '@meanwhile/core'
 import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { played } from '../test/clock.ts'
 import { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool.ts'
 
 beforeEach(() => void vi.useFakeTimers())

@@ -23,10 +23,10 @@ import {
   scriptedModel,
   wait,
 } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { played } from '../test/clock.ts'
 import { patchToolCalls } from './patch-tool-calls.ts'
 import { planTasks } from './plan-tasks.ts'
 import { type SummarizeOptions, summarize } from './summarize.ts'

@@ -13,10 +13,10 @@ import {
   tool,
 } from '@meanwhile/core'
 import { call, collect, end, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { played } from '../test/clock.ts'
 import { retryTool } from './retry-tool.ts'
 import { timeout } from './timeout.ts'
 

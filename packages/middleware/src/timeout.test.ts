@@ -12,9 +12,9 @@ import {
   tool,
 } from '@meanwhile/core'
 import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { played } from '../test/clock.ts'
 import { approve } from './approve.ts'
 import { retryModel } from './retry-model.ts'
 import { retryTool } from './retry-tool.ts'

@@ -1,15 +1,14 @@
 import type { AssistantMessage, ModelEvent } from '@meanwhile/core'
 import { allowsCalls, ModelError } from '@meanwhile/core'
 import { mockModels, type RawResponse, rawResponse } from '@meanwhile/harness'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { requestTo } from '../test/ask.ts'
 import { beginningOf, endingStreams, mutate, mutations, type Stream, streams, withCutNames } from '../test/mutations.ts'
 import { wires } from '../test/wires.ts'
 
-/** The number of runs and the seed: FUZZ_RUNS=100000 FUZZ_SEED=7 npx vitest run packages/models/src/fuzz.test.ts */
-const numRuns = Number(process.env.FUZZ_RUNS ?? 500)
-const seed = Number(process.env.FUZZ_SEED ?? 1)
+const runs = propertyRuns({ small: 300, middle: 2_000, whole: 100_000 })
 
 const toolsOf = (names: readonly string[]) => names.map((name) => ({ name, description: name, inputSchema: {} }))
 
@@ -48,9 +47,7 @@ function essence({ message, error, events }: Read): unknown {
   return { error: { code, status, retryable, partial }, calls }
 }
 
-test('any mutation of a stream gives a message or a ModelError, and the same one with any cuts (G1, G2, A19)', {
-  timeout: Math.max(20_000, numRuns * 40),
-}, async () => {
+test('any mutation of a stream gives a message or a ModelError, and the same one with any cuts (G1, G2, A19)', async () => {
   const cases = fc.record({
     stream: fc.constantFrom(...streams),
     changes: mutations,
@@ -70,18 +67,16 @@ test('any mutation of a stream gives a message or a ModelError, and the same one
         expect(sealed.toSorted()).toEqual(calls.toSorted())
       }
     }),
-    { numRuns, seed },
+    runs,
   )
 })
 
 const slices = fc.record({ random: fc.nat(), most: fc.constantFrom(16, 200, 4_000) })
 
 /** Each run reads several whole streams. */
-const fewer = Math.ceil(numRuns / 4)
+const fewer = { ...runs, numRuns: Math.ceil(runs.numRuns / 4) }
 
-test('everything after the end of the protocol is ignored, with any cuts (P1)', {
-  timeout: Math.max(20_000, numRuns * 40),
-}, async () => {
+test('everything after the end of the protocol is ignored, with any cuts (P1)', async () => {
   const cases = fc.record({
     stream: fc.constantFrom(...endingStreams),
     after: fc.constantFrom(...streams),
@@ -94,13 +89,11 @@ test('everything after the end of the protocol is ignored, with any cuts (P1)', 
       const longer = await read({ ...rawResponse([{ bytes }, { bytes: after.frames.join('') }], { wire }), slice })
       expect(essence(longer)).toEqual(essence(plain))
     }),
-    { numRuns: fewer, seed },
+    fewer,
   )
 })
 
-test('a second response in a stream fails it, with the partial message of the first; a repeated beginning has no effect (P1)', {
-  timeout: Math.max(20_000, numRuns * 40),
-}, async () => {
+test('a second response in a stream fails it, with the partial message of the first; a repeated beginning has no effect (P1)', async () => {
   const begun = endingStreams.filter(({ beginning, frames }) => beginning >= 0 && frames.length > beginning + 1)
   const cases = fc.record({
     stream: fc.constantFrom(...begun),
@@ -122,7 +115,7 @@ test('a second response in a stream fails it, with the partial message of the fi
       expect(error).toMatchObject({ code: 'stream_restarted', retryable: true })
       expect(error).toHaveProperty('partial', first.error.partial)
     }),
-    { numRuns: fewer, seed },
+    fewer,
   )
 })
 
@@ -143,6 +136,6 @@ test('names of calls that come in pieces change nothing, whatever other tools ex
         essence(await read(bytes(whole), tools)),
       )
     }),
-    { numRuns, seed },
+    runs,
   )
 })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { textOf } from '@meanwhile/core'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
+import { sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type BossThreads, openThreads } from '../test/boss-threads.ts'
 import type { ThreadEvent, Turn, WhenBusy } from './index.ts'
@@ -14,7 +15,7 @@ import type { ThreadEvent, Turn, WhenBusy } from './index.ts'
 const PROGRAM = fileURLToPath(new URL('../test/thread-worker.ts', import.meta.url))
 
 /** The number of rounds. Each round kills two workers. */
-const ROUNDS = Math.ceil(Number(process.env.KILLS ?? 10) / 2)
+const ROUNDS = sized({ small: 5, middle: 5, whole: 100 })
 
 let url = ''
 let folder = ''

@@ -1,5 +1,6 @@
 import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -280,55 +281,50 @@ const FOUND: readonly Order[][] = [
   [saying('text', 'queue'), { type: 'kill', after: 3 }, { type: 'pass', ms: 1 }, saying('text', 'preempt')],
 ]
 
-test(
-  'after any sequence of requests and crashes, the history is valid, no message is lost, and no question or change is repeated (TH1, TH2, TH3, TH5, TH6, TH8, TH11)',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(order, { minLength: 3, maxLength: 14 }), async (orders) => {
-        const world = new World()
-        const followed = follow(world)
-        for (const one of orders) await execute(world, one)
-        await world.end()
-        // Clients send messages again if `send` did not resolve. A new message starts a paused queue again.
-        world.sent.push(`${world.sent.length} text`)
-        for (const text of world.sent) await within(world.threads.send('t', text, { messageId: text }))
-        for (let round = 0; round < 40; round++) {
-          await vi.advanceTimersByTimeAsync(2 * LEASE)
-          await execute(world, { type: 'answer' })
-        }
-        await vi.advanceTimersByTimeAsync(5 * LEASE)
-        const state = await world.threads.read('t')
-        expect(state).toMatchObject({ status: 'idle', queued: [], interrupts: [] })
-        const failed = state.turns.filter(({ status }) => status === 'failed')
-        const fails = ({ id }: { readonly id: string }) =>
-          state.messages.some(({ turn, message }) => turn === id && textOf(message).includes('fail'))
-        expect(failed.filter((turn) => !fails(turn))).toEqual([])
-        const users = state.messages
-          .filter(({ message }) => message.role === 'user')
-          .map(({ message }) => textOf(message))
-        const dropped = (await world.shared.turns('t')).filter(({ status }) => status === 'dropped')
-        expect([...users, ...dropped.map(({ messageId }) => messageId)].sort()).toEqual([...world.sent].sort())
-        expect(new Set(world.did).size).toBe(world.did.length)
-        // After a later message was answered, no earlier one is answered.
-        const place = new Map(users.map((text, index) => [Number(text.split(' ')[0]), index]))
-        const places = world.asked.map((number) => place.get(number) ?? -1)
-        expect(places).toEqual(places.toSorted((a, b) => a - b))
-        await checkReaders(world)
-        world.isOver = true
-        for (const [turn, ids] of [...followed, ...world.reloaded]) {
-          expect(await within(ids)).toEqual(state.messages.filter((one) => one.turn === turn).map(({ id }) => id))
-        }
-        vi.clearAllTimers()
-      }),
-      {
-        examples: FOUND.map((orders) => [orders]),
-        numRuns: Number(process.env.RUNS ?? 40),
-        ...(process.env.SEED && { seed: Number(process.env.SEED) }),
-      },
-    )
-  },
-  Number(process.env.RUNS ?? 40) * 3_000,
-)
+test('after any sequence of requests and crashes, the history is valid, no message is lost, and no question or change is repeated (TH1, TH2, TH3, TH5, TH6, TH8, TH11)', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(order, { minLength: 3, maxLength: 14 }), async (orders) => {
+      const world = new World()
+      const followed = follow(world)
+      for (const one of orders) await execute(world, one)
+      await world.end()
+      // Clients send messages again if `send` did not resolve. A new message starts a paused queue again.
+      world.sent.push(`${world.sent.length} text`)
+      for (const text of world.sent) await within(world.threads.send('t', text, { messageId: text }))
+      for (let round = 0; round < 40; round++) {
+        await vi.advanceTimersByTimeAsync(2 * LEASE)
+        await execute(world, { type: 'answer' })
+      }
+      await vi.advanceTimersByTimeAsync(5 * LEASE)
+      const state = await world.threads.read('t')
+      expect(state).toMatchObject({ status: 'idle', queued: [], interrupts: [] })
+      const failed = state.turns.filter(({ status }) => status === 'failed')
+      const fails = ({ id }: { readonly id: string }) =>
+        state.messages.some(({ turn, message }) => turn === id && textOf(message).includes('fail'))
+      expect(failed.filter((turn) => !fails(turn))).toEqual([])
+      const users = state.messages
+        .filter(({ message }) => message.role === 'user')
+        .map(({ message }) => textOf(message))
+      const dropped = (await world.shared.turns('t')).filter(({ status }) => status === 'dropped')
+      expect([...users, ...dropped.map(({ messageId }) => messageId)].sort()).toEqual([...world.sent].sort())
+      expect(new Set(world.did).size).toBe(world.did.length)
+      // After a later message was answered, no earlier one is answered.
+      const place = new Map(users.map((text, index) => [Number(text.split(' ')[0]), index]))
+      const places = world.asked.map((number) => place.get(number) ?? -1)
+      expect(places).toEqual(places.toSorted((a, b) => a - b))
+      await checkReaders(world)
+      world.isOver = true
+      for (const [turn, ids] of [...followed, ...world.reloaded]) {
+        expect(await within(ids)).toEqual(state.messages.filter((one) => one.turn === turn).map(({ id }) => id))
+      }
+      vi.clearAllTimers()
+    }),
+    {
+      examples: FOUND.map((orders) => [orders]),
+      ...propertyRuns({ small: 40, middle: 200, whole: 5_000 }),
+    },
+  )
+})
 
 async function within<Result>(promise: Promise<Result>): Promise<Result> {
   let settled = false

@@ -1,5 +1,6 @@
 import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -8,7 +9,6 @@ import { tables } from '../test/runs.ts'
 import { createThreads, memoryThreads, type SendOptions, type ThreadState, type Threads, type Turn } from './index.ts'
 
 const database = tables()
-const RUNS = Number(process.env.RUNS ?? 15)
 
 type Kind = 'text' | 'read' | 'ask' | 'two' | 'fail' | 'hold'
 
@@ -269,16 +269,12 @@ test('a retry of a failed turn that is the newest again after a rewind has the s
   await expectSame([failing, failing, { type: 'rewind', back: 0 }, { type: 'retry' }])
 })
 
-test(
-  'after any sequence of requests, threads over durable runs have the same state as threads in one process (TH1, TH2, TH3, TH4, TH5, TH7, TH8)',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(order, { minLength: 4, maxLength: 12 }), async (orders) => {
-        await database.renew()
-        await expectSame(orders)
-      }),
-      { numRuns: RUNS, ...(process.env.SEED && { seed: Number(process.env.SEED) }), endOnFailure: true },
-    )
-  },
-  RUNS * 10_000,
-)
+test('after any sequence of requests, threads over durable runs have the same state as threads in one process (TH1, TH2, TH3, TH4, TH5, TH7, TH8)', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(order, { minLength: 4, maxLength: 12 }), async (orders) => {
+      await database.renew()
+      await expectSame(orders)
+    }),
+    { ...propertyRuns({ small: 15, middle: 15, whole: 500 }), endOnFailure: true },
+  )
+})

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { sized } from '@meanwhile/tests/size'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { agentIn, type Deed } from '../../test/killed-process.ts'
 import { type AgentResult, CheckpointMissingError, type Message } from '../index.ts'
@@ -11,7 +12,7 @@ import { type AgentResult, CheckpointMissingError, type Message } from '../index
 // `kill -9` at any point of a run, and a resume: no call is made twice and none is lost.
 
 const PROGRAM = fileURLToPath(new URL('../../test/killed-process.ts', import.meta.url))
-const KILLS = Number(process.env.KILLS ?? 10)
+const KILLS = sized({ small: 4, middle: 20, whole: 200 })
 
 let scratch: string
 let duration: number
@@ -71,59 +72,55 @@ async function deedsIn(folder: string): Promise<Deed[]> {
     .map((line) => JSON.parse(line) as Deed)
 }
 
-test(
-  `killed ${KILLS} times at some point, a run resumes to the transcript it would have had, and makes no call twice (L20, L21, L15, H25, H26, H27)`,
-  async () => {
-    const spread = Array.from({ length: KILLS }, (_, index) => (index + Math.random()) / KILLS)
-    let unknown = 0
-    let reruns = 0
-    for (const [round, part] of spread.entries()) {
-      const folder = await mkdtemp(join(scratch, 'run-'))
-      const id = await killedRun(folder, part * duration)
-      // Every third run is killed again on its way.
-      if (round % 3 === 2) await killedRun(folder, Math.random() * (1 - part) * duration, id)
-      const resumed = agentIn(folder).resume(id)
-      const events: string[] = []
-      try {
-        for await (const event of resumed) if (event.type === 'tool-start' && event.rerun) events.push(event.callId)
-      } catch (error) {
-        // Not even the first save was done, so nothing that waits for a save was done either.
-        expect(error).toBeInstanceOf(CheckpointMissingError)
-        expect((await deedsIn(folder)).filter(({ effect }) => effect !== 'read')).toEqual([])
-        continue
-      }
-      const result = await resumed.result
-      const deeds = await deedsIn(folder)
-      const context = { round, part, id, deeds, result }
-
-      const lost = result.unknown ?? []
-      const messages = result.messages.filter(({ role }) => role === 'tool')
-      const expected = transcript(undisturbed.messages)
-      for (const [index, message] of transcript(result.messages).entries()) {
-        const own = result.messages[index]
-        if (own?.role !== 'tool' || !lost.includes(own.callId))
-          expect({ message, context }).toEqual({ message: expected[index], context })
-        else expect(message).toMatchObject({ role: 'tool', isError: true })
-      }
-      expect(result.messages).toHaveLength(expected.length)
-      expect(messages).toHaveLength(10)
-
-      const starts = deeds.filter(({ at }) => at === 'start')
-      for (const { key, effect } of starts) {
-        const times = starts.filter((deed) => deed.key === key)
-        if (effect !== 'read') expect({ times: times.length, context }).toEqual({ times: 1, context })
-        else
-          expect(times.map(({ attempt }) => attempt)).toEqual(
-            times.map(({ attempt }) => attempt).toSorted((a, b) => a - b),
-          )
-      }
-      // The model reads what was done, or that the outcome is unknown.
-      const done = new Set(deeds.filter(({ at }) => at === 'end').map(({ key }) => key)).size
-      expect({ enough: done >= 10 - lost.length, context }).toEqual({ enough: true, context })
-      unknown += lost.length
-      reruns += events.length
+test(`killed ${KILLS} times at some point, a run resumes to the transcript it would have had, and makes no call twice (L20, L21, L15, H25, H26, H27)`, async () => {
+  const spread = Array.from({ length: KILLS }, (_, index) => (index + Math.random()) / KILLS)
+  let unknown = 0
+  let reruns = 0
+  for (const [round, part] of spread.entries()) {
+    const folder = await mkdtemp(join(scratch, 'run-'))
+    const id = await killedRun(folder, part * duration)
+    // Every third run is killed again on its way.
+    if (round % 3 === 2) await killedRun(folder, Math.random() * (1 - part) * duration, id)
+    const resumed = agentIn(folder).resume(id)
+    const events: string[] = []
+    try {
+      for await (const event of resumed) if (event.type === 'tool-start' && event.rerun) events.push(event.callId)
+    } catch (error) {
+      // Not even the first save was done, so nothing that waits for a save was done either.
+      expect(error).toBeInstanceOf(CheckpointMissingError)
+      expect((await deedsIn(folder)).filter(({ effect }) => effect !== 'read')).toEqual([])
+      continue
     }
-    console.log(`${KILLS} kills: ${unknown} calls unknown, ${reruns} reads made again`)
-  },
-  30_000 + KILLS * 6_000,
-)
+    const result = await resumed.result
+    const deeds = await deedsIn(folder)
+    const context = { round, part, id, deeds, result }
+
+    const lost = result.unknown ?? []
+    const messages = result.messages.filter(({ role }) => role === 'tool')
+    const expected = transcript(undisturbed.messages)
+    for (const [index, message] of transcript(result.messages).entries()) {
+      const own = result.messages[index]
+      if (own?.role !== 'tool' || !lost.includes(own.callId))
+        expect({ message, context }).toEqual({ message: expected[index], context })
+      else expect(message).toMatchObject({ role: 'tool', isError: true })
+    }
+    expect(result.messages).toHaveLength(expected.length)
+    expect(messages).toHaveLength(10)
+
+    const starts = deeds.filter(({ at }) => at === 'start')
+    for (const { key, effect } of starts) {
+      const times = starts.filter((deed) => deed.key === key)
+      if (effect !== 'read') expect({ times: times.length, context }).toEqual({ times: 1, context })
+      else
+        expect(times.map(({ attempt }) => attempt)).toEqual(
+          times.map(({ attempt }) => attempt).toSorted((a, b) => a - b),
+        )
+    }
+    // The model reads what was done, or that the outcome is unknown.
+    const done = new Set(deeds.filter(({ at }) => at === 'end').map(({ key }) => key)).size
+    expect({ enough: done >= 10 - lost.length, context }).toEqual({ enough: true, context })
+    unknown += lost.length
+    reruns += events.length
+  }
+  console.log(`${KILLS} kills: ${unknown} calls unknown, ${reruns} reads made again`)
+})

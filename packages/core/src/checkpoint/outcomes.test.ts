@@ -1,9 +1,9 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { callAgain } from '../../test/again.ts'
 import { sleep } from '../../test/clock.ts'
 import { startingEarly } from '../../test/early-calls.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import {
   type Agent,
   type AgentOptions,

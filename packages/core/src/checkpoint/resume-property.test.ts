@@ -1,4 +1,5 @@
 import { type SpanWatch, watchSpans } from '@meanwhile/harness/assert'
+import { propertyRuns } from '@meanwhile/tests/size'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -384,9 +385,8 @@ test('interrupted, answered in parts, killed and resumed, a run ends as it would
       expect(done.toSorted()).toEqual([...new Set(done)].toSorted())
     }),
     {
-      numRuns: Number(process.env.RUNS ?? 500),
+      ...propertyRuns({ small: 150, middle: 1_000, whole: 20_000 }),
       examples: FOUND.map((plan): [Plan] => [plan]),
-      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
     },
   )
-}, 120_000)
+})

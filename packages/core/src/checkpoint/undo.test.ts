@@ -1,9 +1,9 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
 import { sleep } from '../../test/clock.ts'
 import { early, withdrawing } from '../../test/early-calls.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { toolOf } from '../../test/tools.ts'
 import {
   type AgentOptions,

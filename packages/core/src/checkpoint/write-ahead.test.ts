@@ -1,9 +1,9 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import {
   type AgentOptions,
   type AgentRun,

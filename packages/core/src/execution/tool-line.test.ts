@@ -1,8 +1,8 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { timedLog } from '../../test/timed-log.ts'
 import {
   type AgentOptions,

@@ -1,9 +1,9 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
 import { observed } from '../../test/observed.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { createAgent, interrupt, type Middleware, type Run, textOf, tool } from '../index.ts'
 import { call, collect, end, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events'
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { early } from '../../test/early-calls.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import {
   type AgentEvent,
   type AgentOptions,

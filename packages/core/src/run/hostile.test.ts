@@ -1,7 +1,7 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { unhandledRejections } from '../../test/rejections.ts'
 import {
   type AgentError,
   type AgentOptions,

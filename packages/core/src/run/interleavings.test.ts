@@ -1,4 +1,6 @@
 import { getEventListeners } from 'node:events'
+import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
@@ -6,14 +8,12 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { type Case, cases } from '../../test/interleaved-cases.ts'
 import { interleavedLives } from '../../test/interleaved-lives.ts'
 import { InterleavedPlay, saidIn } from '../../test/interleaved-play.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import type { PlayClock } from '../../test/standing-clock.ts'
 import { AgentError, type AgentEvent, callsOf, type Message, RunAbortedError } from '../index.ts'
 
 // One run under random interleavings of everything that may happen to it, resumed until it has completed or failed.
 
-const numRuns = Number(process.env.INTERLEAVINGS ?? 1_000)
-const seed = Number(process.env.INTERLEAVINGS_SEED ?? 1)
+const runs = propertyRuns({ small: 300, middle: 2_000, whole: 50_000 })
 
 const clock: PlayClock = {
   count: () => vi.getTimerCount(),
@@ -144,17 +144,15 @@ function checkEnds(events: readonly AgentEvent[], messages: readonly Message[]):
   expect(ended.toSorted()).toEqual(ids.toSorted())
 }
 
-test('whatever happens to a run, and whenever: it ends, leaves nothing behind, makes its inner calls, and a resume continues to the end (K4 to K11, K14, K15, K17 to K19, A14, A25, B6, B8, L20, P5, P7, P8)', {
-  timeout: Math.max(60_000, numRuns * 100),
-}, async () => {
+test('whatever happens to a run, and whenever: it ends, leaves nothing behind, makes its inner calls, and a resume continues to the end (K4 to K11, K14, K15, K17 to K19, A14, A25, B6, B8, L20, P5, P7, P8)', async () => {
   const problems: string[] = []
   diag.setLogger(
     { error: (text) => problems.push(text), warn: () => {}, info: () => {}, debug: () => {}, verbose: () => {} },
     { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true },
   )
-  await fc.assert(fc.asyncProperty(cases, check), { numRuns, seed })
+  await fc.assert(fc.asyncProperty(cases, check), runs)
   expect(problems).toEqual([])
-  if (numRuns >= 1_000)
+  if (runs.numRuns >= 1_000)
     expect([...ends.keys()].toSorted()).toEqual([
       'AbortError',
       'AgentError',

@@ -1,8 +1,8 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { startingEarly } from '../../test/early-calls.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { type AgentOptions, createAgent, interrupt, type Middleware, type Run, type Tool, tool } from '../index.ts'
 import { call, fail, respond, say, scriptedModel } from '../testing.ts'
 

@@ -1,3 +1,4 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { SimpleSpanProcessor, type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -7,7 +8,6 @@ import { sleep } from '../../test/clock.ts'
 import { countRuns } from '../../test/counted-runs.ts'
 import { early, withdrawing } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import {
   type AgentEvent,
   type AgentOptions,

@@ -1,7 +1,7 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import {
   type AgentEvent,
   type AgentRun,

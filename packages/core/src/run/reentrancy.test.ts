@@ -1,19 +1,18 @@
 import { getEventListeners } from 'node:events'
 import { assertTranscript } from '@meanwhile/harness/assert'
+import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { type Life, lives } from '../../test/reentrant-lives.ts'
 import { Play, saidIn } from '../../test/reentrant-play.ts'
 import { ASIDE, type Scenario, scenarios } from '../../test/reentrant-scenario.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { type PlayClock, turn } from '../../test/standing-clock.ts'
 import { AgentError, type AgentEvent, InputError, type Message, runTool, textOf } from '../index.ts'
 
 // A run that its tools, wraps, hooks, reader and store call back in the same turn in which it does something.
 
 /** A longer search: REENTRANCY_RUNS=100000 REENTRANCY_SEED=7 npx vitest run reentrancy */
-const numRuns = Number(process.env.REENTRANCY_RUNS ?? 1_000)
-const seed = Number(process.env.REENTRANCY_SEED ?? 1)
 
 const unhandled = unhandledRejections()
 
@@ -221,8 +220,9 @@ const FOUND: readonly Scenario[] = [
   },
 ]
 
-test('called back in the same turn in which it does something, a run makes no call twice and loses none, nor their inner calls, reports each once, ends, and leaves nothing behind (A14, A23, A25, B6, H26, I4, K4 to K15, L3, L7, L20, L21, P5, P7, P8, P22, MA14, MA20)', {
-  timeout: Math.max(60_000, numRuns * 60),
-}, async () => {
-  await fc.assert(fc.asyncProperty(scenarios, check), { numRuns, seed, examples: FOUND.map((one) => [one]) })
+test('called back in the same turn in which it does something, a run makes no call twice and loses none, nor their inner calls, reports each once, ends, and leaves nothing behind (A14, A23, A25, B6, H26, I4, K4 to K15, L3, L7, L20, L21, P5, P7, P8, P22, MA14, MA20)', async () => {
+  await fc.assert(fc.asyncProperty(scenarios, check), {
+    ...propertyRuns({ small: 300, middle: 2_000, whole: 50_000 }),
+    examples: FOUND.map((one) => [one]),
+  })
 })

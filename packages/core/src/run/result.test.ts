@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage, keptOf } from '@meanwhile/tests/garbage'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
@@ -84,35 +83,25 @@ test('agent.run fails as agent.stream does (B14)', async () => {
 })
 
 test('agent.run keeps no events, but an unread stream does (B14)', async () => {
-  setFlagsFromString('--expose-gc')
-  const collectGarbage: unknown = runInNewContext('gc')
-  if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
-  const kept = async (start: (options: AgentOptions) => Promise<unknown>) => {
-    let data: WeakRef<object> | undefined
-    let isKept: boolean | undefined
+  const eventsKept = async (start: (options: AgentOptions) => Promise<unknown>) => {
+    const data: WeakRef<object>[] = []
+    let kept: number | undefined
     const emitting: Middleware = {
       name: 'emitting',
       beforeModel(_, run) {
         const large = { large: 'x'.repeat(1_000) }
-        data ??= new WeakRef(large)
+        data.push(new WeakRef(large))
         run.emit({ name: 'large', data: large })
       },
       async afterModel() {
-        // A WeakRef keeps its target to the end of the turn in which it was made or read.
-        for (let turn = 0; turn < 3; turn++) {
-          await new Promise((resolve) => {
-            setTimeout(resolve, 0)
-          })
-          collectGarbage()
-        }
-        isKept = data?.deref() !== undefined
+        kept = await keptOf(() => data)
       },
     }
     await start({ model: scriptedModel([respond(say('Hi'))]), middleware: [emitting] })
-    return isKept
+    return kept
   }
-  expect(await kept((options) => createAgent(options).stream('go').result)).toBe(true)
-  expect(await kept((options) => createAgent(options).run('go'))).toBe(false)
+  expect(await eventsKept((options) => createAgent(options).stream('go').result)).toBe(1)
+  expect(await eventsKept((options) => createAgent(options).run('go'))).toBe(0)
 })
 
 const passing: Middleware = { name: 'passing', wrapAgent: (setup, next) => next(setup) }
@@ -122,9 +111,6 @@ test.each<[string, readonly Middleware[]]>([
   ['a run', []],
   ['a run inside a wrapAgent', [passing]],
 ])('%s that is over is garbage like any other: no full collection is needed (A4)', async (_, middleware) => {
-  setFlagsFromString('--expose-gc')
-  const collectGarbage: unknown = runInNewContext('gc')
-  if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
   const play = async (runs: number) => {
     for (let run = 0; run < runs; run++) {
       const model = scriptedModel([respond(say('Hi'))])

@@ -1,7 +1,7 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { timedLog } from '../../test/timed-log.ts'
 import { toolOf } from '../../test/tools.ts'
 import {

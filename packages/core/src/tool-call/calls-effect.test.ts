@@ -1,9 +1,9 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
 import { sleep } from '../../test/clock.ts'
 import { startingEarly, withdrawing } from '../../test/early-calls.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { timedLog } from '../../test/timed-log.ts'
 import {
   type Agent,

@@ -1,8 +1,8 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { createAgent, type Tool, ToolCircleError, type ToolContext, textOf, tool } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 

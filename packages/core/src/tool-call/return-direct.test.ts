@@ -1,6 +1,6 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { type ContentPart, createAgent, type Middleware, type Tool, tool } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 

@@ -1,10 +1,10 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
 import { sleep } from '../../test/clock.ts'
 import { startingEarly } from '../../test/early-calls.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import {
   AgentError,
   type AgentEvent,

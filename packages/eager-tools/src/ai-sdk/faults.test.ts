@@ -1,7 +1,7 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { APICallError, generateText, StreamProviderError, streamText, ToolLoopAgent, tool } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { unhandledRejections } from '../../test/rejections.ts'
 import {
   A,
   answer,

@@ -1,6 +1,7 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { breaks, call, delta, failing, finish, type Part, plainAndEager, said, start, wait } from '../../test/sdk.ts'
 
 unhandledRejections()
@@ -103,6 +104,6 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
         .filter((part) => 'type' in part && ['tool-input-start', 'tool-call'].includes(part.type))
       expect(reads.length - madeBy(plain.log, 'q').length).toBeLessThanOrEqual(heard.length)
     }),
-    { numRuns: Number(process.env.HOST_RUNS ?? 200), seed: Number(process.env.HOST_SEED ?? 1) },
+    propertyRuns({ small: 100, middle: 1_000, whole: 20_000 }),
   )
 }, 120_000)

@@ -1,8 +1,9 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { createMiddleware } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { answer, begin, breaks, more, type Part, plainAndEager, retry, text, wait } from '../../test/langchain.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers())
@@ -94,7 +95,7 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
       expect(early.length - reads.length).toBeLessThanOrEqual(heard.length)
       sooner += eager.log.filter((line) => !plain.log.includes(line)).length
     }),
-    { numRuns: Number(process.env.HOST_RUNS ?? 100), seed: Number(process.env.HOST_SEED ?? 1) },
+    propertyRuns({ small: 100, middle: 1_000, whole: 20_000 }),
   )
   // Some calls did start early.
   expect(sooner).toBeGreaterThan(50)

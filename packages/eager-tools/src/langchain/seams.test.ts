@@ -1,13 +1,12 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { AIMessage } from '@langchain/core/messages'
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons'
+import { keptOf } from '@meanwhile/tests/garbage'
 import { tool } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { answer, looks, type Options, plainAndEager, Scripted } from '../../test/langchain.ts'
 import { eager } from './index.ts'
-import { type ChatModel, isObject, type NodeConfig } from './library.ts'
+import type { ChatModel, NodeConfig } from './library.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -132,13 +131,5 @@ test('nothing is left after ten thousand steps (R7)', { timeout: 60_000 }, async
   messages = []
   await vi.advanceTimersByTimeAsync(30_000)
   expect([messages, warnings.filter((code) => code !== 'switched-off')]).toEqual([[], []])
-  setFlagsFromString('--expose-gc')
-  const collectGarbage: unknown = runInNewContext('gc')
-  if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
-  await new Promise((resolve) => {
-    vi.useRealTimers()
-    setImmediate(resolve)
-  })
-  collectGarbage()
-  expect(answers.filter((one) => isObject(one.deref()))).toHaveLength(0)
+  expect(await keptOf(() => answers)).toBe(0)
 })

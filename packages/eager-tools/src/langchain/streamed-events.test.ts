@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ChatOpenAI } from '@langchain/openai'
 import { call, fail, respond, say, wait } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { createAgent, modelRetryMiddleware, type ToolRuntime, tool } from 'langchain'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { eager } from './index.ts'
 
 unhandledRejections()

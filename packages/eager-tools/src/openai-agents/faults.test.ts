@@ -1,3 +1,4 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { Agent, handoff, type InputGuardrail, RunState } from '@openai/agents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -17,7 +18,6 @@ import {
   sleep,
   streamed,
 } from '../../test/agents.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers())

@@ -1,7 +1,8 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Case, consumed, done, type Part, played, raw, requested, sealed, text } from '../../test/agents.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers())
@@ -100,7 +101,7 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
       const sooner = early.filter((read) => eager.log.some((line) => line.endsWith(read) && !plain.log.includes(line)))
       joined += sooner.length
     }),
-    { numRuns: Number(process.env.HOST_RUNS ?? 100), seed: Number(process.env.HOST_SEED ?? 1) },
+    propertyRuns({ small: 100, middle: 1_000, whole: 20_000 }),
   )
   // Some calls did start early.
   expect(joined).toBeGreaterThan(20)

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import {
   Agent,
   getCurrentSpan,
@@ -15,7 +16,6 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { answer, consumed, done, one, Q, requested, Script, sealed } from '../../test/agents.ts'
-import { unhandledRejections } from '../../test/rejections.ts'
 import { eager } from './index.ts'
 
 unhandledRejections()

@@ -27,7 +27,7 @@ import {
 } from '@meanwhile/middleware'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { timedRun, toldOfCalls } from '../test/timed-run.ts'
+import { timedRun, toldOfCalls } from './timed-run.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,11 +1,11 @@
-/** Fails a test if a rejection is not handled during it. */
+/** Fails a test in which a rejection is not handled. */
 
 import { afterEach, beforeEach } from 'vitest'
 
 // The real timer, because a test may have installed a fake clock.
 const atNextTurn = setImmediate
 
-/** Watches every test of a file. Contains the unhandled rejections of the current test. */
+/** Watches each test of a file. Returns the unhandled rejections of the current test. */
 export function unhandledRejections(): readonly unknown[] {
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)
@@ -16,7 +16,7 @@ export function unhandledRejections(): readonly unknown[] {
   afterEach(async () => {
     await new Promise((resolve) => atNextTurn(resolve))
     process.off('unhandledRejection', note)
-    if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
+    if (unhandled.length > 0) throw new AggregateError(unhandled, 'unhandled rejections')
   })
   return unhandled
 }

@@ -5,7 +5,7 @@ import { assertSpanTree } from '@meanwhile/harness/assert'
 import { otlpReceiver } from '@meanwhile/harness/otlp'
 import { expect, test } from 'vitest'
 
-const PROGRAM = fileURLToPath(new URL('../test/late-sdk.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./late-sdk.ts', import.meta.url))
 
 test('an SDK set up after packages, agents and runs gets the spans and metrics of all that comes then, old agents included', async () => {
   await using receiver = await otlpReceiver()

@@ -4,7 +4,7 @@ import { eagerTools } from '@meanwhile/eager-tools'
 import { earlyStop, retryModel } from '@meanwhile/middleware'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { timedRun, toldOfCalls } from '../test/timed-run.ts'
+import { timedRun, toldOfCalls } from './timed-run.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

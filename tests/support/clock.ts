@@ -1,4 +1,4 @@
-/** The fake clock. */
+/** Work that waits for the fake clock. */
 
 import { vi } from 'vitest'
 

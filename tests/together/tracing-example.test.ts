@@ -8,7 +8,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 
 vi.setConfig({ testTimeout: 30_000 })
 
-const PROGRAM = fileURLToPath(new URL('../../../examples/tracing.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../examples/tracing.ts', import.meta.url))
 
 /** A late end takes eight seconds: the SDK's default time limits. */
 const IN_TIME = 5_000

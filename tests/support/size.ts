@@ -1,0 +1,24 @@
+/** How much the tests try that generate their cases. */
+
+const SIZES = ['small', 'middle', 'whole'] as const
+
+/** `TEST_SIZE` of the environment: `small` (the default, as in `npm test`), `middle` (as in `.ci/run`) or `whole` (takes hours). */
+export type TestSize = (typeof SIZES)[number]
+
+const asked = process.env.TEST_SIZE ?? 'small'
+const size = SIZES.find((one) => one === asked)
+if (!size) throw new Error(`TEST_SIZE is ${asked}, not one of ${SIZES.join(', ')}`)
+
+/** The number for the size of this run. */
+export const sized = (counts: Readonly<Record<TestSize, number>>): number => counts[size]
+
+/**
+ * Options of a fast-check property. The seed is 1, so that every run tries the same cases; `SEED` of the environment sets another one:
+ * `TEST_SIZE=whole SEED=7 npx vitest run NAME`.
+ */
+export const propertyRuns = (
+  counts: Readonly<Record<TestSize, number>>,
+): { readonly numRuns: number; readonly seed: number } => ({
+  numRuns: sized(counts),
+  seed: Number(process.env.SEED ?? 1),
+})
