@@ -10,7 +10,7 @@ function collector(): (options?: { readonly type: 'minor' }) => void {
   setFlagsFromString('--expose-gc')
   const gc: unknown = runInNewContext('gc')
   if (typeof gc !== 'function') throw new TypeError('this runtime has no garbage collector to call')
-  // With an argument that is no object it would collect only the young part.
+  // V8 collects only the young part if it gets `undefined`.
   return (options) => void (options ? gc(options) : gc())
 }
 

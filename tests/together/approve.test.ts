@@ -5,6 +5,7 @@ import { call, collect, cut, respond, type ScriptResponse, say, scriptedModel, w
 import { eagerTools } from '@meanwhile/eager-tools'
 import { spanOutline } from '@meanwhile/harness/otlp'
 import { type Approval, type ApproveOptions, approve, retryModel } from '@meanwhile/middleware'
+import { propertyRuns } from '@meanwhile/tests/size'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -183,6 +184,6 @@ test('questions, allowed calls and results are the same with eager tools and wit
       expect(await outcome(retried(outside))).toEqual(late)
       expect(await outcome(retried(inside))).toEqual(late)
     }),
-    { numRuns: 60, seed: 1 },
+    propertyRuns({ small: 20, middle: 60, whole: 3_000 }),
   )
 }, 60_000)

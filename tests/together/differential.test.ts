@@ -8,11 +8,13 @@ import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { retryModel } from '@meanwhile/middleware'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
+import { played } from '@meanwhile/tests/clock'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 import OpenAI from 'openai'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
+beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 // Every quirk of the catalogue as the first step of a run, through the official client and the adapter, eager and not.
@@ -34,7 +36,11 @@ interface Play {
 
 const done: ScriptResponse = respond(say('Done.'))
 
-async function run(
+function run(...given: Parameters<typeof plainRun>): Promise<Ran> {
+  return played(plainRun(...given))
+}
+
+async function plainRun(
   quirk: Quirk,
   effect: Effect,
   middleware: readonly Middleware[],
@@ -135,11 +141,9 @@ test.each(restarts)('on $wire no call runs after a second response: $title (P1)'
 })
 
 test.each(restarts)('on $wire the retry after a second response makes each call once: $title (P1)', async (quirk) => {
-  vi.useFakeTimers()
   for (const effect of EFFECTS) {
     for (const middleware of [[retryModel()], [retryModel(), eagerTools()]]) {
       const running = run(quirk, effect, middleware, { next: [respond(call('f', { x: 1 })), done] })
-      await vi.runAllTimersAsync()
       expect(await running).toMatchObject({ error: undefined, executions: ['f {"x":1}'], discarded: 0 })
     }
   }

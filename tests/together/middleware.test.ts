@@ -25,6 +25,7 @@ import {
   standard,
   timeout,
 } from '@meanwhile/middleware'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { timedRun, toldOfCalls } from './timed-run.ts'
@@ -153,7 +154,7 @@ test('callLimits and eagerTools: the same calls are made, in call order, however
         }
       },
     ),
-    { numRuns: 100, seed: 1 },
+    propertyRuns({ small: 20, middle: 100, whole: 3_000 }),
   )
 }, 60_000)
 
@@ -260,6 +261,6 @@ test('the standard list has the same outcome with eagerTools and without, whatev
         expect([early.timers, late.timers]).toEqual([0, 0])
       },
     ),
-    { numRuns: 60, seed: 1 },
+    propertyRuns({ small: 20, middle: 60, whole: 3_000 }),
   )
 }, 60_000)

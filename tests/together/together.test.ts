@@ -2,6 +2,7 @@ import { createAgent, type Middleware } from '@meanwhile/core'
 import { call, cut, end, fail, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { earlyStop, retryModel } from '@meanwhile/middleware'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { timedRun, toldOfCalls } from './timed-run.ts'
@@ -213,6 +214,6 @@ test('in any order of the three, and with any faults, the outcome of the run is 
         expect(sent(one).sort()).toEqual(sent(other).sort())
       },
     ),
-    { numRuns: 100, seed: 1 },
+    propertyRuns({ small: 20, middle: 100, whole: 3_000 }),
   )
 }, 60_000)

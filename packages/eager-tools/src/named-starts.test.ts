@@ -11,6 +11,7 @@ import {
 import { collect } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -473,7 +474,7 @@ test('whatever a model writes, and however it fails, starting with the name give
         expect(unhandled).toEqual([])
       },
     ),
-    { numRuns: 300 },
+    propertyRuns({ small: 60, middle: 500, whole: 20_000 }),
   )
 }, 120_000)
 
@@ -495,7 +496,7 @@ test('the predicted saving is the extra time of the same run without eagerTools,
       const waiting = await ran({ ...work, toolConcurrency, responses: [two], eager: false })
       expect(eager.result?.savings?.savedMs).toBeCloseTo(waiting.took - eager.took, 2)
     }),
-    { numRuns: 100, seed: 1 },
+    propertyRuns({ small: 30, middle: 100, whole: 5_000 }),
   )
 }, 60_000)
 

@@ -10,6 +10,7 @@ import {
 import { collect } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -652,7 +653,7 @@ test('whatever a model writes, and however it fails, starting on needed members 
         expect(unhandled).toEqual([])
       },
     ),
-    { numRuns: 300 },
+    propertyRuns({ small: 60, middle: 500, whole: 20_000 }),
   )
 }, 120_000)
 

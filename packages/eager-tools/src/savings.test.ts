@@ -11,6 +11,7 @@ import {
   wait,
 } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
+import { propertyRuns } from '@meanwhile/tests/size'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -373,7 +374,7 @@ test('the predicted saving is the extra time of the same run without eagerTools 
       expect(eager.savings?.savedMs).toBeCloseTo(waiting.ms - eager.ms, 2)
       expect(eager.savings?.steps[0]?.parallelMs).toBeCloseTo(waiting.ms, 2)
     }),
-    { numRuns: 100, seed: 1 },
+    propertyRuns({ small: 30, middle: 100, whole: 5_000 }),
   )
 }, 60_000)
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '@meanwhile/core'
 import { call } from '@meanwhile/core/testing'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type HostileTree, hostileTree, SECRET } from '../test/hostile-tree.ts'
@@ -478,7 +479,7 @@ test('no path of any characters leads outside (N40)', async () => {
       await backend.write(path, bytes('mine')).catch(() => undefined)
       await backend.list(path, { limit: 5 }).catch(() => undefined)
     }),
-    { numRuns: 200 },
+    propertyRuns({ small: 60, middle: 200, whole: 5_000 }),
   )
   expect(await tree.state()).toEqual(before)
 })

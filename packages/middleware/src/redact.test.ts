@@ -11,6 +11,7 @@ import {
   tool,
 } from '@meanwhile/core'
 import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
+import { propertyRuns } from '@meanwhile/tests/size'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
@@ -266,7 +267,7 @@ test('the output does not depend on how a text is cut, and no more than the wind
         expect(out.length - before.length).toBeLessThanOrEqual(Math.max(window, 20))
       },
     ),
-    { numRuns: 3_000 },
+    propertyRuns({ small: 500, middle: 3_000, whole: 100_000 }),
   )
 })
 
@@ -284,7 +285,7 @@ test('held-back text is the end of the received text, and no longer than the win
       }
       expect(told + stream.flush().length).toBe(came)
     }),
-    { numRuns: 1_000 },
+    propertyRuns({ small: 200, middle: 1_000, whole: 50_000 }),
   )
 })
 
@@ -420,7 +421,7 @@ test.each<[RegExp]>([
         expect(out).toBe(own.mask(pieces.join('')))
       },
     ),
-    { numRuns: 500 },
+    propertyRuns({ small: 200, middle: 500, whole: 20_000 }),
   )
 })
 

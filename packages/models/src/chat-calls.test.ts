@@ -1,4 +1,6 @@
 import type { ModelEvent, ToolCall } from '@meanwhile/core'
+import { expectLinear } from '@meanwhile/tests/growth'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { read } from '../test/ask.ts'
@@ -86,12 +88,13 @@ test('the name of a tool is kept if appending the next piece gives no tool’s n
   ])
 })
 
-// Joining all pieces again for each one would take about 20 s.
-test('a name that never ends is read as fast as its pieces arrive (P2)', { timeout: 5_000 }, async () => {
-  const pieces = Array.from({ length: 20_000 }, (_, part): Piece => ({ index: 0, id: 'a', n: `read${part}` }))
-  const calls = await callsOf(['read', 'write'], { index: 0, id: 'a', n: 'x' }, ...pieces, { index: 0, a: x })
-  expect(calls).toEqual([[`x${pieces.map(({ n }) => n).join('')}`, { x: 1 }]])
-})
+// The pieces are not joined again for each one.
+test('a name that never ends is read as fast as its pieces arrive (P2)', () =>
+  expectLinear(3_000, async (count) => {
+    const pieces = Array.from({ length: count }, (_, part): Piece => ({ index: 0, id: 'a', n: `read${part}` }))
+    const calls = await callsOf(['read', 'write'], { index: 0, id: 'a', n: 'x' }, ...pieces, { index: 0, a: x })
+    expect(calls).toEqual([[`x${pieces.map(({ n }) => n).join('')}`, { x: 1 }]])
+  }))
 
 test('a name is complete when its arguments have begun (P2)', async () => {
   const tools = ['read', 'read_file']
@@ -284,7 +287,7 @@ test('however names and arguments are cut and repeated, the calls are those that
         expect(await callsOf(TOOLS, ...list)).toEqual(calls.map(({ name, input }) => [name, input]))
       },
     ),
-    { numRuns: 500 },
+    propertyRuns({ small: 150, middle: 1_000, whole: 50_000 }),
   )
 })
 

@@ -1,4 +1,5 @@
 import { type AssistantMessage, callsOf } from '@meanwhile/core'
+import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { bodyOf, failureOf, read } from '../test/ask.ts'
 import { responses } from '../test/wires.ts'
@@ -452,25 +453,25 @@ test('if the end of the response has another tool for a call, the response fails
 })
 
 // Each `done` used to search all calls that had ended.
-test('calls without references are read as fast as they arrive (qR7)', { timeout: 8_000 }, async () => {
-  const numbers = Array.from({ length: 40_000 }, (_, n) => n)
-  const bare = (n: number) => ({ type: 'function_call', call_id: `c${n}`, name: 'f', arguments: '' })
-  const message = await messageOf(
-    ...numbers.map((n) => ({ type: 'response.output_item.added', item: bare(n) })),
-    ...numbers.map((x) => ({ type: 'response.function_call_arguments.done', arguments: JSON.stringify({ x }) })),
-    completed,
-  )
-  expect(xOf(message)).toEqual(numbers.map((x) => [`c${x}`, 'f', { x }]))
-})
+test('calls without references are read as fast as they arrive (qR7)', () =>
+  expectLinear(2_000, async (count) => {
+    const numbers = Array.from({ length: count }, (_, n) => n)
+    const bare = (n: number) => ({ type: 'function_call', call_id: `c${n}`, name: 'f', arguments: '' })
+    const message = await messageOf(
+      ...numbers.map((n) => ({ type: 'response.output_item.added', item: bare(n) })),
+      ...numbers.map((x) => ({ type: 'response.function_call_arguments.done', arguments: JSON.stringify({ x }) })),
+      completed,
+    )
+    expect(xOf(message)).toEqual(numbers.map((x) => [`c${x}`, 'f', { x }]))
+  }))
 
-test('thousands of simultaneous calls with one call_id are read as fast as they arrive (P3, qR16)', {
-  timeout: 5_000,
-}, async () => {
-  const numbers = Array.from({ length: 20_000 }, (_, n) => n)
-  const message = await messageOf(
-    ...numbers.map((n) => added(n, { ...call, id: `fc_${n + 1}`, arguments: '' })),
-    ...numbers.map((x) => argumentsAt(x, 'done', JSON.stringify({ x }))),
-    completed,
-  )
-  expect(xOf(message).map(([, , input]) => input)).toEqual(numbers.map((x) => ({ x })))
-})
+test('thousands of simultaneous calls with one call_id are read as fast as they arrive (P3, qR16)', () =>
+  expectLinear(2_000, async (count) => {
+    const numbers = Array.from({ length: count }, (_, n) => n)
+    const message = await messageOf(
+      ...numbers.map((n) => added(n, { ...call, id: `fc_${n + 1}`, arguments: '' })),
+      ...numbers.map((x) => argumentsAt(x, 'done', JSON.stringify({ x }))),
+      completed,
+    )
+    expect(xOf(message).map(([, , input]) => input)).toEqual(numbers.map((x) => ({ x })))
+  }))

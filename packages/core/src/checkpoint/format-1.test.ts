@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
 import { difference } from '../../test/compare/difference.ts'
@@ -49,7 +50,7 @@ test('a run continues from a checkpoint of format 1 as from the same state in fo
         expect(difference(one, other)).toBeUndefined()
       }
     }),
-    { numRuns: 100, seed: 54 },
+    propertyRuns({ small: 30, middle: 200, whole: 5_000 }),
   )
   expect(withCalls).toBeGreaterThan(20)
 }, 60_000)

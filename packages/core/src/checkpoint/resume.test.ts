@@ -1,3 +1,4 @@
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -324,7 +325,7 @@ test('a checkpoint that was damaged at any place is refused, and nothing runs (L
         expect([ran, model.requests]).toEqual([0, []])
       },
     ),
-    { numRuns: 1_000 },
+    propertyRuns({ small: 200, middle: 2_000, whole: 50_000 }),
   )
 }, 60_000)
 

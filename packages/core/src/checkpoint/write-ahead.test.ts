@@ -1,4 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -124,7 +125,7 @@ test('however long each save takes, there is one at a time, and a call that is n
       expect(most).toBe(1)
       expect(result?.messages.flatMap((message) => (message.role === 'tool' ? [message.output] : []))).toEqual(ids)
     }),
-    { numRuns: 200, seed: 1 },
+    propertyRuns({ small: 50, middle: 300, whole: 10_000 }),
   )
 })
 

@@ -1,4 +1,6 @@
+import { expectLinear } from '@meanwhile/tests/growth'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -299,24 +301,25 @@ test('a call that waits for several stays open when one of them stops, even whil
   expect(result.interrupts?.map(({ address }) => address.at(-1))).toEqual([{ tool: 'work', callId: 'asks' }])
 })
 
-test('thousands of calls that share keys run one after another by key, without each being examined whenever one ends (H14)', async () => {
-  const world: Record<string, string[]> = {}
-  const { tools } = workshop({
-    async execute({ writes: [key = ''] }, { callId }) {
-      world[key] = [...(world[key] ?? []), callId]
-    },
-  })
-  const calls = Array.from({ length: 4_000 }, (_, n) => ({ id: `c${n}`, key: `k${n % 10}` }))
-  await run(
-    calls.map(({ id, key }) => at(id, { writes: [key] })),
-    tools,
-  )
-  expect(world).toEqual(
-    Object.fromEntries(
-      calls.slice(0, 10).map(({ key }) => [key, calls.filter((one) => one.key === key).map(({ id }) => id)]),
-    ),
-  )
-}, 20_000)
+test('thousands of calls that share keys run one after another by key, without each being examined whenever one ends (H14)', () =>
+  expectLinear(500, async (count) => {
+    const world: Record<string, string[]> = {}
+    const { tools } = workshop({
+      async execute({ writes: [key = ''] }, { callId }) {
+        world[key] = [...(world[key] ?? []), callId]
+      },
+    })
+    const calls = Array.from({ length: count }, (_, n) => ({ id: `c${n}`, key: `k${n % 10}` }))
+    await run(
+      calls.map(({ id, key }) => at(id, { writes: [key] })),
+      tools,
+    )
+    expect(world).toEqual(
+      Object.fromEntries(
+        calls.slice(0, 10).map(({ key }) => [key, calls.filter((one) => one.key === key).map(({ id }) => id)]),
+      ),
+    )
+  }))
 
 /** Random calls: what they name, how long they take, and when they reach their slot. */
 const scripts = fc.record({
@@ -361,7 +364,7 @@ test('reads see and writes leave what they would if the calls ran one after anot
       expect(messages.flatMap((message) => (message.role === 'tool' ? [message.output] : []))).toEqual(expected)
       expect(world).toEqual(left)
     }),
-    { numRuns: 200, seed: 1 },
+    propertyRuns({ small: 50, middle: 300, whole: 10_000 }),
   )
 }, 60_000)
 

@@ -1,3 +1,4 @@
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
@@ -428,5 +429,5 @@ test('whatever fails and whatever reports: each failed attempt is closed once, a
     expect(seen).toEqual(expected)
     expect(error === undefined).toBe(attempts.at(-1)?.stands)
   }
-  await fc.assert(fc.asyncProperty(shape, check), { numRuns: 200 })
+  await fc.assert(fc.asyncProperty(shape, check), propertyRuns({ small: 60, middle: 300, whole: 10_000 }))
 })

@@ -1,3 +1,4 @@
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -327,7 +328,7 @@ test('whatever stops a run, and however often it continues, its events reproduce
         await vi.runAllTimersAsync()
       },
     ),
-    { numRuns: 150 },
+    propertyRuns({ small: 50, middle: 300, whole: 10_000 }),
   )
 })
 

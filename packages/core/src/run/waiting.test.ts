@@ -1,5 +1,6 @@
 /** Slots of the run, limits of tools, resource keys and call order together. */
 
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -320,6 +321,6 @@ test('whatever names, limits, fails and ends what: all rules hold, no slot is id
       }
       expect([broken, atWork.size, vi.getTimerCount()]).toEqual([[], 0, 0])
     }),
-    { numRuns: 100 },
+    propertyRuns({ small: 30, middle: 200, whole: 10_000 }),
   )
 }, 60_000)

@@ -1,4 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -292,6 +293,6 @@ test('for any tree of calls and any keys, no two calls write one key at the same
         expect((await running).status).toBe('completed')
       },
     ),
-    { numRuns: 300 },
+    propertyRuns({ small: 80, middle: 500, whole: 10_000 }),
   )
 })

@@ -1,3 +1,4 @@
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -424,7 +425,7 @@ test('the reader sees one complete story of each call, however its run goes (B6,
         expect(ends).toHaveLength(results.length)
       },
     ),
-    { numRuns: 150 },
+    propertyRuns({ small: 50, middle: 300, whole: 10_000 }),
   )
 })
 

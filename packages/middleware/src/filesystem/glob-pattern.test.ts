@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { globPattern } from './glob-pattern.ts'
@@ -43,7 +44,7 @@ test('it agrees with the glob of Node, for random patterns and paths', () => {
       fc.pre(!/[^/]\*\*|\*\*[^/]/.test(pattern))
       expect(globPattern(pattern)(path), `${pattern} ${path}`).toBe(posix.matchesGlob(path, pattern))
     }),
-    { numRuns: 2_000 },
+    propertyRuns({ small: 500, middle: 2_000, whole: 100_000 }),
   )
 })
 

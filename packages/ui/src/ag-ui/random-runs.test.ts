@@ -1,6 +1,7 @@
 import { createAgent, type ModelRequest, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
 import { approve, retryModel } from '@meanwhile/middleware'
+import { propertyRuns } from '@meanwhile/tests/size'
 import { createThreads, memoryThreads, type Threads } from '@meanwhile/threads'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -204,6 +205,6 @@ test('whatever happens during a run, the client has the messages of the thread w
       }
       await world.end()
     }),
-    { numRuns: 60 },
+    propertyRuns({ small: 20, middle: 100, whole: 5_000 }),
   )
 }, 120_000)

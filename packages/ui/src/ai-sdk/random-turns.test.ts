@@ -1,4 +1,5 @@
 import type { Answers } from '@meanwhile/core'
+import { propertyRuns } from '@meanwhile/tests/size'
 import { createThreads, memoryThreads, type ThreadEvent, type Threads, type Turn } from '@meanwhile/threads'
 import type { UIMessage } from 'ai'
 import fc from 'fast-check'
@@ -141,6 +142,6 @@ test('whatever happens in between, a browser ends up with the messages of the th
       }
       await threads.close()
     }),
-    { numRuns: 60 },
+    propertyRuns({ small: 20, middle: 100, whole: 5_000 }),
   )
 }, 60_000)
