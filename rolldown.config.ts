@@ -26,7 +26,7 @@ export default defineConfig({
   input: Object.fromEntries([...doors, ...programs]),
   external: (id) => !id.startsWith('.') && !isAbsolute(id),
   platform: 'neutral',
-  // As in tsconfig.base.json: what Node 20 runs.
+  // As in tsconfig.base.json.
   transform: { target: 'es2023' },
   output: {
     dir: 'dist',

@@ -1,6 +1,6 @@
 // Checks what a user installs: packs every package and tests the tarballs. Each is installed by itself into an empty project with its peers,
-// imported on the oldest supported Node and on the newest, type-checked as users do, and bundled; then all are installed together. With --sizes
-// the measured bundle sizes become the budget.
+// imported on the oldest supported Node and on the Node of this repository, type-checked as users do, and bundled; then all are installed
+// together. With --sizes the measured bundle sizes become the budget.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'

@@ -36,7 +36,7 @@ Every run, model attempt, tool execution, and middleware hook or wrap has an Ope
 
 - **Set-up:** if your application has an OpenTelemetry SDK, you pass nothing. An SDK that is registered after the import works, too. \`telemetry: { tracerProvider, meterProvider }\` of \`createAgent\`, \`runTool\` and
   \`createToolExecutor\` replaces the global providers.
-- **Cost:** without an SDK a span takes less than a microsecond, with one about ten microseconds ([why](decisions/0027-few-start-attributes.md)).
+- **Cost:** without an SDK a span takes less than a microsecond, with one about ten microseconds ([why](decisions/0027-spans-are-cheap-to-make-and-their-times-are-exact.md)).
 - **Parents:** in a run of an agent, each span has the same parent with and without early calls.
 - **Errors:** only failures have the status ERROR; other spans have no status. A discarded call, a cancel and a question are not errors. Each exception is recorded once in a trace, on the span where it happened, as
   OpenTelemetry's event \`exception\`. The event has \`exception.type\`, and the frames of \`exception.stacktrace\`, which contain file names, but not the message. The status has a message only

@@ -1,4 +1,4 @@
-// otel.ts, loaded first: node --import ./otel.ts app.ts (Node 20: npx tsx --import ./otel.ts app.ts)
+// otel.ts, loaded first: npx tsx --import ./otel.ts app.ts
 import { NodeSDK } from '@opentelemetry/sdk-node'
 
 const sdk = new NodeSDK()

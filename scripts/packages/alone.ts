@@ -3,7 +3,7 @@
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkBundles } from './bundles.ts'
-import { type Node, nodesFor } from './nodes.ts'
+import type { Node } from './nodes.ts'
 import { project } from './project.ts'
 import { command, step } from './step.ts'
 import { checkTypes } from './types.ts'
@@ -23,25 +23,19 @@ interface Needs {
   /** The imported library, such as `langchain`. */
   readonly library: string
   readonly peers: readonly string[]
-  readonly node: string
 }
 
 const NEEDS: Readonly<Record<string, Needs>> = {
-  '@meanwhile/durable/dbos': { library: '@dbos-inc/dbos-sdk', peers: ['@dbos-inc/dbos-sdk'], node: '>=20.19' },
-  '@meanwhile/durable/pg-boss': { library: 'pg-boss', peers: ['pg-boss'], node: '>=22.12' },
-  '@meanwhile/eager-tools/ai-sdk': { library: 'ai', peers: ['ai'], node: '>=22' },
-  '@meanwhile/eager-tools/langchain': {
-    library: 'langchain',
-    peers: ['@langchain/core', 'langchain'],
-    node: '>=22',
-  },
+  '@meanwhile/durable/dbos': { library: '@dbos-inc/dbos-sdk', peers: ['@dbos-inc/dbos-sdk'] },
+  '@meanwhile/durable/pg-boss': { library: 'pg-boss', peers: ['pg-boss'] },
+  '@meanwhile/eager-tools/ai-sdk': { library: 'ai', peers: ['ai'] },
+  '@meanwhile/eager-tools/langchain': { library: 'langchain', peers: ['@langchain/core', 'langchain'] },
   '@meanwhile/eager-tools/openai-agents': {
     library: '@openai/agents',
     peers: ['@openai/agents', '@openai/agents-core'],
-    node: '>=22',
   },
-  '@meanwhile/ui/ag-ui': { library: '@ag-ui/core', peers: ['@ag-ui/core', '@meanwhile/threads'], node: '>=20.19' },
-  '@meanwhile/ui/ai-sdk': { library: 'ai', peers: ['ai', '@meanwhile/threads'], node: '>=22' },
+  '@meanwhile/ui/ag-ui': { library: '@ag-ui/core', peers: ['@ag-ui/core', '@meanwhile/threads'] },
+  '@meanwhile/ui/ai-sdk': { library: 'ai', peers: ['ai', '@meanwhile/threads'] },
 }
 
 export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {
@@ -50,11 +44,9 @@ export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {
   const theirs = new Set(apart.flatMap((entry) => NEEDS[entry]?.peers ?? []))
   const others = Object.keys(manifest.peerDependencies).filter((peer) => !theirs.has(peer))
   const rest = entries.filter((entry) => !apart.includes(entry))
-  if (rest.length > 0) await checkEntries(packed, rest, others, nodesFor(bench.nodes, manifest), bench)
+  if (rest.length > 0) await checkEntries(packed, rest, others, bench)
   for (const entry of apart) {
-    const { peers, node } = NEEDS[entry] ?? { peers: [], node: '*' }
-    const nodes = nodesFor(bench.nodes, { ...manifest, engines: { node } })
-    await checkEntries(packed, [entry], [...others, ...peers], nodes, bench)
+    await checkEntries(packed, [entry], [...others, ...(NEEDS[entry]?.peers ?? [])], bench)
   }
 }
 
@@ -63,7 +55,6 @@ async function checkEntries(
   { manifest, tarball }: Packed,
   entries: readonly string[],
   peers: readonly string[],
-  nodes: readonly Node[],
   bench: Bench,
 ): Promise<void> {
   const { name, peerDependencies } = manifest
@@ -76,8 +67,8 @@ async function checkEntries(
   const dependencies = [tarball, ...ours, ...theirs, '@types/node']
   if (!(await step(`${entries.join(', ')}: install by itself`, () => project(folder, dependencies)))) return
 
-  for (const node of nodes) await importAll(entries, node, folder)
-  await checkEffects(entries, nodes.at(-1), folder)
+  for (const node of bench.nodes) await importAll(entries, node, folder)
+  await checkEffects(entries, bench.nodes.at(-1), folder)
   for (const [version, tsc] of Object.entries(bench.compilers)) {
     await step(`${first}: types with TypeScript ${version}`, () => checkTypes(name, entries, tsc, folder))
   }

@@ -1,9 +1,8 @@
-/** Tests core with OpenTelemetry's SDK 2, which accepts only API 1.9, on each Node version that core supports. */
+/** Tests core with OpenTelemetry's SDK 2, which accepts only API 1.9, on the same Nodes as the packages. */
 
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench } from './alone.ts'
-import { nodesFor } from './nodes.ts'
 import { project } from './project.ts'
 import { command, step } from './step.ts'
 
@@ -15,7 +14,7 @@ export async function checkOldTelemetry({ folder, packages, nodes }: Bench): Pro
   const beside = join(folder, 'old-telemetry')
   if (!(await step(`install core with ${old.join(' and ')}`, () => project(beside, [core.tarball, ...old])))) return
   await copyFile(join(import.meta.dirname, 'otel-2-app.mjs'), join(beside, 'app.mjs'))
-  for (const { path, version } of nodesFor(nodes, core.manifest)) {
+  for (const { path, version } of nodes) {
     await command(`spans of core with them on Node ${version}`, path, ['app.mjs'], beside)
   }
 }

@@ -1,4 +1,4 @@
-// An application with OpenTelemetry's SDK 2 and API 1.9, the versions that run on Node 20. scripts/check-packages.ts installs it with
+// An application with OpenTelemetry's SDK 2, which accepts only API 1.9. scripts/check-packages.ts installs it with
 // the packed core and runs it: every span must be recorded, ended, have the right parent, and contain no content.
 import assert from 'node:assert/strict'
 import { createAgent, tool } from '@meanwhile/core'

@@ -54,8 +54,6 @@ export interface MockModels extends Disposable {
  * the requests, whatever their wire. An unexpected request gets a status 500 that states what was expected, and makes
  * {@link MockModels.assertComplete} throw. Timers are those of the global scope, so fake timers work.
  *
- * Requires Node 22.12 or newer, as msw 3 does.
- *
  * @example
  * const mock = mockModels({ script: [respond(say('Hello'))] })
  * const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })

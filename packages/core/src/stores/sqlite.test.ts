@@ -2,8 +2,8 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '../index.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { CheckpointCorruptError, CheckpointStoreError } from '../index.ts'
 import { storeContract } from '../testing.ts'
 import { sqliteStore } from './sqlite.ts'
 
@@ -16,7 +16,6 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  vi.restoreAllMocks()
   await rm(scratch, { recursive: true, force: true })
 })
 
@@ -89,12 +88,6 @@ test('sqlite: a damaged page damages what is loaded from it, a file that is not 
     expect.objectContaining({ message: wrong.message, operation: 'open', id: '' }),
   )
   expect(() => sqliteStore(join(scratch, 'not there', 'x'))).toThrow(CheckpointStoreError)
-})
-
-test('sqlite: in a Node without node:sqlite, making a store throws that (L17)', () => {
-  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
-  expect(() => sqliteStore(path)).toThrow(ConfigError)
-  expect(() => sqliteStore(path)).toThrow(`Node ${process.version} has no node:sqlite`)
 })
 
 test('sqlite: without a path no store is made (A2)', () => {

@@ -1,6 +1,6 @@
-/** Stores checkpoints in a SQLite database, for the processes of one machine. Requires a Node version with `node:sqlite`. */
+/** Stores checkpoints in a SQLite database, for the processes of one machine. */
 
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import {
   CheckpointConflictError,
   CheckpointCorruptError,
@@ -19,7 +19,7 @@ export interface SqliteStore extends CheckpointStore {
  * one revision, one of them succeeds, and a finished save is on the disk. `node:sqlite` is synchronous: a save blocks the thread for a write to the
  * disk, and for at most 5 s while another process writes.
  *
- * @throws {ConfigError} The path is invalid, or this Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
+ * @throws {ConfigError} The path is not a string.
  * @throws {CheckpointStoreError} The file cannot be opened, or is not a database; `cause` is SQLite's error.
  */
 export function sqliteStore(path: string): SqliteStore {
@@ -70,14 +70,9 @@ interface Opened {
 
 function open(path: string): Opened {
   if (typeof path !== 'string') throw new ConfigError('path', 'must be the path of a file, or :memory:')
-  // Not imported, because a Node without it must fail only when a store is opened.
-  const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
-  if (!sqlite) {
-    throw new ConfigError('sqliteStore', `Node ${process.version} has no node:sqlite; it needs Node 22.13 or newer`)
-  }
   let database: DatabaseSync | undefined
   try {
-    database = new sqlite.DatabaseSync(path)
+    database = new DatabaseSync(path)
     writeAhead(database)
     database.exec(SETUP)
     return {

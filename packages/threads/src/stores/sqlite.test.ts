@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { TurnRecord } from '../index.ts'
 import { sqliteThreads } from '../sqlite.ts'
 import { threadStoreContract } from '../testing.ts'
@@ -17,7 +17,6 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  vi.restoreAllMocks()
   await rm(scratch, { recursive: true, force: true })
 })
 
@@ -47,13 +46,11 @@ test('sqlite: stored data is in the database when it is opened again (TH6)', asy
   second.close()
 })
 
-test('sqlite: a path that cannot be opened and a Node without node:sqlite cause clear errors (TH9)', async () => {
+test('sqlite: a path that cannot be opened causes a clear error (TH9)', async () => {
   await writeFile(path, 'no database '.repeat(1_000))
   expect(() => sqliteThreads(path)).toThrow(CheckpointStoreError)
   expect(() => sqliteThreads(join(scratch, 'not there', 'x'))).toThrow(CheckpointStoreError)
   expect(() => sqliteThreads(undefined as never)).toThrow(ConfigError)
-  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
-  expect(() => sqliteThreads(path)).toThrow(`Node ${process.version} has no node:sqlite`)
 })
 
 test('sqlite: the time of a write does not grow with the number of turns of its thread (TH12)', async () => {

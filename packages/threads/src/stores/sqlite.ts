@@ -1,6 +1,6 @@
-/** Stores threads in a SQLite database, for the processes of one machine. It needs a Node with `node:sqlite`. */
+/** Stores threads in a SQLite database, for the processes of one machine. */
 
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
 import type {
   Change,
@@ -25,7 +25,7 @@ export interface SqliteThreads extends ThreadStore {
  * write blocks the event loop while it writes to the disk, and for at most 5 s while another process writes. Checkpoints, and the changes that begin
  * or end a turn, are on the disk when their method resolves. The newest deltas may be lost if the machine loses power.
  *
- * @throws {ConfigError} The path is not a string, or this Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
+ * @throws {ConfigError} The path is not a string.
  * @throws {CheckpointStoreError} The file cannot be opened, or is not a database; `cause` is SQLite's error.
  */
 export function sqliteThreads(path: string): SqliteThreads {
@@ -253,16 +253,9 @@ type Statements = { readonly [Name in keyof typeof STATEMENTS]: StatementSync }
 
 function open(path: string): { readonly database: DatabaseSync; readonly sql: Statements } {
   if (typeof path !== 'string') throw new ConfigError('path', 'must be the path of a file, or :memory:')
-  // Not imported: on a Node without it, only this call may fail.
-  const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
-  if (!sqlite)
-    throw new ConfigError(
-      'sqliteThreads',
-      `Node ${process.version} has no node:sqlite: version 22.13 or newer is required`,
-    )
   let database: DatabaseSync | undefined
   try {
-    database = new sqlite.DatabaseSync(path)
+    database = new DatabaseSync(path)
     writeAhead(database)
     database.exec(SETUP)
     const prepare = ([name, text]: [string, string]) => [name, database?.prepare(text)]
