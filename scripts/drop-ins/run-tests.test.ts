@@ -65,7 +65,7 @@ test('the tests of a library run unchanged, and with the drop-in in place of the
   expect(eager.earlyCalls).toBeGreaterThan(0)
   const { passed, forbidden } = compared(plain, eager, [])
   expect([passed, forbidden.length]).toEqual([4, 1])
-}, 60_000)
+})
 
 test('a drop-in imports the tested library, also if the library aliases its name to another file', async () => {
   const aliases = "{ ai: new URL('./src/other.ts', import.meta.url).pathname }"
@@ -78,7 +78,7 @@ test('a drop-in imports the tested library, also if the library aliases its name
   await symlink(MODULES, join(path, 'node_modules'))
   const { tests } = await runTests(checkoutAt(path, root), { isEager: true, paced: false, signal })
   expect(tests.get('src/generate-text/stream-text.test.ts: every tool is a read')).toEqual({ passed: true })
-}, 60_000)
+})
 
 test('a path that is not a complete checkout is an error that names what is missing', async () => {
   const root = await folderWith(OURS)
@@ -109,7 +109,7 @@ test("a checkout in which no test passes is an error with Vitest's output", asyn
   const failed = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal })
   await expect(failed).rejects.toThrow(CheckoutError)
   await expect(failed).rejects.toThrow('is everything built that its tests need?')
-}, 60_000)
+})
 
 /** The source of a process that prints its id and ignores SIGTERM. */
 const DEAF = `const { renameSync, writeFileSync } = require('node:fs')
@@ -121,37 +121,33 @@ renameSync('pid.tmp', 'pid')
 test.each([
   ['waits', 'setInterval(() => undefined, 1_000)'],
   ['blocks', 'for (;;);'],
-])(
-  'an abort ends all processes that the tests have started, and leaves no file: one that %s',
-  async (_, work) => {
-    const hanging = {
-      ...LIBRARY,
-      'packages/ai/src/generate-text/stream-text.test.ts': `import { spawn } from 'node:child_process'
+])('an abort ends all processes that the tests have started, and leaves no file: one that %s', async (_, work) => {
+  const hanging = {
+    ...LIBRARY,
+    'packages/ai/src/generate-text/stream-text.test.ts': `import { spawn } from 'node:child_process'
 import { test } from 'vitest'
 test('hangs', async () => {
   spawn(process.execPath, ['-e', ${JSON.stringify(DEAF)} + ${JSON.stringify(work)}], { stdio: 'ignore' })
   await new Promise(() => undefined)
 }, 600_000)`,
-    }
-    const [path, root] = [await folderWith(hanging), await folderWith(OURS)]
-    await symlink(MODULES, join(path, 'node_modules'))
-    const stop = new AbortController()
-    const temporary = await folderWith({})
-    vi.stubEnv('TMPDIR', temporary)
-    onTestFinished(() => void vi.unstubAllEnvs())
-    const run = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal: stop.signal })
-    const failed = run.catch((error: Error) => error.message)
-    const pid = await vi.waitFor(() => readFile(join(path, 'packages/ai/pid'), 'utf8'), {
-      timeout: 50_000,
-      interval: 50,
-    })
-    stop.abort(new Error('enough'))
-    expect(await failed).toBe('enough')
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 1_000)
-    expect((await readdir(temporary)).filter((name) => name.startsWith('check-drop-ins-'))).toEqual([])
-  },
-  60_000,
-)
+  }
+  const [path, root] = [await folderWith(hanging), await folderWith(OURS)]
+  await symlink(MODULES, join(path, 'node_modules'))
+  const stop = new AbortController()
+  const temporary = await folderWith({})
+  vi.stubEnv('TMPDIR', temporary)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const run = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal: stop.signal })
+  const failed = run.catch((error: Error) => error.message)
+  const pid = await vi.waitFor(() => readFile(join(path, 'packages/ai/pid'), 'utf8'), {
+    timeout: 50_000,
+    interval: 50,
+  })
+  stop.abort(new Error('enough'))
+  expect(await failed).toBe('enough')
+  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 1_000)
+  expect((await readdir(temporary)).filter((name) => name.startsWith('check-drop-ins-'))).toEqual([])
+})
 
 /** A killed process may stay listed until its parent has waited for it. */
 function isRunning(pid: string): boolean {

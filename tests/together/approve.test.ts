@@ -186,4 +186,4 @@ test('questions, allowed calls and results are the same with eager tools and wit
     }),
     propertyRuns({ small: 20, middle: 60, whole: 3_000 }),
   )
-}, 60_000)
+})

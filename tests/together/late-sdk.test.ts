@@ -34,4 +34,4 @@ test('an SDK set up after packages, agents and runs gets the spans and metrics o
     ['late', 1],
   ])
   assertSpanTree(receiver.spans, `${run('early')}${run('late')}\n    execute_tool look`)
-}, 30_000)
+})

@@ -156,7 +156,7 @@ test('callLimits and eagerTools: the same calls are made, in call order, however
     ),
     propertyRuns({ small: 20, middle: 100, whole: 3_000 }),
   )
-}, 60_000)
+})
 
 test('callLimits: the call that is not made has no execute_tool span; the last model call has a chat span (N13)', async () => {
   const looks = (n: number) => respond(call('look', { n }), wait(10), say('.'))
@@ -263,4 +263,4 @@ test('the standard list has the same outcome with eagerTools and without, whatev
     ),
     propertyRuns({ small: 20, middle: 60, whole: 3_000 }),
   )
-}, 60_000)
+})

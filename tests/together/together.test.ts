@@ -216,4 +216,4 @@ test('in any order of the three, and with any faults, the outcome of the run is 
     ),
     propertyRuns({ small: 20, middle: 100, whole: 3_000 }),
   )
-}, 60_000)
+})

@@ -6,8 +6,6 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 
 // examples/tracing.ts as a user starts it: in its own process. Only the environment defines where spans go.
 
-vi.setConfig({ testTimeout: 30_000 })
-
 const PROGRAM = fileURLToPath(new URL('../../examples/tracing.ts', import.meta.url))
 
 /** A late end takes eight seconds: the SDK's default time limits. */

@@ -39,30 +39,26 @@ test('the collector and both files receive every span, the same in each', async 
   }
   const measured = spanTree(inFile).filter(({ name }) => name !== 'invoke_agent bench-warm-up')
   expect(measured).toEqual(Array.from({ length: 20 }, () => tree))
-}, 60_000)
+})
 
 test.each([
   ['is not there', undefined, /^\d+ spans not sent to \S+: .*ECONNREFUSED.*\n$/],
   ['hangs', 'hang', /^\d+ spans not sent to \S+: Request timed out\n$/],
   ['answers 503', { status: 503 }, /^\d+ spans not sent to \S+: .+\n$/],
-] as const)(
-  'a collector that %s neither fails the run nor delays it, and is reported once',
-  async (_, fault, said) => {
-    const receiver = await otlpReceiver({ fault: fault ?? [] })
-    if (fault === undefined) await receiver.close()
-    try {
-      const ms = await timeAlone()
-      await using bench = await startBench(...QUICK, '--runs', '1', '--otlp', receiver.url)
-      const ended = await bench.ended
-      expect(ended).toEqual({ code: 0, stderr: expect.stringMatching(said), ms: expect.any(Number) })
-      expect(ended.ms - ms).toBeLessThan(LATE)
-      expect(JSON.parse(await bench.text('results.json'))).toHaveProperty('results')
-    } finally {
-      await receiver.close()
-    }
-  },
-  60_000,
-)
+] as const)('a collector that %s neither fails the run nor delays it, and is reported once', async (_, fault, said) => {
+  const receiver = await otlpReceiver({ fault: fault ?? [] })
+  if (fault === undefined) await receiver.close()
+  try {
+    const ms = await timeAlone()
+    await using bench = await startBench(...QUICK, '--runs', '1', '--otlp', receiver.url)
+    const ended = await bench.ended
+    expect(ended).toEqual({ code: 0, stderr: expect.stringMatching(said), ms: expect.any(Number) })
+    expect(ended.ms - ms).toBeLessThan(LATE)
+    expect(JSON.parse(await bench.text('results.json'))).toHaveProperty('results')
+  } finally {
+    await receiver.close()
+  }
+})
 
 test('Ctrl-C sends the spans so far, including cancelled runs, and writes no files', async () => {
   await using receiver = await otlpReceiver()
@@ -74,7 +70,7 @@ test('Ctrl-C sends the spans so far, including cancelled runs, and writes no fil
   expect(await bench.ended).toMatchObject({ code: 130, stderr: 'Stopped; nothing was written.\n' })
   expect(outcomes(receiver.spans)).toContain('cancelled')
   await expect(bench.text('traces.json')).rejects.toThrow('ENOENT')
-}, 60_000)
+})
 
 test('Ctrl-C does not wait for a collector that hangs', async () => {
   await using receiver = await otlpReceiver({ fault: 'hang' })
@@ -84,7 +80,7 @@ test('Ctrl-C does not wait for a collector that hangs', async () => {
   bench.child.kill('SIGINT')
   expect(await bench.ended).toMatchObject({ code: 130 })
   expect(performance.now() - stopped).toBeLessThan(LATE)
-}, 60_000)
+})
 
 let alone: Promise<number> | undefined
 

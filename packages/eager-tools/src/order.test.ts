@@ -87,7 +87,7 @@ test('every call sees the writes before it and none after it, as without eager t
     }),
     propertyRuns({ small: 50, middle: 200, whole: 5_000 }),
   )
-}, 60_000)
+})
 
 test('in call order, eager is never later than not eager (H29, H30)', async () => {
   await fc.assert(
@@ -96,7 +96,7 @@ test('in call order, eager is never later than not eager (H29, H30)', async () =
     }),
     propertyRuns({ small: 50, middle: 200, whole: 5_000 }),
   )
-}, 60_000)
+})
 
 test('a step of reads takes as long as the formula predicts, with one slot and with one per call (H29, H30)', async () => {
   const reads = fc.record({
@@ -116,4 +116,4 @@ test('a step of reads takes as long as the formula predicts, with one slot and w
     }),
     propertyRuns({ small: 30, middle: 100, whole: 5_000 }),
   )
-}, 60_000)
+})

@@ -376,7 +376,7 @@ test('the predicted saving is the extra time of the same run without eagerTools 
     }),
     propertyRuns({ small: 30, middle: 100, whole: 5_000 }),
   )
-}, 60_000)
+})
 
 test('the measurements of a call are kept, however soon the run forgets the call (H34, I6)', async () => {
   const asked = respond(call('send', { n: 1, ms: 200 }, { id: 'c1' }))

@@ -143,7 +143,7 @@ test('a process is killed while the model writes a text: another process takes t
   expect(messages.map(({ message }) => message.role)).toEqual(['user', 'assistant'])
   expect(linesWith('model')).toEqual(['model story', 'model story'])
   expect(linesWith('context')).toEqual([`context ${first.pid}`, `context ${second.pid}`])
-}, 60_000)
+})
 
 test('a process is killed in a tool whose effect is not read: the call is not repeated, and the model reads why (TH6)', async () => {
   const first = await Child.start()
@@ -162,7 +162,7 @@ test('a process is killed in a tool whose effect is not read: the call is not re
     expect.stringMatching(/may have/),
     expect.stringMatching(/^assistant: So/),
   ])
-}, 60_000)
+})
 
 test('a process is killed while a turn waits for an answer: another process takes the answer, and the call is executed once (TH6, TH7)', async () => {
   const first = await Child.start()
@@ -178,7 +178,7 @@ test('a process is killed while a turn waits for an answer: another process take
   const state = await idle()
   expect(linesWith('mail')).toHaveLength(1)
   expect(shown(state).slice(2)).toEqual(['tool: sent', 'assistant: So: sent'])
-}, 60_000)
+})
 
 test('a process is killed between the message and the first checkpoint: the turn is not lost (TH6)', async () => {
   const first = await Child.start()
@@ -188,7 +188,7 @@ test('a process is killed between the message and the first checkpoint: the turn
   expect(await threads.read('t')).toMatchObject({ status: 'running', turns: [{ status: 'running' }] })
   await Child.start()
   expect(shown(await idle())).toEqual(['user: Hello', 'assistant: You said Hello.'])
-}, 60_000)
+})
 
 test('a process is killed with messages in its queue: no turn is lost, and each is answered once (TH1, TH6)', async () => {
   const first = await Child.start()
@@ -211,7 +211,7 @@ test('a process is killed with messages in its queue: no turn is lost, and each 
   ])
   expect(linesWith('model')).toEqual(['model story', 'model story', 'model two', 'model mail', 'model mail'])
   expect(linesWith('mail')).toHaveLength(1)
-}, 60_000)
+})
 
 test('a process is suspended until its lease has expired: another process takes over, and the first writes nothing more and stays alive (TH6)', async () => {
   const first = await Child.start()
@@ -232,7 +232,7 @@ test('a process is suspended until its lease has expired: another process takes 
     () => threads.read('t'),
     ({ turns, status }) => turns.length === 2 && status === 'idle',
   )
-}, 60_000)
+})
 
 test('a process is suspended in a tool whose effect is not read, until its lease has expired: the call is executed once (TH6)', async () => {
   const first = await Child.start()
@@ -249,7 +249,7 @@ test('a process is suspended in a tool whose effect is not read, until its lease
   await new Promise((resolve) => setTimeout(resolve, 3 * LEASE))
   expect(linesWith('work')).toHaveLength(1)
   expect((await threads.read('t')).turns).toMatchObject([{ status: 'completed' }])
-}, 60_000)
+})
 
 test('two processes run one turn at a time, and stops, steering and other messages reach the turn of the other process (TH1, TH2)', async () => {
   const [first, second] = [await Child.start(), await Child.start()]
@@ -283,7 +283,7 @@ test('two processes run one turn at a time, and stops, steering and other messag
   await untilEvent('text-delta', 2)
   await second.tell({ stop: true })
   expect((await threads.read('t')).turns.at(-1)).toMatchObject({ status: 'stopped' })
-}, 60_000)
+})
 
 test('a reader in another process receives all events of a turn, also when the turn is taken over (TH5, TH6)', async () => {
   const first = await Child.start()
@@ -307,4 +307,4 @@ test('a reader in another process receives all events of a turn, also when the t
   expect(events.at(-1)).toMatchObject({ type: 'turn-end', status: 'completed' })
   const cursors = events.map(({ cursor }) => cursor)
   expect(new Set(cursors).size).toBe(cursors.length)
-}, 60_000)
+})

@@ -47,7 +47,7 @@ test('a run is measured with an SDK and without, each in its own process, and no
   expect(perSpan.median).toBeLessThan(without.median)
   expect(sdkAlone.median).toBeLessThan(without.median)
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
-}, 30_000)
+})
 
 test('the signal stops the measurement of a run and its processes', async () => {
   const stop = new AbortController()
@@ -55,7 +55,7 @@ test('the signal stops the measurement of a run and its processes', async () => 
   setTimeout(() => stop.abort(new Error('enough')), 500)
   await expect(measured).rejects.toThrow('a process that makes runs has ended')
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
-}, 30_000)
+})
 
 test('a profile finds the cost of spans and deltas; with an SDK spans cost more, and neither exceeds its bar several times', async () => {
   const options = { rounds: 3, runs: 50, warmUps: 1 }
@@ -67,7 +67,7 @@ test('a profile finds the cost of spans and deltas; with an SDK spans cost more,
   expect(traced.perSpan.median).toBeGreaterThan(without.perSpan.median)
   expect(traced.perSpan.median).toBeLessThan(200)
   expect(traced.perDelta.median).toBeLessThan(5)
-}, 30_000)
+})
 
 test('the time of the engine’s own functions counts for their callers; garbage collection counts for no function', () => {
   const frame = (functionName: string, url = '') => ({

@@ -67,7 +67,7 @@ test('an installed library makes the runs in its own process, on every wire it s
   await expect(measure(subject, ai, transport, signal)).rejects.toThrow('was not expected')
   const enough = AbortSignal.abort(new Error('enough'))
   await expect(ai(subject, { url: 'http://127.0.0.1:9' }, enough)).rejects.toThrow('enough')
-}, 30_000)
+})
 
 test('a run that is stopped rejects with the reason, and its request is abandoned', async () => {
   await using peer = await spawnPeer('ai', { folder: ROOT }, new AbortController().signal)
@@ -83,7 +83,7 @@ test('a run that is stopped rejects with the reason, and its request is abandone
   stop.abort(new Error('enough'))
   await expect(run).rejects.toThrow('enough')
   await left
-}, 30_000)
+})
 
 test('if nothing is installed, each library is listed with its install command, and no process is started', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'bench-'))
@@ -104,7 +104,7 @@ test('a library that cannot be imported is reported with the reason', async () =
   await expect(spawnPeer('langchain', { folder: await folderWithAiSdk() }, signal)).rejects.toThrow(
     "Cannot find package 'langchain'",
   )
-}, 30_000)
+})
 
 test('a version without a required feature is reported', async () => {
   const load = async () => ({ streamText: () => undefined, tool: 5 })

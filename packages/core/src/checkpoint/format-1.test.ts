@@ -52,8 +52,8 @@ test('a run continues from a checkpoint of format 1 as from the same state in fo
     }),
     propertyRuns({ small: 30, middle: 200, whole: 5_000 }),
   )
-  expect(withCalls).toBeGreaterThan(20)
-}, 60_000)
+  expect(withCalls).toBeGreaterThan(5)
+})
 
 const FOLDER = new URL('../../test-data/checkpoints/', import.meta.url)
 

@@ -327,7 +327,7 @@ test('a checkpoint that was damaged at any place is refused, and nothing runs (L
     ),
     propertyRuns({ small: 200, middle: 2_000, whole: 50_000 }),
   )
-}, 60_000)
+})
 
 /** A checkpoint with a value in every member. */
 async function richCheckpoint(): Promise<Checkpoint> {

@@ -366,7 +366,7 @@ test('reads see and writes leave what they would if the calls ran one after anot
     }),
     propertyRuns({ small: 50, middle: 300, whole: 10_000 }),
   )
-}, 60_000)
+})
 
 test('an abort starts nothing that had waited for what it aborts (K1, H14)', async () => {
   const { log, tools } = workshop()

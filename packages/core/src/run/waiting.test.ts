@@ -323,4 +323,4 @@ test('whatever names, limits, fails and ends what: all rules hold, no slot is id
     }),
     propertyRuns({ small: 30, middle: 200, whole: 10_000 }),
   )
-}, 60_000)
+})

@@ -263,7 +263,7 @@ test('whatever waits for which slots: no limit is exceeded, and no slot is idle 
       examples: [[3, [ones(8, 1), ones(2, 1), ones(8, 3)]]],
     },
   )
-}, 30_000)
+})
 
 const ones = (count: number, first: number) => ({ width: 2, durations: [first, ...Array<number>(count - 1).fill(1)] })
 

@@ -144,4 +144,4 @@ test('whatever happens in between, a browser ends up with the messages of the th
     }),
     propertyRuns({ small: 20, middle: 100, whole: 5_000 }),
   )
-}, 60_000)
+})

@@ -43,14 +43,14 @@ test('the present core is compared with another one, and neither a process nor a
   for (const time of [comparison?.older, comparison?.present, comparison?.ratio.median]) expect(time).toBeGreaterThan(0)
   expect(await ownFiles(temporary)).toEqual([])
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
-}, 30_000)
+})
 
 test('a core that cannot be loaded is a usage error', async () => {
   const folder = await folderWith('throw new Error("made of air")')
   const failed = against({ folder, signal, plan: LITTLE })
   await expect(failed).rejects.toThrow(UsageError)
   await expect(failed).rejects.toThrow(`${join(folder, 'index.js')}: made of air`)
-}, 30_000)
+})
 
 test('the signal ends the processes, and nothing remains', async () => {
   const [folder, temporary] = [await folderWith(`export * from ${JSON.stringify(SOURCES)}`), await emptyFolder()]
@@ -61,7 +61,7 @@ test('the signal ends the processes, and nothing remains', async () => {
   await expect(stopped).rejects.toThrow('a process that makes runs has ended')
   expect(await ownFiles(temporary)).toEqual([])
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
-}, 30_000)
+})
 
 test('on the command line, a folder without a core ends with exit code 2 and one line', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue()
