@@ -1,0 +1,41 @@
+// Checks what has changed since main: the types of everything, and in each changed folder the tests that load a changed file. Tests in other
+// folders that load such a file are not run: `npm test` runs them.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { parseArgs } from 'node:util'
+
+const HELP = `npm run test:fast [-- --base COMMIT]
+  checks types, and runs the tests of the folders that have changed since COMMIT (default: main),
+  if they load a changed file; uncommitted and new files count as changed`
+
+const { values } = parseArgs({ options: { base: { type: 'string', default: 'main' }, help: { type: 'boolean' } } })
+
+/** The vitest projects that contain the changed files. */
+function changedProjects(base: string): readonly string[] {
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean)
+  const files = [...git('diff', '--name-only', base), ...git('ls-files', '--others', '--exclude-standard')]
+  const projects = files.flatMap((file) => {
+    const [top, folder] = file.split('/')
+    if (top === 'packages' || top === 'apps') return folder ?? []
+    if (top === 'tests') return 'together'
+    return top === 'scripts' ? top : []
+  })
+  return [...new Set(projects)]
+}
+
+function run(command: string, ...args: readonly string[]): void {
+  const { status, signal } = spawnSync(command, args, { stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? (signal === 'SIGINT' ? 130 : 1))
+}
+
+if (values.help) {
+  console.log(HELP)
+} else {
+  const projects = changedProjects(values.base)
+  run('tsc', '-b')
+  if (projects.length === 0) console.log(`No tested folder has changed since ${values.base}.`)
+  else {
+    const chosen = projects.map((name) => `--project=${name}`)
+    run('vitest', 'run', '--changed', values.base, '--passWithNoTests', ...chosen)
+  }
+}
