@@ -7,8 +7,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type DefaultTheme, defineConfig } from 'vitepress'
 import { apiSidebars } from './api-pages.ts'
-import { diagrams, pictures } from './diagrams.ts'
 import { linksToTheApi, linksWithinTheSite } from './links.ts'
+import { diagrams, pictures } from './pictures.ts'
 import { slugOf } from './slug.ts'
 
 const docs = join(import.meta.dirname, '..')

@@ -1,13 +1,6 @@
-/** The default theme, with room for lines of 120 characters, and diagrams. */
+/** The default theme, with room for lines of 120 characters, and pictures. */
 
-import type { Theme } from 'vitepress'
 import DefaultTheme from 'vitepress/theme'
-import { Mermaid } from './mermaid.ts'
 import './wide.css'
 
-export default {
-  extends: DefaultTheme,
-  enhanceApp({ app }) {
-    app.component('Mermaid', Mermaid)
-  },
-} satisfies Theme
+export default DefaultTheme
