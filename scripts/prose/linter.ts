@@ -1,12 +1,12 @@
 /** The linter of `npm run lint:prose`: textlint with the rules of `.textlintrc.json`, and with two parts that only this repository has. */
 
-import { resolve } from 'node:path'
+import { join } from 'node:path'
 import { createLinter, loadTextlintrc } from 'textlint'
 import { ruleNumbers } from './rule-numbers.ts'
 import { TypeScriptProse } from './typescript-prose.ts'
 
 export async function proseLinter() {
-  const config = await loadTextlintrc({ configFilePath: resolve('.textlintrc.json') })
+  const config = await loadTextlintrc({ configFilePath: join(import.meta.dirname, '.textlintrc.json') })
   const rule = { ruleId: 'rule-numbers', rule: ruleNumbers }
   const plugin = { pluginId: 'typescript', plugin: { Processor: TypeScriptProse } }
   return createLinter({

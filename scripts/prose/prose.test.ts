@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { proseLinter } from './linter.ts'
+import { installTools } from '../install-tools.ts'
 
+installTools(import.meta.dirname)
+const { proseLinter } = await import('./linter.ts')
 const linter = await proseLinter()
 
 /** The places where the linter finds something, and the words it found. */

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { proseLinter } from './prose/linter.ts'
+import { proseLinter } from './linter.ts'
 
 const { values, positionals } = parseArgs({
   options: { help: { type: 'boolean', default: false } },
