@@ -9,29 +9,25 @@ import { type Bench, checkAlone } from './packages/alone.ts'
 import { keepAsBudget } from './packages/bundles.ts'
 import { installNodes } from './packages/nodes.ts'
 import { checkOldTelemetry } from './packages/old-telemetry.ts'
-import { project } from './packages/project.ts'
 import { failures, step } from './packages/step.ts'
 import { checkTogether } from './packages/together.ts'
 import { packAll } from './packages/workspace.ts'
 
 /** The TypeScript of this repository, and the oldest supported one. */
-async function compilers(folder: string): Promise<Bench['compilers']> {
-  await project(folder, ['typescript@5.9.3'])
-  const newest = createRequire(import.meta.url).resolve('@typescript/native/package.json')
-  return { '5.9': join(folder, 'node_modules/typescript/bin/tsc'), '7': join(newest, '../bin/tsc') }
+const compilers: Bench['compilers'] = {
+  '5.9': join(import.meta.dirname, 'packages/node_modules/typescript/bin/tsc'),
+  '7': join(createRequire(import.meta.url).resolve('@typescript/native/package.json'), '../bin/tsc'),
 }
 
 async function check(folder: string): Promise<void> {
-  const packing = packAll(folder)
-  const installing = step('install TypeScript 5.9', () => compilers(join(folder, 'typescript')))
-  const packages = await packing
+  const packages = await packAll(folder)
   const nodes = await step('install the Nodes', () =>
     installNodes(
       join(folder, 'nodes'),
       packages.map(({ manifest }) => manifest),
     ),
   )
-  const bench = { folder, packages, nodes: nodes ?? [], compilers: (await installing) ?? {} }
+  const bench = { folder, packages, nodes: nodes ?? [], compilers }
   await Promise.all(packages.map((one) => checkAlone(one, bench)))
   await checkTogether(bench)
   await checkOldTelemetry(bench)

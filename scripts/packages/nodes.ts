@@ -1,7 +1,6 @@
 /** The Node versions that packages are tested on: the oldest that they support, and the one of this repository. */
 
 import { join } from 'node:path'
-import semver from 'semver'
 import { project } from './project.ts'
 import { output } from './step.ts'
 import type { Manifest } from './workspace.ts'
@@ -16,7 +15,7 @@ export async function installNodes(folder: string, manifests: readonly Manifest[
   const ranges = [...new Set(manifests.map(({ engines }) => engines.node))]
   const [range] = ranges
   if (!range || ranges.length > 1) throw new Error(`the packages support different Nodes: ${ranges.join(', ')}`)
-  const oldest = String(semver.minVersion(range))
+  const oldest = `${range.replace('>=', '')}.0`
   await project(folder, [`node@${oldest}`])
   const nodes = [
     { version: oldest, path: join(folder, 'node_modules/node/bin/node') },

@@ -32,8 +32,10 @@ async function pack(folder: string, into: string): Promise<Packed | undefined> {
   if (printed === undefined) return undefined
   const [{ filename }] = JSON.parse(printed) as [{ filename: string }]
   const tarball = join(into, filename)
-  await command(`${name}: publint`, 'publint', ['run', tarball, '--strict'])
-  await command(`${name}: are the types wrong?`, 'attw', [tarball, '--profile', 'esm-only'])
+  await command(`${name}: publint`, tool('publint'), ['run', tarball, '--strict'])
+  await command(`${name}: are the types wrong?`, tool('attw'), [tarball, '--profile', 'esm-only'])
   const doors = Object.keys(manifest.exports).filter((path) => path !== './package.json')
   return { manifest, tarball, entries: doors.map((path) => name + path.slice(1)) }
 }
+
+const tool = (name: string): string => join(import.meta.dirname, 'node_modules/.bin', name)
