@@ -3,9 +3,10 @@ import { ConfigError } from '@meanwhile/core'
 import { respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
-import { handMade, realModels, VERSIONS } from '../test/ai-sdk.ts'
+import { handMade, VERSIONS } from '../test/ai-sdk.ts'
 import { ask, failureOf } from '../test/ask.ts'
 import { history, settings, tools } from '../test/history.ts'
+import { realModels } from '../test/real-models.ts'
 import { aiSdk } from './ai-sdk.ts'
 
 const everyUrl = { '*': [/^https:/] }

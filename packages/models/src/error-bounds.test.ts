@@ -1,8 +1,9 @@
 import { ModelError } from '@meanwhile/core'
 import { mockModels, rawResponse, type WireName } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
-import { handMade, realModels } from '../test/ai-sdk.ts'
+import { handMade } from '../test/ai-sdk.ts'
 import { ask, failureOf } from '../test/ask.ts'
+import { realModels } from '../test/real-models.ts'
 import { chat, claude, wires } from '../test/wires.ts'
 import { aiSdk } from './ai-sdk.ts'
 

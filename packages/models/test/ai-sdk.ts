@@ -1,15 +1,7 @@
-/**
- * Models of the AI SDK for the tests of their adapter: hand-made ones of each version, and those of its own providers.
- */
+/** Hand-made models of each version of the AI SDK, for the tests of their adapter. */
 
-import { createAnthropic } from '@ai-sdk/anthropic'
-import { createOpenAI } from '@ai-sdk/openai'
-import { createOpenAI as createOpenAIV2 } from '@ai-sdk/openai-v2'
-import { createOpenAI as createOpenAIV3 } from '@ai-sdk/openai-v3'
-import type { WireName } from '@meanwhile/harness'
 import { type AiSdkModel, aiSdk } from '../src/ai-sdk.ts'
 import { type Asked, ask } from './ask.ts'
-import { chat, claude, responses, type TestWire } from './wires.ts'
 
 export const VERSIONS = ['v2', 'v3', 'v4'] as const
 
@@ -41,56 +33,3 @@ export function handMade(
 export function readParts(parts: readonly Part[], version: VersionName = 'v4'): Promise<Asked> {
   return ask(aiSdk(handMade(version, parts).model))
 }
-
-/** The AI SDK's provider for each wire, with our own adapter for the same wire. */
-export interface RealModel {
-  readonly title: string
-  readonly wire: WireName
-  readonly own: TestWire
-  model(fetch: typeof globalThis.fetch): AiSdkModel
-}
-
-export const realModels: readonly RealModel[] = [
-  {
-    title: 'OpenAI Chat (v4)',
-    wire: 'openai-chat',
-    own: chat,
-    model: (fetch) => createOpenAI({ apiKey: 'none', fetch }).chat('m'),
-  },
-  {
-    title: 'OpenAI Chat (v3)',
-    wire: 'openai-chat',
-    own: chat,
-    model: (fetch) => createOpenAIV3({ apiKey: 'none', fetch }).chat('m'),
-  },
-  {
-    title: 'OpenAI Chat (v2)',
-    wire: 'openai-chat',
-    own: chat,
-    model: (fetch) => createOpenAIV2({ apiKey: 'none', fetch }).chat('m'),
-  },
-  {
-    title: 'OpenAI Responses (v4)',
-    wire: 'openai-responses',
-    own: responses,
-    model: (fetch) => createOpenAI({ apiKey: 'none', fetch }).responses('m'),
-  },
-  {
-    title: 'OpenAI Responses (v3)',
-    wire: 'openai-responses',
-    own: responses,
-    model: (fetch) => createOpenAIV3({ apiKey: 'none', fetch }).responses('m'),
-  },
-  {
-    title: 'OpenAI Responses (v2)',
-    wire: 'openai-responses',
-    own: responses,
-    model: (fetch) => createOpenAIV2({ apiKey: 'none', fetch }).responses('m'),
-  },
-  {
-    title: 'Anthropic Messages (v4)',
-    wire: 'anthropic',
-    own: claude,
-    model: (fetch) => createAnthropic({ apiKey: 'none', fetch })('m'),
-  },
-]

@@ -1,5 +1,5 @@
-import { ChatAnthropic } from '@langchain/anthropic'
 import { AIMessage, ToolMessage } from '@langchain/core/messages'
+import { ChatOpenAI } from '@langchain/openai'
 import { call, fail, respond, say, wait } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { createMiddleware, modelRetryMiddleware } from 'langchain'
@@ -23,11 +23,11 @@ async function undoneIn({
   const broken = respond(call('look', { q: 'a' }, { id: '1' }), say('x'), wait(50), fail())
   using mock = mockModels({ script: [broken, respond(say('done'))] })
   mock.listen()
-  const model = new ChatAnthropic({
+  const model = new ChatOpenAI({
     apiKey: 'none',
-    model: 'claude',
-    maxTokens: 100,
-    clientOptions: { baseURL: 'http://models.test', fetch: mock.fetch },
+    model: 'gpt',
+    useResponsesApi: true,
+    configuration: { baseURL: 'http://models.test/v1', fetch: mock.fetch },
   })
   const undone: number[] = []
   const began = performance.now()

@@ -1,10 +1,9 @@
-import { ChatAnthropic } from '@langchain/anthropic'
-import { ChatOpenAI } from '@langchain/openai'
 import { call, respond, say, wait } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
-import { createAgent, initChatModel, tool } from 'langchain'
+import { createAgent, tool } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { type ChatModelCase, chatModels } from '../../test/chat-models.ts'
 import { type Agent, human, settled, shown } from '../../test/langchain.ts'
 import { eager } from './index.ts'
 
@@ -28,27 +27,6 @@ const script = () => [
   respond(say('done')),
 ]
 
-const baseURL = 'http://models.test/v1'
-type Models = ReturnType<typeof mockModels>
-
-const openai = ({ fetch }: Models, useResponsesApi: boolean) =>
-  new ChatOpenAI({ apiKey: 'none', model: 'gpt', useResponsesApi, configuration: { baseURL, fetch } })
-
-const models: Readonly<Record<string, (models: Models) => object | string | Promise<object>>> = {
-  chat: (mock) => openai(mock, false),
-  responses: (mock) => openai(mock, true),
-  anthropic: ({ fetch }) =>
-    new ChatAnthropic({
-      apiKey: 'none',
-      model: 'claude',
-      maxTokens: 100,
-      clientOptions: { baseURL: 'http://models.test', fetch },
-    }),
-  'responses, with a config': (mock) => openai(mock, true).withConfig({ tags: ['mine'] }),
-  'responses, by a name': () => 'openai:gpt',
-  'responses, by initChatModel': () => initChatModel('openai:gpt', { useResponsesApi: true }),
-}
-
 type Go = (agent: Agent) => Promise<unknown>
 
 const streamed: Go = async (agent) => {
@@ -63,7 +41,7 @@ const blocks: Go = async (agent) => {
   return shown(await run.output)
 }
 
-async function came(name: string, go: Go, isEager: boolean, alwaysStream: boolean) {
+async function came({ model }: ChatModelCase, go: Go, isEager: boolean, alwaysStream: boolean) {
   using mock = mockModels({ script: script() })
   mock.listen()
   const log: string[] = []
@@ -76,41 +54,39 @@ async function came(name: string, go: Go, isEager: boolean, alwaysStream: boolea
       },
       { name, description: name, schema: z.object({ q: z.string() }) },
     )
-  const given: object = { model: await models[name]?.(mock), tools: [working('look'), working('put')] }
+  const given: object = { model: await model(mock.fetch), tools: [working('look'), working('put')] }
   const effects = { look: 'read', put: 'idempotent' }
   const options = isEager ? eager<object>(given, effects, { alwaysStream }) : given
   const result = await settled(go(createAgent(options as Parameters<typeof createAgent>[0])))
   return { log, result }
 }
 
-test.for(Object.keys(models))(
-  '%s: a read starts when its arguments have closed, an idempotent call at the end (R2)',
-  async (name) => {
-    const plain = await came(name, streamed, false, false)
-    const early = await came(name, streamed, true, false)
+test.for(chatModels)(
+  '$name: a read starts when its arguments have closed, an idempotent call at the end (R2)',
+  async (chosen) => {
+    const plain = await came(chosen, streamed, false, false)
+    const early = await came(chosen, streamed, true, false)
     expect(early.result).toEqual(plain.result)
     expect(plain.log).toEqual(['200 look a', '200 put b'])
     expect(early.log).toEqual(['0 look a', '200 put b'])
   },
 )
 
-test.for([
-  ['chat', 200],
-  ['responses', 100],
-  ['anthropic', 100],
-] as const)('%s, streamed in blocks: a finished block seals the call in it (R2)', async ([name, sealed]) => {
-  const plain = await came(name, blocks, false, false)
-  const early = await came(name, blocks, true, false)
+const inBlocks = chatModels.filter(({ sealed }) => sealed !== undefined)
+
+test.for(inBlocks)('$name, streamed in blocks: a finished block seals the call in it (R2)', async (chosen) => {
+  const plain = await came(chosen, blocks, false, false)
+  const early = await came(chosen, blocks, true, false)
   expect(early.result).toEqual(plain.result)
   expect(plain.log).toEqual(['200 look a', '200 put b'])
-  expect(early.log).toEqual(['0 look a', `${sealed} put b`])
+  expect(early.log).toEqual(['0 look a', `${chosen.sealed} put b`])
 })
 
-test.for(Object.keys(models))(
-  '%s: with alwaysStream a run that does not stream starts reads early, too (R2)',
-  async (name) => {
+test.for(chatModels)(
+  '$name: with alwaysStream a run that does not stream starts reads early, too (R2)',
+  async (chosen) => {
     const invoked: Go = async (agent) => shown(await agent.invoke(human()))
-    const early = await came(name, invoked, true, true)
+    const early = await came(chosen, invoked, true, true)
     expect(early.result).toEqual(['human: go', 'ai: x', 'tool call_1: look a', 'tool call_2: put b', 'ai: done'])
     expect(early.log).toEqual(['0 look a', '200 put b'])
   },

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { chat } from '../../test/agent.ts'
 import { collected, fromList } from '../../test/collected.ts'
 import { compared } from '../../test/page.ts'
+import { seven } from '../../test/peer.ts'
 import { peers } from '../../test/peers.ts'
 import {
   fromUIMessages,
@@ -28,8 +29,6 @@ const look = tool({
     return `seen ${at}`
   },
 }) as Tool
-
-const [seven, six] = peers
 
 async function chunksOf(threads: Threads, text: string, options: StreamOptions = {}): Promise<UIMessageChunk[]> {
   const turn = await threads.send('t', text)
@@ -99,20 +98,25 @@ test('a call that started early keeps its card, has one result, and appears agai
   const early = chunks.flatMap((chunk) => (chunk.type === 'data-call' ? [chunk.data] : []))
   expect(early[0]).toMatchObject({ state: 'running', isEarly: true })
   expect(early).toContainEqual(expect.objectContaining({ state: 'settled' }))
-  const message = await seven?.read(chunks)
+  const message = await seven.read(chunks)
   expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))
 })
 
-test('version 6 receives only chunks that it knows; without hold the text of a failed attempt stays (UI5)', async () => {
-  const { agent } = chat()
-  const threads = createThreads({ agent, store: memoryThreads() })
-  const message = await six?.read(await chunksOf(threads, 'flaky', { version: 6 }))
-  const texts = message?.parts.flatMap((part) => (part.type === 'text' ? [`${part.text} ${part.state}`] : []))
-  expect(texts).toEqual(['Not this done', 'You said flaky. done'])
-  const failing = createThreads({ agent: chat().agent, store: memoryThreads() })
-  const failed = await six?.read(await chunksOf(failing, 'fails', { version: 6 }))
-  expect(failed?.parts).toMatchObject([{ type: 'step-start' }, { type: 'text', text: 'I begin', state: 'done' }])
-})
+const six = peers.filter(({ version }) => version === 6)
+
+test.each(six)(
+  'version 6 receives only chunks that it knows; without hold the text of a failed attempt stays (UI5)',
+  async ({ read }) => {
+    const { agent } = chat()
+    const threads = createThreads({ agent, store: memoryThreads() })
+    const message = await read(await chunksOf(threads, 'flaky', { version: 6 }))
+    const texts = message?.parts.flatMap((part) => (part.type === 'text' ? [`${part.text} ${part.state}`] : []))
+    expect(texts).toEqual(['Not this done', 'You said flaky. done'])
+    const failing = createThreads({ agent: chat().agent, store: memoryThreads() })
+    const failed = await read(await chunksOf(failing, 'fails', { version: 6 }))
+    expect(failed?.parts).toMatchObject([{ type: 'step-start' }, { type: 'text', text: 'I begin', state: 'done' }])
+  },
+)
 
 test('a card has one approval, and further questions inside its call are in the metadata (UI3)', async () => {
   const mail = tool({ name: 'mail', description: 'm', input: z.object({ to: z.string() }), execute: () => 'Sent.' })
@@ -126,7 +130,7 @@ test('a card has one approval, and further questions inside its call are in the 
     tools: [agentTool(inner, { name: 'secretary', description: 's' }) as Tool],
   })
   const threads = createThreads({ agent, store: memoryThreads() })
-  const message = await seven?.read(await chunksOf(threads, 'Go'))
+  const message = await seven.read(await chunksOf(threads, 'Go'))
   const { interrupts } = await threads.read('t')
   const [first, second] = interrupts.map(({ id }) => id)
   expect(message?.parts.at(-1)).toMatchObject({ state: 'approval-requested', approval: { id: first } })
@@ -184,7 +188,7 @@ test('when another process takes over a turn, a reader has the message in the en
     const [, answer] = toUIMessages(await second.read('t'))
     const chunks = await collected(toUIMessageStream(fromList(events)))
     expect(chunks.filter(({ type }) => type === 'reset-step' || type === 'start')).toHaveLength(2)
-    const message = await seven?.read(chunks)
+    const message = await seven.read(chunks)
     expect(compared(message ? [message] : [])).toEqual(compared(answer ? [answer] : []))
     expect(answer?.parts.at(-1)).toMatchObject({ text: 'A whole text.' })
   }
@@ -259,7 +263,7 @@ test('a run without threads is streamed, and the messages of the page are its in
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   expect(response.headers.get('x-own')).toBe('1')
   const lines = (await response.text()).split('\n\n').filter((line) => line.startsWith('data: {'))
-  const message = await seven?.read(lines.map((line) => JSON.parse(line.slice('data: '.length)) as UIMessageChunk))
+  const message = await seven.read(lines.map((line) => JSON.parse(line.slice('data: '.length)) as UIMessageChunk))
   expect(message?.metadata).toEqual({ status: 'completed', questions: [] })
   const second: UIMessage = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'hello' }] }
   await agent.run(fromUIMessages(message ? [first, message, second] : []))

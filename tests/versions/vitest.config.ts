@@ -1,0 +1,31 @@
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { defineConfig } from 'vitest/config'
+
+const root = join(import.meta.dirname, '../..')
+
+/** The lists of libraries in this folder. Each takes the place of the list with the same name in a package. */
+const lists = globSync('*.ts', { cwd: import.meta.dirname, exclude: ['*.config.ts'] }).map((file) => basename(file))
+
+/** Every test that imports such a list. */
+const include = globSync('packages/*/src/**/*.test.ts', { cwd: root }).filter((file) =>
+  lists.some((list) => readFileSync(join(root, file), 'utf8').includes(`/test/${list}'`)),
+)
+
+/** The tests of adapters, with other versions of the libraries than those that are installed in the root. */
+export default defineConfig({
+  root,
+  resolve: {
+    conditions: ['@meanwhile/source'],
+    alias: [{ find: new RegExp(`^(?:\\.\\./)+test/(${lists.join('|')})$`), replacement: `${import.meta.dirname}/$1` }],
+  },
+  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+  test: {
+    name: 'versions',
+    include,
+    environment: 'node',
+    isolate: false,
+    // On a busy machine a test may be slow without being wrong.
+    testTimeout: 20_000,
+  },
+})
