@@ -1,11 +1,12 @@
 // Checks the layering rules of .dependency-cruiser.cjs, and that in core only telemetry/ names span attributes. It is a wrapper, because
 // the tool passes when it has found no file at all.
 import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { cruise, format } from 'dependency-cruiser'
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
 
 const roots = ['packages', 'apps', 'examples', 'tests', 'scripts']
-const options = await extractOptions('./.dependency-cruiser.cjs')
+const options = await extractOptions(join(import.meta.dirname, '.dependency-cruiser.cjs'))
 const { output } = await cruise(roots, options)
 if (typeof output === 'string') throw new Error('expected a cruise result, not a report')
 

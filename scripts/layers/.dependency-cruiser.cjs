@@ -1,12 +1,14 @@
-// Who may import whom (docs/architecture.md). Run by scripts/check-layers.ts as part of `npm run lint`.
+// Who may import whom (docs/architecture.md). Run by check-layers.ts as part of `npm run lint`.
 const { readdirSync, readFileSync } = require('node:fs')
 const { join } = require('node:path')
 
 const literal = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 
+const packages = join(__dirname, '../../packages')
+
 /** The source files behind every package's `exports`: the only files another package may reach. */
-const publicFiles = readdirSync(join(__dirname, 'packages')).flatMap((name) => {
-  const { exports } = JSON.parse(readFileSync(join(__dirname, 'packages', name, 'package.json'), 'utf8'))
+const publicFiles = readdirSync(packages).flatMap((name) => {
+  const { exports } = JSON.parse(readFileSync(join(packages, name, 'package.json'), 'utf8'))
   return Object.values(exports)
     .map((entry) => entry['@meanwhile/source'])
     .filter((file) => file !== undefined)
@@ -212,7 +214,16 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: ['node_modules', '/dist/'] },
-    exclude: { path: ['/dist/', '/fixtures/', '/test-data/', '^scripts/packages/[^/]+-app\\.mjs$'] },
+    exclude: {
+      path: [
+        '/dist/',
+        '/fixtures/',
+        '/test-data/',
+        '^scripts/packages/[^/]+-app\\.mjs$',
+        // Their imports are resolved where they are type-checked: where their tools are installed.
+        '^(scripts/(layers|prose)|tests/versions)/',
+      ],
+    },
     tsPreCompilationDeps: true,
     combinedDependencies: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
