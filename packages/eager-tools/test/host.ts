@@ -1,5 +1,6 @@
 /** One step of another library's loop: tools that record what they do, and a response that streams in pieces. */
 
+import { vi } from 'vitest'
 import type { DeclaredTool } from '../src/host/declared.ts'
 import { EagerLoop, type HostRun } from '../src/host/eager-loop.ts'
 import type { HostCalls } from '../src/host/host-calls.ts'
@@ -114,4 +115,12 @@ export async function asked(
   const values: unknown[] = []
   for await (const value of result) values.push(value)
   return values
+}
+
+/** Moves the fake clock on by this many milliseconds. */
+export const after = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+export function abortable(): { readonly signal: AbortSignal; abort(): void } {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort(new Error('stop')) }
 }
