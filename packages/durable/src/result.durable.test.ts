@@ -1,0 +1,38 @@
+import { respond, say, wait } from '@meanwhile/core/testing'
+import { expect, test, vi } from 'vitest'
+import { recordedRuns } from '../test/recorded-runs.ts'
+import type { Engine } from './index.ts'
+
+const { here, runsOf, work, agentOf } = recordedRuns()
+
+test('the result is stored once, in the checkpoint: the engine does not receive it (DU17)', async () => {
+  const outcomes: unknown[] = []
+  const telling: Engine = {
+    ...here.engine,
+    work: (advance, options) =>
+      here.engine.work(async (id, call) => {
+        const outcome: unknown = await advance(id, call)
+        outcomes.push(outcome)
+      }, options),
+  }
+  const runs = runsOf(agentOf([respond(say('A result that is told apart.'))]), { engine: telling, events: false })
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await runs.result('run')
+  await vi.waitFor(() => expect(outcomes).toEqual([undefined]))
+  const { rows } = await here.pool.query(`SELECT * FROM ${here.schema}.runs`)
+  expect(JSON.stringify(rows)).not.toContain('told apart')
+})
+
+test('result and events throw the reason of their signal', async () => {
+  const runs = runsOf(agentOf([respond(wait(0), say('x'))]))
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const end = new AbortController()
+  const result = runs.result('run', { signal: end.signal })
+  const reading = (async () => {
+    for await (const _ of runs.events('run', { signal: end.signal }));
+  })()
+  setTimeout(() => end.abort(new Error('enough')), 50)
+  await expect(result).rejects.toThrow('enough')
+  await expect(reading).rejects.toThrow('enough')
+})
