@@ -370,39 +370,46 @@ test('push and retry after finish or abort throw; a second finish returns the sa
 
 test('a timeout and abort end tools that never wait, however early they start (P9)', async () => {
   vi.useRealTimers()
+  // Only the time limit has a fake clock: on a busy machine a real one may be over before the tool has begun to pour.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
   let closed = 0
   let begun = () => {}
-  const pouring = (timeout: number) =>
-    tool({
-      name: 'pour',
-      description: 'Never waits.',
-      input: z.object({}),
-      effect: 'read',
-      timeout,
-      async *execute() {
-        begun()
-        const begin = performance.now()
-        try {
-          while (performance.now() - begin < 2_000) yield { message: 'on' }
-          return 'escaped'
-        } finally {
-          closed++
-        }
-      },
-    }) as Tool
-  const limited = createToolExecutor({ tools: [pouring(30)] })
-  for (const event of told('p', 'pour', {})) limited.push(event)
+  const pour = tool({
+    name: 'pour',
+    description: 'Never waits.',
+    input: z.object({}),
+    effect: 'read',
+    timeout: 30,
+    async *execute() {
+      begun()
+      const begin = performance.now()
+      try {
+        while (performance.now() - begin < 2_000) yield { message: 'on' }
+        return 'escaped'
+      } finally {
+        closed++
+      }
+    },
+  }) as Tool
+  const pouring = async () => {
+    const begins = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const executor = createToolExecutor({ tools: [pour] })
+    for (const event of told('p', 'pour', {})) executor.push(event)
+    await begins
+    await turn()
+    return executor
+  }
+  const limited = await pouring()
+  vi.advanceTimersByTime(30)
   const { toolMessages } = await limited.finish()
   expect(toolMessages.map(textOf)).toEqual([
     'pour was cut off after its time limit of 30 ms; its effect may have happened',
   ])
-  const aborted = createToolExecutor({ tools: [pouring(10_000)] })
-  const begins = new Promise<void>((resolve) => {
-    begun = resolve
-  })
-  for (const event of told('p', 'pour', {})) aborted.push(event)
-  await begins
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(closed).toBe(1)
+  const aborted = await pouring()
   await aborted.abort()
   expect(closed).toBe(2)
 })
