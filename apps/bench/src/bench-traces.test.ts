@@ -1,6 +1,6 @@
 import { otlpReceiver, type ReceivedSpan, spansOf, spanTree } from '@meanwhile/harness/otlp'
 import { expect, test } from 'vitest'
-import { startBench } from '../test/bench-process.ts'
+import { spawnBench, startBench } from '../test/bench-process.ts'
 import { shownByJaeger } from '../test/jaeger-page.ts'
 import { jaegerProblems } from '../test/jaeger-schema.ts'
 
@@ -62,9 +62,12 @@ test.each([
 
 test('Ctrl-C sends the spans so far, including cancelled runs, and writes no files', async () => {
   await using receiver = await otlpReceiver()
-  await using bench = await startBench('--scenario', 'b', '--otlp', receiver.url, '--traces', 'traces.json')
-  // The batch of the first five seconds: the bench is running.
-  const { spans } = await receiver.waitFor(({ spans }) => spans.length > 0, { timeout: 30_000 })
+  // After the first response of this scenario, its run goes on for more than a second.
+  const options = ['--wire', 'openai-chat', '--scenario', 'f', '--mode', 'sequential', '--runs', '20']
+  const files = ['--otlp', receiver.url, '--traces', 'traces.json', '--json', 'results.json', '--report', 'report.html']
+  await using bench = await spawnBench([...options, ...files], { ...process.env, OTEL_BSP_SCHEDULE_DELAY: '50' })
+  // As long as the test may take: on a busy machine the bench may need half a minute to start.
+  const { spans } = await receiver.waitFor(({ spans }) => isRunning(spans), { timeout: 60_000 })
   expect(outcomes(spans)).not.toContain('cancelled')
   bench.child.kill('SIGINT')
   expect(await bench.ended).toMatchObject({ code: 130, stderr: 'Stopped; nothing was written.\n' })
@@ -98,6 +101,16 @@ function sorted(spans: readonly ReceivedSpan[]): readonly string[] {
     .sort()
 }
 
+/** Whether the first response of a run has ended, and the run has not. */
+function isRunning(spans: readonly ReceivedSpan[]): boolean {
+  const ended = new Set(runsIn(spans).map(({ traceId }) => traceId))
+  return spans.some(({ name, traceId }) => name.startsWith('chat') && !ended.has(traceId))
+}
+
+function runsIn(spans: readonly ReceivedSpan[]): readonly ReceivedSpan[] {
+  return spans.filter(({ name }) => name.startsWith('invoke_agent'))
+}
+
 function outcomes(spans: readonly ReceivedSpan[]): readonly unknown[] {
-  return spans.filter(({ name }) => name.startsWith('invoke_agent')).map((span) => span.attributes['meanwhile.outcome'])
+  return runsIn(spans).map((span) => span.attributes['meanwhile.outcome'])
 }

@@ -19,12 +19,15 @@ export async function deliveryOf(url: string): Promise<Delivery> {
     import('@opentelemetry/exporter-trace-otlp-http'),
     import('@opentelemetry/sdk-trace'),
   ])
+  // The SDK reads this variable only for a processor that it creates itself.
+  const delay = Number(process.env.OTEL_BSP_SCHEDULE_DELAY)
   const count = { ended: 0, arrived: 0, error: undefined as unknown }
   const exporter = new OTLPTraceExporter({ url: new URL('v1/traces', url.endsWith('/') ? url : `${url}/`).href })
   const batches = new BatchSpanProcessor({
     exporter: counting(exporter, count),
     maxQueueSize: QUEUE,
     maxExportBatchSize: BATCH,
+    ...(delay > 0 && { scheduledDelayMillis: delay }),
   })
   return {
     processor: counted(batches, count),

@@ -53,6 +53,26 @@ test('an abort ends the plan with its reason', async () => {
   await expect(runPlan([job], { ...over(transport), signal: stop })).rejects.toThrow('enough')
 })
 
+test('an abort ends the plan only when every run has ended, so that all spans of cancelled runs exist by then', async () => {
+  const stop = new AbortController()
+  const ended: string[] = []
+  const both = [job, { ...job, mode: 'floor' }] as const
+  const begun = new Set<string>()
+  const runs = runPlan(both, {
+    warmUp: [],
+    signal: stop.signal,
+    async measure({ mode }) {
+      begun.add(mode)
+      if (begun.size === both.length) stop.abort(new Error('enough'))
+      if (mode === 'eager') await new Promise((resolve) => setImmediate(resolve))
+      ended.push(mode)
+      throw stop.signal.reason
+    },
+  })
+  await expect(runs).rejects.toThrow('enough')
+  expect(ended).toEqual(['floor', 'eager'])
+})
+
 function over(transport: Transport): Pick<RunnerOptions, 'measure'> {
   return { measure: (subject, stop) => measure(subject, ourselves, transport, stop) }
 }

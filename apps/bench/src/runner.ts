@@ -94,7 +94,10 @@ async function attempt(
   }
 }
 
-/** Results have the order of the items, whatever the order in which they finish. */
+/**
+ * Results have the order of the items, whatever the order in which they finish. If a lane rejects, this waits for the other lanes: what
+ * they are doing, for example the spans of cancelled runs, has its end too.
+ */
 async function inLanes<Item, Result>(
   items: readonly Item[],
   lanes: number,
@@ -105,6 +108,8 @@ async function inLanes<Item, Result>(
   const lane = async (): Promise<void> => {
     for (const [index, item] of queue) results[index] = await work(item)
   }
-  await Promise.all(Array.from({ length: lanes }, lane))
+  const ends = await Promise.allSettled(Array.from({ length: lanes }, lane))
+  const failed = ends.find((end) => end.status === 'rejected')
+  if (failed) throw failed.reason
   return results
 }
