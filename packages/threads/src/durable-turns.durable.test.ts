@@ -2,7 +2,7 @@ import { contextOf, createAgent, type Message, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { all, type Chat, chat, shown, until } from '../test/chat.ts'
+import { all, type Chat, chat, reading, shown, until } from '../test/chat.ts'
 import { type DurableRuns, type Engine, memoryEngine, tables } from '../test/runs.ts'
 import { threadBehaviours } from '../test/thread-behaviours.ts'
 import { createThreads, memoryThreads, type ThreadEvent, type ThreadStore, type Threads } from './index.ts'
@@ -71,10 +71,7 @@ test('a process can read a turn that runs in another process: while it runs, fro
   const state = await threads.read('t')
   expect(shown(state)).toEqual(['user: slow', 'assistant: I wait. [slow]'])
   const rest = all(turn.events({ after: state.cursor ?? '' }))
-  const events: ThreadEvent[] = []
-  const live = (async () => {
-    for await (const event of turn.events()) events.push(event)
-  })()
+  const { received: events, end: live } = reading(turn.events())
   // A reader that comes after the end gets whole messages.
   await vi.waitFor(() => expect(events.at(-1)?.type).toBe('tool-entered'), { timeout: 5_000 })
   open()

@@ -1,6 +1,15 @@
 /** An agent whose model answers according to the words of the user, and functions to read threads. */
 
-import { type Agent, createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
+import {
+  type Agent,
+  createAgent,
+  interrupt,
+  type Message,
+  type Model,
+  type ModelRequest,
+  textOf,
+  tool,
+} from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import type { ThreadEvent, ThreadState, Turn } from '../src/index.ts'
@@ -17,9 +26,10 @@ export interface Chat {
 
 /**
  * The agent acts on words of the last user message: `mail` sends mail after an approval, `look` calls a read tool, `slow` calls a tool that waits for
- * `open`, `story` writes 60 words with `delay` milliseconds between them, and `fails` fails until `open` was called.
+ * `open`, `story` writes 60 words in 120 deltas, with `delay` milliseconds between the words, and `fails` fails until `open` was called. After
+ * `pauseAfter` deltas of a text the model waits for `open`.
  */
-export function chat({ delay = 0 } = {}): Chat {
+export function chat({ delay = 0, pauseAfter = Number.POSITIVE_INFINITY } = {}): Chat {
   const asked: string[][] = []
   const did: string[] = []
   let open = () => {}
@@ -81,9 +91,27 @@ export function chat({ delay = 0 } = {}): Chat {
       return respond(say('I begin'), fail({ status: 400, code: 'bad', message: 'no' }))
     return respond(say(`You said ${question}.`))
   }
-  const model = scriptedModel(Array.from({ length: 2_000 }, () => script))
+  const scripted = scriptedModel(Array.from({ length: 2_000 }, () => script))
+  const model: Model = {
+    ...scripted,
+    stream: (request) => pausing(scripted.stream(request), pauseAfter, Promise.race([gate, aborted(request.signal)])),
+  }
   const agent = createAgent({ name: 'chat', model, tools: [mail, look, slow] })
   return { agent, asked, did, open: () => open() }
+}
+
+/** The same flow, but after this many deltas of text it waits. */
+async function* pausing(flow: ReturnType<Model['stream']>, after: number, gate: Promise<void>): typeof flow {
+  for (let deltas = 0; ; ) {
+    const step = await flow.next()
+    if (step.done) return step.value
+    yield step.value
+    if (step.value.type === 'text-delta' && ++deltas === after) await gate
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 export function textsOf(messages: readonly Message[]): string[] {
@@ -106,6 +134,20 @@ export async function all(events: AsyncIterable<ThreadEvent>): Promise<ThreadEve
   const list: ThreadEvent[] = []
   for await (const event of events) list.push(event)
   return list
+}
+
+/** The events that a reader has received so far, and its end. */
+export interface Reading {
+  readonly received: readonly ThreadEvent[]
+  readonly end: Promise<void>
+}
+
+export function reading(events: AsyncIterable<ThreadEvent>): Reading {
+  const received: ThreadEvent[] = []
+  const end = (async () => {
+    for await (const event of events) received.push(event)
+  })()
+  return { received, end }
 }
 
 /** Reads a turn up to the first event of this type. */
