@@ -37,6 +37,14 @@ export interface WorkerOrder extends FleetOptions {
   readonly heartbeat?: number
 }
 
+/** The end of a worker. */
+export interface Death {
+  /** How many milliseconds it took. */
+  readonly ms: number
+  /** The runs that the worker had claimed and not returned. Another worker takes them. */
+  readonly held: readonly string[]
+}
+
 interface Worker {
   readonly process: ChildProcess
   readonly name: string
@@ -85,6 +93,8 @@ export class Fleet {
   readonly #close: () => Promise<void>
   readonly #workers = new Map<number, Worker>()
   #count = 0
+  /** When a worker has last started or ended. */
+  #changedAt = 0
 
   private constructor(
     options: FleetOptions,
@@ -135,17 +145,19 @@ export class Fleet {
     await Promise.race([once(child, 'message'), ended])
     const pid = child.pid ?? 0
     this.#workers.set(pid, { process: child, name })
+    this.#changedAt = Date.now()
     return pid
   }
 
-  /** Ends a worker, and waits until it has ended. Returns how many milliseconds that took. */
-  async kill(pid: number, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<number> {
+  /** Ends a worker, and waits until it has ended. */
+  async kill(pid: number, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<Death> {
     const worker = this.#workers.get(pid)
     if (!worker) throw new Error(`no worker ${pid}`)
+    const ms = await this.#end(worker, signal)
+    // Not earlier, because until its end it may return a run, or claim one.
     const held = this.held(pid)
-    const took = await this.#end(worker, signal)
     if (signal === 'SIGKILL') await this.bury(worker.name, held)
-    return took
+    return { ms, held }
   }
 
   /** Pauses a worker until {@link wake}. The engine considers it dead. */
@@ -204,10 +216,13 @@ export class Fleet {
 
   /** The process id of the worker that claimed the run last. */
   async workerOf(run: string, after = 0): Promise<number> {
-    return await until(`a worker takes ${run}`, () => {
-      const claim = this.diary.read().findLast((line) => line.at === 'claim' && line.run === run && line.time >= after)
-      return claim && this.#workers.has(claim.pid) ? claim.pid : undefined
-    })
+    return await this.#until(`a worker takes ${run}`, () => this.livingWorkerOf(run, after))
+  }
+
+  /** Like {@link workerOf}; undefined if no worker has claimed it, or that worker has ended. */
+  livingWorkerOf(run: string, after = 0): number | undefined {
+    const claim = this.diary.read().findLast((line) => line.at === 'claim' && line.run === run && line.time >= after)
+    return claim && this.#workers.has(claim.pid) ? claim.pid : undefined
   }
 
   /** Answers the questions of the run until it has ended. */
@@ -220,7 +235,12 @@ export class Fleet {
   }
 
   async result(run: string): Promise<CompletedResult> {
-    return await until(`${run} ends`, () => this.#step(run))
+    return await this.#until(`${run} ends`, () => this.#step(run))
+  }
+
+  /** The minute begins again when a worker has started or ended: what the test does to its workers takes longer on a busy machine. */
+  #until<Value>(what: string, look: () => Promise<Value | undefined> | Value | undefined): Promise<Value> {
+    return until(what, look, () => this.#changedAt)
   }
 
   /** Answers the questions of the run. Returns its result when it has ended. A failure of the database is ignored. */
@@ -246,18 +266,21 @@ export class Fleet {
     const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : Promise.resolve()
     child.kill(signal)
     await ended
-    return Date.now() - begun
+    this.#changedAt = Date.now()
+    return this.#changedAt - begun
   }
 }
 
+/** Resolves with the first value that `look` returns. Throws if there is none within a minute after this call, and after the time `from`. */
 export async function until<Value>(
   what: string,
   look: () => Promise<Value | undefined> | Value | undefined,
+  from: () => number = () => 0,
 ): Promise<Value> {
-  for (const end = Date.now() + 60_000; ; await pause(10)) {
+  for (const begun = Date.now(); ; await pause(10)) {
     const value = await look()
     if (value !== undefined) return value
-    if (Date.now() > end) throw new Error(`did not happen within a minute: ${what}`)
+    if (Date.now() > Math.max(begun, from()) + 60_000) throw new Error(`did not happen within a minute: ${what}`)
   }
 }
 
@@ -294,9 +317,8 @@ export async function killAtRandom(options: FleetOptions, kills: number): Promis
         const pid = await fleet.workerOf(first, after)
         await pause(Math.random() * 480)
         if (!fleet.has(pid)) break
-        const held = fleet.held(pid)
         after = Date.now()
-        await fleet.kill(pid)
+        const { held } = await fleet.kill(pid)
         killed++
         respawned.push(fleet.spawn())
         if (held.includes(first)) takeovers.push(fleet.workerOf(first, after).then(() => Date.now() - after))
