@@ -91,6 +91,24 @@ test('a process can read a turn that runs in another process: while it runs, fro
   }
 })
 
+test('a reader ends if the turn begins to wait for an answer just after the reader has loaded it (TH5, TH7)', async () => {
+  const engine = memoryEngine()
+  const store = database.newStore()
+  const { threads, open } = worker(engine, { made: chat({ pauseAfter: 1 }), store })
+  const turn = await threads.send('t', 'mail')
+  const load: ThreadStore['load'] = async (thread, options) => {
+    const stored = await store.load(thread, options)
+    if (options?.turn === undefined) return stored
+    open()
+    await turn.result
+    return stored
+  }
+  const reader = await processOf(engine, { store: { ...store, load } }).threads.turn('t')
+  const events = await all(reader?.events() ?? none())
+  expect(events).toEqual(await all(turn.events()))
+  expect(events.at(-1)).toMatchObject({ type: 'turn-waiting' })
+})
+
 test('if a process dies before it starts the run of a message, the run starts when the message is sent again or a process calls recover (TH6, TH11)', async () => {
   const engine = memoryEngine()
   const made = worker(engine)

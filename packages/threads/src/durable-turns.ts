@@ -110,7 +110,8 @@ export class DurableTurns implements TurnRunner {
   ): AsyncGenerator<StoredEvent, void> {
     const stored = await this.#host.store.load(thread, { turn: id })
     const turn = stored?.turns.find((one) => one.id === id)
-    if (!stored || !turn || !hasBegun(turn)) return
+    // If the turn waits for an answer since the caller has loaded it, its run has no more events until it is answered.
+    if (!stored || turn?.status !== 'running' || !hasBegun(turn)) return
     const log = await this.#openLog(thread, turn, stored.thread.seq)
     try {
       for await (const events of this.#read(thread, turn, log, { follow: true, signal }))
