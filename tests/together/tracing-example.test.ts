@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { assertNotSent, assertSpanTree, spanNamed } from '@meanwhile/harness/assert'
 import { type OtlpReceiver, type OtlpReceiverOptions, otlpReceiver } from '@meanwhile/harness/otlp'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 // examples/tracing.ts as a user starts it: in its own process. Only the environment defines where spans go.
 
