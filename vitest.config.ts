@@ -7,6 +7,15 @@ import { configDefaults, defineConfig, type TestProjectInlineConfiguration } fro
 const TIMEOUTS: Readonly<Record<string, number>> = { small: 60_000, middle: 300_000, whole: 86_400_000 }
 const testTimeout = TIMEOUTS[process.env.TEST_SIZE ?? 'small'] ?? 60_000
 
+/** Tests run on the sources of the packages, not on builds. */
+export const sources = {
+  resolve: { conditions: ['@meanwhile/source'] },
+  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+}
+
+/** Programs that tests start load their modules faster from the second start on. */
+export const env = { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) }
+
 /**
  * The tests of one folder. They run on the sources of the packages, in processes that run several files one after another: no file
  * leaves state behind.
@@ -14,17 +23,15 @@ const testTimeout = TIMEOUTS[process.env.TEST_SIZE ?? 'small'] ?? 60_000
 function project(root: string, name: string): TestProjectInlineConfiguration {
   return {
     root,
-    resolve: { conditions: ['@meanwhile/source'] },
-    ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+    ...sources,
     test: {
       name,
-      // Separate commands run the tests that need PostgreSQL or a browser.
-      exclude: [...configDefaults.exclude, '**/*.durable.test.ts', '**/*.browser.test.ts'],
+      // Separate commands run the tests that start our programs, and those that need PostgreSQL or a browser.
+      exclude: [...configDefaults.exclude, '**/*.{program,durable,browser}.test.ts'],
       environment: 'node',
       isolate: false,
       testTimeout,
-      // Programs that tests start load their modules faster from the second start on.
-      env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
+      env,
       // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
       server: { deps: { inline: [/@ai-sdk\/otel/] } },
     },

@@ -1,9 +1,9 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { sources } from './vitest.config.ts'
 
 /** What is tried on a real PostgreSQL server: apart from the other tests, as not every machine has one. */
 export default defineConfig({
-  resolve: { conditions: ['@meanwhile/source'] },
-  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+  ...sources,
   test: {
     name: 'durable',
     include: ['{packages,apps}/*/src/**/*.durable.test.ts'],
