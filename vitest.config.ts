@@ -46,24 +46,7 @@ export default defineConfig({
   test: {
     // Vitest would leave one processor to itself, and so use one of two.
     maxWorkers: availableParallelism(),
-    projects: [
-      ...folders,
-      project('tests/together', 'together'),
-      project('scripts', 'scripts'),
-      {
-        test: {
-          name: 'types',
-          include: [],
-          typecheck: {
-            enabled: true,
-            only: true,
-            include: ['packages/*/src/**/*.test-d.ts'],
-            tsconfig: './tsconfig.typetest.json',
-            ignoreSourceErrors: true, // `tsc -b` reports those
-          },
-        },
-      },
-    ],
+    projects: [...folders, project('tests/together', 'together'), project('scripts', 'scripts')],
     coverage: {
       provider: 'v8',
       include: ['packages/*/src/**/*.ts'],

@@ -4,11 +4,14 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Kind, numbered, type Order, type Report } from '../../test/save-process.ts'
 import type { CheckpointStore } from '../index.ts'
 import { fileStore } from './file.ts'
 import { sqliteStore } from './sqlite.ts'
+
+const KILLS = sized({ small: 4, middle: 10, whole: 200 })
 
 const PROGRAM = fileURLToPath(new URL('../../test/save-process.ts', import.meta.url))
 
@@ -86,7 +89,7 @@ test.each<Kind>(['file', 'sqlite'])(
 
 test.each<Kind>(['file', 'sqlite'])('%s: a writer that is killed leaves the old or the new (L17)', async (kind) => {
   let last = 0
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < KILLS; round++) {
     const writer = start(kind)
     await writer.next()
     writer.tell({ on: 'forever' })
