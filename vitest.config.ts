@@ -46,7 +46,7 @@ export default defineConfig({
   test: {
     // Vitest would leave one processor to itself, and so use one of two.
     maxWorkers: availableParallelism(),
-    projects: [...folders, project('tests/together', 'together'), project('scripts', 'scripts')],
+    projects: [...folders, project('scripts', 'scripts')],
     coverage: {
       provider: 'v8',
       include: ['packages/*/src/**/*.ts'],

@@ -7,7 +7,7 @@ export default defineConfig({
   ...sources,
   test: {
     name: 'programs',
-    include: ['{apps/*,tests,scripts}/**/*.program.test.ts'],
+    include: ['{apps,scripts}/**/*.program.test.ts'],
     exclude: configDefaults.exclude,
     environment: 'node',
     env,

@@ -17,7 +17,6 @@ function changedProjects(base: string): readonly string[] {
   const projects = files.flatMap((file) => {
     const [top, folder] = file.split('/')
     if (top === 'packages' || top === 'apps') return folder ?? []
-    if (top === 'tests') return 'together'
     return top === 'scripts' ? top : []
   })
   return [...new Set(projects)]

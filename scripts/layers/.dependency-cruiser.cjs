@@ -85,19 +85,19 @@ module.exports = {
       name: 'core-imports-none-of-ours',
       severity: 'error',
       from: { path: '^packages/core/src/', pathNot: tests },
-      to: { path: '^(packages|apps|examples|tests)/', pathNot: '^packages/core/' },
+      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/core/' },
     },
     {
       name: 'plug-ins-import-core-only',
       severity: 'error',
       from: { path: '^packages/(?!(?:core|ui)/)([^/]+)/src/', pathNot: tests },
-      to: { path: '^(packages|apps|examples|tests)/', pathNot: '^packages/(core|$1)/' },
+      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|$1)/' },
     },
     {
       name: 'interfaces-import-core-and-types-of-threads-only',
       severity: 'error',
       from: { path: '^packages/ui/src/', pathNot: tests },
-      to: { path: '^(packages|apps|examples|tests)/', pathNot: '^packages/(core|ui|threads)/' },
+      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|ui|threads)/' },
     },
     {
       name: 'threads-are-types-to-interfaces',
@@ -123,8 +123,8 @@ module.exports = {
       severity: 'error',
       from: { path: `^packages/(?!ui/)([^/]+)/src/.*${tests}` },
       to: {
-        path: '^(packages|apps|examples|tests)/',
-        pathNot: ['^packages/(core|harness|$1)/', '^apps/postgres-cluster/', '^tests/support/'],
+        path: '^(packages|apps|examples)/',
+        pathNot: ['^packages/(core|harness|$1)/', '^apps/postgres-cluster/', '^apps/tests/support/'],
       },
     },
     {
@@ -221,7 +221,7 @@ module.exports = {
         '/test-data/',
         '^scripts/packages/[^/]+-app\\.mjs$',
         // Their imports are resolved where they are type-checked: where their tools are installed.
-        '^(scripts/(layers|prose)|tests/versions)/',
+        '^(scripts/(layers|prose)|apps/tests/versions)/',
       ],
     },
     tsPreCompilationDeps: true,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { cruise, format } from 'dependency-cruiser'
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
 
-const roots = ['packages', 'apps', 'examples', 'tests', 'scripts']
+const roots = ['packages', 'apps', 'examples', 'scripts']
 const options = await extractOptions(join(import.meta.dirname, '.dependency-cruiser.cjs'))
 const { output } = await cruise(roots, options)
 if (typeof output === 'string') throw new Error('expected a cruise result, not a report')

@@ -1,6 +1,6 @@
 /**
  * LangChain's chat models over a mocked endpoint. `npm run test:versions` runs the tests of these with Anthropic's of
- * `tests/versions/chat-models.ts`.
+ * `apps/tests/versions/chat-models.ts`.
  */
 
 import { ChatOpenAI } from '@langchain/openai'

@@ -1,6 +1,6 @@
 /**
  * The models of the AI SDK's own providers, for the tests of their adapter. `npm run test:versions` runs these tests with the older providers
- * of `tests/versions/real-models.ts`.
+ * of `apps/tests/versions/real-models.ts`.
  */
 
 import { createAnthropic } from '@ai-sdk/anthropic'

@@ -18,7 +18,7 @@ const API = {
 } as const
 type Version = keyof typeof API
 
-const CORE = fileURLToPath(new URL('../../packages/core', import.meta.url))
+const CORE = fileURLToPath(new URL('../../../packages/core', import.meta.url))
 let scratch: string
 
 /** Core as it is published. */

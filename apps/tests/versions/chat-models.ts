@@ -1,7 +1,7 @@
 /** LangChain's chat model for Anthropic, instead of `packages/eager-tools/test/chat-models.ts`. */
 
 import { ChatAnthropic } from '@langchain/anthropic'
-import type { ChatModelCase } from '../../packages/eager-tools/test/chat-models.ts'
+import type { ChatModelCase } from '../../../packages/eager-tools/test/chat-models.ts'
 
 export const chatModels: readonly ChatModelCase[] = [
   {

@@ -21,7 +21,7 @@ afterEach(async () => {
 function terminal() {
   const { OPENAI_API_KEY: _, ANTHROPIC_API_KEY: __, ...env } = process.env
   const args = ['--conditions=@meanwhile/source', 'examples/terminal-agent.ts', join(folder, 'chat.db')]
-  const program = spawn(process.execPath, args, { env, cwd: join(import.meta.dirname, '../..') })
+  const program = spawn(process.execPath, args, { env, cwd: join(import.meta.dirname, '../../..') })
   started.push(program)
   let printed = ''
   program.stdout.on('data', (data) => {

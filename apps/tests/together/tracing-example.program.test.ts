@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 // examples/tracing.ts as a user starts it: in its own process. Only the environment defines where spans go.
 
-const PROGRAM = fileURLToPath(new URL('../../examples/tracing.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../../examples/tracing.ts', import.meta.url))
 
 /** A late end takes eight seconds: the SDK's default time limits. */
 const IN_TIME = 5_000

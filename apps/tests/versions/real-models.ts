@@ -2,8 +2,8 @@
 
 import { createOpenAI as createOpenAIV2 } from '@ai-sdk/openai-v2'
 import { createOpenAI as createOpenAIV3 } from '@ai-sdk/openai-v3'
-import type { RealModel } from '../../packages/models/test/real-models.ts'
-import { chat, responses } from '../../packages/models/test/wires.ts'
+import type { RealModel } from '../../../packages/models/test/real-models.ts'
+import { chat, responses } from '../../../packages/models/test/wires.ts'
 
 export const realModels: readonly RealModel[] = [
   {

@@ -1,8 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { sources } from '../../../vitest.config.ts'
 
-const root = join(import.meta.dirname, '../..')
+const root = join(import.meta.dirname, '../../..')
 
 /** The lists of libraries in this folder. Each takes the place of the list with the same name in a package. */
 const lists = globSync('*.ts', { cwd: import.meta.dirname, exclude: ['*.config.ts'] }).map((file) => basename(file))
@@ -16,16 +17,16 @@ const include = globSync('packages/*/src/**/*.test.ts', { cwd: root }).filter((f
 export default defineConfig({
   root,
   resolve: {
-    conditions: ['@meanwhile/source'],
+    ...sources.resolve,
     alias: [{ find: new RegExp(`^(?:\\.\\./)+test/(${lists.join('|')})$`), replacement: `${import.meta.dirname}/$1` }],
   },
-  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+  ssr: sources.ssr,
   test: {
     name: 'versions',
     include,
     environment: 'node',
     isolate: false,
     // On a busy machine a test may be slow without being wrong.
-    testTimeout: 20_000,
+    testTimeout: 60_000,
   },
 })
