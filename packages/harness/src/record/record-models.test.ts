@@ -191,7 +191,7 @@ test('the pieces are recorded as bytes, with their times, including cut characte
   const frames = parseRecording(text)[0]?.response.frames ?? []
   expect(frames.map((frame) => frame.bytes)).toEqual([bytes.subarray(0, 16), bytes.subarray(16)])
   expect(frames[0]?.at).toBeGreaterThanOrEqual(19)
-  expect((frames[1]?.at ?? 0) - (frames[0]?.at ?? 0)).toBeGreaterThan(10)
+  expect(frames[1]?.at).toBeGreaterThanOrEqual(39)
 })
 
 test('a connection that broke and a client that disconnected are recorded as such', async () => {
