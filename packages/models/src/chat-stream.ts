@@ -6,6 +6,7 @@ import { type CallDelta, ChatCalls } from './chat-calls.ts'
 import { secondResponses } from './chat-restart.ts'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
+import { finishReasonOf } from './finish-reasons.ts'
 import { isRecord } from './is-record.ts'
 import { parallelCalls } from './parallel-calls.ts'
 import { ReasoningDetails } from './reasoning-details.ts'
@@ -124,7 +125,8 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
   function finish(word: string, to: Assembler): void {
     // Hosts may send two finish reasons; the first one is correct (qC42).
     if (ended && CUT_OFF.has(ended)) return
-    ended = finishReasonOf(word, refused)
+    const reason = finishReasonOf(word)
+    ended = refused && allowsCalls(reason) ? 'content-filter' : reason
     if (details.all.length > 0) {
       to.reasoning('', { label: 0, metadata: { [provider]: { reasoning_details: details.all } } })
     }
@@ -166,36 +168,6 @@ function hasMore(delta: ChatDelta): boolean {
 function isFilled(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== '' && value !== null
 }
-
-/** Gemini's compatible API puts its own reason into the word (qG4). */
-function finishReasonOf(word: string, refused: boolean): FinishReason {
-  if (word.includes('MALFORMED_FUNCTION_CALL')) return 'error'
-  const reason = FINISH_REASONS.get(word) ?? 'other'
-  return refused && allowsCalls(reason) ? 'content-filter' : reason
-}
-
-/** The wire's finish reasons, and those of hosts that use other words (qC19, qC43). */
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ['stop', 'stop'],
-  ['end_turn', 'stop'],
-  ['eos', 'stop'],
-  ['eos_token', 'stop'],
-  ['stop_sequence', 'stop'],
-  ['tool_calls', 'tool-calls'],
-  ['tool_call', 'tool-calls'],
-  ['tool_use', 'tool-calls'],
-  ['function_call', 'tool-calls'],
-  ['length', 'length'],
-  ['max_tokens', 'length'],
-  ['model_length', 'length'],
-  ['model_context_window_exceeded', 'length'],
-  ['content_filter', 'content-filter'],
-  ['refusal', 'content-filter'],
-  ['sensitive', 'content-filter'],
-  ['error', 'error'],
-  ['insufficient_system_resource', 'error'],
-  ['network_error', 'error'],
-])
 
 /** After these, no later finish reason counts. */
 const CUT_OFF: ReadonlySet<FinishReason> = new Set(['length', 'content-filter', 'error'])
