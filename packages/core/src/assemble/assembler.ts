@@ -40,9 +40,9 @@ export interface Assembler {
   response(info: ResponseInfo): void
   /**
    * Records the terminal event of the protocol, with its reason. Chunks may still follow (usage, late metadata). If the chunks end without a terminal
-   * event, the response is truncated.
+   * event, the response is truncated. With an error in place of a reason it fails when the chunks end, retryably, unless a later reason replaces that.
    */
-  finish(reason: FinishReason): void
+  finish(reason: FinishReason | { readonly code: string; readonly message: string }): void
 }
 
 /** What a reader of a response knows about a piece of text or reasoning. */

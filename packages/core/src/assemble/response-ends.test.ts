@@ -30,6 +30,17 @@ test('without a terminal event nothing more is sealed, and what arrived is parti
   })
 })
 
+test('a response that ends with an error fails when its chunks end, and none of its open calls is sealed (G4, G11)', async () => {
+  const broken = { code: 'invalid_chunk', message: 'arguments without a call' }
+  const call = piece(0, { id: 'a', name: 'f', delta: '{"x":1}' })
+  const ends: Chunk = (to) => to.finish(broken)
+  const { events, error } = await stream([call, ends])
+  expect(typesOf(events)).not.toContain('tool-call')
+  expect(error).toBeInstanceOf(ModelError)
+  expect(error).toMatchObject({ ...broken, retryable: true, partial: { content: [{ name: 'f' }] } })
+  expect((await stream([ends, call, ended('tool-calls')])).message).toMatchObject({ finishReason: 'tool-calls' })
+})
+
 test('the finish reason error is a model error (A19)', async () => {
   const { events, error } = await stream([said('so'), ...called('{"x":1}'), ended('error')])
   expect(typesOf(events)).not.toContain('tool-call')

@@ -27,7 +27,7 @@ export class StreamedResponse implements Assembler {
   #taken = 0
   #usage: Usage | undefined
   #info: ResponseInfo | undefined
-  #finishReason: FinishReason | undefined
+  #finishReason: Parameters<Assembler['finish']>[0] | undefined
 
   constructor(request: AssembledRequest) {
     this.#request = request
@@ -61,7 +61,7 @@ export class StreamedResponse implements Assembler {
     this.#info = { ...this.#info, ...info }
   }
 
-  finish(reason: FinishReason): void {
+  finish(reason: Parameters<Assembler['finish']>[0]): void {
     this.#finishReason = reason
   }
 
@@ -77,6 +77,7 @@ export class StreamedResponse implements Assembler {
   end(): FinishReason {
     const reason = this.#finishReason
     if (!reason) throw this.#failed('stream_truncated', 'the response was cut off: its stream had no terminal event')
+    if (typeof reason === 'object') throw this.#failed(reason.code, reason.message)
     if (reason === 'error') {
       const word = this.#info?.finishReason
       const how = word === undefined || word === 'error' ? '' : ` (${word})`
