@@ -71,7 +71,7 @@ test('a response cut off at its length without calls is an answer with that fini
 
 const stopped: readonly (readonly [FinishReason, string])[] = [
   ['content-filter', 'No result: the response was stopped by a content filter.'],
-  ['other', 'No result: the response ended for a reason that does not allow tool calls.'],
+  ['other', 'No result: the response ended for a reason that does not allow tool calls: other.'],
 ]
 
 test.for(stopped)(
@@ -102,6 +102,32 @@ test.for(stopped)(
     ])
   },
 )
+
+test('calls that are refused for an unknown finish reason leave a warning with its word, as long as a name may be (A18)', async () => {
+  const { note } = setup()
+  const model = scriptedModel([respond(say('Well.'), call('note', { text: 'a' }), end({ finishReason: 'other' }))])
+  const paused = 'pause_turn'.repeat(1_000)
+  const agent = createAgent({
+    model: {
+      ...model,
+      async *stream(request) {
+        return { ...(yield* model.stream(request)), response: { finishReason: paused } }
+      },
+    },
+    tools: [note],
+  })
+  const { events, result } = await collect(agent.stream('Go'))
+  const message = /^No result: .+ does not allow tool calls: pause_turn[a-z_]{0,1000}\.$/
+  const warning = { code: 'unknown-finish-reason', message: expect.stringMatching(message), source: 'core' }
+  expect(result?.warnings).toEqual([warning])
+  expect(events.filter(({ type }) => type === 'warning')).toMatchObject([warning])
+})
+
+test('calls that are refused for a known finish reason leave no warning (A18)', async () => {
+  const { note } = setup()
+  const model = scriptedModel([respond(call('note', { text: 'a' }), end({ finishReason: 'content-filter' }))])
+  expect((await createAgent({ model, tools: [note] }).run('Go')).warnings).toEqual([])
+})
 
 test.for(['content-filter', 'other'] as const)(
   'a response that ends with %s passes the gate (A18)',

@@ -162,7 +162,7 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   await run.events.taken()
   run.signal.throwIfAborted()
   // In one turn, so that a stop of the run never finds results that are only in the history, or only shown.
-  const results = refusal ? refuseAll(run, calls, refusal) : told(run, made)
+  const results = refusal ? refuseAll(run, answer, refusal) : told(run, made)
   for (const message of results) run.history.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))

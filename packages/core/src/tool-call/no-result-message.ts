@@ -1,7 +1,8 @@
 /** The messages that the model reads for calls without a result. */
 
 import { messageOf } from '../vocabulary/errors.ts'
-import type { FinishReason, ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import { shownName } from '../vocabulary/input-limits.ts'
+import type { AssistantMessage, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 
 /** The message of a call that failed: the error text, without a stack. */
 export function errorMessage(call: ToolCall, thrown: unknown): ToolMessage {
@@ -43,10 +44,10 @@ export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage 
 }
 
 /** What the model reads for calls of a response that must not be used. The text does not depend on whether a call had started early. */
-export function forbiddenText(reason: FinishReason): string {
+export function forbiddenText({ finishReason: reason, response }: AssistantMessage): string {
   if (reason === 'length') return 'No result: the response was cut off at its token limit before it was complete.'
   if (reason === 'content-filter') return 'No result: the response was stopped by a content filter.'
-  return 'No result: the response ended for a reason that does not allow tool calls.'
+  return `No result: the response ended for a reason that does not allow tool calls: ${shownName(response?.finishReason ?? reason)}.`
 }
 
 /** What the model reads for calls in the last permitted step. */

@@ -5,7 +5,7 @@ import type { RunState } from '../state/run.ts'
 import { isOutputCall } from '../vocabulary/agent-config.ts'
 import { findTool } from '../vocabulary/aliases.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
-import { type AssistantMessage, allowsCalls, type ToolCall, type ToolMessage } from '../vocabulary/message.ts'
+import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMessage } from '../vocabulary/message.ts'
 import { refuse } from './history-results.ts'
 import { forbiddenText, stepLimitText } from './no-result-message.ts'
 import { discardResponse } from './streamed-calls.ts'
@@ -18,16 +18,10 @@ export interface Refusal {
 }
 
 /** Why none of these calls may run: because of how the response ended, or because no step could read their results. */
-export function refusalOf(
-  run: RunState,
-  { finishReason }: AssistantMessage,
-  calls: readonly ToolCall[],
-): Refusal | undefined {
+export function refusalOf(run: RunState, answer: AssistantMessage, calls: readonly ToolCall[]): Refusal | undefined {
   if (calls.length === 0) return undefined
-  if (!allowsCalls(finishReason)) {
-    const isAnswer = finishReason !== 'length'
-    return { text: forbiddenText(finishReason), cause: 'stream_truncated', isAnswer }
-  }
+  const isAnswer = answer.finishReason !== 'length'
+  if (!allowsCalls(answer.finishReason)) return { text: forbiddenText(answer), cause: 'stream_truncated', isAnswer }
   const { maxSteps, tools } = run.setup
   const { output } = run.config
   const mayEndRun = calls.some((call) => isOutputCall(output, call) || findTool(tools, call.name)?.returnDirect)
@@ -36,9 +30,10 @@ export function refusalOf(
 }
 
 /** The results of calls that may not run. Early calls of the response are discarded. */
-export function refuseAll(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
+export function refuseAll(run: RunState, answer: AssistantMessage, { cause, text }: Refusal): ToolMessage[] {
   discardResponse(run, cause)
   // A discarded call may have stopped the run. A resume then refuses the calls and emits their ends.
   run.signal.throwIfAborted()
-  return calls.map((call) => refuse(run, call, text))
+  if (answer.finishReason === 'other') run.events.warn({ code: 'unknown-finish-reason', message: text, source: 'core' })
+  return callsOf(answer).map((call) => refuse(run, call, text))
 }
