@@ -5,7 +5,8 @@
 
 import type { Assembler, Label, ModelRequest, ReadChunk } from '@meanwhile/core'
 import type { CallPart, InputPiece, InputStart, StreamPart } from './ai-sdk-model.ts'
-import { type ChatChunk, chatReader } from './chat-stream.ts'
+import type { ChatChunk } from './chat-chunk.ts'
+import { chatReader } from './chat-stream.ts'
 import { readSafely } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'

@@ -4,6 +4,7 @@ import type { AssistantMessage, FilePart, Message, ModelRequest, ToolCall, UserM
 import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
+import { OPAQUE } from './opaque-data.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
 import { filesAfterResults } from './result-files.ts'
 
@@ -87,7 +88,7 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
   let text = ''
   let thought = ''
   const reasoning: Record<string, string> = {}
-  const extra: { extra_content?: unknown; reasoning_details?: unknown } = {}
+  const extra: Record<string, unknown> = {}
   const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = []
   for (const part of content) {
     if (part.type === 'text') {
@@ -98,8 +99,8 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
       if (part.providerResult === undefined) calls.push(callParam(part, provider))
     } else {
       // Sent in the field in which it arrived: hosts whose models reason between calls require their reasoning.
-      const { field, reasoning_details } = metadataFor(provider, part)
-      if (reasoning_details !== undefined) extra.reasoning_details = reasoning_details
+      const { field, ...own } = metadataFor(provider, part)
+      for (const name of OPAQUE) if (own[name] !== undefined) extra[name] = own[name]
       if (field === 'content') thought += part.text
       else if (typeof field === 'string') reasoning[field] = (reasoning[field] ?? '') + part.text
     }

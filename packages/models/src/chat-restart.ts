@@ -1,20 +1,6 @@
 /** Detects a second response in a Chat Completions stream. No event of this wire marks it. */
 
-/** The members that are read from a chunk. */
-interface Chunk {
-  readonly id?: string | null
-  readonly choices?: readonly Choice[] | null
-}
-
-interface Choice {
-  readonly index?: number | null
-  readonly finish_reason?: string | null
-  readonly delta?: {
-    readonly role?: string | null
-    readonly tool_calls?: readonly object[] | null
-    readonly function_call?: object | null | undefined
-  } | null
-}
+import { type ChatChunk, isFirst, listOf } from './chat-chunk.ts'
 
 /**
  * Returns a function that decides for each chunk whether it belongs to a second response. Normally all chunks of a
@@ -22,22 +8,23 @@ interface Choice {
  * every chunk the role, and some gateways let another host continue a text. So three signs are required: the id had
  * stayed the same from chunk to chunk; a chunk has another id and the role; and a call or a finish reason came before.
  */
-export function secondResponses(): (chunk: Chunk) => boolean {
+export function secondResponses(): (chunk: Pick<ChatChunk, 'id' | 'choices'>) => boolean {
   let latest: string | undefined
   let hasStayed = false
   let hasActed = false
   let isSecond = false
 
   return ({ id, choices }) => {
-    const choice = choices?.find(({ index }) => !index)
+    const choice = choices?.find(isFirst)
     if (!choice) return false
-    const { delta, finish_reason: reason } = choice
+    const { finish_reason: reason } = choice
+    const delta = choice.delta ?? choice.message
     if (id && id !== latest) {
       isSecond = hasStayed && hasActed && !!delta?.role
       latest = id
       hasStayed = false
     } else if (id) hasStayed = true
-    hasActed ||= !!reason || !!delta?.tool_calls?.length || !!delta?.function_call
+    hasActed ||= !!reason || listOf(delta?.tool_calls).length > 0 || !!delta?.function_call
     return isSecond
   }
 }

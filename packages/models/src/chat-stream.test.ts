@@ -154,9 +154,13 @@ test.each([
   ['model_length', 'length'],
   ['model_context_window_exceeded', 'length'],
   ['sensitive', 'content-filter'],
+  ['MAX_TOKENS', 'length'],
   ['a_new_word', 'other'],
-])('finish reason %s is %s', async (word, reason) => {
-  const { finishReason, response } = await messageOf(chatChunk({ content: 'Hi' }), chatChunk({}, word))
+])('finish reason %s is %s (qC43)', async (word, reason) => {
+  const { finishReason, response } = await messageOf(
+    ...pieces({ index: 0, id: 'a', n: 'f', a: '{"x":1}' }),
+    chatChunk({}, word),
+  )
   expect([finishReason, response?.finishReason]).toEqual([reason, word])
 })
 

@@ -1,50 +1,29 @@
 /** Converts the stream of OpenAI's Chat Completions API, and of the many compatible hosts, to model events. */
 
 import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
-import { allowsCalls, argumentsText } from '@meanwhile/core'
-import { type CallDelta, ChatCalls } from './chat-calls.ts'
+import { allowsCalls } from '@meanwhile/core'
+import { ChatCalls } from './chat-calls.ts'
+import {
+  type ChatChunk,
+  type ChatDelta,
+  type ChatUsage,
+  Deltas,
+  hasContent,
+  isFirst,
+  listOf,
+  reasonIn,
+  saidIn,
+} from './chat-chunk.ts'
 import { secondResponses } from './chat-restart.ts'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { finishReasonOf } from './finish-reasons.ts'
 import { isRecord } from './is-record.ts'
+import { OpaqueData } from './opaque-data.ts'
 import { parallelCalls } from './parallel-calls.ts'
-import { ReasoningDetails } from './reasoning-details.ts'
+import { refusePhantomCalls } from './phantom-calls.ts'
 import { RestartedError } from './single-response.ts'
 import { ToolNames } from './tool-names.ts'
-
-/** The members that are read from a chunk. Hosts omit members, set them to null and add others, so none is required. */
-export interface ChatChunk {
-  readonly id?: string | null
-  readonly model?: string | null
-  readonly choices?: readonly ChatChoice[] | null
-  readonly usage?: ChatUsage | null
-}
-
-interface ChatChoice {
-  readonly index?: number | null
-  readonly delta?: ChatDelta | null
-  readonly finish_reason?: string | null
-}
-
-interface ChatDelta {
-  readonly role?: string | null
-  readonly content?: unknown
-  readonly refusal?: unknown
-  readonly reasoning_content?: unknown
-  readonly reasoning?: unknown
-  readonly reasoning_details?: unknown
-  readonly tool_calls?: readonly CallDelta[] | null
-  readonly function_call?: CallDelta['function']
-  readonly extra_content?: unknown
-}
-
-interface ChatUsage {
-  readonly prompt_tokens?: number | null
-  readonly completion_tokens?: number | null
-  readonly prompt_tokens_details?: { readonly cached_tokens?: number; readonly cache_write_tokens?: number } | null
-  readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null
-}
 
 /**
  * On this wire calls are not sealed one by one: the end of the stream after a finish reason that allows calls seals
@@ -53,7 +32,8 @@ interface ChatUsage {
 export function chatReader(provider: string, request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<ChatChunk> {
   const calls = new ChatCalls(new ToolNames(request))
   const expand = parallelCalls(request.tools)
-  const details = new ReasoningDetails()
+  const deltas = new Deltas()
+  const opaque = new OpaqueData()
   const isSecond = secondResponses()
   let refused = false
   let identified = false
@@ -64,13 +44,13 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
   let thinking: PartOptions = {}
 
   function readDelta(delta: ChatDelta, to: Assembler): void {
-    // Some hosts send the same reasoning in both fields.
-    if (!think('reasoning_content', delta.reasoning_content, to)) think('reasoning', delta.reasoning, to)
-    details.add(delta.reasoning_details)
+    // Some hosts send the same reasoning in several fields.
+    REASONING.find((field) => think(field, delta[field], to))
+    opaque.add(delta)
     say(delta.content, to)
     if (delta.refusal) refused = true
     say(delta.refusal, to)
-    if (delta.tool_calls) for (const piece of delta.tool_calls) call(piece, to)
+    for (const piece of listOf(delta.tool_calls)) call(piece, to)
     if (delta.function_call) call({ index: 0, function: delta.function_call }, to)
     // Gemini also signs responses without calls (qC38).
     if (delta.extra_content) to.text('', { metadata: { [provider]: { extra_content: delta.extra_content } } })
@@ -89,36 +69,38 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
   }
 
   function say(content: unknown, to: Assembler): void {
-    if (Array.isArray(content)) for (const part of content) sayPart(part, to)
-    if (typeof content !== 'string' || content === '') return
-    thinkingIn = undefined
-    to.text(content)
+    if (typeof content !== 'string') for (const part of listOf(content)) sayPart(part, to)
+    else if (content !== '') {
+      thinkingIn = undefined
+      to.text(content)
+    }
   }
 
   // Mistral's parts (qC26): text, and reasoning that is itself a list of text.
   function sayPart(part: unknown, to: Assembler): void {
     if (!isRecord(part)) return
-    if (part.type === 'text') say(part.text, to)
-    if (!Array.isArray(part.thinking)) return
-    for (const thought of part.thinking) if (isRecord(thought)) think('content', thought.text, to)
+    if (part.type === 'text' || part.type === undefined) say(part.text, to)
+    for (const thought of listOf(part.thinking)) if (isRecord(thought)) think('content', thought.text, to)
   }
 
-  function call(piece: CallDelta, to: Assembler): void {
+  function call(piece: unknown, to: Assembler): void {
+    // Some hosts send `null` among the calls.
+    if (!isRecord(piece)) return
     // Thrown at once: no part of the response can be used, and its usage would come only after its end.
     if (piece.type === 'custom' && !piece.function) throw new ClientCallError('custom')
     thinkingIn = undefined
-    const text = piece.function?.arguments
-    // An object in place of its JSON text (qC16).
-    const delta = typeof text === 'object' && text !== null ? argumentsText(text) : text
-    const { label, name, nameMayGrow } = calls.of(piece, delta, to)
-    const { extra_content } = piece
-    to.call(label, {
-      id: piece.id,
+    const { call, ...told } = calls.of(saidIn(piece), to)
+    const { name } = call
+    const own = defined({
+      extra_content: piece.extra_content,
+      provider_specific_fields: piece.provider_specific_fields,
+    })
+    to.call(call.label, {
+      ...told,
       name,
-      nameMayGrow,
-      delta,
-      expand: expand(name),
-      ...(extra_content !== undefined && { metadata: { [provider]: { extra_content } } }),
+      // A call that is sent again is dropped.
+      expand: call.mayRepeat ? (input) => (call.repeats(input) ? [] : expand(name)?.(input)) : expand(name),
+      ...(Object.keys(own).length > 0 && { metadata: { [provider]: own } }),
     })
   }
 
@@ -127,46 +109,47 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
     if (ended && CUT_OFF.has(ended)) return
     const reason = finishReasonOf(word)
     ended = refused && allowsCalls(reason) ? 'content-filter' : reason
-    if (details.all.length > 0) {
-      to.reasoning('', { label: 0, metadata: { [provider]: { reasoning_details: details.all } } })
-    }
     to.response({ finishReason: word })
-    to.finish(ended)
   }
 
-  return (chunk, to) => {
+  /** After each chunk from the finish reason on, because arguments, usage and opaque data may still follow (qC21). */
+  function settle(reason: FinishReason, to: Assembler): void {
+    const data = opaque.take()
+    if (data) to.reasoning('', { label: 0, metadata: { [provider]: data } })
+    calls.release(to)
+    const message = allowsCalls(reason) ? calls.problem : undefined
+    to.finish(message === undefined ? reason : { code: 'invalid_chunk', message })
+  }
+
+  return refusePhantomCalls((chunk, to) => {
     if (isSecond(chunk) && saysSomething(chunk)) throw new RestartedError()
     if (!identified && chunk.id) {
       identified = true
       to.response(defined({ id: chunk.id, model: chunk.model }))
     }
-    if (chunk.usage) to.usage(usageOf(chunk.usage))
-    if (!chunk.choices) return
-    for (const { index, delta, finish_reason: reason } of chunk.choices) {
-      // Further choices (`n` above 1) are separate responses, which one message cannot hold (qC29).
-      if (index) continue
-      if (delta) readDelta(delta, to)
-      if (reason) finish(reason, to)
+    for (const choice of chunk.choices ?? []) {
+      if (!isFirst(choice)) continue
+      readDelta(deltas.of(choice), to)
+      if (choice.usage) to.usage(usageOf(choice.usage))
+      const reason = reasonIn(choice)
+      if (reason !== undefined) finish(reason, to)
     }
-  }
+    const usage = chunk.usage ?? chunk.x_groq?.usage
+    if (usage) to.usage(usageOf(usage))
+    if (ended) settle(ended, to)
+  })
 }
+
+/** In the order in which they count. */
+const REASONING = ['reasoning_content', 'reasoning', 'reasoning_text'] as const
 
 /** Some hosts send empty deltas to keep the connection open. */
 export function isSilentChunk(chunk: ChatChunk): boolean {
-  return !saysSomething(chunk) && !chunk.choices?.some((choice) => choice.finish_reason)
+  return !saysSomething(chunk) && !chunk.choices?.some((choice) => reasonIn(choice) !== undefined)
 }
 
 function saysSomething({ choices }: ChatChunk): boolean {
-  return !!choices?.some(({ delta }) => delta && hasMore(delta))
-}
-
-/** Whether it has content besides its role. */
-function hasMore(delta: ChatDelta): boolean {
-  return Object.entries(delta).some(([name, value]) => name !== 'role' && isFilled(value))
-}
-
-function isFilled(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== '' && value !== null
+  return !!choices?.some(({ delta, message }) => hasContent(delta) || hasContent(message))
 }
 
 /** After these, no later finish reason counts. */

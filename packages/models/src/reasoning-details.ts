@@ -1,5 +1,6 @@
 /**
- * Collects reasoning in OpenRouter's detailed format, signed or encrypted, which must be sent back completely (qC41).
+ * Collects reasoning that is signed or encrypted and must be sent back completely: OpenRouter's details (qC41), and
+ * LiteLLM's thinking blocks (qC58).
  */
 
 import { defined } from './defined.ts'
@@ -11,8 +12,9 @@ type Detail = Readonly<Record<string, unknown>>
 export class ReasoningDetails {
   readonly #details: Detail[] = []
 
+  /** Without thinking that has no signature: its provider does not take it back. */
   get all(): readonly Detail[] {
-    return this.#details
+    return this.#details.filter(({ type, signature }) => type !== 'thinking' || isFilled(signature))
   }
 
   add(pieces: unknown): void {
@@ -27,14 +29,19 @@ export class ReasoningDetails {
   }
 }
 
-/** Encrypted details arrive as a whole. */
+/** Encrypted details arrive as a whole, and the signature ends a thinking block. */
 function goesOn(last: Detail, { type, index }: Detail): boolean {
-  return last.type === type && last.index === index && (type === 'reasoning.text' || type === 'reasoning.summary')
+  if (last.type !== type || last.index !== index) return false
+  return type === 'thinking' ? !isFilled(last.signature) : type === 'reasoning.text' || type === 'reasoning.summary'
+}
+
+function isFilled(signature: unknown): boolean {
+  return signature !== undefined && signature !== null && signature !== ''
 }
 
 function joined(last: Detail, piece: Detail): Detail {
   const spoken: Record<string, string> = {}
-  for (const name of ['text', 'summary']) {
+  for (const name of ['text', 'summary', 'thinking']) {
     const [before, more] = [last[name], piece[name]]
     if (typeof before === 'string') spoken[name] = typeof more === 'string' ? before + more : before
   }
