@@ -67,7 +67,16 @@ test.each(doors)(
 
 const STOPPED = { result: 'stop', messages: ['stop'], events: ['stop'], chats: [['stop']], run: [['stop']] }
 
-test.each(doors)(
+test('Chat: a response that ends for tool calls, and contains none, is a retryable error, although it has text (qC60)', async () => {
+  await expect(reasonsOf(onChat(mockModels({ script: without }).fetch))).rejects.toMatchObject({
+    name: 'ModelError',
+    code: 'missing_calls',
+    retryable: true,
+    partial: { content: [{ type: 'text', text: 'Done.' }] },
+  })
+})
+
+test.each(doors.slice(1))(
   '%s: a response that ends for tool calls, and contains none, has the finish reason stop (P18)',
   async (_, model) => {
     expect(await reasonsOf(model(mockModels({ script: without }).fetch))).toEqual(STOPPED)

@@ -206,10 +206,12 @@ test.for(onEvery(ended))('q$id on $wire over $over: the official client has ever
     for await (const chunk of (await client?.chunks(stage)) ?? []) chunks.push(chunk)
   }
   const errors = sent(at).filter((event) => /"error":["{]/.test(JSON.stringify(event)))
+  const loss = lostBy(chunkLosses, at)
+  if (loss?.throws !== undefined) return expect(reading()).rejects.toThrow(loss.throws)
   if (errors.length > 0) await expect(reading()).rejects.toThrow()
   else await reading()
 
-  const lost = lostBy(chunkLosses, at) !== undefined
+  const lost = loss !== undefined
   const whole = sent(at).filter((event) => !errors.includes(event))
   if (lost) expect(chunks.length).toBeLessThan(whole.length)
   else expect(chunks).toEqual(whole)

@@ -4,6 +4,8 @@ import { anthropicQuirks } from './quirks/anthropic.ts'
 import { chatQuirks } from './quirks/chat.ts'
 import { chatGatewayQuirks } from './quirks/chat-gateways.ts'
 import { chatNameQuirks } from './quirks/chat-names.ts'
+import { chatPlaceQuirks } from './quirks/chat-places.ts'
+import { chatShapeQuirks } from './quirks/chat-shapes.ts'
 import { chatTextQuirks } from './quirks/chat-text.ts'
 import { errorQuirks } from './quirks/errors.ts'
 import type { Quirk } from './quirks/quirk.ts'
@@ -24,6 +26,8 @@ export const quirks: readonly Quirk[] = [
   ...chatTextQuirks,
   ...chatGatewayQuirks,
   ...chatNameQuirks,
+  ...chatPlaceQuirks,
+  ...chatShapeQuirks,
   ...anthropicQuirks,
   ...responsesQuirks,
   ...responsesHostQuirks,

@@ -13,6 +13,9 @@ interface Loss {
 }
 
 const NO_INDEX = 'invalid tool call index'
+const NO_TYPE = 'missing `type`'
+const NO_JSON = 'malformed server-sent event JSON'
+const NO_ARGUMENTS = 'Unexpected end of JSON input'
 
 /** Losses of the client's stream, event by event. */
 export const chunkLosses: readonly Loss[] = [
@@ -22,10 +25,18 @@ export const chunkLosses: readonly Loss[] = [
   { id: 'A1', wire: 'anthropic' },
   // It reads nothing after [DONE].
   { id: 'T16', wire: 'openai-chat' },
+  { id: 'T19', wire: 'openai-chat', throws: NO_JSON },
+  { id: 'T19', wire: 'openai-responses', throws: NO_JSON },
+  { id: 'T19', wire: 'anthropic', title: 'the data of an event', throws: 'is not valid JSON' },
+  // An event without a name.
+  { id: 'T20', wire: 'anthropic', title: 'an error without the member error comes in the stream' },
 ]
 
 /** Losses of the client's helper, which accumulates the events. */
 export const helperLosses: readonly Loss[] = [
+  { id: 'T19', wire: 'openai-chat', throws: NO_JSON },
+  { id: 'T19', wire: 'openai-responses', throws: NO_JSON },
+  { id: 'T19', wire: 'anthropic', title: 'the data of an event', throws: 'is not valid JSON' },
   { id: 'T5', wire: 'anthropic', throws: 'stream ended without producing a Message' },
   { id: 'C2', wire: 'openai-chat', throws: NO_INDEX },
   { id: 'C3', wire: 'openai-chat', throws: NO_INDEX },
@@ -39,7 +50,7 @@ export const helperLosses: readonly Loss[] = [
   { id: 'C18', wire: 'openai-chat', throws: 'after JSON at position' },
   { id: 'C26', wire: 'openai-chat', gives: { text: '[object Object][object Object][object Object]lo' } },
   { id: 'C28', wire: 'openai-chat', gives: { calls: [] } },
-  { id: 'C44', wire: 'openai-chat', throws: 'missing `type`' },
+  { id: 'C44', wire: 'openai-chat', throws: NO_TYPE },
   { id: 'C47', wire: 'openai-chat', title: 'a name comes in two pieces, without an index', throws: NO_INDEX },
   {
     id: 'C47',
@@ -52,6 +63,31 @@ export const helperLosses: readonly Loss[] = [
   { id: 'C48', wire: 'openai-chat', throws: 'after JSON at position 7' },
   // It uses the last id.
   { id: 'C49', wire: 'openai-chat', gives: { calls: [{ id: 'call_c' }] } },
+  { id: 'C50', wire: 'openai-chat', title: 'the call has no index', throws: NO_INDEX },
+  { id: 'C50', wire: 'openai-chat', throws: NO_TYPE },
+  // It uses the index, whatever the id.
+  {
+    id: 'C51',
+    wire: 'openai-chat',
+    title: 'the pieces of two calls',
+    gives: {
+      calls: [
+        { name: 'f', input: { y: 2 } },
+        { name: 'g', input: { x: 1 } },
+      ],
+    },
+  },
+  { id: 'C51', wire: 'openai-chat', throws: NO_ARGUMENTS },
+  // It keeps the id.
+  { id: 'C52', wire: 'openai-chat', title: 'a whole call', throws: NO_ARGUMENTS },
+  { id: 'C52', wire: 'openai-chat', gives: { calls: [{ id: 'call_a' }, { id: 'call_a' }] } },
+  { id: 'C53', wire: 'openai-chat', gives: { calls: [{ id: 'call_b' }] } },
+  { id: 'C54', wire: 'openai-chat', title: 'the id of later pieces', throws: NO_INDEX },
+  { id: 'C54', wire: 'openai-chat', gives: { calls: [{ id: 'null' }, { id: 'null' }] } },
+  { id: 'C56', wire: 'openai-chat', throws: 'request ended without sending any chunks' },
+  { id: 'C57', wire: 'openai-chat', title: 'the content is', gives: { text: '[object Object]lo' } },
+  { id: 'C57', wire: 'openai-chat', title: 'null is', throws: 'as it is null' },
+  { id: 'C57', wire: 'openai-chat', throws: 'invalid choice index' },
   { id: 'G1', wire: 'openai-chat', throws: NO_INDEX },
   // It does not accept empty arguments.
   { id: 'G5', wire: 'openai-chat', throws: 'Unexpected end of JSON input' },

@@ -4,9 +4,10 @@
  */
 
 import type { Assembler, Label, ModelRequest, ReadChunk } from '@meanwhile/core'
-import type { CallPart, InputPiece, InputStart, StreamPart } from './ai-sdk-model.ts'
+import { isUnreadable } from './ai-sdk-errors.ts'
+import type { CallPart, FinishPart, InputPiece, InputStart, StreamPart } from './ai-sdk-model.ts'
 import type { ChatChunk } from './chat-chunk.ts'
-import { chatReader } from './chat-stream.ts'
+import { chatChunks } from './chat-stream.ts'
 import { readSafely } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
@@ -21,7 +22,7 @@ export function withChatCalls(
   read: ReadChunk<StreamPart>,
   request: Pick<ModelRequest, 'tools' | 'toolNames'>,
 ): ReadChunk<StreamPart> {
-  const readChunk = readSafely(chatReader('', request))
+  const readChunk = readSafely(chatChunks('', request))
   const labels = new Set<Label>()
   // The same labels, in the order in which the calls began.
   const order: Label[] = []
@@ -32,19 +33,21 @@ export function withChatCalls(
   let only: Assembler | undefined
   // The latest chunk. Its calls follow its text, so they are read after its other parts.
   let held: ChatChunk | undefined
-  let finished = false
+  let ended: Parameters<Assembler['finish']>[0] | undefined
+  let word: string | undefined
   let over = false
 
-  function readCalls(to: Assembler): void {
+  /** `isRead`: whether the provider's package has read the rest of the chunk. */
+  function readCalls(to: Assembler, isRead = true): void {
     const chunk = held
     held = undefined
     only ??= onlyCalls(to)
     if (!chunk || over) return
     try {
-      readChunk(chunk, only)
+      readChunk(chunk, isRead && !hasMessage(chunk) ? only : { ...only, text: (delta) => to.text(delta) })
     } catch (thrown) {
       // A finish reason came before: the second response begins after the first has ended, which no part shows (qT16).
-      if (!(thrown instanceof RestartedError && finished)) throw thrown
+      if (!(thrown instanceof RestartedError && ended)) throw thrown
       over = true
     }
   }
@@ -53,7 +56,8 @@ export function withChatCalls(
     return {
       ...NOTHING,
       isWhole: (label) => to.isWhole(label),
-      finish: () => void (finished = true),
+      response: ({ finishReason }) => void (word = finishReason ?? word),
+      finish: (reason) => void (ended = reason),
       call(label, { metadata: _, ...piece }) {
         if (!labels.has(label)) order.push(label)
         labels.add(label)
@@ -78,6 +82,14 @@ export function withChatCalls(
     if (label !== undefined && metadata) to.call(label, { metadata })
   }
 
+  /** After a chunk that a package could not read, it reports an error in place of the finish reason. */
+  function told(part: FinishPart): FinishPart {
+    const { finishReason } = part
+    const { unified, raw } = typeof finishReason === 'string' ? { unified: finishReason, raw: undefined } : finishReason
+    if (unified !== 'error' || raw !== undefined || typeof ended !== 'string') return part
+    return { ...part, finishReason: { unified: ended, raw: word } }
+  }
+
   return (part, to) => {
     switch (part.type) {
       case 'raw':
@@ -94,9 +106,16 @@ export function withChatCalls(
         return labels.size > 0 && !executed.has(id) ? mark(id, part, to) : read(part, to)
       }
       case 'finish':
-      case 'error':
         readCalls(to)
-        return read(part, to)
+        read(told(part), to)
+        // Arguments without a call.
+        if (typeof ended === 'object') to.finish(ended)
+        return
+      case 'error': {
+        const isRead = !(held && isUnreadable(part.error))
+        readCalls(to, isRead)
+        return isRead ? read(part, to) : undefined
+      }
       default:
         return read(part, to)
     }
@@ -104,7 +123,12 @@ export function withChatCalls(
 }
 
 /** An assembler that drops everything except calls: the provider's parts already contain the rest. */
-const NOTHING = { text() {}, reasoning() {}, seal() {}, usage() {}, response() {} }
+const NOTHING = { text() {}, reasoning() {}, seal() {}, usage() {} }
+
+/** Whether it has a whole message in place of a delta, which no package reads. */
+function hasMessage({ choices }: ChatChunk): boolean {
+  return !!choices?.some(({ delta, message }) => !delta && message)
+}
 
 /** Whether it has choices. The reader reports any other missing member. */
 function isChatChunk(value: unknown): value is ChatChunk {

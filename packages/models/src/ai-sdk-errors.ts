@@ -2,6 +2,7 @@
 
 import type { Explain } from '@meanwhile/core'
 import { ConfigError } from '@meanwhile/core'
+import { errorIn } from './error-body.ts'
 import { explain, StreamedError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 
@@ -13,8 +14,12 @@ import { isRecord } from './is-record.ts'
 export const explainAiSdk: Explain = (thrown) => {
   const said = thrown instanceof StreamedError ? thrown.error : thrown
   if (isCallError(said)) return { ...ofCall(said), cause: said }
-  if (isNamed(said, UNREADABLE)) {
+  if (isUnreadable(said)) {
     const { message, text, value, data = value ?? text } = said
+    // A host may send an error in a form that its package does not know.
+    const error = errorIn(value ?? parsed(text))
+    const told = error === undefined ? undefined : explain(new StreamedError(error))
+    if (told) return { ...told, cause: said }
     return { code: 'invalid_chunk', retryable: true, message, data, cause: said }
   }
   if (said instanceof Error) return explain(said)
@@ -34,8 +39,20 @@ const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData)Error$/
 
 const UNSUPPORTED = /^AI_(UnsupportedFunctionality|InvalidPrompt)Error$/
 
+/** Whether a package could not read a chunk. */
+export function isUnreadable(thrown: unknown): thrown is Unreadable {
+  return isNamed(thrown, UNREADABLE)
+}
+
+/** Whether what a package could not read is a comment, with which some gateways keep the connection open (qT19). */
+export function isComment(thrown: unknown): boolean {
+  return isUnreadable(thrown) && !!thrown.text?.trimStart().startsWith(':')
+}
+
+type Unreadable = Error & { readonly text?: string; readonly value?: unknown; readonly data?: unknown }
+
 /** The unreadable content is the error's `text`, `value` or `data`. */
-function isNamed(thrown: unknown, name: RegExp): thrown is Error & Partial<Record<'text' | 'value' | 'data', unknown>> {
+function isNamed(thrown: unknown, name: RegExp): thrown is Unreadable {
   return thrown instanceof Error && name.test(thrown.name)
 }
 
@@ -62,7 +79,14 @@ function ofCall(said: CallError): NonNullable<ReturnType<Explain>> {
   const form = { status, error, headers: { get: (name: string) => headers?.[name] ?? null } }
   const explained = explain(Object.assign(new Error(message), form))
   const retryable = status === undefined ? said.isRetryable : explained?.retryable
-  return { code: 'unknown', ...explained, message, retryable: retryable ?? false, data: wholeBodyOf(said) }
+  // The packages have no message for an error in a form of another provider.
+  return {
+    code: 'unknown',
+    ...explained,
+    message: message || (explained?.message ?? ''),
+    retryable: retryable ?? false,
+    data: wholeBodyOf(said),
+  }
 }
 
 /** Returns the body of the error, not the error itself, which also contains the request. */

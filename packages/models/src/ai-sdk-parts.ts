@@ -1,6 +1,7 @@
 /** Streams the parts of a response, with a limit on how long the provider may be silent. */
 
 import type { ModelRequest } from '@meanwhile/core'
+import { isComment } from './ai-sdk-errors.ts'
 import type { StreamPart } from './ai-sdk-model.ts'
 import { IdleLimit, readsWithin } from './idle-limit.ts'
 
@@ -25,7 +26,7 @@ export async function* parts(
     const read = readsWithin(idle, stream, aborter.signal)
     for (let part = await read(); !part.done; part = await read()) {
       // After the end, yield an empty part: the reader lets other work run from time to time, but this loop does not.
-      if (idle.isOver) {
+      if (idle.isOver || (part.value.type === 'error' && isComment(part.value.error))) {
         yield NOTHING
         continue
       }

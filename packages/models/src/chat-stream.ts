@@ -30,6 +30,11 @@ import { ToolNames } from './tool-names.ts'
  * them all.
  */
 export function chatReader(provider: string, request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<ChatChunk> {
+  return refusePhantomCalls(chatChunks(provider, request))
+}
+
+/** The same, if the chunks need not contain all calls of the response. */
+export function chatChunks(provider: string, request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<ChatChunk> {
   const calls = new ChatCalls(new ToolNames(request))
   const expand = parallelCalls(request.tools)
   const deltas = new Deltas()
@@ -121,7 +126,7 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
     to.finish(message === undefined ? reason : { code: 'invalid_chunk', message })
   }
 
-  return refusePhantomCalls((chunk, to) => {
+  return (chunk, to) => {
     if (isSecond(chunk) && saysSomething(chunk)) throw new RestartedError()
     if (!identified && chunk.id) {
       identified = true
@@ -137,7 +142,7 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
     const usage = chunk.usage ?? chunk.x_groq?.usage
     if (usage) to.usage(usageOf(usage))
     if (ended) settle(ended, to)
-  })
+  }
 }
 
 /** In the order in which they count. */

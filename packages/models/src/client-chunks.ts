@@ -101,7 +101,7 @@ function* pieces(bytes: Uint8Array | undefined): Generator<Uint8Array | undefine
 function* parsed<Chunk>(events: readonly EventSourceMessage[], last: boolean): Generator<Chunk, void, undefined> {
   for (const event of events) {
     // The chunk type is the one the client declares for its events.
-    if (!isHeartbeat(event)) yield parseEvent(event, last) as Chunk
+    if (!isHeartbeat(event, last)) yield parseEvent(event, last) as Chunk
   }
 }
 

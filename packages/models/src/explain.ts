@@ -6,9 +6,11 @@ import type { Explain, ModelErrorData, ReadChunk } from '@meanwhile/core'
 import { AgentError, messageOf } from '@meanwhile/core'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
+import { errorBody } from './error-body.ts'
 import { IdleError } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
+import { WrongApiError } from './wrong-api.ts'
 
 type Explanation = ModelErrorData & { readonly message: string }
 
@@ -33,12 +35,22 @@ export class UnreadableError extends Error {
   readonly said: string | undefined
 
   constructor({ cut = false, said, cause }: Partial<Pick<UnreadableError, 'cut' | 'said' | 'cause'>> = {}) {
-    const message = cut ? 'the response was truncated: its stream ended inside an event' : 'an event could not be read'
-    super(message, cause === undefined ? undefined : { cause })
+    super(
+      cut ? 'the response was truncated: its stream ended inside an event' : unreadable(said),
+      cause === undefined ? undefined : { cause },
+    )
     this.cut = cut
     this.said = said
   }
 }
+
+/** With the words of a text in place of the event. Anything else, such as a piece of JSON, may contain content. */
+function unreadable(said = ''): string {
+  const words = /^[^\s{}[\]<"][^<{]*/.exec(said.trimStart().slice(0, LONGEST_WORDS))
+  return words ? `an event could not be read: ${words[0].trimEnd()}` : 'an event could not be read'
+}
+
+const LONGEST_WORDS = 300
 
 /** Events of one stream contradict each other about a call, and it cannot be decided which is right. */
 export class ContradictionError extends Error {
@@ -75,6 +87,7 @@ export const explain: Explain = (thrown) => {
   if (thrown instanceof ContradictionError) return explanation(thrown, 'invalid_chunk', true)
   if (thrown instanceof RestartedError) return explanation(thrown, 'stream_restarted', true)
   if (thrown instanceof IdleError) return explanation(thrown, 'idle_timeout', true)
+  if (thrown instanceof WrongApiError) return explanation(thrown, 'wrong_api', false)
   if (thrown instanceof ClientCallError) return explanation(thrown, 'unsupported_call', false)
   if (thrown instanceof SyntaxError) return explanation(thrown, 'invalid_chunk', true)
   if (isTransportError(thrown)) return ofConnection(thrown)
@@ -94,7 +107,7 @@ function isApiError(thrown: unknown): thrown is ApiError {
 }
 
 function ofStatus(thrown: ApiError, status: number): Explanation {
-  const { code, type, message } = bodyOf(thrown)
+  const { code, type, message } = errorBody(thrown.error)
   const advice = thrown.headers?.get('x-should-retry')
   const retryable = advice === 'true' || (advice !== 'false' && isRetryable(status, code))
   return {
@@ -114,8 +127,7 @@ function textOf({ message }: ApiError, status: number): string | undefined {
 function ofStream(thrown: ApiError): Explanation {
   // Without a body, the connection failed, timed out, or was given up by the client.
   if (thrown.error === undefined) return ofConnection(thrown)
-  const { code, type, message } = bodyOf(thrown)
-  const status = statusOf(code) ?? statusOf(type)
+  const { code, type, message, status } = errorBody(thrown.error)
   const retryable = status !== undefined && isRetryable(status, code)
   const told = explanation(thrown, code ?? type ?? 'unknown', retryable)
   return { ...told, ...defined({ message, status }), data: thrown.error }
@@ -145,61 +157,8 @@ function explanation(thrown: unknown, code: string, retryable: boolean): Explana
   return { code, retryable, message: messageOf(thrown) || code, cause: thrown }
 }
 
-interface ErrorBody {
-  readonly code?: string
-  readonly type?: string
-  readonly message?: string
-}
-
-/** OpenAI's client unwraps the body's `error`, Anthropic's does not. */
-function bodyOf({ error }: ApiError): ErrorBody {
-  const body = isRecord(error) && isRecord(error.error) ? error.error : error
-  // The error is only a sentence (qT11).
-  if (!isRecord(body)) return defined({ message: wordOf(body) })
-  return defined({
-    code: codeOf(body.code),
-    type: body.type === 'error' ? undefined : codeOf(body.type),
-    message: wordOf(body.message),
-  })
-}
-
-/** Cut, because real codes are shorter. `data` contains everything. */
-function codeOf(value: unknown): string | undefined {
-  return wordOf(value)?.slice(0, LONGEST_CODE)
-}
-
-const LONGEST_CODE = 100
-
-function wordOf(value: unknown): string | undefined {
-  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined
-}
-
 /** Causes may be circular. */
 const MAX_CAUSES = 5
-
-/** The HTTP status for each error code that occurs inside a stream. */
-const STATUS_OF_CODE: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  invalid_prompt: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  insufficient_quota: 429,
-  rate_limit_error: 429,
-  rate_limit_exceeded: 429,
-  api_error: 500,
-  server_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-}
-
-function statusOf(code: string | undefined): number | undefined {
-  if (code === undefined) return undefined
-  if (/^[1-5]\d\d$/.test(code)) return Number(code)
-  return Object.hasOwn(STATUS_OF_CODE, code) ? STATUS_OF_CODE[code] : undefined
-}
 
 /** An account without credit also gets 429, but waiting does not help. */
 function isRetryable(status: number, code: string | undefined): boolean {

@@ -213,10 +213,7 @@ test('an account without credit is not retried', async () => {
 
 test.each([
   ['a page', '<html>\n<body>Bad gateway: try later</body>\n</html>\n'],
-  [
-    'a response that is not streamed',
-    JSON.stringify({ choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }),
-  ],
+  ['an object of another kind', JSON.stringify({ ok: true })],
 ])('%s with status 200 is not a response (qT12)', async (_, body) => {
   const { fetch } = mockModels({ script: [rawResponse([{ bytes: body }], { wire: chat.name })] })
   expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({

@@ -18,6 +18,7 @@ import type { Asked, RequestOptions } from './client-chunks.ts'
 import { responsesRequest } from './responses-request.ts'
 import { isLastEvent, isSilentEvent, responsesReader } from './responses-stream.ts'
 import { serverOf } from './server.ts'
+import { refuseChat } from './wrong-api.ts'
 
 export { chatWire } from './chat-wire.ts'
 export { responsesWire } from './responses-wire.ts'
@@ -106,7 +107,7 @@ export function openai(options: OpenAIOptions): Model {
   function streamResponses(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
     return answer(request, {
       open: (options) => client.responses.create(responsesRequest(model, provider, request), options),
-      read: responsesReader(provider, request),
+      read: refuseChat(responsesReader(provider, request)),
       isSilent: isSilentEvent,
       isLast: isLastEvent,
       idleTimeout,

@@ -1,6 +1,6 @@
 /**
  * Collects reasoning that is signed or encrypted and must be sent back completely: OpenRouter's details (qC41), and
- * LiteLLM's thinking blocks (qC58).
+ * LiteLLM's thinking blocks (qC59).
  */
 
 import { defined } from './defined.ts'

@@ -6,6 +6,7 @@ import { explain, readSafely } from './explain.ts'
 import { inputItems } from './responses-request.ts'
 import { responsesReader } from './responses-stream.ts'
 import { providerOf, type WireOptions } from './wire-options.ts'
+import { refuseChat } from './wrong-api.ts'
 
 /**
  * Reads the events of `client.responses.create({ stream: true })`. The items contain the whole response, so nothing has
@@ -18,7 +19,7 @@ export function responsesWire(
   const provider = providerOf('responsesWire', options, 'openai')
   return {
     provider,
-    reader: (request) => readSafely(responsesReader(provider, request)),
+    reader: (request) => readSafely(refuseChat(responsesReader(provider, request))),
     explain,
     items: (messages) => inputItems(messages, provider),
   }

@@ -1,20 +1,21 @@
 /** Decodes the Server-Sent Events of a response. */
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { errorIn } from './error-body.ts'
 import { StreamedError, UnreadableError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 
 /** The maximum characters of one event. An event that repeats a whole response, images included, is shorter. */
 const LONGEST_EVENT = 64 * 1024 * 1024
 
-/** The maximum characters kept of a body that contains no event. An error is shorter. */
+/** The maximum characters reported of a body that contains no event. An error is shorter. */
 const LONGEST_ERROR = 64 * 1024
 
 /**
  * Returns a function that decodes bytes and returns the events that end in them. `undefined` marks the end of the body
  * and also ends its last event, although the standard drops such an event (qT5). Throws {@link UnreadableError} for an
- * event of more than 64 Mi characters. If the body ends without any event, it throws the body as an error: some hosts
- * send an error as an ordinary response (qT12).
+ * event of more than 64 Mi characters. A body that contains no event is one: some hosts send a response that is not
+ * streamed, or an error (qT12). Any other body is thrown.
  */
 export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly EventSourceMessage[] {
   const decoder = new TextDecoder()
@@ -29,20 +30,23 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
     },
     onError(cause) {
       if (cause.type === 'max-buffer-size-exceeded') throw new UnreadableError({ cause })
-      if (!streams && other.length < LONGEST_ERROR) other += cause.line ?? ''
+      if (!streams && other.length < LONGEST_EVENT) other += cause.line ?? ''
     },
   })
   return (bytes) => {
     events = []
     parser.feed(bytes ? decoder.decode(bytes, { stream: true }) : `${decoder.decode()}\n\n`)
-    if (!bytes && !streams && other !== '') throw noStream(other)
+    if (!bytes && !streams && other !== '') return [whole(other)]
     return events
   }
 }
 
-function noStream(body: string): Error {
-  const error = errorOf(parseJson(body))
-  return error ? new StreamedError(error) : new UnreadableError({ said: body })
+function whole(data: string): EventSourceMessage {
+  const body = parseJson(data)
+  if (errorIn(body) === undefined && !(isRecord(body) && Array.isArray(body.choices))) {
+    throw new UnreadableError({ said: data.slice(0, LONGEST_ERROR) })
+  }
+  return { id: undefined, event: undefined, data }
 }
 
 /** The end of OpenAI's wires; some hosts append more to it. */
@@ -50,9 +54,19 @@ export function isDone({ data }: EventSourceMessage): boolean {
   return data.startsWith('[DONE]')
 }
 
-/** Whether the event only shows that the connection is still open. */
-export function isHeartbeat({ event, data }: EventSourceMessage): boolean {
-  return event === 'ping' || data.trim() === ''
+/**
+ * Whether the event only shows that the connection is still open. Some gateways send that as data (qT19): a comment, or
+ * a word in an event of their own. `last`: the end of the body ended the event, so it may be only a part of one.
+ */
+export function isHeartbeat({ event, data }: EventSourceMessage, last: boolean): boolean {
+  const said = data.trimStart()
+  if (event === 'ping' || said === '') return true
+  return !last && (said.startsWith(':') || (isUnknown(event) && !/^[{[]/.test(said)))
+}
+
+/** Whether no wire has an event of this name. */
+function isUnknown(name: string | undefined): boolean {
+  return !!name && !/^(message|response|content_block|chat|completion|chunk|data|delta)|error$/i.test(name)
 }
 
 /**
@@ -61,15 +75,11 @@ export function isHeartbeat({ event, data }: EventSourceMessage): boolean {
  */
 export function parseEvent({ event, data }: EventSourceMessage, last: boolean): object {
   const value = parseJson(data)
-  if (event === 'error') throw new StreamedError(errorOf(value) ?? value ?? data)
+  const error = errorIn(value)
+  if (event === 'error') throw new StreamedError(error ?? value ?? data)
+  if (error !== undefined) throw new StreamedError(error)
   if (!isRecord(value)) throw new UnreadableError({ cut: last && value === undefined, said: data })
-  const error = errorOf(value)
-  if (error) throw new StreamedError(error)
   return value
-}
-
-function errorOf(value: unknown): unknown {
-  return isRecord(value) && value.error ? value.error : undefined
 }
 
 function parseJson(text: string): unknown {

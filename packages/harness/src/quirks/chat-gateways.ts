@@ -1,5 +1,6 @@
 /** Quirks of OpenAI Chat Completions on hosts that translate from another provider's wire. */
 
+import type { FinishReason } from '@meanwhile/core'
 import { begin, chunk, DONE, end, piece, pieces } from './chat-events.ts'
 import type { Answered, Quirk } from './quirk.ts'
 
@@ -102,6 +103,18 @@ export const chatGatewayQuirks: readonly Quirk[] = [
   ...worded('eos_token', 'stop', 'spring-ai#4900, ragas#1548 (watsonx)'),
   ...worded('tool_use', 'tool-calls', 'bifrost#617 (Bedrock)'),
   ...worded('tool_call', 'tool-calls', 'mlx-lm#782'),
+  ...worded('STOP', 'stop', 'QwenLM/qwen-code#9884 (Gemini)'),
+  ...worded('TOOL_CALLS', 'tool-calls', 'as C43'),
+  ...worded('tool-calls', 'tool-calls', 'as C43'),
+  ...worded('MAX_TOKENS', 'length', 'QwenLM/qwen-code#9884 (Gemini)'),
+  {
+    id: 'C43',
+    wire,
+    title: 'the finish reason is SAFETY',
+    source: 'as C43 (Gemini)',
+    events: [begin, chunk({ content: 'Hel' }), ...end('SAFETY')],
+    expected: { text: 'Hel', calls: [], finishReason: 'content-filter' },
+  },
   {
     id: 'C43',
     wire,
@@ -157,7 +170,7 @@ function detail(said: object): object {
 }
 
 /** A finish reason in the words of the provider behind the host. */
-function worded(word: string, finishReason: 'stop' | 'tool-calls', source: string): readonly Quirk[] {
+function worded(word: string, finishReason: FinishReason, source: string): readonly Quirk[] {
   const events = [begin, pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }), ...end(word)]
   return [
     { id: 'C43', wire, title: `the finish reason is ${word}`, source, events, expected: { ...called, finishReason } },

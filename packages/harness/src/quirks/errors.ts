@@ -1,8 +1,9 @@
 /** Quirks with errors: errors inside a stream with status 200, and streams that just end. */
 
+import type { WireName } from '../wires/wire.ts'
 import * as claude from './anthropic-events.ts'
 import { begin, chunk, DONE, end, envelope, pieces } from './chat-events.ts'
-import type { Quirk, QuirkEvent } from './quirk.ts'
+import type { Failed, Quirk, QuirkEvent } from './quirk.ts'
 import { call, created, message } from './responses-events.ts'
 
 const truncated = 'vercel/ai#19165, #19169'
@@ -11,6 +12,31 @@ const overloaded = 'gptel#1512, agent-os#2118, omadia#122, anthropic-sdk-python#
 const malformed = 'pydantic-ai#631, #3300, litellm#21744, coder#28470'
 
 const hello: readonly QuirkEvent[] = [chunk({ role: 'assistant', content: 'Hel' }), chunk({ content: 'lo' })]
+
+const bare = 'alibaba/spring-ai-alibaba#2691; the documentation of vLLM, MiniMax and FastAPI'
+const tooLong = {
+  object: 'error',
+  message: "This model's maximum context length is 8192 tokens.",
+  type: 'BadRequestError',
+  param: null,
+  code: 400,
+}
+
+/** Errors without the member `error`: their form, what they stand for, and what they are. */
+const BARE: readonly (readonly [form: string, error: object, expected: Failed['error']])[] = [
+  ['with a number as its code (vLLM)', tooLong, { code: '400', status: 400, retryable: false }],
+  [
+    'with a code in words (DashScope)',
+    { code: 'Throttling.RateQuota', message: 'Requests rate limit exceeded.', request_id: 'r1' },
+    { code: 'Throttling.RateQuota', status: 429, retryable: true },
+  ],
+  [
+    'with a status of its own (MiniMax)',
+    { choices: null, base_resp: { status_code: 1004, status_msg: 'login fail' } },
+    { code: '1004', status: 401, retryable: false },
+  ],
+  ['that is a detail (FastAPI)', { detail: [{ loc: ['body'], msg: 'field required' }] }, { retryable: false }],
+]
 
 export const errorQuirks: readonly Quirk[] = [
   {
@@ -123,6 +149,29 @@ export const errorQuirks: readonly Quirk[] = [
     events: ['{\n  "error": { "message": "No credit", "code": "insufficient_quota" }\n}\n'],
     expected: { error: { code: 'insufficient_quota', status: 429, retryable: false } },
   },
+  ...(['openai-chat', 'openai-responses', 'anthropic'] as const).flatMap(withoutMember),
+  {
+    id: 'T20',
+    wire: 'openai-chat',
+    title: 'an error without the member error comes after a whole call, and the protocol ends',
+    source: bare,
+    events: [...hello, pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }), tooLong, DONE],
+    expected: {
+      error: { code: '400', status: 400, retryable: false },
+      text: 'Hello',
+      calls: [{ id: 'call_a', name: 'f', input: { x: 1 } }],
+    },
+  },
+  {
+    id: 'T21',
+    wire: 'openai-responses',
+    title: 'the host responds with Chat Completions',
+    source: 'as C56',
+    events: [...hello, ...end('stop')].map((event) =>
+      typeof event === 'string' ? event : `data: ${JSON.stringify(event)}\n\n`,
+    ),
+    expected: { error: { code: 'wrong_api', retryable: false } },
+  },
   {
     id: 'G4',
     wire: 'openai-chat',
@@ -132,6 +181,28 @@ export const errorQuirks: readonly Quirk[] = [
     expected: { error: { retryable: true } },
   },
 ]
+
+/** Each form, in the stream and as the whole body. */
+function withoutMember(wire: WireName): readonly Quirk[] {
+  return BARE.flatMap(([form, error, expected]) => [
+    {
+      id: 'T20',
+      wire,
+      title: `an error without the member error comes in the stream, ${form}`,
+      source: bare,
+      events: [`data: ${JSON.stringify(error)}\n\n`],
+      expected: { error: expected },
+    },
+    {
+      id: 'T20',
+      wire,
+      title: `an error without the member error is the whole body under status 200, ${form}`,
+      source: bare,
+      events: [`${JSON.stringify(error, null, 2)}\n`],
+      expected: { error: expected },
+    },
+  ])
+}
 
 function openCall(): readonly object[] {
   const { added, delta } = call(1, 'call_a', 'f', 'fc_1')
