@@ -4,20 +4,15 @@
  */
 
 import { type Assembler, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
-import { canonicalArguments } from './canonical-arguments.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
+import { HeldText } from './held-text.ts'
 import type { FunctionCall, OutputItem } from './responses-content.ts'
-import { type Item, isOver, type OutputItems } from './responses-items.ts'
+import { type Item, isCall, isOver } from './responses-item.ts'
+import type { OutputItems } from './responses-items.ts'
+import { StrayArguments } from './responses-strays.ts'
 import type { ToolNames } from './tool-names.ts'
-
-/** Calls with one call_id of which none had ended when the next one began (qR16). */
-interface Group {
-  /** Calls that are not reported yet, and their items. */
-  readonly waiting: Map<Item, FunctionCall>
-  /** The contents of the calls that were reported. */
-  shown?: Set<string>
-}
+import { contentOf, hasArguments, TwinCalls } from './twin-calls.ts'
 
 /** Reports a call's name, id and everything else in its item except the arguments. */
 type Tell = (item: Item, carried: FunctionCall, to: Assembler) => void
@@ -30,39 +25,45 @@ export class OutputCalls {
   readonly #items: OutputItems
   readonly #names: ToolNames
   readonly #tell: Tell
-  readonly #groups = new Map<Item, Group>()
+  readonly #held = new HeldText()
+  readonly #twins: TwinCalls<Item>
+  readonly #strays: StrayArguments
 
   constructor(items: OutputItems, names: ToolNames, tell: Tell) {
     this.#items = items
     this.#names = names
     this.#tell = tell
+    this.#twins = new TwinCalls(
+      { isOver, seal: (...ended) => this.seal(...ended), add: (...more) => this.add(...more) },
+      this.#held,
+    )
+    this.#strays = new StrayArguments(items, this.#held)
   }
 
   begin(item: Item, carried: FunctionCall, to: Assembler): void {
     if (item.isRepeated) return
-    if (item.rival) this.#groupOf(item.rival).waiting.set(item, carried)
-    else this.#tell(item, carried, to)
+    const came = this.#strays.claim(item)
+    if (item.isHeld) {
+      this.#held.add(came)
+      this.#twins.wait(item, (reader) => this.#tell(item, carried, reader))
+      return
+    }
+    this.#tell(item, carried, to)
+    if (!came) return
+    to.call(item.label, { delta: came })
+    if (item.isSealed) to.seal(item.label)
   }
 
   add(item: Item, delta: string, to: Assembler): void {
-    if (!delta || item.isRepeated) return
-    item.told = true
-    // Longer arguments need no comparison; what arrives after the end is ignored.
-    if (!item.ended && item.text.length <= DEFAULT_INPUT_LIMITS.characters) item.text += delta
-    if (!item.rival) to.call(item.label, { delta })
+    if (!delta) return
+    if ((item.isSealed || item.isRepeated) && item.text) this.#strays.late(item, delta)
+    else this.#continue(item, delta, to)
   }
 
   seal(item: Item, text: string, to: Assembler): void {
-    if (item.isRepeated) return
-    const isFirst = !item.ended || !item.told
-    item.ended = true
-    if (!text && !item.told) return
-    // An empty input does not override the pieces (qR11).
-    const whole = item.told && isEmptyInput(text) ? undefined : text
-    item.told = true
-    if (whole && isFirst) item.text = whole
-    if (!item.rival) to.seal(item.label, whole)
-    this.#settle(item, to)
+    if (item.isRepeated || item.isSealed) checkSame(item, text)
+    else if (isCall(item)) this.#seal(item, text, to)
+    else this.#endUnknown(item, text, to)
   }
 
   /**
@@ -76,8 +77,8 @@ export class OutputCalls {
     item.done = true
     this.begin(item, carried, to)
     if (carried.status === 'completed') this.seal(item, carried.arguments, to)
-    else if (!item.told) this.add(item, carried.arguments, to)
-    this.#settle(item, to)
+    else this.#complete(item, carried.arguments, to)
+    this.#twins.settle(item, to)
   }
 
   /**
@@ -92,27 +93,68 @@ export class OutputCalls {
       if (carried.type !== 'function_call') continue
       const known = this.#items.known(place, carried)
       if (known?.isRepeated) continue
-      if (!known || !left.has(known) || !this.#isSame(known, carried)) others.push(carried)
+      if (known && !isCall(known)) this.done(this.#items.whole(place, carried), carried, to)
+      else if (!known || !left.has(known) || !this.#isSame(known, carried)) others.push(carried)
       else {
         left.delete(known)
-        if (!known.told || !known.ended) this.done(known, carried, to)
+        if (!known.isSealed) this.done(known, carried, to)
       }
     }
     if (others.length > 0) this.#take(others, left, to)
   }
 
-  /** The response has ended: calls that waited are reported, or dropped as repetitions. */
-  end(to: Assembler): void {
+  /**
+   * The response has ended: calls that waited are reported, or dropped as repetitions.
+   *
+   * @param mayRun Whether the response allows its calls to run.
+   * @throws {ContradictionError} They may run, and arguments arrived that belong to none of them (qR19).
+   */
+  end(mayRun: boolean, to: Assembler): void {
     for (const { item, given } of this.#items.untold) this.add(item, given, to)
-    for (const [first, { waiting }] of this.#groups) {
-      for (const item of waiting.keys()) {
-        if (isOver(first) || !isOver(item) || item.name !== first.name || !item.text.startsWith(first.text)) continue
-        waiting.delete(item)
-        item.isRepeated = true
-        this.seal(first, item.text, to)
-      }
-      for (const item of waiting.keys()) this.#decide(first, item, to)
-    }
+    for (const { call, text } of this.#strays.rest()) this.add(call, text, to)
+    this.#twins.end(mayRun, to)
+    this.#strays.refuse(mayRun, to)
+  }
+
+  #continue(item: Item, delta: string, to: Assembler): void {
+    item.told = true
+    // Longer arguments need no comparison.
+    if (item.text.length <= LONGEST) item.text += delta
+    if (!isCall(item)) this.#strays.add(item, delta, to)
+    else if (item.isHeld) this.#held.add(delta)
+    else to.call(item.label, { delta })
+  }
+
+  #seal(item: Item, text: string, to: Assembler): void {
+    // An empty input does not override the pieces (qR11).
+    const ending = isEmptyInput(text) ? '' : text
+    this.add(item, this.#strays.end(item, ending), to)
+    item.ended = true
+    if (!text && !item.told) return
+    const whole = item.told ? ending : text
+    item.told = item.isSealed = true
+    if (whole) this.#replace(item, whole)
+    if (!item.isHeld) to.seal(item.label, whole)
+    this.#twins.settle(item, to)
+  }
+
+  #replace(item: Item, text: string): void {
+    if (item.isHeld) this.#held.release(item.text)
+    if (item.isHeld) this.#held.add(text)
+    item.text = text
+  }
+
+  /** All arguments of an item that is not announced (yet). */
+  #endUnknown(item: Item, text: string, to: Assembler): void {
+    if (!item.told || text.startsWith(item.text)) this.add(item, text.slice(item.text.length), to)
+    else if (!isEmptyInput(text)) checkSame(item, text)
+    item.ended = item.isSealed = item.told
+  }
+
+  /** The item repeats its arguments, or contains the rest of them, and is not stated to be complete. */
+  #complete(item: Item, text: string, to: Assembler): void {
+    if (item.isSealed || !text.startsWith(item.text)) checkSame(item, text)
+    else this.add(item, text.slice(item.text.length), to)
   }
 
   /**
@@ -125,8 +167,7 @@ export class OutputCalls {
 
   #isSame(known: Item, carried: FunctionCall): boolean {
     if (!this.#hasName(known, carried)) return false
-    if (!isOver(known) || isEmptyInput(carried.arguments ?? '') || known.text === carried.arguments) return true
-    return canonicalArguments(known.text) === canonicalArguments(carried.arguments)
+    return !isOver(known) || isEmptyInput(carried.arguments) || hasArguments(known, carried.arguments)
   }
 
   /**
@@ -143,7 +184,7 @@ export class OutputCalls {
     }
     const late: FunctionCall[] = []
     for (const carried of others) {
-      const content = contentOf({ name: carried.name, text: carried.arguments ?? '' })
+      const content = contentOf({ name: carried.name, text: carried.arguments })
       const same = unrepeated.get(content)?.pop()
       if (same) left.delete(same)
       else if (!known.has(content)) late.push(carried)
@@ -158,46 +199,12 @@ export class OutputCalls {
       this.done(this.#items.late(carried), carried, to)
     }
   }
-
-  /** Reports the calls that waited for this call's end, or this call if it waited for its own. */
-  #settle(item: Item, to: Assembler): void {
-    const first = item.rival ?? item
-    const group = this.#groups.get(first)
-    if (!group || !isOver(first)) return
-    for (const waiting of item.rival ? [item] : group.waiting.keys()) {
-      if (isOver(waiting)) this.#decide(first, waiting, to)
-    }
-  }
-
-  #decide(first: Item, item: Item, to: Assembler): void {
-    const group = this.#groupOf(first)
-    const carried = group.waiting.get(item)
-    if (!carried) return
-    group.waiting.delete(item)
-    group.shown ??= new Set([contentOf(first)])
-    const content = contentOf(item)
-    if (group.shown.has(content)) {
-      item.isRepeated = true
-      return
-    }
-    group.shown.add(content)
-    item.rival = undefined
-    this.#tell(item, carried, to)
-    to.call(item.label, { delta: item.text })
-    if (item.ended) to.seal(item.label)
-  }
-
-  #groupOf(first: Item): Group {
-    let group = this.#groups.get(first)
-    if (!group) {
-      group = { waiting: new Map() }
-      this.#groups.set(first, group)
-    }
-    return group
-  }
 }
 
-/** Equal for calls with the same name and arguments. */
-function contentOf({ name = '', text }: Pick<Item, 'name' | 'text'>): string {
-  return `${name}\n${canonicalArguments(text)}`
+const LONGEST = DEFAULT_INPUT_LIMITS.characters
+
+/** @throws {ContradictionError} The call had other arguments before, and may have run with them. */
+function checkSame(item: Item, text: string): void {
+  if (isEmptyInput(text) || !item.text || item.text.length > LONGEST || hasArguments(item, text)) return
+  throw new ContradictionError(`the call of ${item.name ?? 'an unknown tool'} ended with two different inputs`)
 }

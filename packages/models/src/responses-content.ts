@@ -1,6 +1,8 @@
 /** The output items of OpenAI's Responses API, and the members that are read. */
 
 import type OpenAI from 'openai'
+import { isRecord } from './is-record.ts'
+import { argumentsIn } from './wire-values.ts'
 
 export type OutputItem = OpenAI.Responses.ResponseOutputItem
 export type FunctionCall = OpenAI.Responses.ResponseFunctionToolCall
@@ -30,9 +32,31 @@ export function inputOf(item: ProviderCall): string {
   return item.type === 'code_interpreter_call' ? JSON.stringify({ code: item.code }) : ''
 }
 
+/** The item, if the event has one. The arguments of a function call are text then, whatever the host sent (qR22). */
+export function itemIn(value: unknown): OutputItem | undefined {
+  if (!isRecord(value)) return undefined
+  // A host's item; readers handle missing members.
+  const item = value as object as OutputItem
+  return item.type === 'function_call' ? { ...item, arguments: argumentsIn(item.arguments) } : item
+}
+
+/** The items of an output. */
+export function itemsIn(output: unknown): readonly OutputItem[] {
+  return Array.isArray(output) ? output.flatMap((value) => itemIn(value) ?? []) : []
+}
+
+/** The parts of a message. */
+export function partsOf({ content }: OpenAI.Responses.ResponseOutputMessage): readonly MessagePart[] {
+  return (content ?? []).filter(isRecord)
+}
+
+type MessagePart = OpenAI.Responses.ResponseOutputMessage['content'][number]
+
 /** The whole text of a message. */
-export function textOf({ content }: OpenAI.Responses.ResponseOutputMessage): string {
-  return (content ?? []).map((part) => (part.type === 'refusal' ? part.refusal : (part.text ?? ''))).join('')
+export function textOf(message: OpenAI.Responses.ResponseOutputMessage): string {
+  return partsOf(message)
+    .map((part) => (part.type === 'refusal' ? part.refusal : (part.text ?? '')))
+    .join('')
 }
 
 const OPAQUE: ReadonlySet<string> = new Set<OutputItem['type']>([

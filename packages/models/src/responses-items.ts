@@ -1,50 +1,17 @@
 /** Decides which output item an event of a Responses stream belongs to. */
 
-import type { Label } from '@meanwhile/core'
-import { canonicalArguments } from './canonical-arguments.ts'
-
-/** The members that identify an item in an event. */
-interface Carried {
-  readonly type: string
-  readonly id?: string | null | undefined
-  readonly call_id?: string | null | undefined
-  readonly name?: string | null | undefined
-  readonly arguments?: unknown
-}
+import type { Assembler } from '@meanwhile/core'
+import { ContradictionError } from './explain.ts'
+import { type Carried, fits, type Item, isCall, isOfOther, saysOther } from './responses-item.ts'
+import { idIn, placeIn } from './wire-values.ts'
 
 /** The members with which an event refers to its item. */
 interface Reference {
-  readonly item_id?: string | null
-  readonly output_index?: Place
+  readonly item_id?: unknown
+  readonly output_index?: unknown
 }
 
-type Place = number | null | undefined
-
-export interface Item {
-  /** Identifies its part or its call. */
-  readonly label: Label
-  /** Missing if it was not announced. */
-  type?: string
-  callId?: string
-  name?: string
-  /** Whether any of its text or arguments has arrived. */
-  told: boolean
-  /** Whether its arguments have ended. */
-  ended: boolean
-  /** Whether the whole item has arrived. */
-  done: boolean
-  /** Only for a call: its arguments so far. */
-  text: string
-  /** The arguments it began with: usually empty, but all of them if no others follow (qR10). */
-  given?: string
-  /**
-   * A call with the same call_id that had not ended when this one began. This call is not reported until both have
-   * ended.
-   */
-  rival?: Item | undefined
-  /** Whether it repeats a call that was reported. */
-  isRepeated?: boolean
-}
+type Place = number | undefined
 
 /**
  * An item is identified by its own id or its call's id, or otherwise by its place in the output. Hosts send items
@@ -57,6 +24,8 @@ export class OutputItems {
   readonly #byPlace = new Map<number, Item>()
   /** Calls that may not have ended, in order. */
   readonly #open = new Set<Item>()
+  /** Those of them whose arguments may not be complete. */
+  readonly #unfinished = new Set<Item>()
 
   get none(): boolean {
     return this.#all.length === 0
@@ -72,20 +41,25 @@ export class OutputItems {
   }
 
   /** The item that begins here. */
-  begin(place: Place, carried: Carried): Item {
+  begin(at: unknown, carried: Carried): Item {
+    const place = placeIn(at)
     const here = this.#at(place)
     const known = this.#named(carried, here) ?? (here?.type === undefined ? here : undefined)
-    if (known && !known.ended && this.#isElsewhere(known, place, carried)) return this.#beside(known, place, carried)
-    return this.#announce(known?.ended && this.#isAnother(known, place, carried) ? undefined : known, place, carried)
+    if (known?.ended && isOfOther(known, carried)) return this.#announce(undefined, place, carried)
+    const isTwin = known && (known.ended ? isCall(known) : this.#isElsewhere(known, place, carried))
+    return isTwin ? this.#beside(known, place, carried) : this.#announce(known, place, carried)
   }
 
   /** The item that an event contains as a whole, begun or not. */
-  whole(place: Place, carried: Carried): Item {
+  whole(at: unknown, carried: Carried): Item {
+    const place = placeIn(at)
     const here = this.#at(place)
     const known = this.#named(carried, here) ?? (here && fits(here, carried) ? here : undefined)
-    if (known && !known.done && this.#isElsewhere(known, place, carried)) return this.#beside(known, place, carried)
-    const isOver = known && (known.done || (known.ended && saysOther(known, carried)))
-    return this.#announce(isOver && this.#isAnother(known, place, carried) ? undefined : known, place, carried)
+    if (known && isOfOther(known, carried) && (known.done || saysOther(known, carried))) {
+      return this.#announce(undefined, place, carried)
+    }
+    const isTwin = known && (known.done ? isCall(known) : this.#isElsewhere(known, place, carried))
+    return isTwin ? this.#beside(known, place, carried) : this.#announce(known, place, carried)
   }
 
   /** A call that no event before the end of the response contained. */
@@ -94,24 +68,36 @@ export class OutputItems {
   }
 
   /** The item of this type that an event refers to; the latest one if the event has no reference. */
-  of(type: string, { item_id: id, output_index: place }: Reference): Item {
+  of(type: string, { item_id, output_index }: Reference): Item {
+    const [id, place] = [idIn(item_id), placeIn(output_index)]
     const here = this.#at(place)
-    const known = this.#named({ type, id }) ?? this.#fitting(here, type)
-    // Two calls may also share their item id (qR15).
-    if (known) return here && here.callId !== undefined && here.callId === known.callId ? here : known
-    const latest = id || isPlace(place) ? undefined : this.#fitting(this.#all.at(-1), type)
-    return latest ?? this.#add(place, id)
+    const known = this.#named({ type, id })
+    if (known) return this.#placed(known, here, place)
+    const latest = id !== undefined || place !== undefined ? undefined : this.#fitting(this.#all.at(-1), type)
+    return this.#fitting(here, type) ?? latest ?? this.#add(place, id)
   }
 
   /** The call whose arguments end; the first open one if the event has no reference (qR7). */
   ending(reference: Reference): Item {
-    const isNamed = reference.item_id || isPlace(reference.output_index)
+    const isNamed = idIn(reference.item_id) !== undefined || placeIn(reference.output_index) !== undefined
     return (isNamed ? undefined : this.#firstOpen()) ?? this.of('function_call', reference)
   }
 
   /** The item that the end of the response repeats, if an event contained it. */
-  known(place: Place, carried: Carried): Item | undefined {
-    return this.#named(carried, this.#at(place))
+  known(place: number, carried: Carried): Item | undefined {
+    const here = this.#at(place)
+    return this.#named(carried, here) ?? (here?.type === undefined ? here : undefined)
+  }
+
+  /** The call whose arguments are still arriving, if there is exactly one (qR19). */
+  onlyOpen(to: Assembler): Item | undefined {
+    let only: Item | undefined
+    for (const item of this.#unfinished) {
+      if (item.ended || to.isWhole(item.label)) this.#unfinished.delete(item)
+      else if (only) return undefined
+      else only = item
+    }
+    return only
   }
 
   #firstOpen(): Item | undefined {
@@ -123,29 +109,35 @@ export class OutputItems {
   }
 
   /** If two calls share an id: the one at this place, otherwise the one with the same item id, otherwise the latest. */
-  #named(carried: Carried, here?: Item): Item | undefined {
-    if (here && carried.call_id && here.callId === carried.call_id) return here
-    for (const id of [carried.id, carried.call_id]) {
-      const item = id ? this.#byId.get(id) : undefined
-      if (item && fits(item, carried)) return item
+  #named({ type, id, call_id }: Carried, here?: Item): Item | undefined {
+    const callId = idIn(call_id)
+    if (here && callId !== undefined && here.callId === callId) return here
+    for (const name of [idIn(id), callId]) {
+      const item = name === undefined ? undefined : this.#byId.get(name)
+      if (item && fits(item, { type, call_id })) return item
     }
     return undefined
   }
 
-  /** Whether an event contains a new call, although a call with the same id is known and has ended (qR15). */
-  #isAnother({ callId, name }: Item, place: Place, carried: Carried): boolean {
-    if (callId === undefined) return false
-    return this.#isNew(place) || (!!name && !!carried.name && name !== carried.name)
+  /**
+   * The item of an event that refers to the known one and to a place.
+   *
+   * @throws {ContradictionError} Another call is at this place (qR20).
+   */
+  #placed(known: Item, here: Item | undefined, place: Place): Item {
+    if (!here || here === known) return known
+    // Two calls may also share their item id (qR15).
+    if (here.callId !== undefined && here.callId === known.callId) return here
+    if (isCall(known) && isCall(here) && known.place !== place) {
+      throw new ContradictionError(`the id of the call of ${known.name} came at the place of the call of ${here.name}`)
+    }
+    return known
   }
 
   /** Whether only the call_id matches the known item: it has a different place and a different item id. */
-  #isElsewhere({ callId }: Item, place: Place, { type, id, call_id }: Carried): boolean {
-    if (type !== 'function_call' || callId === undefined || callId !== call_id) return false
-    return this.#isNew(place) && !(id && this.#byId.has(id))
-  }
-
-  #isNew(place: Place): boolean {
-    return isPlace(place) && !this.#byPlace.has(place)
+  #isElsewhere(known: Item, place: Place, { id, call_id }: Carried): boolean {
+    if (!isCall(known) || known.callId === undefined || known.callId !== idIn(call_id)) return false
+    return place !== undefined && !this.#byPlace.has(place) && !this.#byId.has(idIn(id) ?? '')
   }
 
   #fitting(item: Item | undefined, type: string): Item | undefined {
@@ -153,56 +145,44 @@ export class OutputItems {
   }
 
   #at(place: Place): Item | undefined {
-    return isPlace(place) ? this.#byPlace.get(place) : undefined
+    return place === undefined ? undefined : this.#byPlace.get(place)
   }
 
   /** A new item that may be another call than the known one or a repetition: their arguments decide (qR16). */
-  #beside(known: Item, place: Place, { call_id, ...carried }: Carried): Item {
-    const item = this.#announce(undefined, place, carried)
-    item.rival = known.rival ?? known
-    if (call_id) item.callId = call_id
-    return item
+  #beside(known: Item, place: Place, carried: Carried): Item {
+    const here = this.#at(place)
+    const item = here && here.type === undefined ? here : this.#add(place, idIn(carried.id))
+    item.first = known.first ?? known
+    item.isHeld = true
+    return this.#announce(item, place, carried)
   }
 
   #announce(known: Item | undefined, place: Place, { type, id, call_id, name }: Carried): Item {
-    const item = this.#add(place, id, call_id, known)
+    const callId = idIn(call_id)
+    const item = this.#add(place, idIn(id), known)
+    if (callId !== undefined && !item.first) this.#byId.set(callId, item)
     item.type = type
-    if (type === 'function_call' && !item.rival) this.#open.add(item)
-    if (call_id) item.callId = call_id
+    if (place !== undefined) item.place = place
+    if (isCall(item) && !item.isHeld) {
+      this.#open.add(item)
+      this.#unfinished.add(item)
+    }
+    if (callId !== undefined) item.callId = callId
     if (name) item.name ??= name
     return item
   }
 
   #add(
     place: Place,
-    id?: string | null,
-    callId?: string | null,
-    item: Item = { label: this.#all.length, told: false, ended: false, done: false, text: '' },
+    id: string | undefined,
+    item: Item = { label: this.#all.length, text: '', told: false, ended: false, isSealed: false, done: false },
   ): Item {
     if (item.label === this.#all.length) this.#all.push(item)
-    if (isPlace(place)) this.#byPlace.set(place, item)
-    if (id) this.#byId.set(id, item)
-    if (callId && !item.rival) this.#byId.set(callId, item)
+    if (place !== undefined) this.#byPlace.set(place, item)
+    if (id !== undefined) {
+      item.id = id
+      this.#byId.set(id, item)
+    }
     return item
   }
-}
-
-/** Whether this call is complete. */
-export function isOver({ told, ended, done }: Item): boolean {
-  return done || (told && ended)
-}
-
-/** Whether the call in the event has other arguments than the known one, and also another name. */
-function saysOther(known: Item, { name, arguments: text }: Carried): boolean {
-  if (typeof text !== 'string' || !text || !known.told || !name || name === known.name) return false
-  return canonicalArguments(text) !== canonicalArguments(known.text)
-}
-
-function isPlace(place: Place): place is number {
-  return typeof place === 'number'
-}
-
-function fits(item: Item, { type, call_id: callId }: Carried): boolean {
-  const otherCall = item.callId !== undefined && !!callId && item.callId !== callId
-  return !otherCall && (item.type === undefined || item.type === type)
 }

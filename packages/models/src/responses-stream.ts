@@ -5,6 +5,7 @@ import type OpenAI from 'openai'
 import { defined } from './defined.ts'
 import { StreamedError } from './explain.ts'
 import { parallelCalls } from './parallel-calls.ts'
+import { refusePhantomCalls } from './phantom-calls.ts'
 import { OutputCalls } from './responses-calls.ts'
 import { ClientCalls } from './responses-client-calls.ts'
 import {
@@ -12,18 +13,23 @@ import {
   inputOf,
   isOpaque,
   isProviderCall,
+  itemIn,
+  itemsIn,
   type OutputItem,
   PROVIDER_CALLS,
   type ProviderCall,
+  partsOf,
   textOf,
 } from './responses-content.ts'
-import { type Item, OutputItems } from './responses-items.ts'
+import { type End, endOf, type Response } from './responses-end.ts'
+import type { Item } from './responses-item.ts'
+import { OutputItems } from './responses-items.ts'
 import { usageOf } from './responses-usage.ts'
 import { singleResponse } from './single-response.ts'
 import { ToolNames } from './tool-names.ts'
+import { argumentsIn, textIn } from './wire-values.ts'
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent | Done
-type Response = OpenAI.Responses.Response
 
 /** Missing in the wire's list of events: the end of the response, however it ended (qR12). */
 interface Done {
@@ -80,7 +86,7 @@ export function responsesReader(
     if (carried.type === 'function_call') functionCalls.done(item, carried, to)
     else if (isProviderCall(carried)) ran(item, carried, to)
     else if (carried.type === 'message') {
-      for (const { type } of carried.content ?? []) if (type === 'refusal') refused = true
+      if (partsOf(carried).some(({ type }) => type === 'refusal')) refused = true
       said(item, textOf(carried), to)
       if (carried.phase) to.text('', marked(item, { phase: carried.phase }))
     } else if (carried.type === 'reasoning' || isOpaque(carried)) to.reasoning('', marked(item, carried))
@@ -90,79 +96,84 @@ export function responsesReader(
     return { label, metadata: { [provider]: data } }
   }
 
-  function ended(response: Response, status: string, to: Assembler): void {
+  function ended(end: End, to: Assembler): void {
+    const { response } = end
+    const output = itemsIn(response.output)
     if (response.usage) to.usage(usageOf(response.usage))
-    if (status === 'failed' || status === 'cancelled') throw new StreamedError(response.error ?? {})
-    if (status === 'completed') recover(response.output ?? [], to)
-    functionCalls.end(to)
-    for (const item of response.output ?? []) clientCalls.add(item)
+    if (end.type === 'failed') throw new StreamedError(end.error)
+    recover(output, end.type !== 'incomplete', to)
+    functionCalls.end(end.type !== 'incomplete', to)
+    for (const item of output) clientCalls.add(item)
     clientCalls.refuse()
-    // The wire's `completed` is not a finish reason: the items show whether it called tools.
-    if (status === 'completed') to.finish(completed())
-    else {
-      const word = status === 'incomplete' ? (response.incomplete_details?.reason ?? status) : status
-      to.response({ finishReason: word })
-      to.finish(INCOMPLETE.get(word) ?? 'other')
-    }
+    if (end.type !== 'completed') to.response({ finishReason: end.word })
+    to.finish(end.type === 'completed' ? completed() : end.reason)
   }
 
+  // The wire's `completed` is not a finish reason: the items show whether it called tools.
   function completed(): FinishReason {
     return refused ? 'content-filter' : calls ? 'tool-calls' : 'stop'
   }
 
   // Output that no event of its own contained (qR10).
-  function recover(output: readonly OutputItem[], to: Assembler): void {
-    if (items.none) for (const [place, carried] of output.entries()) done(items.whole(place, carried), carried, to)
-    else functionCalls.complete(output, to)
+  function recover(output: readonly OutputItem[], isComplete: boolean, to: Assembler): void {
+    if (!items.none && isComplete) functionCalls.complete(output, to)
+    if (!items.none) return
+    for (const [place, item] of output.entries()) {
+      const carried: OutputItem = isComplete || item.type !== 'function_call' ? item : { ...item, status: 'incomplete' }
+      done(items.whole(place, carried), carried, to)
+    }
   }
 
-  return singleResponse({ begins, idOf, isLast: isLastEvent }, (event, to) => {
+  function added(place: unknown, carried: OutputItem, to: Assembler): void {
+    clientCalls.add(carried)
+    const item = items.begin(place, carried)
+    if (carried.type === 'function_call') {
+      functionCalls.begin(item, carried, to)
+      item.given = carried.arguments
+    } else if (isProviderCall(carried)) run(item, carried, to)
+  }
+
+  const read: ReadChunk<StreamEvent> = (event, to) => {
     switch (event.type) {
       case 'response.refusal.delta':
         refused = true
-        return say(items.of('message', event), event.delta, to)
+        return say(items.of('message', event), textIn(event.delta), to)
       case 'response.refusal.done':
         refused = true
-        return said(items.of('message', event), event.refusal, to)
+        return said(items.of('message', event), textIn(event.refusal), to)
       case 'response.output_text.delta':
-        return say(items.of('message', event), event.delta, to)
+        return say(items.of('message', event), textIn(event.delta), to)
       case 'response.output_text.done':
-        return said(items.of('message', event), event.text, to)
+        return said(items.of('message', event), textIn(event.text), to)
       case 'response.function_call_arguments.delta':
-        return functionCalls.add(items.of('function_call', event), event.delta, to)
+        return functionCalls.add(items.of('function_call', event), argumentsIn(event.delta), to)
       case 'response.function_call_arguments.done':
-        return functionCalls.seal(items.ending(event), event.arguments, to)
+        return functionCalls.seal(items.ending(event), argumentsIn(event.arguments), to)
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return to.reasoning(event.delta, items.of('reasoning', event))
+        return to.reasoning(textIn(event.delta), items.of('reasoning', event))
       case 'response.reasoning_summary_part.added':
         return event.summary_index > 0 ? to.reasoning('\n\n', items.of('reasoning', event)) : undefined
-      case 'response.output_item.added': {
-        clientCalls.add(event.item)
-        const item = items.begin(event.output_index, event.item)
-        if (event.item.type === 'function_call') {
-          functionCalls.begin(item, event.item, to)
-          item.given = event.item.arguments
-        } else if (isProviderCall(event.item)) run(item, event.item, to)
-        return
+      case 'response.output_item.added':
+      case 'response.output_item.done': {
+        const carried = itemIn(event.item)
+        if (!carried) return
+        if (event.type === 'response.output_item.added') return added(event.output_index, carried, to)
+        clientCalls.add(carried)
+        return done(items.whole(event.output_index, carried), carried, to)
       }
-      case 'response.output_item.done':
-        clientCalls.add(event.item)
-        return done(items.whole(event.output_index, event.item), event.item, to)
       case 'response.created':
-        return to.response(defined({ id: event.response.id, model: event.response.model }))
-      case 'response.completed':
-        return ended(event.response, 'completed', to)
-      case 'response.incomplete':
-        return ended(event.response, 'incomplete', to)
-      case 'response.failed':
-        return ended(event.response, 'failed', to)
-      case 'response.done':
-        return ended(event.response, event.response.status ?? 'completed', to)
+        return to.response(defined({ id: event.response?.id, model: event.response?.model }))
       case 'error':
         throw new StreamedError(event)
+      default: {
+        const end = endOf(event)
+        if (end) ended(end, to)
+      }
     }
-  })
+  }
+
+  return refusePhantomCalls(singleResponse({ begins, idOf, isLast: isLastEvent }, read))
 }
 
 function begins(event: StreamEvent): Response | undefined {
@@ -171,20 +182,16 @@ function begins(event: StreamEvent): Response | undefined {
 
 /** A failed response contains the reason; that counts, whatever its id. */
 function idOf(event: StreamEvent): string | undefined {
-  return 'response' in event && event.type !== 'response.failed' ? event.response?.id : undefined
+  return 'response' in event && endOf(event)?.type !== 'failed' ? event.response?.id : undefined
 }
 
-/** Whether the protocol ends with this event; `response.failed` is an error. */
-export function isLastEvent({ type }: StreamEvent): boolean {
-  return type === 'response.completed' || type === 'response.incomplete' || type === 'response.done'
+/** Whether the protocol ends with this event; a failed response is an error. */
+export function isLastEvent(event: StreamEvent): boolean {
+  const end = endOf(event)
+  return end !== undefined && end.type !== 'failed'
 }
 
 /** `keepalive` is missing in the wire's list of events. */
 export function isSilentEvent(event: StreamEvent | { readonly type: 'keepalive' }): boolean {
   return event.type === 'keepalive' || ('delta' in event && event.delta === '')
 }
-
-const INCOMPLETE: ReadonlyMap<string, FinishReason> = new Map([
-  ['max_output_tokens', 'length'],
-  ['content_filter', 'content-filter'],
-])

@@ -1,0 +1,26 @@
+/** Reads ids, places and arguments in the forms in which hosts send them. */
+
+import { argumentsText } from '@meanwhile/core'
+
+/** The id as text. Empty ids, and `"null"` of Mistral's, are none. */
+export function idIn(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' && value !== '' && value !== 'null' ? value : undefined
+}
+
+/** The index of a call, an item or a block. */
+export function placeIn(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined
+}
+
+/** A piece of text; empty for anything else. */
+export function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Arguments, or a piece of them, as text: some hosts send the value in place of its JSON. */
+export function argumentsIn(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === null ? '' : argumentsText(value)
+}
