@@ -117,7 +117,6 @@ test('cached input counts as input, later counts replace earlier ones', async ()
 test.each([
   ['end_turn', 'stop'],
   ['stop_sequence', 'stop'],
-  ['tool_use', 'tool-calls'],
   ['max_tokens', 'length'],
   ['model_context_window_exceeded', 'length'],
   ['refusal', 'content-filter'],

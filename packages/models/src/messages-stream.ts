@@ -1,11 +1,12 @@
 /** Converts the stream of Anthropic's Messages API to model events. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import type { Assembler, FinishReason, Label, ReadChunk } from '@meanwhile/core'
-import { argumentsText } from '@meanwhile/core'
+import { type Assembler, allowsCalls, type Label, type ReadChunk } from '@meanwhile/core'
 import { defined } from './defined.ts'
 import { ContradictionError } from './explain.ts'
+import { ownerless } from './held-text.ts'
 import { isRecord } from './is-record.ts'
+import { type BlockCall, BlockCalls, type Place } from './messages-calls.ts'
 import {
   type Content,
   type Delta,
@@ -16,86 +17,103 @@ import {
   type ProviderResult,
 } from './messages-content.ts'
 import { type Counts, usageOf } from './messages-usage.ts'
+import { refusePhantomCalls } from './phantom-calls.ts'
 import { singleResponse } from './single-response.ts'
+import { StopReason } from './stop-reason.ts'
+import { argumentsIn, idIn, placeIn, textIn } from './wire-values.ts'
 
 /** A block of the response. Events with its label belong to one part or one call. */
 interface Block {
   readonly label: number
-  readonly id: string | undefined
-  /** Only for a call. */
-  readonly name: string | undefined
-  isOver?: boolean
-  /** Only for a call: the input in its start event, which is a placeholder if deltas follow (qA2, qA3). */
-  input?: unknown
-  /** Whether any input has arrived. */
-  told?: boolean
+  readonly type: string
+  /** Only if the block is a call. */
+  readonly call?: BlockCall
   citations?: object[]
   opaque?: object
 }
 
-/**
- * Reads the events. The stop event of a block seals its call, unless no input arrived: a truncated response also stops
- * its last block, and gateways stop blocks too soon (qA10). Only `message_stop` ends the response (qA7).
- */
+/** Blocks that have no input. Those of unknown types may have one, which is not read (qA1). */
+const WITHOUT_INPUT: ReadonlySet<string> = new Set(['text', 'thinking', 'redacted_thinking'])
+
+/** Reads the events. Only `message_stop` ends the response (qA7). */
 export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessageStreamEvent> {
   let begun = 0
-  const blocks = new Map<number, Block>()
-  const ours: Label[] = []
+  const blocks = new Map<Place, Block>()
+  const calls = new BlockCalls()
   // The calls that the provider runs, by id. They are sealed with their results, which are separate blocks (G16).
   const running = new Map<string, Label>()
   let counts: Counts = {}
-  let stopReason: string | undefined
+  const stopped = new StopReason()
 
-  /**
-   * A start event begins a new block, even at an index that is in use (qA9), unless the same call starts again (qA14).
-   */
-  function begin(index: number, id?: string, name?: string): Block {
-    const known = blocks.get(index)
-    if (id && known?.id === id && known.name === name) return known
-    const block: Block = { label: begun++, id, name }
-    blocks.set(index, block)
+  /** A start event begins a new block, even at an index that is in use (qA9). */
+  function begin(place: Place, type: string): Block {
+    const block: Block = { label: begun++, type }
+    blocks.set(place, block)
     return block
   }
 
-  /**
-   * Throws if a call starts with another name in place of an open one, because it cannot be decided whether it is the
-   * same call (qA15).
-   */
-  function checkStart(index: number, { name }: OwnCall, to: Assembler): void {
-    const open = blocks.get(index)
-    if (!open || open.isOver || !('input' in open) || open.name === name) return
-    if (to.isWhole(open.label) || isFilled(open.input)) return
-    throw new ContradictionError(`the call that started as ${open.name} started again as ${name} before it ended`)
+  function start(place: Place, content: Content, to: Assembler): void {
+    if (content.type === 'tool_use') call(place, content, to)
+    else if ('tool_use_id' in content) end(begin(place, content.type), content, to)
+    else if (!isOpaque(content) && 'input' in content) run(place, content, to)
+    else open(begin(place, content.type), content, to)
   }
 
-  function start(index: number, content: Content, to: Assembler): void {
-    if (content.type === 'tool_use') checkStart(index, content, to)
-    const block = 'id' in content ? begin(index, content.id, content.name) : begin(index)
-    if (content.type === 'text') to.text(content.text, block)
+  function open(block: Block, content: Exclude<Content, { input: unknown } | ProviderResult>, to: Assembler): void {
+    if (content.type === 'text') to.text(textIn(content.text), block)
     else if (content.type === 'thinking') {
-      to.reasoning(content.thinking, block)
+      to.reasoning(textIn(content.thinking), block)
       if (content.signature) mark(block, { signature: content.signature }, to)
     } else if (content.type === 'redacted_thinking') mark(block, { data: content.data }, to)
-    else if (content.type === 'tool_use') call(block, content, to)
-    else if ('tool_use_id' in content) end(block, content, to)
-    else if ('input' in content) run(block, content, to)
     else if (isOpaque(content)) {
       if (content.type === 'fallback') takeOver(content, to)
       keep(block, content, to)
     }
   }
 
-  function call(block: Block, { id, name, input, caller, toolset_name }: OwnCall, to: Assembler): void {
-    block.input = input
-    ours.push(block.label)
+  function call(place: Place, content: OwnCall, to: Assembler): void {
+    const id = idIn(content.id)
+    const { name, caller, toolset_name } = content
+    const known = blocks.get(place)?.call
+    if (known && !known.ended && known.id === id && (known.name || name) === name) {
+      // The same call starts again (qA14).
+      known.name = name
+      to.call(known.label, { name })
+      return
+    }
+    checkStart(known, name, to)
     const own = defined({ caller: caller?.type === 'direct' ? undefined : caller, toolset_name })
-    to.call(block.label, { id, name, ...(isFilled(own) && { metadata: { [provider]: own } }) })
+    const begun = opened(place, content, true)
+    const piece = { id, name, ...(isFilled(own) && { metadata: { [provider]: own } }) }
+    calls.begin(place, begun, (reader) => reader.call(begun.label, piece), to)
   }
 
-  function run(block: Block, { id, name, input, ...rest }: ProviderCall, to: Assembler): void {
-    block.input = input
-    running.set(id, block.label)
-    to.call(block.label, { id, name, providerResult: null, metadata: { [provider]: rest } })
+  /**
+   * Throws if another call starts in place of an open one without its input, because it cannot be decided whether it is
+   * the same call (qA15).
+   */
+  function checkStart(open: BlockCall | undefined, name: string, to: Assembler): void {
+    if (!open || open.ended || to.isWhole(open.label) || open.given !== '') return
+    throw new ContradictionError(`the call that started as ${open.name} started again as ${name} before it ended`)
+  }
+
+  function opened(place: Place, { type, id, name, input }: OwnCall | ProviderCall, isOurs: boolean): BlockCall {
+    const isPlaceholder = typeof input !== 'string'
+    const given = isPlaceholder && isRecord(input) && !isFilled(input) ? '' : argumentsIn(input)
+    const call: BlockCall = {
+      ...{ label: begun++, id: idIn(id), name, isOurs, given, isPlaceholder },
+      ...{ text: '', told: false, ended: false, isSealed: false },
+    }
+    blocks.set(place, { label: begun - 1, type, call })
+    return call
+  }
+
+  function run(place: Place, content: ProviderCall, to: Assembler): void {
+    const { id, name, input: _, ...rest } = content
+    const call = opened(place, content, false)
+    running.set(id, call.label)
+    const piece = { id, name, providerResult: null, metadata: { [provider]: rest } }
+    calls.begin(place, call, (reader) => reader.call(call.label, piece), to)
   }
 
   function end(block: Block, result: ProviderResult, to: Assembler): void {
@@ -110,36 +128,34 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
 
   /** Discards the calls of the model that refused, even if they are sealed (qA11). */
   function takeOver({ to: next }: OpaqueContent, to: Assembler): void {
-    for (const label of ours) to.call(label, { providerResult: null })
+    calls.withdraw(to)
     to.response(defined({ model: next?.model }))
   }
 
-  function add(index: number, delta: Delta, to: Assembler): void {
+  function add(place: Place, delta: Exclude<Delta, Anthropic.InputJSONDelta>, to: Assembler): void {
+    if (!DELTAS.has(delta.type)) return
     // Its start may be missing (qA8).
-    const block = blocks.get(index) ?? begin(index)
-    if (delta.type === 'text_delta') to.text(delta.text, block)
-    else if (delta.type === 'thinking_delta') to.reasoning(delta.thinking, block)
+    const block = blocks.get(place) ?? begin(place, delta.type === 'text_delta' ? 'text' : 'thinking')
+    if (delta.type === 'text_delta') to.text(textIn(delta.text), block)
+    else if (delta.type === 'thinking_delta') to.reasoning(textIn(delta.thinking), block)
     else if (delta.type === 'signature_delta') mark(block, { signature: delta.signature }, to)
     else if (delta.type === 'citations_delta') (block.citations ??= []).push(delta.citation)
-    else if (delta.type === 'compaction_delta') keep(block, { ...block.opaque, ...delta, type: 'compaction' }, to)
-    else if (delta.type === 'input_json_delta' && delta.partial_json !== '' && 'input' in block) {
-      block.told = true
-      to.call(block.label, { delta: delta.partial_json })
-    }
+    else keep(block, { ...block.opaque, ...delta, type: 'compaction' }, to)
   }
 
-  function stop(index: number, to: Assembler): void {
-    const block = blocks.get(index)
+  function addInput(place: Place, piece: string, to: Assembler): void {
+    const block = blocks.get(place)
+    if (block?.call) calls.add(block.call, piece, to)
+    else if (!block && piece) calls.stray(place, piece, to)
+    else if (piece && block && WITHOUT_INPUT.has(block.type)) throw ownerless()
+  }
+
+  function stop(place: Place, to: Assembler): void {
+    const block = blocks.get(place)
     if (!block) return
-    block.isOver = true
-    const { label, id, input, citations } = block
+    const { label, call, citations } = block
     if (citations) to.text('', { label, metadata: { [provider]: { citations } } })
-    if (!('input' in block)) return
-    if (!block.told && isFilled(input)) {
-      block.told = true
-      to.call(label, { delta: argumentsText(input) })
-    }
-    if (block.told && !running.has(id ?? '')) to.seal(label)
+    if (call) calls.end(call, to)
   }
 
   function keep(block: Block, content: object, to: Assembler): void {
@@ -151,36 +167,43 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     to.reasoning('', { label, metadata: { [provider]: data } })
   }
 
-  function count(usage: Counts, to: Assembler): void {
+  function count(usage: Counts | null | undefined, to: Assembler): void {
+    if (!usage) return
     counts = { ...counts, ...defined(usage) }
     to.usage(usageOf(counts))
   }
 
-  return singleResponse({ begins, isLast: isLastEvent }, (event, to) => {
+  function finish(to: Assembler): void {
+    calls.finish(allowsCalls(stopped.reason), to)
+    to.response(defined({ finishReason: stopped.word }))
+    to.finish(stopped.reason)
+  }
+
+  const read: ReadChunk<Anthropic.RawMessageStreamEvent> = (event, to) => {
     switch (event.type) {
       case 'message_start':
-        to.response(defined({ id: event.message.id, model: event.message.model }))
-        if (event.message.usage) count(event.message.usage, to)
-        break
+        to.response(defined({ id: event.message?.id, model: event.message?.model }))
+        return count(event.message?.usage, to)
       case 'content_block_start':
-        start(event.index, event.content_block, to)
-        break
+        // Without a content it is a block of an unknown type.
+        return isRecord(event.content_block)
+          ? start(placeIn(event.index), event.content_block, to)
+          : void begin(placeIn(event.index), '')
       case 'content_block_delta':
-        add(event.index, event.delta, to)
-        break
+        if (!isRecord(event.delta)) return
+        if (event.delta.type !== 'input_json_delta') return add(placeIn(event.index), event.delta, to)
+        return addInput(placeIn(event.index), argumentsIn(event.delta.partial_json), to)
       case 'content_block_stop':
-        stop(event.index, to)
-        break
+        return stop(placeIn(event.index), to)
       case 'message_delta':
-        if (event.usage) count(event.usage, to)
-        stopReason = event.delta.stop_reason ?? stopReason
-        break
+        count(event.usage, to)
+        return stopped.add(event.delta?.stop_reason)
       case 'message_stop':
-        to.response(defined({ finishReason: stopReason }))
-        to.finish(FINISH_REASONS.get(stopReason ?? '') ?? 'other')
-        break
+        return finish(to)
     }
-  })
+  }
+
+  return refusePhantomCalls(singleResponse({ begins, isLast: isLastEvent }, read))
 }
 
 function begins(event: Anthropic.RawMessageStreamEvent): Anthropic.Message | undefined {
@@ -195,18 +218,18 @@ export function isLastEvent({ type }: Anthropic.RawMessageStreamEvent): boolean 
 /** `ping` is missing in the client's list of events. */
 export function isSilentEvent(event: Anthropic.RawMessageStreamEvent | { readonly type: 'ping' }): boolean {
   if (event.type !== 'content_block_delta') return event.type === 'ping'
-  return event.delta.type === 'text_delta' && event.delta.text === ''
+  return event.delta?.type === 'text_delta' && event.delta.text === ''
 }
 
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ['end_turn', 'stop'],
-  ['stop_sequence', 'stop'],
-  ['tool_use', 'tool-calls'],
-  ['max_tokens', 'length'],
-  ['model_context_window_exceeded', 'length'],
-  ['refusal', 'content-filter'],
+/** The deltas that are read, except those of inputs. */
+const DELTAS: ReadonlySet<string> = new Set<Delta['type']>([
+  'text_delta',
+  'thinking_delta',
+  'signature_delta',
+  'citations_delta',
+  'compaction_delta',
 ])
 
-function isFilled(input: unknown): boolean {
-  return isRecord(input) && Object.keys(input).length > 0
+function isFilled(value: object): boolean {
+  return Object.keys(value).length > 0
 }

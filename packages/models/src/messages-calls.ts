@@ -1,0 +1,189 @@
+/** Reads the input of the calls of a Messages stream. Its events may repeat or contradict each other. */
+
+import { type Assembler, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
+import { isEmptyInput } from './empty-input.ts'
+import { ContradictionError } from './explain.ts'
+import { HeldText, ownerless } from './held-text.ts'
+import { LateArguments } from './late-arguments.ts'
+import { hasArguments, type TwinCall, TwinCalls } from './twin-calls.ts'
+
+/** A call of a block. */
+export interface BlockCall extends TwinCall<BlockCall> {
+  readonly id: string | undefined
+  /** Whether we run it, and not the provider. */
+  readonly isOurs: boolean
+  /** Whether its block has stopped. */
+  ended: boolean
+  /** The input in its start event as text. */
+  given: string
+  /** Whether the start event had it as a value: a placeholder if deltas follow (qA2, qA3). */
+  isPlaceholder: boolean
+  /** How much of its input is shown, if the rest waits until the call ends. */
+  shown?: number
+  /** Whether its deltas must repeat its given input. */
+  isCompared?: boolean
+}
+
+/** The index of a block, if the event has one. */
+export type Place = number | undefined
+
+/**
+ * The stop of a block seals its call, unless no input arrived: a truncated response also stops its last block, and
+ * gateways stop blocks too soon (qA10).
+ */
+export class BlockCalls {
+  readonly #calls: BlockCall[] = []
+  readonly #byId = new Map<string, BlockCall>()
+  /** Calls whose input may not be complete. */
+  readonly #open = new Set<BlockCall>()
+  /** By the indexes that nobody opened: the call that their pieces continue. */
+  readonly #owners = new Map<Place, BlockCall>()
+  readonly #held = new HeldText()
+  readonly #late = new LateArguments(this.#held)
+  readonly #twins = new TwinCalls<BlockCall>(
+    {
+      isOver: ({ isSealed }) => isSealed,
+      seal: (call, text, to) => this.#whole(call, text, to),
+      add: (call, text, to) => this.add(call, text, to),
+    },
+    this.#held,
+  )
+
+  /** The labels of the calls that we run. */
+  get ours(): readonly BlockCall['label'][] {
+    return this.#calls.flatMap(({ label, isOurs, isHeld }) => (isOurs && !isHeld ? [label] : []))
+  }
+
+  /**
+   * A call begins. `tell` reports everything but its input; it is not called before it is known that the call does not
+   * repeat another one (qA18).
+   *
+   * @throws {ContradictionError} Pieces of this index went to another call, which has not ended (qA17).
+   */
+  begin(place: Place, call: BlockCall, tell: (to: Assembler) => void, to: Assembler): void {
+    if (this.#owners.get(place)?.ended === false) throw ownerless()
+    this.#calls.push(call)
+    this.#open.add(call)
+    const known = call.isOurs && call.id !== undefined ? this.#byId.get(call.id) : undefined
+    if (known && known.name === call.name) {
+      call.first = known.first ?? known
+      call.isHeld = true
+      this.#twins.wait(call, tell)
+    } else {
+      if (call.id !== undefined) this.#byId.set(call.id, call)
+      tell(to)
+    }
+  }
+
+  /** A piece of a call's input. */
+  add(call: BlockCall, piece: string, to: Assembler): void {
+    if (!piece) return
+    if (call.isSealed || call.isRepeated) this.#late.add(call, piece)
+    else this.#continue(call, piece, to)
+  }
+
+  /**
+   * A piece at an index that nobody opened: it continues the one open call (qA17). The call gets it when it ends,
+   * because another call may begin at that index before.
+   *
+   * @throws {ContradictionError} No call is open, or several are.
+   */
+  stray(place: Place, piece: string, to: Assembler): void {
+    const owner = this.#owners.get(place)
+    const call = owner?.ended === false ? owner : this.#onlyOpen(to)
+    if (!call) throw ownerless()
+    this.#owners.set(place, call)
+    call.shown ??= call.text.length
+    this.add(call, piece, to)
+  }
+
+  /** The block of the call stops. */
+  end(call: BlockCall, to: Assembler): void {
+    call.ended = true
+    this.#open.delete(call)
+    this.#show(call, to)
+    if (!call.told) return
+    call.isSealed = true
+    if (call.isOurs && !call.isHeld) to.seal(call.label)
+    this.#twins.settle(call, to)
+  }
+
+  /** Another model answers: the calls of the one that refused are gone (qA11). */
+  withdraw(to: Assembler): void {
+    for (const label of this.ours) to.call(label, { providerResult: null })
+    for (const call of this.#calls) if (call.isHeld) call.isRepeated = true
+    this.#twins.clear()
+  }
+
+  /**
+   * The response has ended. `mayRun`: whether it allows its calls to run.
+   *
+   * @throws {ContradictionError} They may run, and input arrived that belongs to none of them.
+   */
+  finish(mayRun: boolean, to: Assembler): void {
+    for (const call of this.#calls) this.#show(call, to)
+    this.#twins.end(mayRun, to)
+    const isNameless = this.#calls.some(({ name, told }) => told && !name)
+    if (mayRun && (isNameless || !this.#late.areRepeated)) throw ownerless()
+  }
+
+  #continue(call: BlockCall, piece: string, to: Assembler): void {
+    const delta = call.told ? piece : this.#beginning(call) + piece
+    call.told = true
+    if (call.text.length <= DEFAULT_INPUT_LIMITS.characters) call.text += delta
+    if (call.isHeld || call.shown !== undefined) this.#held.add(delta)
+    else to.call(call.label, { delta })
+  }
+
+  /** What precedes the first delta: a given text that is not a whole input is its first piece. */
+  #beginning(call: BlockCall): string {
+    if (call.isPlaceholder || isEmptyInput(call.given)) return ''
+    if (!isJson(call.given)) return call.given
+    call.isCompared = true
+    call.shown = 0
+    return ''
+  }
+
+  /** Shows what waited for the end of the call. */
+  #show(call: BlockCall, to: Assembler): void {
+    if (!call.told && !isEmptyInput(call.given)) {
+      call.isPlaceholder = true
+      this.add(call, call.given, to)
+      return
+    }
+    if (call.isCompared && !hasArguments(call, call.given)) {
+      throw new ContradictionError(`the call of ${call.name} began with another input than its deltas have`)
+    }
+    if (call.shown === undefined || call.isHeld) return
+    const delta = call.text.slice(call.shown)
+    this.#held.release(delta)
+    to.call(call.label, { delta })
+    delete call.shown
+  }
+
+  #whole(call: BlockCall, text: string, to: Assembler): void {
+    call.text = text
+    call.told = call.isSealed = true
+    to.seal(call.label, text)
+    this.#twins.settle(call, to)
+  }
+
+  #onlyOpen(to: Assembler): BlockCall | undefined {
+    let only: BlockCall | undefined
+    for (const call of this.#open) {
+      if (to.isWhole(call.label)) this.#open.delete(call)
+      else if (only) return undefined
+      else only = call
+    }
+    return only
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
