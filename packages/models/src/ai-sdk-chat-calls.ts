@@ -5,6 +5,7 @@
 
 import type { Assembler, Label, ModelRequest, ReadChunk } from '@meanwhile/core'
 import { isUnreadable } from './ai-sdk-errors.ts'
+import { ownMetadata } from './ai-sdk-kept.ts'
 import type { CallPart, FinishPart, InputPiece, InputStart, StreamPart } from './ai-sdk-model.ts'
 import type { ChatChunk } from './chat-chunk.ts'
 import { chatChunks } from './chat-stream.ts'
@@ -71,14 +72,11 @@ export function withChatCalls(
    * Adds a part's metadata to the call with its id. If the provider made up the id, metadata for the n-th started call
    * belongs to the n-th call.
    */
-  function mark(
-    id: string,
-    { type, providerMetadata: metadata }: InputStart | InputPiece | CallPart,
-    to: Assembler,
-  ): void {
+  function mark(id: string, { type, providerMetadata }: InputStart | InputPiece | CallPart, to: Assembler): void {
     const begun = type === 'tool-input-start' ? order[started++] : undefined
     if (begun !== undefined && !byId.has(id)) byId.set(id, begun)
     const label = byId.get(id)
+    const metadata = ownMetadata(providerMetadata)
     if (label !== undefined && metadata) to.call(label, { metadata })
   }
 

@@ -33,6 +33,9 @@ export const FALLBACK = 'anthropic.fallback'
 
 const PREFIX = 'ai-sdk.'
 
+/** Precedes the AI SDK's own names, which are also names of our adapters: each of them keeps its own data. */
+const SDK = 'ai-sdk:'
+
 export function keeper(provider: string): Keeper {
   const key = PREFIX + provider
   return {
@@ -45,14 +48,20 @@ export function keeper(provider: string): Keeper {
   }
 }
 
+/** Returns the metadata of the AI SDK's part as a part of a message keeps it. */
+export function ownMetadata(metadata: ProviderMetadata | undefined): ProviderMetadata | undefined {
+  return metadata && Object.fromEntries(Object.entries(metadata).map(([name, data]) => [SDK + name, data]))
+}
+
 /** Returns the metadata of a part as provider options of the AI SDK; each of its providers reads its own. */
 export function optionsOf(metadata: ProviderMetadata | undefined): {
   providerOptions?: Record<string, Record<string, JsonValue>>
 } {
   const own = Object.entries(metadata ?? {}).filter(([name, data]) => isRecord(data) && !isMark(name))
   if (own.length === 0) return {}
+  const named = own.map(([name, data]) => [name.startsWith(SDK) ? name.slice(SDK.length) : name, data] as const)
   // A message is JSON, so these objects are too.
-  return { providerOptions: Object.fromEntries(own) as Record<string, Record<string, JsonValue>> }
+  return { providerOptions: Object.fromEntries(named) as Record<string, Record<string, JsonValue>> }
 }
 
 function isMark(name: string): boolean {

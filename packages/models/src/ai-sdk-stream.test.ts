@@ -229,6 +229,45 @@ test('two calls with one id stay two, at the same time and one after the other (
   ])
 })
 
+test('a call that comes twice with one id, name and input is one, whether its input comes in pieces or not (P3, qR21, qA18)', async () => {
+  const pieces = [
+    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+    { type: 'tool-input-delta', id: 'c1', delta: '{"x":1}' },
+  ] as const
+  for (const provider of ['openai.responses', 'openrouter']) {
+    for (const parts of [
+      [whole, { ...whole, input: '{ "x": 1 }' }],
+      [...pieces, whole, ...pieces, whole],
+    ]) {
+      const { message } = await ask(aiSdk(handMade('v4', [...parts, calls], { provider }).model))
+      expect(message.content).toEqual([sealed])
+    }
+    const unnamed = { ...whole, toolCallId: 'null' }
+    const { message } = await ask(aiSdk(handMade('v4', [unnamed, unnamed, calls], { provider }).model))
+    expect(message.content).toMatchObject([{ id: 'call_1' }, { id: 'call_2' }])
+  }
+})
+
+test('input for a call that no part contains fails the response, and a call without input does not run (qR19, qA17)', async () => {
+  const stray = { type: 'tool-input-delta', id: 'c9', delta: '{"x":1}' } as const
+  const bare = { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '' } as const
+  const failure = await failureOf(readParts([bare, stray, calls]))
+  expect(failure).toMatchObject({ code: 'invalid_chunk', retryable: true })
+  const { message } = await readParts([stray, { ...whole, toolCallId: 'c9' }, calls])
+  expect(message.content).toEqual([{ ...sealed, id: 'c9' }])
+})
+
+test.each([
+  ['tool-calls', 'max_tokens', 'length'],
+  ['other', 'MAX_TOKENS', 'length'],
+  ['other', 'STOP', 'stop'],
+  ['other', 'pause_turn', 'other'],
+  ['length', 'stop', 'length'],
+])('a finish reason %s whose raw word is %s is %s (qR18)', async (unified, raw, expected) => {
+  const { message } = await readParts([whole, { ...stop, finishReason: { unified, raw } }], 'v4')
+  expect(message).toMatchObject({ finishReason: expected, response: { finishReason: raw } })
+})
+
 test('input that is not JSON stays text (G7)', async () => {
   const { message } = await readParts([
     { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"path":"/etc/pass' },
@@ -261,9 +300,9 @@ test('text and reasoning are in the order in which they began; a repeated id beg
     calls,
   ])
   expect(message.content).toEqual([
-    { type: 'reasoning', text: 'Hm.', providerMetadata: { anthropic: { signature: 's' } } },
-    { type: 'text', text: 'Let me look.', providerMetadata: { openai: { itemId: 'msg_1', annotations: [] } } },
-    { ...sealed, providerMetadata: { google: { thoughtSignature: 't' } } },
+    { type: 'reasoning', text: 'Hm.', providerMetadata: { 'ai-sdk:anthropic': { signature: 's' } } },
+    { type: 'text', text: 'Let me look.', providerMetadata: { 'ai-sdk:openai': { itemId: 'msg_1', annotations: [] } } },
+    { ...sealed, providerMetadata: { 'ai-sdk:google': { thoughtSignature: 't' } } },
     { type: 'text', text: 'Then.' },
   ])
 })
@@ -307,9 +346,9 @@ test.each([
   ['other', 'other'],
   ['an unknown word', 'other'],
 ])('the finish reason %s is %s, in all versions', async (word, expected) => {
-  const { message } = await readParts([{ ...stop, finishReason: word }], 'v2')
+  const { message } = await readParts([whole, { ...stop, finishReason: word }], 'v2')
   expect(message).toMatchObject({ finishReason: expected, response: { finishReason: word } })
-  const { message: later } = await readParts([{ ...stop, finishReason: { unified: word, raw: 'end' } }], 'v4')
+  const { message: later } = await readParts([whole, { ...stop, finishReason: { unified: word, raw: 'end' } }], 'v4')
   expect(later).toMatchObject({ finishReason: expected, response: { finishReason: 'end' } })
 })
 
@@ -379,7 +418,6 @@ test('unknown parts are ignored', async () => {
     { type: 'ping' },
     { type: 'raw' },
     { type: 'source' },
-    { type: 'tool-input-delta', id: 'stray', delta: '{' },
     { type: 'custom', kind: 'anthropic.message_start' },
     stop,
   ])

@@ -214,6 +214,7 @@ test.each(onChat)('$title: text precedes a call that comes with it (G12)', async
 test('metadata that its provider attaches to a call stays with it, and a call that the provider made itself is not among the chunks (G12, G16)', async () => {
   const chunk = (piece: object) => ({ type: 'raw', rawValue: chatChunk({ tool_calls: [piece] }) }) as const
   const signed = { google: { thoughtSignature: 's' } }
+  const kept = { 'ai-sdk:google': signed.google }
   class Chunked {
     readonly specificationVersion = 'v4'
     readonly provider = 'google.chat'
@@ -238,9 +239,9 @@ test('metadata that its provider attaches to a call stays with it, and a call th
   }
   const { content } = (await ask(aiSdk(new Chunked()))).message
   expect(content).toMatchObject([
-    { name: 'f', input: { x: 1 }, providerMetadata: signed },
+    { name: 'f', input: { x: 1 }, providerMetadata: kept },
     { id: 'own', name: 'search', input: { q: 1 }, providerResult: 'found' },
-    { id: 'b', name: 'g', input: {}, providerMetadata: signed },
+    { id: 'b', name: 'g', input: {}, providerMetadata: kept },
   ])
   expect(content).toHaveLength(3)
 })

@@ -1,0 +1,195 @@
+/** Reads the calls in a stream of the AI SDK's specification. Its parts may repeat or contradict each other. */
+
+import { type Assembler, DEFAULT_INPUT_LIMITS, type Label } from '@meanwhile/core'
+import { type Keeper, ownMetadata } from './ai-sdk-kept.ts'
+import type { CallPart, InputPiece, InputStart } from './ai-sdk-model.ts'
+import { isEmptyInput } from './empty-input.ts'
+import { ContradictionError } from './explain.ts'
+import { HeldText, ownerless } from './held-text.ts'
+import { type TwinCall, TwinCalls } from './twin-calls.ts'
+import { argumentsIn, idIn } from './wire-values.ts'
+
+type Id = string | undefined
+
+interface PartCall extends TwinCall<PartCall> {
+  /** Its deltas are not pieces of JSON. */
+  readonly isText: boolean
+  /** Whether input arrived in deltas. */
+  isFed: boolean
+  isEnded: boolean
+}
+
+/** The calls that have the same id. */
+interface CallsOfId {
+  readonly first: PartCall
+  latest: PartCall
+  /** Those whose `tool-call` part has not arrived, in the order of their starts. */
+  readonly unstated: Set<PartCall>
+}
+
+/**
+ * If `seals` is set, a `tool-call` part, which repeats the whole input, seals its call; `tool-input-end` seals nothing.
+ * If the wire does not mark the end of a call, the part does not either: AI SDK 5, some versions of 6, and OpenRouter's
+ * provider send it as soon as the input parses. An empty input that did not arrive in pieces is not sealed either,
+ * because the response may have been truncated before it (qA10). Such calls are sealed by the end of the response.
+ */
+export class PartCalls {
+  readonly #kept: Keeper
+  readonly #seals: boolean
+  readonly #newLabel: () => Label
+  readonly #byId = new Map<Id, CallsOfId>()
+  /** Calls that have started and whose `tool-call` part has not arrived. */
+  readonly #unstated = new Set<PartCall>()
+  /** The ids of pieces without a start, until a `tool-call` part has the whole input. */
+  readonly #strays = new Set<Id>()
+  readonly #ours: PartCall[] = []
+  readonly #held = new HeldText()
+  readonly #twins = new TwinCalls<PartCall>(
+    {
+      isOver: ({ isSealed }) => isSealed,
+      seal: (call, text, to) => this.#whole(call, text, to),
+      add: (call, text, to) => this.#write(call, text, to),
+    },
+    this.#held,
+  )
+
+  constructor(kept: Keeper, seals: boolean, newLabel: () => Label) {
+    this.#kept = kept
+    this.#seals = seals
+    this.#newLabel = newLabel
+  }
+
+  start(part: InputStart, to: Assembler): void {
+    const id = idIn(part.id)
+    const latest = this.#byId.get(id)?.latest
+    // It cannot be decided whether it is the same call (qA15).
+    if (latest && this.#unstated.has(latest) && !latest.isFed && !latest.isEnded && latest.name !== part.toolName) {
+      throw new ContradictionError(
+        `the call that started as ${latest.name} started again as ${part.toolName} before it ended`,
+      )
+    }
+    const call = this.#begin(id, part, to)
+    this.#unstated.add(call)
+    this.#byId.get(id)?.unstated.add(call)
+  }
+
+  add({ type, id, delta, providerMetadata }: InputPiece, to: Assembler): void {
+    const call = this.#of(idIn(id))
+    if (!call) {
+      // The `tool-call` part has to identify the call, and repeat its input.
+      if (delta && !this.#strays.has(idIn(id))) this.#stray(id)
+      return
+    }
+    const metadata = ownMetadata(providerMetadata)
+    if (metadata && !call.isHeld) to.call(call.label, { metadata })
+    if (delta) call.isFed = true
+    if (!call.isText) this.#write(call, argumentsIn(delta), to)
+    if (type === 'tool-input-end') call.isEnded = true
+  }
+
+  /** The whole call. */
+  state(part: CallPart, to: Assembler): void {
+    const id = idIn(part.toolCallId)
+    this.#strays.delete(id)
+    const stated = this.#stated(id, part)
+    const call = stated ?? this.#begin(id, part, to)
+    if (stated && !stated.isHeld) this.#announce(stated, id, part, to)
+    const text = argumentsIn(part.input)
+    const isEmpty = isEmptyInput(text)
+    // An empty input does not override the pieces (qR11).
+    if (this.#seals && (call.isFed || !isEmpty)) this.#whole(call, isEmpty ? '' : text, to)
+    else if (!call.isFed && !isEmpty) this.#write(call, text, to)
+  }
+
+  /** The label of the call with this id, if one was announced. */
+  label(id: string): Label | undefined {
+    return this.#byId.get(idIn(id))?.latest.label
+  }
+
+  /** Another model answers: the calls of the one that refused must not run, even if they are sealed (qA11). */
+  withdraw(to: Assembler): void {
+    for (const call of this.#ours) {
+      if (call.isHeld) call.isRepeated = true
+      else to.call(call.label, { providerResult: null })
+    }
+    this.#twins.clear()
+  }
+
+  /**
+   * The response has ended. `mayRun`: whether it allows its calls to run.
+   *
+   * @throws {ContradictionError} They may run, and input arrived that belongs to none of them.
+   */
+  finish(mayRun: boolean, to: Assembler): void {
+    this.#twins.end(mayRun, to)
+    if (mayRun && this.#strays.size > 0) throw ownerless()
+  }
+
+  #begin(id: Id, part: InputStart | CallPart, to: Assembler): PartCall {
+    const isText = 'inputEncoding' in part && part.inputEncoding === 'text'
+    const call: PartCall = {
+      ...{ label: this.#newLabel(), name: part.toolName, text: '', told: false, isSealed: false },
+      ...{ isText, isFed: false, isEnded: false },
+    }
+    if (!part.providerExecuted) this.#ours.push(call)
+    const known = this.#byId.get(id)
+    if (known) known.latest = call
+    else this.#byId.set(id, { first: call, latest: call, unstated: new Set() })
+    const first = id === undefined ? undefined : known?.first
+    if (first && first.name === part.toolName && !part.providerExecuted) {
+      call.first = first
+      call.isHeld = true
+      this.#twins.wait(call, (reader) => this.#announce(call, id, part, reader))
+    } else this.#announce(call, id, part, to)
+    return call
+  }
+
+  #announce({ label }: PartCall, id: Id, part: InputStart | CallPart, to: Assembler): void {
+    // The provider runs it, even if its result comes late or in another response (G16). This must be known before the
+    // name, because a call may start with its name.
+    if (part.providerExecuted) to.call(label, { providerResult: null, metadata: this.#kept.keep({ executed: true }) })
+    const metadata = ownMetadata(part.providerMetadata)
+    to.call(label, { id, name: part.toolName, ...(metadata && { metadata }) })
+  }
+
+  #of(id: Id): PartCall | undefined {
+    const known = this.#byId.get(id)?.latest
+    if (known || id !== undefined || this.#unstated.size !== 1) return known
+    const [only] = this.#unstated
+    return only
+  }
+
+  #stray(id: unknown): void {
+    this.#held.add(String(id))
+    this.#strays.add(idIn(id))
+  }
+
+  #stated(id: Id, { toolName }: CallPart): PartCall | undefined {
+    const calls = this.#byId.get(id)
+    if (!calls) return undefined
+    const { latest, unstated } = calls
+    for (const call of unstated) {
+      unstated.delete(call)
+      this.#unstated.delete(call)
+      return call
+    }
+    // A provider that sends the part as soon as the input parses may send it again when a longer input parses.
+    return !this.#seals && latest.isFed && latest.name === toolName ? latest : undefined
+  }
+
+  #write(call: PartCall, delta: string, to: Assembler): void {
+    if (!delta || call.isRepeated) return
+    call.told = true
+    if (call.text.length <= DEFAULT_INPUT_LIMITS.characters) call.text += delta
+    if (call.isHeld) this.#held.add(delta)
+    else to.call(call.label, { delta })
+  }
+
+  #whole(call: PartCall, text: string, to: Assembler): void {
+    if (call.isHeld) this.#held.add(text.slice(call.text.length))
+    if (text) call.text = text
+    call.told = call.isSealed = true
+    if (!call.isHeld) to.seal(call.label, text)
+    this.#twins.settle(call, to)
+  }
+}
