@@ -1,6 +1,7 @@
 /** The catalogue of unusual streams that providers really send. Serve them to a reader and compare its result. */
 
 import { anthropicQuirks } from './quirks/anthropic.ts'
+import { anthropicHostQuirks } from './quirks/anthropic-hosts.ts'
 import { chatQuirks } from './quirks/chat.ts'
 import { chatGatewayQuirks } from './quirks/chat-gateways.ts'
 import { chatNameQuirks } from './quirks/chat-names.ts'
@@ -10,7 +11,9 @@ import { chatTextQuirks } from './quirks/chat-text.ts'
 import { errorQuirks } from './quirks/errors.ts'
 import type { Quirk } from './quirks/quirk.ts'
 import { responsesQuirks } from './quirks/responses.ts'
+import { responsesEndQuirks } from './quirks/responses-ends.ts'
 import { responsesHostQuirks } from './quirks/responses-hosts.ts'
+import { responsesOwnerQuirks } from './quirks/responses-owners.ts'
 import { restartQuirks } from './quirks/restarts.ts'
 import { transportQuirks } from './quirks/transport.ts'
 import type { RawResponse } from './raw.ts'
@@ -29,8 +32,11 @@ export const quirks: readonly Quirk[] = [
   ...chatPlaceQuirks,
   ...chatShapeQuirks,
   ...anthropicQuirks,
+  ...anthropicHostQuirks,
   ...responsesQuirks,
   ...responsesHostQuirks,
+  ...responsesEndQuirks,
+  ...responsesOwnerQuirks,
 ]
 
 /**

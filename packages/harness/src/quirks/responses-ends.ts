@@ -1,0 +1,98 @@
+/** Quirks of the ends of OpenAI Responses: hosts whose event has another name than its content. */
+
+import type { Answered, Quirk } from './quirk.ts'
+import { call, created, incomplete, message, messageItem } from './responses-events.ts'
+
+const wire = 'openai-responses'
+const f = { id: 'call_a', name: 'f' }
+const called: Answered = { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' }
+const vllm = 'vllm#45386, vllm-project/agentic-api#273, Rapid-MLX#866, apfel#412'
+const words = 'as qwen-code#9884'
+
+const whole = call(0, 'call_a', 'f', 'fc_1')
+const item = whole.item('{"x":1}')
+const begun = [created, whole.added, whole.delta('{"x":1}'), whole.done('{"x":1}'), whole.itemDone('{"x":1}')]
+
+export const responsesEndQuirks: readonly Quirk[] = [
+  {
+    id: 'R18',
+    wire,
+    title: 'response.completed contains a response that is incomplete, after a whole call',
+    source: vllm,
+    events: [...begun, named('response.completed', incomplete('max_output_tokens', item))],
+    expected: { ...called, finishReason: 'length' },
+  },
+  {
+    id: 'R18',
+    wire,
+    title: 'response.completed contains a response that is incomplete, after a text',
+    source: vllm,
+    events: [
+      created,
+      ...message('Once ', 'upon'),
+      named('response.completed', incomplete('max_output_tokens', messageItem('Once upon'))),
+    ],
+    expected: { text: 'Once upon', calls: [], finishReason: 'length' },
+  },
+  {
+    id: 'R18',
+    wire,
+    title: 'response.completed contains a response that is incomplete, and everything else',
+    source: vllm,
+    events: [created, named('response.completed', incomplete('max_output_tokens', item))],
+    expected: { ...called, finishReason: 'length' },
+  },
+  {
+    id: 'R18',
+    wire,
+    title: 'response.completed contains a response that failed',
+    source: `as ${vllm}`,
+    events: [...begun, withStatus('response.completed', 'failed')],
+    expected: { error: { retryable: false }, calls: called.calls },
+  },
+  {
+    id: 'R18',
+    wire,
+    title: 'response.done contains a response that was cancelled',
+    source: `as ${vllm}`,
+    events: [...begun, withStatus('response.done', 'cancelled')],
+    expected: { error: { retryable: false }, calls: called.calls },
+  },
+  ...['max_tokens', 'MAX_TOKENS', 'length'].map(
+    (reason): Quirk => ({
+      id: 'R18',
+      wire,
+      title: `an incomplete response has the reason ${reason}`,
+      source: words,
+      events: [...begun, incomplete(reason, item)],
+      expected: { ...called, finishReason: 'length' },
+    }),
+  ),
+  ...['response.completed', 'response.done', 'response.requires_action', 'response.incomplete'].map(
+    (name): Quirk => ({
+      id: 'R18',
+      wire,
+      title: `${name} contains a response that requires an action`,
+      source: 'the Assistants API and gateways of it',
+      events: [...begun, withStatus(name, 'requires_action')],
+      expected: called,
+    }),
+  ),
+  {
+    id: 'R23',
+    wire,
+    title: 'the response requires an action, and contains a text but no call',
+    source: 'as A22',
+    events: [created, ...message('Let me look.'), withStatus('response.completed', 'requires_action', [])],
+    expected: { error: { code: 'missing_calls', retryable: true }, text: 'Let me look.', calls: [] },
+  },
+]
+
+/** The event under another name. */
+function named(type: string, event: object): object {
+  return { ...event, type }
+}
+
+function withStatus(type: string, status: string, output: readonly object[] = [item]): object {
+  return { type, response: { id: 'resp_1', object: 'response', model: 'm', status, output } }
+}
