@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { type AssistantMessage, callsOf } from '@meanwhile/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type Body,
+  type Called,
+  type Cut,
+  type FieldServer,
+  type FieldWire,
+  fieldServer,
+  type Played,
+} from './field-server.ts'
+
+// Streams of public reports, as real servers send them. Each must have the outcome that was decided before it was read.
+
+interface Stream {
+  readonly id: string
+  readonly wire: FieldWire
+  readonly what: string
+  readonly bodies: readonly Body[]
+  readonly right: Right
+}
+
+/** The outcome that a stream must have; absent members are not compared. */
+interface Right {
+  /** Each of these is right. */
+  readonly either?: readonly Right[]
+  /** All calls of the assistant's messages. */
+  readonly calls?: readonly (Partial<Called> & { readonly name: string; readonly notRun?: boolean })[]
+  readonly text?: string
+  readonly reasoning?: string
+  readonly finishReason?: string
+  readonly usage?: object
+  readonly error?: true | ({ readonly says?: string; readonly not?: object } & object)
+  /** Executions that eager tools may add. */
+  readonly wasted?: readonly Called[]
+  readonly requests?: number
+  /** The request after these responses. */
+  readonly next?: { readonly contains?: readonly string[]; readonly lacks?: readonly string[] }
+}
+
+const streams: readonly Stream[] = JSON.parse(
+  readFileSync(new URL('../test-data/streams.json', import.meta.url), 'utf8'),
+)
+
+const CUTS: readonly Cut[] = ['whole', 'event', 'byte', { seed: 7 }, { seed: 8 }]
+
+let server: FieldServer
+
+beforeAll(async () => {
+  server = await fieldServer()
+})
+
+afterAll(() => server.close())
+
+const cases = streams.flatMap((stream) => [true, false].map((eager) => ({ ...stream, eager })))
+
+test.each(cases)('$id: $what, eager $eager (P3, P18)', async ({ wire, bodies, right, eager }) => {
+  for (const cut of CUTS) {
+    const played = await server.play(wire, bodies, cut, eager)
+    const ways = right.either ?? [right]
+    const faults = ways.map((way) => faultsOf(way, played, bodies.length, eager))
+    expect({ cut, faults: faults.some(({ length }) => length === 0) ? [] : faults }).toEqual({ cut, faults: [] })
+  }
+})
+
+/** What is wrong, in words. */
+function faultsOf(right: Right, played: Played, responses: number, eager: boolean): readonly string[] {
+  const { error, requests } = played
+  const next = requests[responses] ?? ''
+  return [
+    ...errorFaults(right.error, error),
+    ...messageFaults(right, played),
+    ...callFaults(right, played),
+    ...executionFaults(right, played, eager),
+    ...(right.requests === undefined || right.requests === requests.length ? [] : [`${requests.length} requests`]),
+    ...(right.next?.contains ?? []).filter((text) => !next.includes(text)).map((text) => `no ${text} in ${next}`),
+    ...(right.next?.lacks ?? []).filter((text) => next.includes(text)).map((text) => `${text} in ${next}`),
+  ]
+}
+
+function errorFaults(right: Right['error'], error: unknown): readonly string[] {
+  if (!right) return error === undefined ? [] : [`error: ${String(error)}`]
+  if (error === undefined) return ['no error']
+  if (right === true) return []
+  const { says = '', not = {}, ...members } = right
+  const said = String(error)
+  return [
+    ...(said.includes(says) ? [] : [`the error is: ${said}`]),
+    ...Object.entries(members).flatMap(([name, value]) => (has(error, name, value) ? [] : [`${name} is not ${value}`])),
+    ...Object.entries(not).flatMap(([name, value]) => (has(error, name, value) ? [`${name} is ${value}`] : [])),
+  ]
+}
+
+function has(error: unknown, name: string, value: unknown): boolean {
+  return typeof error === 'object' && error !== null && Reflect.get(error, name) === value
+}
+
+function messageFaults(right: Right, { messages }: Played): readonly string[] {
+  const first = messages.find((message) => message.role === 'assistant')
+  const joined = (type: 'text' | 'reasoning') =>
+    (first?.content ?? []).map((part) => (part.type === type ? part.text : '')).join('')
+  const usage = right.usage && { ...first?.usage, ...right.usage }
+  return [
+    ...(right.text === undefined || right.text === joined('text') ? [] : [`text: ${joined('text')}`]),
+    ...(right.reasoning === undefined || right.reasoning === joined('reasoning') ? [] : [joined('reasoning')]),
+    ...(right.finishReason === undefined || right.finishReason === first?.finishReason
+      ? []
+      : [`${first?.finishReason}`]),
+    ...(!usage || isDeepStrictEqual(usage, { ...first?.usage }) ? [] : [JSON.stringify(first?.usage)]),
+  ]
+}
+
+function callFaults({ calls, error }: Right, { messages }: Played): readonly string[] {
+  const made = messages
+    .filter((message) => message.role === 'assistant')
+    .flatMap((message: AssistantMessage) => callsOf(message))
+  if (error) return []
+  const expected = calls ?? []
+  const isSame = expected.length === made.length && expected.every((call, i) => fits(call, made[i]))
+  const refused = expected.flatMap(({ notRun }, i) => (notRun ? [made[i]?.id] : []))
+  const results = messages.filter((message) => message.role === 'tool')
+  const unanswered = refused.filter((id) => {
+    const own = results.filter(({ callId }) => callId === id)
+    return own.length !== 1 || !own[0]?.isError
+  })
+  return [...(isSame ? [] : [`calls: ${JSON.stringify(made)}`]), ...unanswered.map((id) => `no error result for ${id}`)]
+}
+
+function fits(expected: Partial<Called>, call: Called | undefined): boolean {
+  return call?.name === expected.name && (!('input' in expected) || isDeepStrictEqual(call?.input, expected.input))
+}
+
+/** Each call runs once, with its input. */
+function executionFaults({ calls = [], wasted = [], error }: Right, { executions }: Played, eager: boolean): string[] {
+  const left = [...executions]
+  const missing = (error ? [] : calls).filter(({ notRun }) => !notRun).filter((call) => !took(left, call))
+  for (const waste of eager ? wasted : []) took(left, waste)
+  return [
+    ...missing.map(({ name }) => `${name} did not run`),
+    ...left.map(({ name, input }) => `${name} ran with ${JSON.stringify(input)}`),
+  ]
+}
+
+function took(executions: Called[], call: Partial<Called>): boolean {
+  const at = executions.findIndex((execution) => fits(call, execution))
+  if (at >= 0) executions.splice(at, 1)
+  return at >= 0
+}
