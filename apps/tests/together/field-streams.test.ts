@@ -2,15 +2,8 @@ import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { type AssistantMessage, callsOf } from '@meanwhile/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  type Body,
-  type Called,
-  type Cut,
-  type FieldServer,
-  type FieldWire,
-  fieldServer,
-  type Played,
-} from './field-server.ts'
+import type { Called, FieldWire } from './field-agent.ts'
+import { type Body, type Cut, type FieldServer, fieldServer, type Played } from './field-server.ts'
 
 // Streams of public reports, as real servers send them. Each must have the outcome that was decided before it was read.
 
