@@ -97,6 +97,8 @@ function responsesEvents({ calls, end, isNoisy }: Encoded): readonly object[] {
       case 'late':
         return [added]
       case 'lost':
+        // The beginning of the call, or only the ids of its pieces.
+        if (call.pieces > 2) return [delta(call.text, at, {})]
         return [added, ...pieces.map((text) => delta(text, place(), { item_id: 'fc_x' })), done('')]
     }
   }
@@ -135,7 +137,8 @@ function messagesEvents({ calls, end, isNoisy }: Encoded): readonly object[] {
       content_block: { type: 'tool_use', id, name, input },
     })
     const pieces = piecesOf(call)
-    const whole = (index: number) => [start(index), ...pieces.map((piece) => delta(index, piece)), stop(index)]
+    const ending = (index: number) => (call.isWhole ? [stop(index)] : [])
+    const whole = (index: number) => [start(index), ...pieces.map((piece) => delta(index, piece)), ...ending(index)]
     switch (call.shape) {
       case 'plain':
         return whole(at)
@@ -152,7 +155,8 @@ function messagesEvents({ calls, end, isNoisy }: Encoded): readonly object[] {
       case 'late':
         return [start(at), stop(at), ...pieces.map((piece) => delta(at, piece))]
       case 'lost':
-        return [start(at), stop(at), delta(place(), text)]
+        // The beginning of the block, or only the indexes of its pieces.
+        return [...(call.pieces > 2 ? [] : [start(at), stop(at)]), delta(place(), text)]
     }
   }
 

@@ -59,9 +59,13 @@ export function optionsOf(metadata: ProviderMetadata | undefined): {
 } {
   const own = Object.entries(metadata ?? {}).filter(([name, data]) => isRecord(data) && !isMark(name))
   if (own.length === 0) return {}
-  const named = own.map(([name, data]) => [name.startsWith(SDK) ? name.slice(SDK.length) : name, data] as const)
-  // A message is JSON, so these objects are too.
-  return { providerOptions: Object.fromEntries(named) as Record<string, Record<string, JsonValue>> }
+  const options = new Map<string, Record<string, JsonValue>>()
+  for (const [key, data] of own) {
+    const name = key.startsWith(SDK) ? key.slice(SDK.length) : key
+    // A message is JSON, so these objects are too.
+    options.set(name, { ...options.get(name), ...(data as Record<string, JsonValue>) })
+  }
+  return { providerOptions: Object.fromEntries(options) }
 }
 
 function isMark(name: string): boolean {

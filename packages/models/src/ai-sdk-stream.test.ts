@@ -2,7 +2,8 @@ import type { ModelEvent } from '@meanwhile/core'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { handMade, readParts, VERSIONS } from '../test/ai-sdk.ts'
-import { ask, failureOf, requestTo } from '../test/ask.ts'
+import { ask, bodyOf, failureOf, requestTo } from '../test/ask.ts'
+import { chat, responses } from '../test/wires.ts'
 import { aiSdk } from './ai-sdk.ts'
 
 const usage = { inputTokens: 1, outputTokens: 2 }
@@ -530,6 +531,24 @@ test.each([
   expect(asked[0]?.prompt[0]?.content).toEqual([
     { type: 'file', mediaType: 'image/png', data: expected, providerOptions: metadata },
   ])
+})
+
+test('the AI SDK’s metadata goes back to the AI SDK, and to no adapter of the same provider (G12)', async () => {
+  const providerMetadata = { openai: { itemId: 'msg_1' } }
+  const parts = [
+    { type: 'text-start', id: '0', providerMetadata },
+    { type: 'text-delta', id: '0', delta: 'Look' },
+  ] as const
+  const { message } = await readParts([...parts, { ...whole, providerMetadata }, calls])
+  const results = [{ role: 'tool', callId: 'c1', name: 'f', content: [] }] as const
+  const messages = [{ role: 'user', content: 'Go' }, message, ...results] as const
+  const { model, asked } = handMade('v4', [stop])
+  await ask(aiSdk(model), { messages })
+  expect(asked[0]?.prompt[1]?.content).toMatchObject([
+    { text: 'Look', providerOptions: providerMetadata },
+    { toolName: 'f', providerOptions: providerMetadata },
+  ])
+  for (const wire of [chat, responses]) expect(JSON.stringify(await bodyOf(wire, { messages }))).not.toContain('msg_1')
 })
 
 test('content created by one provider’s model is not sent to another provider', async () => {

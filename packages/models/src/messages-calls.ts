@@ -4,6 +4,7 @@ import { type Assembler, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
 import { HeldText, ownerless } from './held-text.ts'
+import { isJson } from './is-json.ts'
 import { LateArguments } from './late-arguments.ts'
 import { hasArguments, type TwinCall, TwinCalls } from './twin-calls.ts'
 
@@ -22,6 +23,8 @@ export interface BlockCall extends TwinCall<BlockCall> {
   shown?: number
   /** Whether its deltas must repeat its given input. */
   isCompared?: boolean
+  /** Whether pieces of an index that nobody opened are part of its input. */
+  hasStrays?: boolean
 }
 
 /** The index of a block, if the event has one. */
@@ -94,6 +97,7 @@ export class BlockCalls {
     if (!call) throw ownerless()
     this.#owners.set(place, call)
     call.shown ??= call.text.length
+    call.hasStrays = true
     this.add(call, piece, to)
   }
 
@@ -101,6 +105,7 @@ export class BlockCalls {
   end(call: BlockCall, to: Assembler): void {
     call.ended = true
     this.#open.delete(call)
+    if (isBroken(call)) return
     this.#show(call, to)
     if (!call.told) return
     call.isSealed = true
@@ -121,6 +126,7 @@ export class BlockCalls {
    * @throws {ContradictionError} They may run, and input arrived that belongs to none of them.
    */
   finish(mayRun: boolean, to: Assembler): void {
+    if (mayRun && this.#calls.some(isBroken)) throw ownerless()
     for (const call of this.#calls) this.#show(call, to)
     this.#twins.end(mayRun, to)
     const isNameless = this.#calls.some(({ name, told }) => told && !name)
@@ -179,11 +185,7 @@ export class BlockCalls {
   }
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+/** Whether the pieces of an index that nobody opened do not complete its input. */
+function isBroken({ hasStrays, text }: BlockCall): boolean {
+  return hasStrays === true && !isJson(text)
 }

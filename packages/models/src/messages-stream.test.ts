@@ -1,4 +1,5 @@
-import type { AssistantMessage } from '@meanwhile/core'
+import { type AssistantMessage, callsOf, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
+import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { bodyOf, failureOf, read } from '../test/ask.ts'
 import { claude } from '../test/wires.ts'
@@ -232,3 +233,51 @@ test('a call that starts again with another name before its input is complete is
   ])
   expect(message.content).toMatchObject([{ name: 'read' }, { name: 'write' }])
 })
+
+const called = (index: number, id: string, name = 'f') => start(index, { type: 'tool_use', id, name, input: {} })
+const input = (index: number, partial_json: string) => delta(index, { type: 'input_json_delta', partial_json })
+const invalid = { name: 'ModelError', code: 'invalid_chunk', retryable: true }
+
+test('input of a call without a name fails the response, unless the name follows (qA17)', async () => {
+  const events = [called(0, 'a', ''), input(0, '{"x":1}'), stop(0), ...end('tool_use')]
+  expect(await failureOf(read(claude, [begin, ...events]))).toMatchObject(invalid)
+  const { content } = await messageOf(called(0, 'a', ''), called(0, 'a'), input(0, '{"x":1}'), stop(0))
+  expect(content).toEqual([{ type: 'tool-call', id: 'a', name: 'f', input: { x: 1 } }])
+})
+
+test('an unknown delta opens no block (qA1, qA17)', async () => {
+  const events = [called(0, 'a'), delta(1, { type: 'something_new' }), input(1, '{"x":1}'), stop(0)]
+  expect(callsOf(await messageOf(...events))).toMatchObject([{ input: { x: 1 } }])
+})
+
+test('pieces without an owner that complete no input fail the response, unless it was cut off (qA17)', async () => {
+  const events = [called(0, 'a'), input(0, '{'), input(1, '{"x":1}'), stop(0)]
+  expect(await failureOf(messageOf(...events))).toMatchObject(invalid)
+  const { message } = await read(claude, [begin, ...events, ...end('max_tokens')])
+  expect(message).toMatchObject({ content: [{ name: 'f' }], finishReason: 'length' })
+})
+
+test('input that is held back has a limit in bytes (qA17)', async () => {
+  const events = [called(0, 'a'), input(1, 'x'.repeat(DEFAULT_INPUT_LIMITS.characters + 1))]
+  const failure = await failureOf(messageOf(...events))
+  expect(failure).toMatchObject({ ...invalid, message: expect.stringContaining('bytes of arguments') })
+})
+
+test('an early tool gets no piece of another index before its call ends (qA17)', async () => {
+  const events = [called(0, 'a'), input(1, '{"y":2}'), called(1, 'b', 'g'), stop(0), stop(1), ...end('tool_use')]
+  const failure = await failureOf(read(claude, [begin, ...events]))
+  expect(failure).toMatchObject({ ...invalid, partial: { content: [{ name: 'f', input: {} }] } })
+})
+
+test('pieces of thousands of indexes are read as fast as they arrive (qA17)', () =>
+  expectLinear(4_000, async (count) => {
+    const pieces = Array.from({ length: count }, (_, n) => input(n + 1, n === 0 ? '{"x":"' : 'y'))
+    const calls = callsOf(await messageOf(called(0, 'a'), ...pieces, input(count + 1, '"}'), stop(0)))
+    expect(calls).toMatchObject([{ input: { x: 'y'.repeat(count - 1) } }])
+  }))
+
+test('a call that comes thousands of times is read as fast as it arrives (P3, qA18)', () =>
+  expectLinear(2_000, async (count) => {
+    const again = Array.from({ length: count }, (_, n) => [called(n, 'a'), input(n, '{"x":1}'), stop(n)])
+    expect(callsOf(await messageOf(...again.flat()))).toHaveLength(1)
+  }))

@@ -71,8 +71,10 @@ export class OutputItems {
   of(type: string, { item_id, output_index }: Reference): Item {
     const [id, place] = [idIn(item_id), placeIn(output_index)]
     const here = this.#at(place)
+    if (id !== undefined && here && type === 'function_call') this.#checkPlace(id, here, place)
     const known = this.#named({ type, id })
-    if (known) return this.#placed(known, here, place)
+    // Two calls may share their item id (qR15).
+    if (known) return here && here.callId !== undefined && here.callId === known.callId ? here : known
     const latest = id !== undefined || place !== undefined ? undefined : this.#fitting(this.#all.at(-1), type)
     return this.#fitting(here, type) ?? latest ?? this.#add(place, id)
   }
@@ -119,19 +121,14 @@ export class OutputItems {
     return undefined
   }
 
-  /**
-   * The item of an event that refers to the known one and to a place.
-   *
-   * @throws {ContradictionError} Another call is at this place (qR20).
-   */
-  #placed(known: Item, here: Item | undefined, place: Place): Item {
-    if (!here || here === known) return known
-    // Two calls may also share their item id (qR15).
-    if (here.callId !== undefined && here.callId === known.callId) return here
-    if (isCall(known) && isCall(here) && known.place !== place) {
-      throw new ContradictionError(`the id of the call of ${known.name} came at the place of the call of ${here.name}`)
-    }
-    return known
+  /** @throws {ContradictionError} The id is that of an item at another place than this call (qR20). */
+  #checkPlace(id: string, here: Item, place: Place): void {
+    const other = this.#byId.get(id)
+    if (!other || other === here || !isCall(here) || other.place === undefined || other.place === place) return
+    if (here.callId !== undefined && here.callId === other.callId) return
+    throw new ContradictionError(
+      `arguments came with an item id at the place of another item, the call of ${here.name}`,
+    )
   }
 
   /** Whether only the call_id matches the known item: it has a different place and a different item id. */

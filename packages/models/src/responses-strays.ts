@@ -2,6 +2,7 @@
 
 import type { Assembler } from '@meanwhile/core'
 import { type HeldText, ownerless } from './held-text.ts'
+import { isJson } from './is-json.ts'
 import { LateArguments } from './late-arguments.ts'
 import type { Item } from './responses-item.ts'
 import type { OutputItems } from './responses-items.ts'
@@ -64,7 +65,8 @@ export class StrayArguments {
     const pieces = lent?.pieces.filter((piece) => this.#strays.has(piece)) ?? []
     if (!lent || pieces.length === 0 || lent.after !== call.text.length) return ''
     const rest = joined(call.text, pieces).slice(call.text.length)
-    if (text && !hasArguments({ text: call.text + rest }, text)) return ''
+    const all = call.text + rest
+    if (text ? !hasArguments({ text: all }, text) : !isJson(all)) return ''
     for (const piece of pieces) this.#take(piece)
     return text ? '' : rest
   }

@@ -1,4 +1,4 @@
-import { type AssistantMessage, callsOf } from '@meanwhile/core'
+import { type AssistantMessage, callsOf, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { bodyOf, failureOf, read } from '../test/ask.ts'
@@ -199,6 +199,17 @@ test('reasoning that is completely encrypted is a part without text (G12)', asyn
   const item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
   const { content } = await messageOf(added(0, { ...item, encrypted_content: 'draft' }), done(0, item), completed)
   expect(content).toEqual([{ type: 'reasoning', text: '', providerMetadata: { openai: item } }])
+})
+
+test('reasoning whose item only the end of the response has whole is kept (G12, qR10)', async () => {
+  const item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
+  const { content } = await messageOf(
+    added(0, { id: 'rs_1', type: 'reasoning', summary: [] }),
+    { type: 'response.reasoning_text.delta', output_index: 0, item_id: 'rs_1', delta: 'Hm.' },
+    done(1, { ...call, ...x1 }),
+    { type: 'response.completed', response: { status: 'completed', output: [item, { ...call, ...x1 }] } },
+  )
+  expect(content).toMatchObject([{ text: 'Hm.', providerMetadata: { openai: item } }, { type: 'tool-call' }])
 })
 
 test('a call without any arguments is not sealed, because the response may be truncated (G4, qR8)', async () => {
@@ -474,4 +485,49 @@ test('thousands of simultaneous calls with one call_id are read as fast as they 
       completed,
     )
     expect(xOf(message).map(([, , input]) => input)).toEqual(numbers.map((x) => ({ x })))
+  }))
+
+const invalid = { name: 'ModelError', code: 'invalid_chunk', retryable: true }
+const stray = (index: number, text: string) => ({
+  type: 'response.function_call_arguments.delta',
+  output_index: index,
+  delta: text,
+})
+
+test('arguments with the id of a known call belong to it at any place until it has ended (qR19)', async () => {
+  const elsewhere = (text: string) => ({ ...argumentsAt(0, 'delta', text), output_index: 7 })
+  const message = await messageOf(added(0, fc1), elsewhere('{"x":'), elsewhere('1}'), done(0, fc1), completed)
+  expect(xOf(message)).toEqual([['call_1', 'f', { x: 1 }]])
+  const late = [added(0, fc1), argumentsAt(0, 'done', '{"x":1}'), elsewhere('{"x":2}'), completed]
+  expect(await failureOf(messageOf(...late))).toMatchObject(invalid)
+})
+
+test('arguments of a call without a name fail the response, and so do those with the item id of a text (qR19, qR20)', async () => {
+  const nameless = [added(0, { ...fc1, name: '' }), argumentsAt(0, 'done', '{"x":1}'), completed]
+  expect(await failureOf(messageOf(...nameless))).toMatchObject(invalid)
+  const text = [added(0, { type: 'message', id: 'msg_1', content: [] }), added(1, fc2)]
+  const ofText = { ...argumentsAt(1, 'delta', '{"x":1}'), item_id: 'msg_1' }
+  expect(await failureOf(messageOf(...text, ofText, completed))).toMatchObject(invalid)
+})
+
+test('a response that was cut off keeps the arguments that belong to none of its calls (qR18, qR19)', async () => {
+  const message = await messageOf(added(0, fc1), added(1, { ...fc2, call_id: 'call_2' }), stray(2, '{"x":1}'), {
+    type: 'response.completed',
+    response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+  })
+  expect(message.finishReason).toBe('length')
+  expect(callsOf(message).map(({ input }) => input)).toEqual([{}, {}, { x: 1 }])
+})
+
+test('arguments that are held back have a limit in bytes (qR19)', async () => {
+  const events = [added(0, fc1), stray(1, 'x'.repeat(DEFAULT_INPUT_LIMITS.characters + 1))]
+  const failure = await failureOf(messageOf(...events))
+  expect(failure).toMatchObject({ ...invalid, message: expect.stringContaining('bytes of arguments') })
+})
+
+test('pieces of thousands of places are read as fast as they arrive (qR19)', () =>
+  expectLinear(4_000, async (count) => {
+    const pieces = Array.from({ length: count }, (_, n) => stray(n + 1, n === 0 ? '{"x":"' : 'y'))
+    const message = await messageOf(added(0, fc1), ...pieces, stray(count + 1, '"}'), completed)
+    expect(xOf(message)).toEqual([['call_1', 'f', { x: 'y'.repeat(count - 1) }]])
   }))

@@ -116,7 +116,13 @@ export function responsesReader(
 
   // Output that no event of its own contained (qR10).
   function recover(output: readonly OutputItem[], isComplete: boolean, to: Assembler): void {
-    if (!items.none && isComplete) functionCalls.complete(output, to)
+    if (!items.none && isComplete) {
+      for (const [place, carried] of output.entries()) {
+        const known = items.known(place, carried)
+        if (known?.type === 'reasoning' && !known.done) done(known, carried, to)
+      }
+      functionCalls.complete(output, to)
+    }
     if (!items.none) return
     for (const [place, item] of output.entries()) {
       const carried: OutputItem = isComplete || item.type !== 'function_call' ? item : { ...item, status: 'incomplete' }
