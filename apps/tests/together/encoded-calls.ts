@@ -66,7 +66,10 @@ export function encodedOn(wire: FieldWire): fc.Arbitrary<Encoded> {
       isNoisy: fc.boolean(),
     })
     .map(({ made, ids, end, isNoisy }) => ({
-      ...{ wire, end, isNoisy, mayRun: run.includes(end) },
+      wire,
+      end,
+      isNoisy,
+      mayRun: run.includes(end),
       calls: made.map(({ name, value, isWhole, cutAt, shape, pieces }, n): EncodedCall => {
         const input = { n, value }
         const all = JSON.stringify(input)

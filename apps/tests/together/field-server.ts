@@ -1,7 +1,7 @@
 /** Serves model responses from a real HTTP server, cut into writes, to an agent with the tools of the field's streams. */
 
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DONE, type FieldWire, modelOf, type Ran, runOf } from './field-agent.ts'
 
@@ -15,7 +15,7 @@ export interface Played extends Ran {
 }
 
 export interface FieldServer {
-  /** Runs an agent against the bodies; after them the model says `done`. */
+  /** Runs an agent against the bodies; after them the model answers `done`. */
   play(wire: FieldWire, bodies: readonly Body[], cut: Cut, eager: boolean): Promise<Played>
   close(): void
 }
@@ -30,20 +30,22 @@ interface Stage {
 
 export async function fieldServer(): Promise<FieldServer> {
   const stages = new Map<string, Stage>()
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => void answer(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { play, close: () => void server.close() }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const stage = stages.get(/^\/(\d+)\//.exec(request.url ?? '')?.[1] ?? '')
-    if (!stage) return response.writeHead(404).end()
+    if (!stage) throw new Error(`nothing is served at ${request.url}`)
     const body = stage.bodies[stage.requests.length] ?? DONE[stage.wire]
     stage.requests.push(await textOf(request))
     const { headers, body: text } = typeof body === 'string' ? { headers: STREAM, body } : body
     response.writeHead(200, headers)
     for (const piece of pieces(Buffer.from(text), stage.cut)) response.write(piece)
-    return response.end()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return { play, close: () => void server.close() }
+    response.end()
+  }
 
   async function play(wire: FieldWire, bodies: readonly Body[], cut: Cut, eager: boolean): Promise<Played> {
     const id = String(stages.size)

@@ -74,15 +74,15 @@ function faultsOf(right: Right, played: Played, responses: number, eager: boolea
 }
 
 function errorFaults(right: Right['error'], error: unknown): readonly string[] {
-  if (!right) return error === undefined ? [] : [`error: ${String(error)}`]
+  const said = error instanceof Error ? error.message : ''
+  if (!right) return error === undefined ? [] : [`the error: ${said}`]
   if (error === undefined) return ['no error']
   if (right === true) return []
   const { says = '', not = {}, ...members } = right
-  const said = String(error)
   return [
-    ...(said.includes(says) ? [] : [`the error is: ${said}`]),
-    ...Object.entries(members).flatMap(([name, value]) => (has(error, name, value) ? [] : [`${name} is not ${value}`])),
-    ...Object.entries(not).flatMap(([name, value]) => (has(error, name, value) ? [`${name} is ${value}`] : [])),
+    ...(said.includes(says) ? [] : [`the error: ${said}`]),
+    ...Object.entries(members).flatMap(([name, value]) => (has(error, name, value) ? [] : [`another ${name}`])),
+    ...Object.entries(not).flatMap(([name, value]) => (has(error, name, value) ? [`the wrong ${name}`] : [])),
   ]
 }
 

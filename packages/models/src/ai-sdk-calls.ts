@@ -128,8 +128,14 @@ export class PartCalls {
   #begin(id: Id, part: InputStart | CallPart, to: Assembler): PartCall {
     const isText = 'inputEncoding' in part && part.inputEncoding === 'text'
     const call: PartCall = {
-      ...{ label: this.#newLabel(), name: part.toolName, text: '', told: false, isSealed: false },
-      ...{ isText, isFed: false, isEnded: false },
+      label: this.#newLabel(),
+      name: part.toolName,
+      isText,
+      text: '',
+      told: false,
+      isFed: false,
+      isEnded: false,
+      isSealed: false,
     }
     if (!part.providerExecuted) this.#ours.push(call)
     const known = this.#byId.get(id)

@@ -6,26 +6,8 @@ import { ContradictionError } from './explain.ts'
 import { HeldText, ownerless } from './held-text.ts'
 import { isJson } from './is-json.ts'
 import { LateArguments } from './late-arguments.ts'
-import { hasArguments, type TwinCall, TwinCalls } from './twin-calls.ts'
-
-/** A call of a block. */
-export interface BlockCall extends TwinCall<BlockCall> {
-  readonly id: string | undefined
-  /** Whether we run it, and not the provider. */
-  readonly isOurs: boolean
-  /** Whether its block has stopped. */
-  ended: boolean
-  /** The input in its start event as text. */
-  given: string
-  /** Whether the start event had it as a value: a placeholder if deltas follow (qA2, qA3). */
-  isPlaceholder: boolean
-  /** How much of its input is shown, if the rest waits until the call ends. */
-  shown?: number
-  /** Whether its deltas must repeat its given input. */
-  isCompared?: boolean
-  /** Whether pieces of an index that nobody opened are part of its input. */
-  hasStrays?: boolean
-}
+import { type BlockCall, isBroken } from './messages-call.ts'
+import { hasArguments, TwinCalls } from './twin-calls.ts'
 
 /** The index of a block, if the event has one. */
 export type Place = number | undefined
@@ -183,9 +165,4 @@ export class BlockCalls {
     }
     return only
   }
-}
-
-/** Whether the pieces of an index that nobody opened do not complete its input. */
-function isBroken({ hasStrays, text }: BlockCall): boolean {
-  return hasStrays === true && !isJson(text)
 }

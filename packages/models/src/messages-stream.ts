@@ -3,10 +3,12 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { type Assembler, allowsCalls, type Label, type ReadChunk } from '@meanwhile/core'
 import { defined } from './defined.ts'
+import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
 import { ownerless } from './held-text.ts'
 import { isRecord } from './is-record.ts'
-import { type BlockCall, BlockCalls, type Place } from './messages-calls.ts'
+import { type BlockCall, callOf, isFilled } from './messages-call.ts'
+import { BlockCalls, type Place } from './messages-calls.ts'
 import {
   type Content,
   type Delta,
@@ -83,7 +85,7 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     }
     checkStart(known, name, to)
     const own = defined({ caller: caller?.type === 'direct' ? undefined : caller, toolset_name })
-    const begun = opened(place, content, true)
+    const begun = opened(place, content)
     const piece = { id, name, ...(isFilled(own) && { metadata: { [provider]: own } }) }
     calls.begin(place, begun, (reader) => reader.call(begun.label, piece), to)
   }
@@ -93,24 +95,20 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
    * the same call (qA15).
    */
   function checkStart(open: BlockCall | undefined, name: string, to: Assembler): void {
-    if (!open || open.ended || to.isWhole(open.label) || open.given !== '') return
+    if (!open || open.ended || to.isWhole(open.label) || !isEmptyInput(open.given)) return
     throw new ContradictionError(`the call that started as ${open.name} started again as ${name} before it ended`)
   }
 
-  function opened(place: Place, { type, id, name, input }: OwnCall | ProviderCall, isOurs: boolean): BlockCall {
-    const isPlaceholder = typeof input !== 'string'
-    const given = isPlaceholder && isRecord(input) && !isFilled(input) ? '' : argumentsIn(input)
-    const call: BlockCall = {
-      ...{ label: begun++, id: idIn(id), name, isOurs, given, isPlaceholder },
-      ...{ text: '', told: false, ended: false, isSealed: false },
-    }
-    blocks.set(place, { label: begun - 1, type, call })
+  function opened(place: Place, content: OwnCall | ProviderCall): BlockCall {
+    const label = begun++
+    const call = callOf(label, content)
+    blocks.set(place, { label, type: content.type, call })
     return call
   }
 
   function run(place: Place, content: ProviderCall, to: Assembler): void {
     const { id, name, input: _, ...rest } = content
-    const call = opened(place, content, false)
+    const call = opened(place, content)
     running.set(id, call.label)
     const piece = { id, name, providerResult: null, metadata: { [provider]: rest } }
     calls.begin(place, call, (reader) => reader.call(call.label, piece), to)
@@ -229,7 +227,3 @@ const DELTAS: ReadonlySet<string> = new Set<Delta['type']>([
   'citations_delta',
   'compaction_delta',
 ])
-
-function isFilled(value: object): boolean {
-  return Object.keys(value).length > 0
-}
