@@ -19,6 +19,8 @@ export class ChatCall {
   readonly #first: ChatCall | undefined
   id: string | undefined
   name = ''
+  /** The index at which it began. */
+  readonly home: string | undefined
   /** The index at which its arguments come. */
   index: string | undefined
   /** Whether arguments other than a placeholder `{}` have arrived. */
@@ -34,9 +36,9 @@ export class ChatCall {
   #forms: Set<string> | undefined
 
   /** `first`: the call with the same id that this one may repeat. */
-  constructor(label: string, index: string | undefined, first: ChatCall | undefined) {
+  constructor(label: string, home: string | undefined, first: ChatCall | undefined) {
     this.label = label
-    this.index = index
+    this.home = this.index = home
     this.#first = first && (first.#first ?? first)
   }
 

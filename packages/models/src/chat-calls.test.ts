@@ -3,7 +3,7 @@ import { expectLinear } from '@meanwhile/tests/growth'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { read } from '../test/ask.ts'
+import { failureOf, read } from '../test/ask.ts'
 import { chat, chatChunk } from '../test/wires.ts'
 
 type Place = { readonly index?: number; readonly id?: string }
@@ -323,3 +323,84 @@ test('after arguments that are too deep another name is another call (P3, P11, q
   )
   expect(calls).toEqual([['f', 'invalid'], both[1]])
 })
+
+test('arguments at an index where no call began are shown at the end, and the call does not close before (qC50)', async () => {
+  const { events } = await streamed(
+    ['f'],
+    { index: 0, id: 'a', n: 'f' },
+    { index: 1, a: '{"x":' },
+    { index: 2, a: '1}' },
+  )
+  expect(events.slice(0, 3)).toEqual([
+    { type: 'tool-input-start', id: 'a', name: 'f' },
+    { type: 'tool-input-delta', id: 'a', delta: x },
+    { type: 'tool-input-closed', call: { type: 'tool-call', id: 'a', name: 'f', input: { x: 1 } } },
+  ])
+  const cutOff = await read(chat, [
+    ...pieces({ index: 0, id: 'a', n: 'f' }, { index: 1, a: x }),
+    chatChunk({}, 'length'),
+    ...pieces({ index: 1, id: 'b', n: 'g' }),
+  ])
+  expect(cutOff.message.content).toMatchObject([{ name: 'f', input: { x: 1 } }, { name: 'g' }])
+})
+
+test('the arguments of two calls that began at one index are held back as long as they may be contradicted (qC53)', async () => {
+  const begun = [
+    { index: 0, id: 'a', n: 'f' },
+    { index: 0, id: 'b', n: 'g' },
+    { index: 0, a: x },
+  ]
+  const failure = await failureOf(streamed(['f', 'g'], ...begun, { index: 1, a: '{"y":2}' }))
+  expect(failure).toMatchObject({ code: 'invalid_chunk', message: expect.stringContaining('either of two calls') })
+  expect(await failureOf(streamed(['f', 'g'], ...begun, { index: 0, a: '{"y":2}' }))).toMatchObject({
+    code: 'invalid_chunk',
+  })
+  const { events } = await streamed(['f', 'g'], ...begun)
+  expect(typesOf(events)).toEqual([
+    'tool-input-start',
+    'tool-input-start',
+    'tool-input-delta',
+    'tool-input-closed',
+    'tool-call',
+    'tool-call',
+  ])
+})
+
+test('more arguments than can run are not held back (qC53)', async () => {
+  const long = `{"x":"${'y'.repeat(4 * 1024 * 1024)}"}`
+  expect(await failureOf(streamed(['f'], { index: 0, id: 'a', n: 'f' }, { index: 1, a: long }))).toMatchObject({
+    code: 'invalid_chunk',
+    message: expect.stringContaining('4194304 characters'),
+  })
+})
+
+test('a call that comes again is shown once, as soon as it is whole (P3, qC52)', async () => {
+  const again = { index: 1, id: 'a', n: 'f', a: '{ "x" : 1 }' }
+  const { events, message } = await streamed(['f'], { index: 0, id: 'a', n: 'f', a: x }, again, { ...again, index: 2 })
+  expect(message.content).toMatchObject([{ id: 'a', name: 'f', input: { x: 1 } }])
+  expect(typesOf(events)).toEqual(['tool-input-start', 'tool-input-delta', 'tool-input-closed', 'tool-call'])
+})
+
+test('a name under a used id and at a new index begins another call, with other arguments or the same (P3)', async () => {
+  expect(await callsOf(['f', 'g'], { index: 0, id: 'a', n: 'f', a: x }, { index: 1, id: 'a', n: 'g', a: x })).toEqual([
+    both[0],
+    ['g', { x: 1 }],
+  ])
+})
+
+// Neither the indexes nor the calls before are looked at again for each piece.
+test.each<[string, (count: number) => Piece[]]>([
+  ['pieces with an index each', (count) => Array.from({ length: count }, (_, at) => ({ index: at + 1, a: 'y' }))],
+  [
+    'calls that come again',
+    (count) => Array.from({ length: count }, (_, at) => ({ index: at + 1, id: 'a', n: 'f', a: '{"x":"' })),
+  ],
+  [
+    'calls with one id',
+    (count) => Array.from({ length: count }, (_, at) => ({ index: at, id: 'a', n: 'f', a: `{"z":${at}}` })),
+  ],
+])('%s are read as fast as they arrive (qC50, qC52)', (_, more) =>
+  expectLinear(2_000, async (count) => {
+    await streamed(['f'], { index: 0, id: 'a', n: 'f', a: '{"x":"' }, ...more(count))
+  }),
+)

@@ -77,6 +77,8 @@ export class ChatCalls {
     const placed = this.#byIndex.get(index)
     const isMoved = placed?.index !== index
     if (named && (named !== placed || isMoved) && this.#goesOn(named, said, to)) return this.#move(named, said)
+    // Only where a call began may its id change (qC6).
+    if (placed && placed.home !== index && id !== undefined && id !== placed.id) return this.#begin(said, to)
     if (placed && isMoved && isFilled(said)) return this.#return(placed, said, to)
     if (placed) return this.#at(placed, said, to)
     return (isBare(said) && this.#stray(index, to)) || this.#begin(said, to)
@@ -84,11 +86,14 @@ export class ChatCalls {
 
   /** The call at the piece's place, or the one that begins there. */
   #at(call: ChatCall | undefined, said: Said, to: Assembler): ChatCall {
-    if (!call) return this.#begin(said, to)
-    if (!this.#isOfAnother(call, said, to)) return call
+    if (call && !this.#isOfAnother(call, said, to)) {
+      if (this.#held.has(call) && call.isWhole(to) && isBare(said)) throw new ContradictionError(UNCLEAR)
+      return call
+    }
+    const before = call ?? (said.index === undefined ? this.#latest : undefined)
     const next = this.#begin(said, to)
-    if (said.index === undefined || call.isWhole(to)) return next
-    // The arguments of both may follow, at two indexes (qC53).
+    if (!before || before.isWhole(to)) return next
+    // The arguments of both may follow (qC53).
     this.#isShared = true
     if (!isFilled(said)) this.#hold(next)
     return next
@@ -127,10 +132,8 @@ export class ChatCalls {
 
   /** The call of arguments at an index of this call, after those at another one. */
   #return(call: ChatCall, said: Said, to: Assembler): ChatCall {
-    if (!call.hasBegun) return this.#move(call, said)
-    if (!call.isWhole(to) || call.hasStrayed) {
-      throw new ContradictionError('the arguments of a call come at two indexes')
-    }
+    if (!call.hasBegun && !call.hasStrayed) return this.#move(call, said)
+    if (!call.isWhole(to) || call.hasStrayed) throw new ContradictionError(UNCLEAR)
     // They belong to another call with its id (qC52).
     const next = this.#begin({ ...said, id: call.id, name: call.name }, to)
     next.name = call.name
@@ -140,7 +143,7 @@ export class ChatCalls {
 
   /** The call that arguments belong to at an index at which no call has begun, if that is certain. */
   #stray(index: string, to: Assembler): ChatCall | undefined {
-    if (this.#isShared) throw new ContradictionError('two calls began at one index, and their arguments come at two')
+    if (this.#isShared) throw new ContradictionError(UNCLEAR)
     let only: ChatCall | undefined
     for (const call of this.#open) {
       if (call.isWhole(to)) this.#open.delete(call)
@@ -214,3 +217,5 @@ function isFilled({ text }: Said): boolean {
 function isBare(said: Said): boolean {
   return said.id === undefined && said.name === undefined && isFilled(said)
 }
+
+const UNCLEAR = 'the response contains arguments that may belong to either of two calls'

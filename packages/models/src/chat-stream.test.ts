@@ -341,3 +341,58 @@ test('a call `parallel` is an ordinary call if it is declared, or if one of its 
   expect(await namesOf(['f'], [7])).toEqual(plain([7]))
   expect(await namesOf(['f'], 'f')).toEqual(plain('f'))
 })
+
+/** The message that is sent back after this response. */
+async function sentBack(...events: object[]): Promise<unknown> {
+  const message = await messageOf(...events)
+  const body = await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] })
+  return (body as { messages: unknown[] }).messages[1]
+}
+
+test('thinking blocks are joined up to their signature and sent back, without those that have none (G12, qC59)', async () => {
+  const thinking = (text: string, signature = '') => ({ type: 'thinking', thinking: text, signature })
+  const redacted = { type: 'redacted_thinking', data: 'ZGF0YQ' }
+  expect(
+    await sentBack(
+      chatChunk({ reasoning_content: 'H', thinking_blocks: [thinking('H')] }),
+      chatChunk({ reasoning_content: 'm.', thinking_blocks: [thinking('m.')] }),
+      chatChunk({ thinking_blocks: [thinking('', 's1'), redacted] }),
+      chatChunk({ thinking_blocks: [thinking('So.', 's2'), thinking('Unsigned')] }),
+      chatChunk({ content: 'Hi' }),
+      chatChunk({}, 'stop'),
+    ),
+  ).toEqual({
+    role: 'assistant',
+    content: 'Hi',
+    reasoning_content: 'Hm.',
+    thinking_blocks: [thinking('Hm.', 's1'), redacted, thinking('So.', 's2')],
+  })
+})
+
+test('encrypted reasoning and fields of the provider are sent back, also if they come after the finish reason (G12, qC59)', async () => {
+  const detail = { type: 'reasoning.encrypted', data: 'c2ln', index: 0 }
+  expect(
+    await sentBack(
+      chatChunk({ reasoning_text: 'Hm.', provider_specific_fields: { a: 1, b: null } }),
+      chatChunk({ content: 'Hi' }),
+      chatChunk({}, 'stop'),
+      chatChunk({ reasoning_opaque: 'c2ln', reasoning_details: [detail], provider_specific_fields: { c: [2] } }),
+      { id: 'chatcmpl_1', choices: [], usage: { prompt_tokens: 3, completion_tokens: 1 } },
+    ),
+  ).toEqual({
+    role: 'assistant',
+    content: 'Hi',
+    reasoning_text: 'Hm.',
+    reasoning_opaque: 'c2ln',
+    reasoning_details: [detail],
+    provider_specific_fields: { a: 1, c: [2] },
+  })
+})
+
+test('calls after a finish reason of calls count, and arguments without a call fail it (qC21, qC60, qC61)', async () => {
+  const late = pieces({ index: 0, id: 'a', n: 'f', a: '{"x":1}' })
+  expect((await messageOf(chatChunk({}, 'tool_calls'), ...late)).content).toMatchObject([{ name: 'f' }])
+  const stray = pieces({ index: 1, a: '{"y":2}' })
+  expect(await failureOf(messageOf(...late, chatChunk({}, 'stop'), ...stray))).toMatchObject({ code: 'invalid_chunk' })
+  expect((await messageOf(...late, ...stray, chatChunk({}, 'length'))).finishReason).toBe('length')
+})

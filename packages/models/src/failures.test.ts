@@ -280,3 +280,82 @@ test.each(wires)('$name: so does an error of another kind that was caused by a c
   const failed = await failureOf(ask(wire.model(async () => new Response(body, { headers }))))
   expect(failed).toMatchObject({ name: 'ModelError', code: 'connection', retryable: true })
 })
+
+test('the words of a text in place of an event, or of a body, are in the error; a piece of JSON is not (qT19)', async () => {
+  const messages: unknown[] = []
+  for (const bytes of ['data: upstream timed out\n\n', 'upstream connect error', 'data: {"secret": 1\n\n', '<html>']) {
+    const { fetch } = mockModels({ script: [rawResponse([{ bytes }], { wire: chat.name })] })
+    const failure = await failureOf(ask(chat.model(fetch)))
+    expect(failure).toMatchObject({ name: 'ModelError', code: 'invalid_chunk', retryable: true })
+    messages.push(failure instanceof Error && failure.message)
+  }
+  expect(messages).toEqual([
+    'an event could not be read: upstream timed out',
+    'an event could not be read: upstream connect error',
+    'an event could not be read',
+    'an event could not be read',
+  ])
+})
+
+test('a comment as data that the end of the body cuts off is a broken event (qT19)', async () => {
+  const bytes = `data: ${JSON.stringify(chat.hello[0])}\n\ndata: : keepal`
+  const { fetch } = mockModels({ script: [rawResponse([{ bytes }], { wire: chat.name })] })
+  expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({ code: 'stream_truncated', retryable: true })
+})
+
+test.each<[string, object, object]>([
+  [
+    'a sentence with a status beside it',
+    { error: 'Slow down', code: 429 },
+    { message: 'Slow down', status: 429, retryable: true },
+  ],
+  [
+    'a list (Google)',
+    [{ error: { code: 503, message: 'Overloaded', status: 'UNAVAILABLE' } }],
+    { message: 'Overloaded', status: 503, retryable: true },
+  ],
+  [
+    'a message alone',
+    { message: 'Endpoint request timed out' },
+    { message: 'Endpoint request timed out', retryable: false },
+  ],
+  [
+    'a list of errors (Cloudflare)',
+    { success: false, errors: [{ code: 7003, message: 'No route' }] },
+    { message: 'No route', retryable: false },
+  ],
+  ['a detail (FastAPI)', { detail: 'Not here' }, { message: 'Not here', retryable: false }],
+  [
+    'a rate limit (MiniMax)',
+    { base_resp: { status_code: 1002, status_msg: 'rate limit' } },
+    { message: 'rate limit', status: 429, retryable: true },
+  ],
+])('an error in the form of %s has its words and its status (qT20)', async (_, error, expected) => {
+  for (const bytes of [JSON.stringify(error), `data: ${JSON.stringify(error)}\n\n`]) {
+    const { fetch } = mockModels({ script: [rawResponse([{ bytes }], { wire: chat.name })] })
+    expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({ name: 'ModelError', ...expected })
+  }
+})
+
+test('events of unknown kinds are no errors, also with a message or a status (qA1, qT20)', async () => {
+  const events = [
+    { type: 'status', message: 'Searching', code: 'searching' },
+    { status: 'queued', message: 'Waiting' },
+    { base_resp: { status_code: 0, status_msg: 'success' } },
+    { code: 0, message: 'success' },
+  ]
+  const { message } = await read(chat, [...events, ...chat.hello])
+  expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
+})
+
+test('an error nested 50,000 levels deep keeps its words and its status, in the stream and as the body (qT20)', async () => {
+  const deep = `{"error":{"code":400,"message":"Too deep","more":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`
+  for (const bytes of [deep, `data: ${deep}\n\n`]) {
+    const { fetch } = mockModels({ script: [rawResponse([{ bytes }], { wire: chat.name })] })
+    expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({
+      message: 'Too deep',
+      status: 400,
+      retryable: false,
+    })
+  }
+})

@@ -154,7 +154,7 @@ function renamed(piece: ChatPiece): ChatPiece {
 function withPieces(frame: string, change: (piece: ChatPiece) => ChatPiece[]): string {
   const [, json] = /^data: (\{.*"tool_calls":\[\{.*)\n\n$/.exec(frame) ?? []
   if (json === undefined) return frame
-  const chunk: { choices: { delta: { tool_calls: ChatPiece[] } }[] } = JSON.parse(json)
-  for (const { delta } of chunk.choices) delta.tool_calls = delta.tool_calls?.flatMap(change)
+  const chunk: { choices: { delta?: { tool_calls: ChatPiece[] } }[] } = JSON.parse(json)
+  for (const { delta } of chunk.choices) if (delta) delta.tool_calls = delta.tool_calls?.flatMap(change)
   return `data: ${JSON.stringify(chunk)}\n\n`
 }
