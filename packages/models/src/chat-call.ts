@@ -4,6 +4,7 @@ import { type Assembler, argumentsText, DEFAULT_INPUT_LIMITS } from '@meanwhile/
 import { ToolInput } from '@meanwhile/core/calls'
 import { canonicalArguments } from './canonical-arguments.ts'
 import { ContradictionError } from './explain.ts'
+import { isJson } from './is-json.ts'
 
 /** The maximum characters of arguments that are kept. Longer ones never run. */
 const LONGEST = DEFAULT_INPUT_LIMITS.characters
@@ -73,6 +74,11 @@ export class ChatCall {
     const held = this.#held
     this.#held = undefined
     return held ? this.#pieces.slice(held.from).join('') : ''
+  }
+
+  /** Whether its arguments so far are JSON. */
+  get isJson(): boolean {
+    return isJson(this.#pieces.join(''))
   }
 
   /** Whether it may be an earlier call once more. */

@@ -390,7 +390,10 @@ test('a name under a used id and at a new index begins another call, with other 
 
 // Neither the indexes nor the calls before are looked at again for each piece.
 test.each<[string, (count: number) => Piece[]]>([
-  ['pieces with an index each', (count) => Array.from({ length: count }, (_, at) => ({ index: at + 1, a: 'y' }))],
+  [
+    'pieces with an index each',
+    (count) => Array.from({ length: count }, (_, at) => ({ index: at + 1, a: at < count - 1 ? 'y' : '"}' })),
+  ],
   [
     'calls that come again',
     (count) => Array.from({ length: count }, (_, at) => ({ index: at + 1, id: 'a', n: 'f', a: '{"x":"' })),

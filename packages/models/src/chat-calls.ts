@@ -37,6 +37,8 @@ export class ChatCalls {
   readonly #nameless = new Set<ChatCall>()
   /** Whether a call has begun at the index of one that was not whole. */
   #isShared = false
+  /** Whether arguments without an owner did not fit the call they went to. */
+  #isUnowned = false
   #latest: ChatCall | undefined
   #count = 0
 
@@ -56,15 +58,19 @@ export class ChatCalls {
     return { call, id: call.id, nameMayGrow: !call.isNamed && this.#names.mayGrow(call.name), delta }
   }
 
-  /** Passes on what was held back. */
+  /** Passes on what was held back, unless a call's own arguments and those without an owner are no JSON together. */
   release(to: Assembler): void {
-    for (const call of this.#held) to.call(call.label, { delta: call.release() })
+    for (const call of this.#held) {
+      const delta = call.release()
+      if (call.hasStrayed && !call.isJson) this.#isUnowned = true
+      else to.call(call.label, { delta })
+    }
     this.#held.clear()
   }
 
   /** Why the calls must not run, if the response ends now. */
   get problem(): string | undefined {
-    if (this.#nameless.size > 0) return 'the response contains arguments that belong to no call'
+    if (this.#nameless.size > 0 || this.#isUnowned) return 'the response contains arguments that belong to no call'
     return this.#deprived.size > 0
       ? 'the response contains arguments that may belong to either of two calls'
       : undefined
