@@ -1,4 +1,4 @@
-import type { AssistantMessage, AssistantPart } from '@meanwhile/core'
+import type { AssistantMessage, AssistantPart, Model } from '@meanwhile/core'
 import { callsOf, createAgent, ModelError, tool } from '@meanwhile/core'
 import { call, cut, end, fail, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { mockModels, recordedResponse } from '@meanwhile/harness'
@@ -143,19 +143,27 @@ test.each(ending)('$title: a response that begins twice is one (P1, qT15)', asyn
 
 const onChat = realModels.filter(({ wire }) => wire === 'openai-chat')
 
-/** The quirks whose chunks its package accepts: none without an index. */
+/** The quirks whose chunks its package accepts: none without an index, and in version 2 no index without a name. */
 function chatForms(...rows: readonly string[]) {
   const forms = quirks.filter(
-    ({ id, wire, title }) => rows.includes(id) && wire === 'openai-chat' && !/without an index/.test(title),
+    ({ id, wire, title }) =>
+      rows.includes(id) && wire === 'openai-chat' && !/without an index|has no index|ids are numbers/.test(title),
   )
-  return onChat.flatMap((real) => forms.map((quirk) => ({ ...real, quirk, row: quirk.id, form: quirk.title })))
+  return onChat.flatMap((real) =>
+    forms
+      .filter(({ id, expected }) => id !== 'C50' || 'error' in expected || !real.title.endsWith('(v2)'))
+      .map((quirk) => ({ ...real, quirk, row: quirk.id, form: quirk.title })),
+  )
 }
 
-test.each(chatForms('C9', 'C17', 'C18', 'C47', 'C48'))(
+const isAnswered = ({ quirk }: ReturnType<typeof chatForms>[number]) => !('error' in quirk.expected)
+const places = chatForms('C50', 'C51', 'C52', 'C53', 'C54', 'C55', 'C57', 'C61')
+
+test.each([...chatForms('C9', 'C17', 'C18', 'C47', 'C48'), ...places.filter(isAnswered)])(
   '$title: the calls are read from the chunks, exactly as they were meant: $form (P2, P3, P21, q$row)',
   async ({ quirk, model }) => {
     const { tools: declared, expected } = quirk.declared ?? {
-      tools: [{ name: 'f' }, { name: 'read_file' }],
+      tools: [{ name: 'f' }, { name: 'g' }, { name: 'read_file' }],
       expected: quirk.expected,
     }
     const ran: string[] = []
@@ -170,6 +178,34 @@ test.each(chatForms('C9', 'C17', 'C18', 'C47', 'C48'))(
     const { fetch } = mockModels({ script: [quirkResponse(quirk), respond(say('Done.'))] })
     await createAgent({ model: aiSdk(model(fetch)), tools: named }).run('Go')
     expect(ran).toEqual(expected.calls?.map(({ name, input }) => `${name} ${JSON.stringify(input)}`))
+  },
+)
+
+test.each(places.filter((form) => !isAnswered(form)))(
+  '$title: arguments that may belong to another call fail the response, and nothing runs: $form (q$row)',
+  async ({ quirk, model }) => {
+    const failure = await failureOf(ask(aiSdk(model(mockModels({ script: [quirkResponse(quirk)] }).fetch))))
+    expect(failure).toMatchObject({ name: 'ModelError', code: 'invalid_chunk', retryable: true })
+  },
+)
+
+test.each(chatForms('T19').filter(({ form }) => form === 'comments come as data'))(
+  '$title: comments as data are silence (q$row)',
+  async ({ quirk, model }) => {
+    const { message } = await ask(aiSdk(model(mockModels({ script: [quirkResponse(quirk)] }).fetch)))
+    expect(message).toMatchObject({ content: [{ type: 'text', text: '東京' }], finishReason: 'stop' })
+  },
+)
+
+test.each(chatForms('T20').filter(({ form }) => /in the stream/.test(form)))(
+  '$title: an error keeps its words and its status: $form (q$row)',
+  async ({ quirk, model, own }) => {
+    const errorOf = async (asked: Model) => {
+      const { message, status, retryable } = (await failureOf(ask(asked))) as ModelError
+      return { message, status, retryable }
+    }
+    const fetch = () => mockModels({ script: [quirkResponse(quirk)] }).fetch
+    expect(await errorOf(aiSdk(model(fetch())))).toEqual(await errorOf(own.model(fetch())))
   },
 )
 

@@ -58,7 +58,7 @@ export class ChatCalls {
     return { call, id: call.id, nameMayGrow: !call.isNamed && this.#names.mayGrow(call.name), delta }
   }
 
-  /** Passes on what was held back, unless a call's own arguments and those without an owner are no JSON together. */
+  /** Passes on what was held back, if a call's own arguments and those without an owner are JSON together. */
   release(to: Assembler): void {
     for (const call of this.#held) {
       const delta = call.release()

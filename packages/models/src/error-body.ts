@@ -19,7 +19,7 @@ export function errorIn(value: unknown): unknown {
   const body: unknown = Array.isArray(value) ? value[0] : value
   if (!isRecord(body)) return undefined
   if (isRecord(body.error)) return body.error
-  // The sentence may have its code beside it.
+  // The code may be next to the sentence.
   if (body.error) return statusIn(body) === undefined ? body.error : body
   return isBareError(body) ? body : undefined
 }

@@ -337,7 +337,7 @@ test.each<[string, object, object]>([
   }
 })
 
-test('events of unknown kinds are no errors, also with a message or a status (qA1, qT20)', async () => {
+test('an event of an unknown kind is not an error, although it has a message or a status (qA1, qT20)', async () => {
   const events = [
     { type: 'status', message: 'Searching', code: 'searching' },
     { status: 'queued', message: 'Waiting' },

@@ -56,7 +56,7 @@ export function isDone({ data }: EventSourceMessage): boolean {
 
 /**
  * Whether the event only shows that the connection is still open. Some gateways send that as data (qT19): a comment, or
- * a word in an event of their own. `last`: the end of the body ended the event, so it may be only a part of one.
+ * a word in an event of another kind. `last`: the end of the body ended the event, so it may be only a part of one.
  */
 export function isHeartbeat({ event, data }: EventSourceMessage, last: boolean): boolean {
   const said = data.trimStart()

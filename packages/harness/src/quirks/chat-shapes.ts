@@ -115,7 +115,7 @@ export const chatShapeQuirks: readonly Quirk[] = [
   {
     id: 'C59',
     wire,
-    title: 'the reasoning also comes in thinking blocks, the signature in a block of its own',
+    title: 'the reasoning also comes in thinking blocks, the signature in another block',
     source: litellm,
     events: [
       begin,
