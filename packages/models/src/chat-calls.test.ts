@@ -388,6 +388,14 @@ test('a name under a used id and at a new index begins another call, with other 
   ])
 })
 
+test('pieces with an index each, after the finish reason, belong to no call, and are read as fast as they arrive (qC21, qC50)', () =>
+  expectLinear(2_000, async (count) => {
+    const late = Array.from({ length: count }, (_, at) => ({ index: at + 1, a: 'y' }))
+    const begun = pieces({ index: 0, id: 'a', n: 'f', a: '{"x":"' })
+    const failing = read(chat, [...begun, chatChunk({}, 'tool_calls'), ...pieces(...late, { index: 0, a: '"}' })])
+    await expect(failing).rejects.toMatchObject({ code: 'invalid_chunk', retryable: true })
+  }))
+
 // Neither the indexes nor the calls before are looked at again for each piece.
 test.each<[string, (count: number) => Piece[]]>([
   [

@@ -39,6 +39,8 @@ export class ChatCalls {
   #isShared = false
   /** Whether arguments without an owner did not fit the call they went to. */
   #isUnowned = false
+  /** Whether the finish reason has arrived. */
+  #isOver = false
   #latest: ChatCall | undefined
   #count = 0
 
@@ -60,6 +62,7 @@ export class ChatCalls {
 
   /** Passes on what was held back, if a call's own arguments and those without an owner are JSON together. */
   release(to: Assembler): void {
+    this.#isOver = true
     for (const call of this.#held) {
       const delta = call.release()
       if (call.hasStrayed && !call.isJson) this.#isUnowned = true
@@ -71,9 +74,7 @@ export class ChatCalls {
   /** Why the calls must not run, if the response ends now. */
   get problem(): string | undefined {
     if (this.#nameless.size > 0 || this.#isUnowned) return 'the response contains arguments that belong to no call'
-    return this.#deprived.size > 0
-      ? 'the response contains arguments that may belong to either of two calls'
-      : undefined
+    return this.#deprived.size > 0 ? UNCLEAR : undefined
   }
 
   #find(said: Said, to: Assembler): ChatCall {
@@ -150,6 +151,7 @@ export class ChatCalls {
   /** The call that arguments belong to at an index at which no call has begun, if that is certain. */
   #stray(index: string, to: Assembler): ChatCall | undefined {
     if (this.#isShared) throw new ContradictionError(UNCLEAR)
+    if (this.#isOver) return undefined
     let only: ChatCall | undefined
     for (const call of this.#open) {
       if (call.isWhole(to)) this.#open.delete(call)

@@ -71,7 +71,7 @@ test('a response cut off at its length without calls is an answer with that fini
 
 const stopped: readonly (readonly [FinishReason, string])[] = [
   ['content-filter', 'No result: the response was stopped by a content filter.'],
-  ['other', 'No result: the response ended for a reason that does not allow tool calls: other.'],
+  ['other', 'No result: the response ended for a reason that does not allow tool calls.'],
 ]
 
 test.for(stopped)(

@@ -47,7 +47,8 @@ export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage 
 export function forbiddenText({ finishReason: reason, response }: AssistantMessage): string {
   if (reason === 'length') return 'No result: the response was cut off at its token limit before it was complete.'
   if (reason === 'content-filter') return 'No result: the response was stopped by a content filter.'
-  return `No result: the response ended for a reason that does not allow tool calls: ${shownName(response?.finishReason ?? reason)}.`
+  const word = response?.finishReason ? `: ${shownName(String(response.finishReason))}` : ''
+  return `No result: the response ended for a reason that does not allow tool calls${word}.`
 }
 
 /** What the model reads for calls in the last permitted step. */

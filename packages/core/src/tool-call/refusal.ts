@@ -34,6 +34,7 @@ export function refuseAll(run: RunState, answer: AssistantMessage, { cause, text
   discardResponse(run, cause)
   // A discarded call may have stopped the run. A resume then refuses the calls and emits their ends.
   run.signal.throwIfAborted()
-  if (answer.finishReason === 'other') run.events.warn({ code: 'unknown-finish-reason', message: text, source: 'core' })
+  if (answer.finishReason === 'other' && answer.response?.finishReason)
+    run.events.warn({ code: 'unknown-finish-reason', message: text, source: 'core' })
   return callsOf(answer).map((call) => refuse(run, call, text))
 }
