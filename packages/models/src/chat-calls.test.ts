@@ -381,6 +381,14 @@ test('a call that comes again is shown once, as soon as it is whole (P3, qC52)',
   expect(typesOf(events)).toEqual(['tool-input-start', 'tool-input-delta', 'tool-input-closed', 'tool-call'])
 })
 
+test('arguments that come again with the id of a whole call are not those of another call at their index (qC51)', async () => {
+  const begun = [
+    { index: 0, id: 'a', n: 'f', a: x },
+    { index: 0, id: 'b', n: 'g', a: '{}' },
+  ]
+  expect(await callsOf(['f', 'g'], ...begun, { index: 0, id: 'a', a: x })).toEqual([both[0], ['g', {}]])
+})
+
 test('a name under a used id and at a new index begins another call, with other arguments or the same (P3)', async () => {
   expect(await callsOf(['f', 'g'], { index: 0, id: 'a', n: 'f', a: x }, { index: 1, id: 'a', n: 'g', a: x })).toEqual([
     both[0],

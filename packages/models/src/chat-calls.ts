@@ -84,6 +84,8 @@ export class ChatCalls {
     const placed = this.#byIndex.get(index)
     const isMoved = placed?.index !== index
     if (named && (named !== placed || isMoved) && this.#goesOn(named, said, to)) return this.#move(named, said)
+    // It repeats a call that is whole.
+    if (named && placed?.id !== undefined && placed.id !== id && said.name === undefined) return named
     // Only where a call began may its id change (qC6).
     if (placed && placed.home !== index && id !== undefined && id !== placed.id) return this.#begin(said, to)
     if (placed && isMoved && isFilled(said)) return this.#return(placed, said, to)
