@@ -9,6 +9,7 @@ import { retryModel } from '@meanwhile/middleware'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import { played } from '@meanwhile/tests/clock'
+import { sized } from '@meanwhile/tests/size'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -36,11 +37,11 @@ interface Play {
 
 const done: ScriptResponse = respond(say('Done.'))
 
-function run(...given: Parameters<typeof plainRun>): Promise<Ran> {
-  return played(plainRun(...given))
+function run(...given: Parameters<typeof unplayed>): Promise<Ran> {
+  return played(unplayed(...given))
 }
 
-async function plainRun(
+async function unplayed(
   quirk: Quirk,
   effect: Effect,
   middleware: readonly Middleware[],
@@ -103,8 +104,11 @@ function count(executions: readonly string[]): Map<string, number> {
 
 const EFFECTS = ['read', 'idempotent', 'reversible', 'external'] as const
 
-test.each(quirks)('eager changes only when tools run: $wire $id, $title', async (quirk) => {
-  for (const effect of EFFECTS) {
+const few = sized({ small: 2, middle: 4, whole: 4 })
+const cases = quirks.map((quirk, at) => ({ ...quirk, effects: [...EFFECTS, ...EFFECTS].slice(at % 4, (at % 4) + few) }))
+
+test.each(cases)('eager changes only when tools run: $wire $id, $title', async ({ effects, ...quirk }) => {
+  for (const effect of effects) {
     const waiting = await run(quirk, effect, [])
     const eager = await run(quirk, effect, [eagerTools()])
     expect(eager.messages).toEqual(waiting.messages)
