@@ -2,6 +2,7 @@
 
 import { argumentsText } from '@meanwhile/core'
 import { isRecord } from './is-record.ts'
+import { idIn } from './wire-values.ts'
 
 /** The members that are read from a chunk. Hosts omit members, set them to null and add others, so none is required. */
 export interface ChatChunk {
@@ -62,7 +63,7 @@ export function saidIn({ index, id, function: called }: Readonly<Record<string, 
   const { name, arguments: text } = isRecord(called) ? called : {}
   return {
     index: wordOf(index),
-    id: id === 'null' ? undefined : wordOf(id),
+    id: idIn(id),
     name: wordOf(name),
     // Arguments may also be a value in place of its JSON text (qC16).
     text: (typeof text === 'string' ? text : argumentsText(text ?? undefined)) || undefined,

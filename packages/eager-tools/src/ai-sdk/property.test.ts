@@ -71,6 +71,8 @@ const madeBy = (log: readonly string[], key: string) =>
     line.includes(`{"${key}":`) && !line.endsWith('aborted') ? [line.slice(line.indexOf(' '))] : [],
   )
 
+const inputsOf = (made: readonly string[]) => made.map((line) => line.slice(line.indexOf('{')))
+
 /** Results come in the order in which their tools finish. */
 const inAnyOrder = (result: unknown) => {
   const { told, ...rest } = Object(result)
@@ -95,15 +97,15 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
       if (aborts !== undefined) return
       expect(inAnyOrder(eager.result)).toEqual(inAnyOrder(plain.result))
       expect(madeBy(eager.log, 'to')).toEqual(madeBy(plain.log, 'to'))
-      // Reads that the loop makes are made in both runs. An early read may be made once more for each input that was
-      // received: two, if the last part changes it.
-      const reads = madeBy(eager.log, 'q')
-      for (const read of madeBy(plain.log, 'q')) expect(reads).toContain(read)
+      // Reads that the loop makes are made in both runs, perhaps with the id that an equal call of a failed attempt had.
+      // An early read may be made once more for each input that was received: two, if the last part changes it.
+      const reads = inputsOf(madeBy(eager.log, 'q'))
+      for (const read of inputsOf(madeBy(plain.log, 'q'))) expect(reads).toContain(read)
       const heard = responses
         .flat()
         .filter((part) => 'type' in part && ['tool-input-start', 'tool-call'].includes(part.type))
       expect(reads.length - madeBy(plain.log, 'q').length).toBeLessThanOrEqual(heard.length)
     }),
-    propertyRuns({ small: 100, middle: 1_000, whole: 20_000 }),
+    propertyRuns({ small: 100, middle: 500, whole: 20_000 }),
   )
-}, 120_000)
+})
