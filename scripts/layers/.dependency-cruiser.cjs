@@ -23,7 +23,7 @@ const telemetry = `^${core}/telemetry/`
 const layers = [
   ['flow'],
   ['vocabulary'],
-  ['machine', 'assemble'],
+  ['machine', 'assemble', 'output'],
   ['telemetry'],
   ['state'],
   ['middleware'],
@@ -34,7 +34,7 @@ const layers = [
 ]
 
 /** What stands beside these layers: each imports them and itself. `agent.ts` registers all of them. */
-const capabilities = ['checkpoint', 'background', 'needs', 'output']
+const capabilities = ['checkpoint', 'background', 'needs']
 
 const centre = layers.flat()
 

@@ -6,7 +6,6 @@ import { checkpoints } from './checkpoint/checkpoints.ts'
 import { type CloseOptions, closeRun } from './checkpoint/close.ts'
 import { configOf } from './config.ts'
 import { needs } from './needs/needs.ts'
-import { output } from './output/output.ts'
 import { type AgentRun, startRun } from './run/agent-run.ts'
 import { viewOf } from './run/run-view.ts'
 import type { RunWork } from './state/run.ts'
@@ -80,7 +79,7 @@ export interface Agent<Output = unknown> {
 export type AgentChanges<Output = unknown> = Partial<Omit<AgentOptions<Output>, 'name' | 'output' | 'checkpoints'>>
 
 /** The functions that a run's state calls. They are passed in, because the state must not import them. */
-const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs, output }
+const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs }
 
 /** Creates an agent. Throws {@link ConfigError} with the name of the first invalid option. */
 export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {

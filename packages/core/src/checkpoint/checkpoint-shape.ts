@@ -75,6 +75,7 @@ const STEP: Shape<Step> = {
   done: isTexts,
   attempts: isCount,
   attempt: optional(isCount),
+  unoffered: optional(isTexts),
   finishReason: optional(isText),
   isOffered: isFlag,
   direct: isFlag,

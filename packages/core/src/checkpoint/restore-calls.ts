@@ -75,6 +75,7 @@ export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answer
 function stayOpen(entry: CallEntry, { payload, answerSchema }: PendingInterrupt, asker: Address): void {
   const stopped = new Interrupt(payload, answerSchema)
   if (asker.every((part) => 'middleware' in part)) entry.ask(stopped, askerOf(asker).by)
+  else entry.relay(stopped)
   entry.settle({ stopped })
   entry.promise = unheard(Promise.reject(stopped))
 }

@@ -60,7 +60,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   try {
     await admitted(place, execution)
     // Checked at the last moment, because another call may have stopped the run since the wait ended.
-    throwIfAborted(place.unstarted)
+    throwIfAborted(stopsAfterTurn(place))
     entry.decide(movedTo(entry.state, invocation, 'entered'))
   } catch (error) {
     // In one turn, because a checkpoint between the two steps would subtract the attempt twice.
@@ -114,7 +114,12 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution): Pr
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
   const { save } = host
-  if (save && !changesNothing(does?.effect)) await unlessAborted(recently(save), unstarted)
+  if (save && !changesNothing(does?.effect)) await unlessAborted(recently(save), stopsAfterTurn(place))
+}
+
+/** What still stops an execution that has its turn. The call of background work has its result, so a halt of the run no longer stops that work. */
+function stopsAfterTurn<Result>({ entry, signal, unstarted }: InSlot<Result>): readonly AbortSignal[] {
+  return entry.state.work ? [entry.signal, signal] : unstarted
 }
 
 /** Whether the run, or an outer run that aborted it, stops for a resume. */

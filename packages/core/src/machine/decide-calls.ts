@@ -65,6 +65,7 @@ export function modelCalled({ response }: Calls): void {
   response.isOpen = true
   response.attempts.clear()
   response.announcedBy.clear()
+  response.unoffered.clear()
 }
 
 /** An attempt announces a call. Only the first announcement of an id counts. Returns whether this is the first. */

@@ -71,8 +71,8 @@ export function attemptBegun(steps: Steps): number {
 }
 
 /** The model call has succeeded. */
-export function modelSucceeded(steps: Steps, attempt: number | undefined): void {
-  enter(steps, 'after-model', attempt === undefined ? {} : { attempt })
+export function modelSucceeded(steps: Steps, attempt: number | undefined, unoffered: readonly string[] = []): void {
+  enter(steps, 'after-model', { ...(attempt !== undefined && { attempt }), ...(unoffered.length > 0 && { unoffered }) })
 }
 
 /** The calls are made, if there were any. `isOffered`: the response, or the result of a call, is offered as the final answer. */

@@ -4,13 +4,20 @@ import type { Context } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
 import { follow, throwIfAborted, wrapLeft } from '../flow/follow.ts'
 import { modelEventProblem } from '../middleware/hook-problems.ts'
+import { withOutputTool } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
 import { boundedAnswer, boundedCall, shownName } from '../vocabulary/input-limits.ts'
 import { DEEPEST, extentOf, LONGEST } from '../vocabulary/json-text.ts'
-import { type AssistantMessage, type AssistantPart, withFittingReason } from '../vocabulary/message.ts'
+import {
+  type AssistantMessage,
+  type AssistantPart,
+  callsOf,
+  type ToolCall,
+  withFittingReason,
+} from '../vocabulary/message.ts'
 import type { ModelFlow } from '../vocabulary/middleware.ts'
 import type { InputLimits, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { discardCauseOf, ModelError } from '../vocabulary/model-errors.ts'
@@ -31,6 +38,8 @@ export interface AttemptObserver {
   left?(attempt: number): void
   /** Called when the attempt has begun a call. */
   announced?(callId: string, attempt: number, context: Context): void
+  /** Called when the model has written a call, as far as it is known. `offered`: the names of the tools that the request lets it call. */
+  wrote?(call: NamedCall, offered: ReadonlySet<string>): void
   /** Called when the attempt's stream has ended; `brokeOff` is the reason if it broke off. Returns how many of its calls had started. */
   ended?(attempt: number, brokeOff: DiscardCause | undefined): number
 }
@@ -43,7 +52,8 @@ export function attemptFlow(
   observer: AttemptObserver,
 ): ModelFlow {
   const controller = new AbortController()
-  const sent = run.work.output.forModel(request)
+  const sent = withOutputTool(request)
+  const offered = new Set(sent.toolChoice === 'none' ? [] : sent.tools.map(({ name }) => name))
   // The abort of the run must reach the model even if a wrap has replaced the signal in the request.
   const stops = [run.signal, request.signal]
   let following: readonly (() => void)[] = []
@@ -67,9 +77,10 @@ export function attemptFlow(
         if (problem !== undefined)
           throw new ModelError(`the model yielded ${problem}`, { code: 'invalid_chunk', retryable: false })
         firstEvent ??= performance.now()
-        const id = announcedId(event)
+        const call = announcedCall(event)
         if ('input' in event) freeze(event.input)
-        if (id !== undefined) observer.announced?.(id, attempt, context)
+        if (call) observer.announced?.(call.id, attempt, context)
+        if (call) observer.wrote?.(call, offered)
         return { ...bounded(event, run.config.inputLimits), runId: run.id, step: run.steps.begun, attempt }
       })
     },
@@ -82,6 +93,7 @@ export function attemptFlow(
       checkEnd(message)
       answer = freeze(withFittingReason(boundedAnswer(message, run.config.inputLimits)))
       run.addUsage(answer.usage)
+      for (const call of callsOf(answer)) observer.wrote?.(call, offered)
       observer.answered?.(answer, attempt)
       return answer
     },
@@ -117,10 +129,12 @@ function bounded(event: ModelEvent, limits: InputLimits): ModelEvent {
   }
 }
 
-/** Returns the id of the call that an event announces: usually the start of the call, or the complete call if a wrap dropped the start. */
-export function announcedId(event: WrapModelEvent): string | undefined {
-  if (event.type === 'tool-input-start') return event.id
-  return event.type === 'tool-input-closed' || event.type === 'tool-call' ? event.call.id : undefined
+type NamedCall = Pick<ToolCall, 'id' | 'name'>
+
+/** Returns the call that an event announces: usually its start, or the complete call if a wrap dropped the start. */
+export function announcedCall(event: WrapModelEvent): NamedCall | undefined {
+  if (event.type === 'tool-input-start') return event
+  return event.type === 'tool-input-closed' || event.type === 'tool-call' ? event.call : undefined
 }
 
 /** Throws if a model ended without a message, or marked its response as failed. The assembler does neither, but other models may. */

@@ -6,17 +6,17 @@ import { attemptBegun } from '../machine/steps.ts'
 import { compose, type WrapKind } from '../middleware/compose.ts'
 import { checkedRequest, messageProblem, WRAP_MODEL_EVENTS } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
-import { attemptOver, callAnnounced, readerShown } from '../tool-call/streamed-calls.ts'
+import { attemptOver, callAnnounced, callWritten, readerShown } from '../tool-call/streamed-calls.ts'
 import { namesOf } from '../vocabulary/aliases.ts'
 import { RunCancelled } from '../vocabulary/errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../vocabulary/events.ts'
 import { ReadOnlySet } from '../vocabulary/frozen.ts'
 import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
 import { boundedAnswer } from '../vocabulary/input-limits.ts'
-import { type AssistantMessage, withFittingReason } from '../vocabulary/message.ts'
+import { type AssistantMessage, type ToolCall, withFittingReason } from '../vocabulary/message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
-import { type AttemptObserver, announcedId, attemptFlow, type WrapModelEvent } from './attempt.ts'
+import { type AttemptObserver, announcedCall, attemptFlow, type WrapModelEvent } from './attempt.ts'
 import { PartialResponse } from './partial-response.ts'
 
 export interface ModelAnswer {
@@ -127,6 +127,10 @@ class Attempts implements Required<AttemptObserver> {
     callAnnounced(this.#run, callId, attempt, context)
   }
 
+  wrote(call: Pick<ToolCall, 'id' | 'name'>, offered: ReadonlySet<string>): void {
+    callWritten(this.#run, call, offered)
+  }
+
   ended(attempt: number, brokeOff: DiscardCause | undefined): number {
     return attemptOver(this.#run, attempt, brokeOff)
   }
@@ -138,7 +142,7 @@ class Attempts implements Required<AttemptObserver> {
 
   /** Announces a call to the commit gate, including one that a wrap invented. */
   announce(event: WrapModelEvent & { readonly attempt?: number }): void {
-    const id = announcedId(event)
+    const id = announcedCall(event)?.id
     if (id === undefined) return
     const attempt = event.attempt ?? this.#latest()
     callAnnounced(this.#run, id, attempt, this.#standing.get(attempt))

@@ -1,6 +1,5 @@
-/** Adds the `output` schema of an agent: asks the model for the output, and checks answers with it. */
+/** The `output` schema of an agent: asks the model for the output, and checks answers with it. */
 
-import type { CheckedOutput, OutputCapability, OutputOwner } from '../state/capabilities.ts'
 import type { Output } from '../vocabulary/agent-config.ts'
 import { checkedInput } from '../vocabulary/checked-input.ts'
 import { ConfigError, messageOf, OutputError } from '../vocabulary/errors.ts'
@@ -13,10 +12,10 @@ import { jsonSchemaOf, type ToolSchema } from '../vocabulary/tool-schema.ts'
 /** The name of the output tool, and of the output format on wires that require a name. */
 const NAME = 'final_answer'
 
-export const output: OutputCapability = {
-  forModel: withOutputTool,
-  results: withOutputs,
-  check: checkOutput,
+interface CheckedOutput {
+  readonly value?: unknown
+  /** The error, with the text that the model reads. */
+  readonly misfit?: { readonly error: OutputError; readonly feedback: string }
 }
 
 /** Throws {@link ConfigError} unless the schema describes an object, because tools and most wires accept nothing else. */
@@ -30,7 +29,7 @@ export function outputOf(schema: ToolSchema): Output {
  * Returns the request that is sent to the model. A model without structured output gets a tool whose input is the output; if the request forbids
  * calls, the model may only call that tool.
  */
-function withOutputTool(request: ModelRequest): ModelRequest {
+export function withOutputTool(request: ModelRequest): ModelRequest {
   const { output, ...rest } = request
   if (!output || request.model.structuredOutput?.(output)) return request
   const tool = {
@@ -42,13 +41,10 @@ function withOutputTool(request: ModelRequest): ModelRequest {
   return { ...rest, tools: [...request.tools, tool], toolChoice }
 }
 
-function withOutputs(calls: readonly ToolCall[], made: readonly ToolMessage[]): ToolMessage[] {
-  const results = new Map(made.map((message) => [message.callId, message]))
-  return calls.map((call) => results.get(call.id) ?? outputMessage(call))
-}
-
-async function checkOutput(
-  { config: { output }, setup }: OutputOwner,
+/** Returns the output of an answer, or why the answer does not fit. Without a schema there is neither. */
+export async function checkOutput(
+  output: Output | undefined,
+  model: Model,
   answer: AssistantMessage | ToolMessage,
 ): Promise<CheckedOutput> {
   if (!output) return {}
@@ -57,7 +53,7 @@ async function checkOutput(
   } catch (thrown) {
     const issues = thrown instanceof ToolInputError ? thrown.issues : [{ path: '', message: messageOf(thrown) }]
     const error = new OutputError(issues)
-    return { misfit: { error, feedback: feedbackOf(error, output, setup.model) } }
+    return { misfit: { error, feedback: feedbackOf(error, output, model) } }
   }
 }
 
@@ -68,7 +64,8 @@ function feedbackOf({ message }: OutputError, output: Output, model: Model): str
   return `Not accepted: ${message}. ${how}`
 }
 
-function outputMessage({ id, name, input, inputError }: ToolCall): ToolMessage {
+/** The result of a call that returns the output: it is not executed, and its input is its result. */
+export function outputMessage({ id, name, input, inputError }: ToolCall): ToolMessage {
   const text = inputError ?? JSON.stringify(input) ?? ''
   return {
     role: 'tool',

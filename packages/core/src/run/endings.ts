@@ -43,11 +43,14 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
 
 /** Ends a run that was interrupted or cancelled: running work ends, nothing new starts, and a resume continues from there. */
 export async function stopped(run: RunState, reason: RunStop): Promise<InterruptedResult | CancelledResult> {
-  const { halt, calls, background, config, history } = run
+  const { halt, calls, background, config, history, steps } = run
   if (!run.signal.aborted) {
     halt.post({ is: 'pause' }, reason)
     run.showQuestions(run.work.checkpoints.questionsOf(run))
-    await (halt.state.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
+    // While a response streams, all calls are early: the response of the resume decides about them, so the run only waits for the grace time.
+    const isStreaming = steps.state.current?.phase === 'model'
+    const idle = halt.state.mode || isStreaming ? within(config.grace, calls.idle()) : calls.idle()
+    await (halt.state.mode ? idle : Promise.all([idle, background.idle()]))
   }
   inboxClosed(run.steps.state)
   const checkpoint = run.takeLast()

@@ -1,7 +1,7 @@
 /** Buffers events between a run and its reader: the run never waits for the reader, and the number of waiting events is bounded. */
 
+import { WaitingEvents } from '../state/waiting-events.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
-import { WaitingEvents } from './waiting-events.ts'
 
 /** The end of a run: its last event, or the error that the reader receives after the waiting events. */
 type End = { readonly event: AgentEvent } | { readonly error: unknown }

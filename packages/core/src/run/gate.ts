@@ -1,6 +1,7 @@
 /** The final-answer gate: an answer is accepted if it fits the output schema and then every `beforeFinalAnswer` hook accepts it. */
 
 import { answerRejected, dueHook, hookDone } from '../machine/steps.ts'
+import { checkOutput } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { MiddlewareError, type OutputError } from '../vocabulary/errors.ts'
@@ -27,7 +28,7 @@ export interface Accepted {
 export async function askGate(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
   const { steps } = run
   let answer = candidate
-  let { value, misfit } = await run.work.output.check(run, answer)
+  let { value, misfit } = await checkOutput(run.config.output, run.setup.model, answer)
   if (misfit) {
     await reject(run, misfit.feedback, OUTPUT_ORIGIN, misfit.error)
     return undefined
@@ -49,7 +50,7 @@ export async function askGate(run: RunState, candidate: Answer): Promise<Accepte
     }
     answer = run.history.replaceAnswer(answer, withFittingReason(verdict.message))
     steps.offer = answer
-    ;({ value, misfit } = await run.work.output.check(run, answer))
+    ;({ value, misfit } = await checkOutput(run.config.output, run.setup.model, answer))
     if (misfit) {
       const problem = 'an accepted message must match the output schema'
       throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', problem, { cause: misfit.error })

@@ -2,6 +2,7 @@
 
 import type { Context } from '@opentelemetry/api'
 import { LazyController } from '../flow/follow.ts'
+import { unofferedIn } from '../machine/calls.ts'
 import { callsLimited } from '../machine/decide-calls.ts'
 import {
   answerAccepted,
@@ -18,15 +19,18 @@ import {
 } from '../machine/steps.ts'
 import { answerProblem, stateProblem } from '../middleware/hook-problems.ts'
 import { callModel, requestOf } from '../model-call/model-call.ts'
+import { checkOutput, outputMessage } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { commitCalls } from '../tool-call/commit-calls.ts'
+import { textMessage, unofferedText } from '../tool-call/no-result-message.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
 import { isDirect } from '../tool-call/return-direct.ts'
 import { modelFailed, responseBegins, responseRestored } from '../tool-call/streamed-calls.ts'
 import { isOutputCall } from '../vocabulary/agent-config.ts'
 import { MaxStepsError, MiddlewareError } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
+import { freeze } from '../vocabulary/history.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from '../vocabulary/message.ts'
 import type { CompletedResult } from '../vocabulary/result.ts'
 import type { AgentSetup } from '../vocabulary/tool.ts'
@@ -142,7 +146,7 @@ async function askModel(run: RunState): Promise<void> {
     const { message, attempt } = await callModel(run, request)
     run.history.append(message)
     run.steps.modelCalled()
-    modelSucceeded(run.steps.state, attempt)
+    modelSucceeded(run.steps.state, attempt, unofferedIn(run.calls.table.state, message))
     if (isEmpty(message)) run.events.warn(EMPTY_ANSWER)
     run.saver.soon()
   } catch (error) {
@@ -172,23 +176,32 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   await run.events.taken()
 }
 
-/** Returns the results in call order. A call that returns the output is not executed: its input is its result. */
+/** Returns the results in call order, also of the calls that are not executed. */
 async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
-  const { output } = run.config
-  const made = await commitCalls(run, toMake(run, calls), run.steps.step.attempt)
-  return output ? run.work.output.results(calls, made) : made
+  const due = toMake(run, calls)
+  const made = await commitCalls(run, due, run.steps.step.attempt)
+  return due.length === calls.length ? made : calls.map((call) => made[due.indexOf(call)] ?? unmade(run, call))
+}
+
+/** The result of a call that is not executed: it returns the output, or its request did not offer the tool. */
+function unmade({ config }: RunState, call: ToolCall): ToolMessage {
+  return freeze(isOutputCall(config.output, call) ? outputMessage(call) : textMessage(call, unofferedText(call), true))
 }
 
 /** Emits the ends of calls that were not made. The other calls have emitted their own. */
-function told({ config, events }: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
-  for (const message of messages) {
-    if (isOutputCall(config.output, message)) events.callEnded(message.callId, message)
-  }
+function told(run: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
+  for (const message of messages)
+    if (!isMade(run, message.callId, message.name)) run.events.callEnded(message.callId, message)
   return messages
 }
 
-function toMake({ config }: RunState, calls: readonly ToolCall[]): ToolCall[] {
-  return calls.filter((call) => !isOutputCall(config.output, call))
+function toMake(run: RunState, calls: readonly ToolCall[]): ToolCall[] {
+  return calls.filter(({ id, name }) => isMade(run, id, name))
+}
+
+/** Whether a requested call is executed. */
+function isMade({ config, steps }: RunState, id: string, name: string): boolean {
+  return !isOutputCall(config.output, { name }) && !steps.state.current?.unoffered?.includes(id)
 }
 
 function isFinal(run: RunState, message: ToolMessage): boolean {
@@ -232,7 +245,7 @@ function lastAnswer({ history }: RunState): AssistantMessage {
 
 /** Returns the result of a run that was resumed after its answer had been accepted. */
 async function resultAgain(run: RunState, message: Answer): Promise<CompletedResult> {
-  const { value } = await run.work.output.check(run, message)
+  const { value } = await checkOutput(run.config.output, run.setup.model, message)
   return resultOf(run, { message, output: value })
 }
 

@@ -9,6 +9,7 @@ import type { RunState } from '../state/run.ts'
 import { callTool } from '../tool-call/call-tool.ts'
 import { callStood, cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import { warm } from '../tool-call/streamed-calls.ts'
+import { warnOnceCommitted } from '../tool-call/wait-for-commit.ts'
 import type { CallOptions, SideRequest } from '../vocabulary/call-options.ts'
 import type { PathPart } from '../vocabulary/events.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../vocabulary/message.ts'
@@ -108,9 +109,10 @@ class RunView implements Run {
 
   warn({ code, message }: { readonly code: string; readonly message: string }): void {
     if (this.#isOver) return
-    const { source, outside, warned } = this.#actor
+    const { source, call, outside, warned } = this.#actor
     warned?.()
-    this.#state.events.warn({ code, message, source }, outside)
+    if (call?.provisional) warnOnceCommitted(this.#state, call, code, message, source)
+    else this.#state.events.warn({ code, message, source }, outside)
   }
 
   annotate(...[attributes, callId]: Parameters<Run['annotate']>): void {

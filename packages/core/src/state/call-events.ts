@@ -8,9 +8,11 @@ import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from '../v
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { ToolEvent } from '../vocabulary/middleware.ts'
 import type { Progress } from '../vocabulary/tool-status.ts'
+import type { Warning } from '../vocabulary/warning.ts'
 import type { CallEntry } from './call-entry.ts'
+import { WaitingEvents } from './waiting-events.ts'
 
-/** The most events of one call that wait. Later ones are dropped. */
+/** From this many waiting events of a call on, deltas are joined. At most this many `custom` events wait, and later ones are dropped. */
 const MOST_WAITING = 1_024
 
 type Provisional = Extract<
@@ -25,8 +27,10 @@ type OfCall = Pick<ToolProgress, 'callId' | 'toolName'>
 export interface Listener {
   readonly checkpoint: unknown
   readonly events: {
+    stamped(event: AgentEvent | AgentEventBody): AgentEvent
     push(event: AgentEvent | AgentEventBody): void
     callEnded(callId: string, message: ToolMessage): void
+    warn(warning: Warning): void
   }
 }
 
@@ -35,7 +39,7 @@ export class CallEvents {
   /** The calls of the step as the reader last saw them, by id. */
   readonly #announced: Map<string, ToolCall> = new Map()
   /** Events that wait until the reader has seen their call. */
-  readonly #waiting: Map<CallEntry, (AgentEventBody | AgentEvent)[]> = new Map()
+  readonly #waiting: Map<CallEntry, WaitingEvents> = new Map()
   /** The ids of the calls whose needed members the reader has seen. */
   readonly #ready: Set<string> = new Set()
 
@@ -62,7 +66,8 @@ export class CallEvents {
     const announced = provisional && this.#announced.get(call.id)
     if (provisional) callHidden(table.state, number, announced ? sameCall(announced, call) : false)
     const rerun = entry.state.isRerun && { rerun: true as const }
-    this.#emit(entry, { type: 'tool-start', ...ofCall(entry), call, ...rerun })
+    const maker = entry.maker && { maker: entry.maker.id }
+    this.#emit(entry, { type: 'tool-start', ...ofCall(entry), call, ...maker, ...rerun })
   }
 
   /** Called when its tool's function is called. */
@@ -94,10 +99,11 @@ export class CallEvents {
     for (const one of callShown(entry.table.state, entry.number).flatMap((number) => entry.table.of(number) ?? [])) {
       const events = this.#waiting.get(one)
       this.#waiting.delete(one)
-      for (const event of events ?? []) {
-        const isStart = one === entry && event.type === 'tool-start' && !('runId' in event)
-        this.#run.events.push(isStart ? { ...event, call } : event)
+      for (let event = events?.take(); event; event = events?.take()) {
+        if (event.type === 'tool-start' && one === entry && !event.path) event = { ...event, call }
+        this.#run.events.push(event)
       }
+      if (events?.dropped) this.#run.events.warn(leftOut(one, events.dropped))
     }
   }
 
@@ -150,11 +156,9 @@ export class CallEvents {
     const becomes = eventOf(entry.state)
     if (becomes === 'told') this.#run.events.push(event)
     if (becomes !== 'waits') return
-    const waiting = this.#waiting.get(entry) ?? []
+    const waiting = this.#waiting.get(entry) ?? new WaitingEvents(MOST_WAITING, 'first')
     this.#waiting.set(entry, waiting)
-    const last = waiting.at(-1)
-    if (last && isOwnProgress(event) && isOwnProgress(last)) waiting[waiting.length - 1] = event
-    else if (waiting.length < MOST_WAITING) waiting.push(event)
+    waiting.push(this.#run.events.stamped(event))
   }
 }
 
@@ -163,7 +167,11 @@ function ofCall({ call: { id, name } }: CallEntry): OfCall {
   return { callId: id, toolName: name }
 }
 
-/** Whether it is progress of the call itself, and not of a run inside it. */
-function isOwnProgress(event: AgentEventBody | AgentEvent): boolean {
-  return event.type === 'tool-progress' && !('runId' in event)
+function leftOut({ call }: CallEntry, dropped: number): Warning {
+  const why = `the call started early, and at most ${MOST_WAITING} of its events wait until the reader has seen it`
+  return {
+    code: 'events-left-out',
+    message: `${dropped} custom events of ${call.name} were left out: ${why}`,
+    source: 'core',
+  }
 }

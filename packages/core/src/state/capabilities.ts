@@ -1,12 +1,12 @@
 /** Defines the interfaces of an agent's capabilities. `agent.ts` registers the implementations, and every run uses them. */
 
 import type { Awaitable } from '../flow/flow.ts'
-import type { AgentConfig, Output } from '../vocabulary/agent-config.ts'
-import type { ConfigError, OutputError } from '../vocabulary/errors.ts'
+import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import type { ConfigError } from '../vocabulary/errors.ts'
 import type { PendingInterrupt } from '../vocabulary/interrupt.ts'
-import type { AssistantMessage, ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
+import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
 import type { ToolFlow } from '../vocabulary/middleware.ts'
-import type { Model, ModelRequest, ToolDefinition } from '../vocabulary/model.ts'
+import type { ToolDefinition } from '../vocabulary/model.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed, SavedUndo } from '../vocabulary/saved-run.ts'
@@ -16,7 +16,6 @@ export interface Capabilities<Run, Call> {
   readonly background: BackgroundCapability<Run, Call>
   readonly checkpoints: CheckpointCapability<Run, Call>
   readonly needs: NeedsCapability<Run, Call>
-  readonly output: OutputCapability
 }
 
 /** Tools that work in the background. */
@@ -184,26 +183,4 @@ export interface WarmUp {
   abort(reason: unknown): void
   /** Called when the call is over: if it has not used the result, the result is dropped. */
   end(): void
-}
-
-/** The `output` schema of an agent. */
-export interface OutputCapability {
-  /** The request as the model receives it. */
-  forModel(request: ModelRequest): ModelRequest
-  /** The results of a step in call order: of the calls that were `made`, and of those that return the output. */
-  results(calls: readonly ToolCall[], made: readonly ToolMessage[]): ToolMessage[]
-  /** The output of an answer, or why it does not fit. Without a schema there is none. */
-  check(run: OutputOwner, answer: AssistantMessage | ToolMessage): Promise<CheckedOutput>
-}
-
-/** The part of a run that its output needs. */
-export interface OutputOwner {
-  readonly config: { readonly output: Output | undefined }
-  readonly setup: { readonly model: Model }
-}
-
-export interface CheckedOutput {
-  readonly value?: unknown
-  /** The error, with the text that the model reads. */
-  readonly misfit?: { readonly error: OutputError; readonly feedback: string }
 }

@@ -100,8 +100,8 @@ export class RunCalls {
     return this.table.entries()
   }
 
-  /** Whether a call, or the run inside it, asks this question. */
+  /** Whether a call, background work, or a run inside one of them asks this question. */
   asks(interrupt: Interrupt): boolean {
-    return this.entries().some((entry) => isOpen(entry) && entry.asks(interrupt))
+    return [...this.entries(), ...this.table.works()].some((entry) => isOpen(entry) && entry.asks(interrupt))
   }
 }

@@ -48,7 +48,7 @@ export class RunEvents {
    */
   push(event: AgentEvent | AgentEventBody, outside = false): void {
     if (this.#run.over) return
-    const stamped = 'runId' in event ? event : this.#stamped(event)
+    const stamped = this.stamped(event)
     if (outside) this.show(stamped)
     else this.funnel.push(stamped)
   }
@@ -81,8 +81,10 @@ export class RunEvents {
     this.push({ type: 'warning', ...warning }, outside)
   }
 
-  #stamped(body: AgentEventBody): AgentEvent {
+  /** The event with the id and the step of the run, unless it has a run id already. */
+  stamped(body: AgentEvent | AgentEventBody): AgentEvent {
     const { id, steps } = this.#run
+    if ('runId' in body) return body
     return steps.begun > 0 ? { runId: id, step: steps.begun, ...body } : { runId: id, ...body }
   }
 }

@@ -44,11 +44,12 @@ export class Seat {
 
   /**
    * Takes a slot for an execution, and returns the function that frees it; `undefined` if no slot is free. If this call runs inside a call that has a
-   * slot of the tool, in this run or in an outer one, the two share it, because otherwise the inner call would wait for the outer one forever. Throws
+   * slot of the tool, in this run or in an outer one, the two share it, because otherwise the inner call would wait for the outer one forever. If it
+   * runs inside a call that has a slot of another tool, it runs beyond the limit instead of waiting: two such calls might wait for each other. Throws
    * {@link ToolBusyError} if no slot is free and the call must not wait; an early call may wait until the loop commits it.
    */
   take(): (() => void) | undefined {
-    const slot = this.#slotAbove() ?? this.#queue.take()
+    const slot = this.#slotAbove() ?? this.#queue.take(this.#isInsideSlot())
     if (!slot) {
       const { tool, limit, whenFull } = this.#queue
       if (whenFull === 'fail' && !this.#call.provisional) throw new ToolBusyError(tool, limit)
@@ -78,6 +79,13 @@ export class Seat {
   /** Calls back once, when there may be a slot for the arrival with this number. Returns a function that cancels this. */
   watch(number: number, attempt: () => void): () => void {
     return this.#queue.watch({ number, attempt, seat: this })
+  }
+
+  /** Whether it runs inside a call that has a slot of a limited tool. */
+  #isInsideSlot(): boolean {
+    for (let above = madeFor(this.#call); above; above = madeFor(above))
+      if (above.seat && above.seat.#slots.length > 0) return true
+    return false
   }
 
   #slotAbove(): ToolSlot | undefined {
@@ -117,8 +125,9 @@ class ToolQueue {
     this.whenFull = whenFull
   }
 
-  take(): ToolSlot | undefined {
-    if (this.#taken >= this.limit) return undefined
+  /** `beyond`: whether a slot beyond the limit may be taken, if the tool lets calls wait. */
+  take(beyond: boolean): ToolSlot | undefined {
+    if (this.#taken >= this.limit && !(beyond && this.whenFull === 'wait')) return undefined
     this.#taken++
     return { users: 0 }
   }

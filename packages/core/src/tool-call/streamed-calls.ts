@@ -38,6 +38,8 @@ export function responseRestored(run: RunState, answer: AssistantMessage, attemp
   }
 }
 
+type Named = Pick<ToolCall, 'id' | 'name'>
+
 /** Called when a model attempt announces a call; attempt 0 is a wrap that answers itself. Only the first announcement of an id counts. */
 export function callAnnounced({ calls, history }: RunState, callId: string, attempt: number, context?: Context): void {
   if (!idAnnounced(calls.table.state, callId, attempt)) return
@@ -45,12 +47,20 @@ export function callAnnounced({ calls, history }: RunState, callId: string, atte
   if (context && !calls.contexts.has(attempt)) calls.contexts.set(attempt, context)
 }
 
+/** Called when a model has written a call. `offered`: the names of the tools in its request. Another tool of the run must not be called. */
+export function callWritten({ calls, setup }: RunState, { id, name }: Named, offered: ReadonlySet<string>): void {
+  const { unoffered } = calls.table.state.response
+  const tool = findTool(setup.tools, name)
+  if (!tool || offered.has(tool.name) || offered.has(name)) unoffered.delete(id)
+  else unoffered.add(id)
+}
+
 /** Implements `run.warm`. */
 export function warm(run: RunState, callId: string, name: string, failed: (message: string) => void): void {
   const { calls, setup } = run
   const attempt = calls.attemptOf(callId)
   const tool = findTool(setup.tools, name)
-  if (!tool || attempt === undefined || !mayStartFor(calls.table.state, attempt) || calls.get(callId)) return
+  if (!tool || attempt === undefined || !mayStartFor(calls.table.state, attempt, callId) || calls.get(callId)) return
   calls.warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
 }
 

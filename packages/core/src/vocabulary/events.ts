@@ -65,10 +65,14 @@ export type AgentEventBody =
   /** The run was cancelled during this attempt. The text shown so far is in the `messages` of the result. */
   | { readonly type: 'attempt-cancelled'; readonly attempt: number }
   | (ModelEvent & { readonly attempt: number })
-  /** The call starts; it may wait for an approval or for its turn. `rerun`: the end of a process interrupted the call, and it runs again. */
+  /**
+   * The call starts; it may wait for an approval or for its turn. `maker`: the id of the call whose tool or wrap makes this one. `rerun`: the end of a
+   * process interrupted the call, and it runs again.
+   */
   | (OfCall & {
       readonly type: 'tool-start'
       readonly call: ToolCall
+      readonly maker?: string
       readonly provisional?: true
       readonly rerun?: true
     })

@@ -96,6 +96,8 @@ export interface Step {
   readonly attempts: number
   /** The attempt that succeeded; absent if a wrap answered without the model. */
   readonly attempt?: number
+  /** The ids of the calls whose tools the request did not offer, so that they are not executed. Absent if there are none. */
+  readonly unoffered?: readonly string[]
   /** The finish reason of its response. */
   readonly finishReason?: FinishReason
   /** Whether the step has an answer that may end the run: no `beforeFinalAnswer` hook has rejected it. */

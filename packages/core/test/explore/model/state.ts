@@ -249,11 +249,11 @@ export function copyOf(s: State): State {
 }
 
 function copyOfCalls(calls: Calls): Calls {
-  const { isOpen, attempts, announcedBy } = calls.response
+  const { isOpen, attempts, announcedBy, unoffered } = calls.response
   return {
     ...calls,
     all: new Map(calls.all),
-    response: { isOpen, attempts: new Map(attempts), announcedBy: new Map(announcedBy) },
+    response: { isOpen, attempts: new Map(attempts), announcedBy: new Map(announcedBy), unoffered: new Set(unoffered) },
     order: [...calls.order],
     inner: new Set(calls.inner),
     innerSlotsTaken: new Map(calls.innerSlotsTaken),

@@ -1,6 +1,6 @@
 /**
- * Holds the events that wait for a run's reader, in order. Above a limit, events are joined or dropped. The cost of an event does not depend on how
- * many are waiting.
+ * Holds events that wait, in order: for a run's reader, or until the reader has seen their call. Above a limit, events are joined or dropped. The cost
+ * of an event does not depend on how many are waiting.
  */
 
 import type { AgentEvent } from '../vocabulary/events.ts'
@@ -9,6 +9,7 @@ export class WaitingEvents {
   /** How many `custom` events were dropped. */
   dropped = 0
   readonly #limit: number
+  readonly #keeps: 'newest' | 'first'
   /** By number, in order of arrival. A removed event leaves a gap. */
   readonly #events: Map<number, AgentEvent> = new Map()
   #first = 0
@@ -19,9 +20,13 @@ export class WaitingEvents {
   readonly #deltas: Map<string, number> = new Map()
   readonly #customs: Set<number> = new Set()
 
-  /** `limit`: from this many events on, a delta is joined to the latest one of its part and the oldest `custom` events are dropped. */
-  constructor(limit: number) {
+  /**
+   * `limit`: from this many events on, a delta is joined to the latest one of its part, and the oldest `custom` events are dropped. If it `keeps` the
+   * first, at most this many `custom` events wait, and later ones are dropped.
+   */
+  constructor(limit: number, keeps: 'newest' | 'first' = 'newest') {
     this.#limit = limit
+    this.#keeps = keeps
   }
 
   push(event: AgentEvent): void {
@@ -64,10 +69,17 @@ export class WaitingEvents {
   /** Makes room for an event. Returns whether the event was joined to another or dropped. */
   #squeeze(event: AgentEvent): boolean {
     if ('delta' in event && this.#join(event)) return true
+    if (this.#keeps === 'first') return event.type === 'custom' && this.#isDropped()
     const [oldest] = this.#customs
     this.#delete(oldest)
     if (oldest !== undefined || event.type === 'custom') this.dropped++
     return oldest === undefined && event.type === 'custom'
+  }
+
+  #isDropped(): boolean {
+    if (this.#customs.size < this.#limit) return false
+    this.dropped++
+    return true
   }
 
   #join(delta: Delta): boolean {
