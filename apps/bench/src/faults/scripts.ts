@@ -87,7 +87,7 @@ export const FAULTS: readonly Fault[] = [
     scripts: (variant) => [{ responses: [whole(variant)], guard: { wrapToolCall: denying(20) }, needsApproval: true }],
   },
   { title: 'a schema that differs', scripts: (variant) => [{ responses: [whole(variant)], fillsIn: true }] },
-  differing(repeated('a schema that differs, retry asks the same', 'retry', 0)),
+  differing(repeated('a schema that differs, retry', 'retry', 0)),
   { title: 'afterModel takes the call out', scripts: edited(() => []) },
   { title: 'afterModel edits the call', scripts: edited(elsewhere) },
   { title: 'afterModel leaves the call twice', scripts: edited((call) => [call, call]) },

@@ -93,7 +93,7 @@ test('other tools still start early, and so does the same tool of another eager(
   expect(await step(other, checked(other, 'read', {}), (written) => written)).toBe('read 1')
 })
 
-test('other arguments are no evidence against a schema: the provider changed them, or an id occurs twice (W4)', async () => {
+test('if the arguments are different ones, the tool still starts early: the provider changed them, or an id occurs twice (W4)', async () => {
   const host = new Host()
   const tool = checked(host, 'read', {})
   const calls = host.step({ tools: [tool] })
