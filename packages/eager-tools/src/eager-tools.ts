@@ -7,7 +7,7 @@ import { ConfigError, checkOptions, type Middleware, type OptionNames, runLocal 
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
 import { checkList } from './check-list.ts'
-import { checkSchemas, type Schemas } from './kept-input.ts'
+import { checkSchemas } from './kept-input.ts'
 import type { Policy } from './policy.ts'
 import { StreamedResponse } from './response.ts'
 import { RunCalls } from './run-calls.ts'
@@ -28,7 +28,7 @@ export interface EagerToolsOptions {
    * early even if the schema fills in or converts something. Without it, such a call starts early only if its effect is
    * `read`, because the schema may return another value each time, for example a new id.
    */
-  readonly schemas?: Schemas
+  readonly schemas?: Readonly<Record<string, 'fixed'>>
   /**
    * Stops early starts of a tool that has wasted more time than it has saved. Both times decay, so the tool gets
    * another chance later. All runs of this middleware share the counts, for up to 1,000 tools by name. Default `false`.

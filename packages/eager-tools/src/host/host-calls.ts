@@ -59,6 +59,8 @@ export class HostCalls {
   #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
+  /** The host has asked for an early call, but with another input for the same arguments. */
+  #hasDiffered = false
   /** Stops what {@link HostCalls.#followHost} started. */
   #unfollow: (() => void) | undefined
 
@@ -195,8 +197,9 @@ export class HostCalls {
   /** The host has another input than an early call. If the arguments are the same, the schema made the difference. */
   #compare({ call, input }: EarlyCall, hosts: unknown): void {
     if (this.#toolOf(call.name)?.checksItself) return
-    if (this.#asked.some((asked) => asked.id === call.id && sameCall(asked, call)))
-      this.#loop.differs(call.name, differingMembers(input, hosts))
+    if (!this.#asked.some((asked) => asked.id === call.id && sameCall(asked, call))) return
+    this.#hasDiffered = true
+    this.#loop.differs(call.name, differingMembers(input, hosts))
   }
 
   /**
@@ -241,9 +244,9 @@ export class HostCalls {
     this.#loop.ended(isAsked, savings)
   }
 
-  /** Whether the host used any of the early calls of this response; `undefined` if there were none. */
+  /** Whether the host asked for any of the early calls of this response; `undefined` if there were none. */
   get #isAsked(): boolean | undefined {
-    if (this.#early.begun.some(({ isTaken }) => isTaken)) return true
+    if (this.#hasDiffered || this.#early.begun.some(({ isTaken }) => isTaken)) return true
     return this.#early.begun.some((early) => early.attempt === this.#attempt) ? false : undefined
   }
 
