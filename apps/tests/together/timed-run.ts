@@ -71,9 +71,9 @@ function worker(name: string, effect: Worked, note: (n: number) => void): Tool {
   return tool({
     name,
     description: name,
-    input: z.object({ n: z.number(), ms: z.number().default(0), fails: z.number().default(0) }),
+    input: z.object({ n: z.number(), ms: z.number().optional(), fails: z.number().optional() }),
     effect,
-    async execute({ n, ms, fails }, { signal, attempt }) {
+    async execute({ n, ms = 0, fails = 0 }, { signal, attempt }) {
       note(n)
       await new Promise<void>((resolve, reject) => {
         const timer = setTimeout(resolve, ms)

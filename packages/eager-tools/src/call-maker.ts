@@ -20,8 +20,8 @@ export interface CallMaker extends Pick<Run, 'warn'> {
   warm(callId: string, tool: string): void
   /** Sets whether the arguments of a call are complete. Complete arguments may turn out to continue. */
   certain(callId: string, isCertain: boolean): void
-  /** Why the policy or the effect does not allow a start on this evidence; `undefined` if they do. */
-  deferral(call: ToolCall, start: Pick<EarlyStart, 'tool' | 'effect' | 'evidence'>): string | undefined
+  /** Why the policy, the effect or the schema does not allow a start on this evidence; `undefined` if they do. */
+  deferral(call: ToolCall, start: Pick<EarlyStart, 'tool' | 'effect' | 'evidence' | 'input'>): string | undefined
   /** Whether calls of this tool have wasted too much to start early. */
   isSpent(tool: string): boolean
   start(call: ToolCall, start: EarlyStart): void

@@ -7,6 +7,7 @@ import { ConfigError, checkOptions, type Middleware, type OptionNames, runLocal 
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
 import { checkList } from './check-list.ts'
+import { checkSchemas } from './kept-input.ts'
 import type { Policy } from './policy.ts'
 import { StreamedResponse } from './response.ts'
 import { RunCalls } from './run-calls.ts'
@@ -23,13 +24,19 @@ export interface EagerToolsOptions {
    */
   readonly independent?: readonly string[]
   /**
+   * Names of tools whose calls always get the same input for the same arguments: `{ book: 'fixed' }`. Their calls start
+   * early even if the schema fills in or converts something. Without it, such a call starts early only if its effect is
+   * `read`, because the schema may return another value each time, for example a new id.
+   */
+  readonly schemas?: Readonly<Record<string, 'fixed'>>
+  /**
    * Stops early starts of a tool that has wasted more time than it has saved. Both times decay, so the tool gets
    * another chance later. All runs of this middleware share the counts, for up to 1,000 tools by name. Default `false`.
    */
   readonly budget?: boolean | EagerBudget
 }
 
-export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', independent: '', budget: '' }
+export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', independent: '', schemas: '', budget: '' }
 
 /**
  * Starts tool calls while the model is still streaming. This may change when a tool runs, never whether, how often, or
@@ -46,22 +53,24 @@ export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', indep
  * cannot change. A call is discarded if its response is not accepted or if the loop does not execute it in the end:
  * only this call is aborted, and its result is dropped.
  *
- * These calls never start early: calls whose input fails the schema; calls of unknown tools; calls of the last
- * permitted step; calls after one that is not a `read` and names no resource key; and calls with a resource key that an
+ * These calls never start early: calls whose input fails the schema; calls that are not a `read` and whose schema,
+ * `prepareInput` or wrap changes the input, unless `schemas` says that their tool's schema is fixed; calls of unknown
+ * tools; calls of the last permitted step; calls after one that is not a `read` and names no resource key; and calls with a resource key that an
  * earlier call names or may still name, if that call has not started.
  *
  * Savings are in `result.savings`; the totals are on the run's span. If a model changes arguments that were already
  * closed, calls of that tool start only when sealed for the rest of the run; after the second time this applies to all
  * tools.
  *
- * @throws {ConfigError} An option does not exist, `policy` is not a function, `independent` is not a list of names, or
- * a member of `budget` is out of range.
+ * @throws {ConfigError} An option does not exist, `policy` is not a function, `independent` is not a list of names, a
+ * member of `schemas` is not `'fixed'`, or a member of `budget` is out of range.
  */
 export function eagerTools(options: EagerToolsOptions = {}): Middleware {
   checkOptions('eagerTools', options, EAGER_OPTIONS)
   if (options.policy !== undefined && typeof options.policy !== 'function')
     throw new ConfigError('policy', 'must be a function')
   checkList('independent', options.independent)
+  checkSchemas(options.schemas)
   const independent = new Set(options.independent)
   const budget = options.budget ? new Budget(options.budget === true ? {} : options.budget) : undefined
   const ledgerOf = runLocal(() => new SavingsLedger(budget))
@@ -80,7 +89,7 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
       const ledger = ledgerOf(run)
       const breaker = breakerOf(run)
       ledger.asked(run)
-      const maker = new RunCalls(run, request.model, options.policy, ledger)
+      const maker = new RunCalls(run, request.model, options, ledger)
       const responses = new Map<number | undefined, StreamedResponse>()
       const responseOf = (attempt: number | undefined) => {
         let response = responses.get(attempt)

@@ -21,7 +21,7 @@ test('an early tool that throws gives the same error result as without eager too
     description: 'Fails.',
     input,
     effect: 'read',
-    async execute({ ms }) {
+    async execute({ ms = 0 }) {
       attempts.push(ms)
       await after(ms)
       throw new Error(`failed after ${ms}`)

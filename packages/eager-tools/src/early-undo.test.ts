@@ -21,7 +21,7 @@ test('a discarded reversible call that succeeded is undone once, with its input 
   })
   const script = respond(call('book', { n: 1 }, { id: 'c1', deltas: 1 }), wait(100), end({ finishReason: 'other' }))
   const { result, took } = await ran([script], { tools: [booked] })
-  expect(undone).toEqual([[{ n: 1, ms: 0, deaf: false }, 'book 1']])
+  expect(undone).toEqual([[{ n: 1 }, 'book 1']])
   expect(took).toBe(150)
   expect(result?.warnings).toEqual([])
 })

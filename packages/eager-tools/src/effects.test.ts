@@ -147,7 +147,7 @@ const mixed = (effect: (input: { n: number }) => Effect) => {
   const made = tool({
     name: 'mixed',
     description: 'Reads or writes.',
-    input,
+    input: input.extend({ ms: z.number().default(0) }),
     effect,
     execute: ({ n }) => {
       log.push(`${Math.round(performance.now() - begin)} mixed ${n}`)
@@ -173,7 +173,7 @@ test('an effect function receives the input as the schema returned it (H4)', asy
   await made(response, { tools: [tool] })
   // The third call is after the second, which may write.
   expect(log).toEqual(['0 mixed 1', '100 mixed 2', '100 mixed 1'])
-  expect(seen[0]).toEqual({ n: 1, ms: 0, deaf: false })
+  expect(seen[0]).toEqual({ n: 1, ms: 0 })
 })
 
 test('while the effect of a changed call is unknown, later calls wait for it (H4, H14)', async () => {

@@ -12,7 +12,7 @@ import { type EagerToolsOptions, eagerTools } from './index.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const input = z.object({ on: z.string(), ms: z.number().default(10) })
+const input = z.object({ on: z.string(), ms: z.number().optional() })
 type Input = z.infer<typeof input>
 const on = ({ on }: Input) => [on]
 
@@ -28,7 +28,7 @@ function workshop() {
       name,
       description: name,
       input,
-      async execute({ on, ms }, { signal }) {
+      async execute({ on, ms = 10 }, { signal }) {
         log.push(`${Math.round(performance.now() - begin)} ${name} ${on}`)
         await after(ms, signal)
         return `${name} ${on}`
@@ -52,7 +52,7 @@ function workshop() {
     make('deaf', {
       effect: 'read',
       reads: on,
-      async execute({ on, ms }) {
+      async execute({ on, ms = 10 }) {
         log.push(`${Math.round(performance.now() - begin)} deaf ${on}`)
         await after(ms)
       },

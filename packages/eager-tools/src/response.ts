@@ -138,7 +138,7 @@ export class StreamedResponse {
     if (!tool || !call || !evidence || !effect || !keys) return
     const reason = maker.isLastStep
       ? 'last_step'
-      : (maker.deferral(call, { tool, effect, evidence }) ?? this.#restraint(streamed, tool, evidence))
+      : (maker.deferral(call, { tool, effect, evidence, input }) ?? this.#restraint(streamed, tool, evidence))
     if (reason) {
       streamed.state = 'deferred'
       streamed.reason = reason

@@ -2,19 +2,27 @@
 
 import type { CallOptions, Model, Run, SemanticAttributes, Tool, ToolCall } from '@meanwhile/core'
 import type { CallMaker, EarlyStart } from './call-maker.ts'
+import { mustKeepInput, type Schemas } from './kept-input.ts'
 import { deferral, type Policy } from './policy.ts'
+import { sameValue } from './same-value.ts'
 import type { SavingsLedger } from './savings-ledger.ts'
+
+/** The options that decide about single calls. */
+interface CallRules {
+  readonly policy?: Policy
+  readonly schemas?: Schemas
+}
 
 export class RunCalls implements CallMaker {
   readonly model: Model
   readonly #run: Run
-  readonly #policy: Policy | undefined
+  readonly #rules: CallRules
   readonly #ledger: SavingsLedger
 
-  constructor(run: Run, model: Model, policy: Policy | undefined, ledger: SavingsLedger) {
+  constructor(run: Run, model: Model, rules: CallRules, ledger: SavingsLedger) {
     this.#run = run
     this.model = model
-    this.#policy = policy
+    this.#rules = rules
     this.#ledger = ledger
   }
 
@@ -39,9 +47,14 @@ export class RunCalls implements CallMaker {
     this.#ledger.certain(callId, isCertain)
   }
 
-  deferral(call: ToolCall, start: Pick<EarlyStart, 'tool' | 'effect' | 'evidence'>): ReturnType<CallMaker['deferral']> {
+  deferral(
+    call: ToolCall,
+    { input, ...start }: Pick<EarlyStart, 'tool' | 'effect' | 'evidence' | 'input'>,
+  ): ReturnType<CallMaker['deferral']> {
     const run = this.#run
-    return deferral(start, () => this.#policy?.(call, { ...start, model: this.model, run }), run)
+    const { policy } = this.#rules
+    const reason = deferral(start, () => policy?.(call, { ...start, model: this.model, run }), run)
+    return reason ?? (this.#mustKeepInput(start) && !sameValue(input, call.input) ? 'schema' : undefined)
   }
 
   isSpent(tool: string): boolean {
@@ -52,6 +65,7 @@ export class RunCalls implements CallMaker {
     const options: CallOptions = {
       ceiling: effect,
       keys,
+      ...(this.#mustKeepInput({ tool, effect }) && { allow: isKept }),
       attributes: {
         'meanwhile.dispatch.evidence': evidence,
         ...(isLate && { 'meanwhile.dispatch.deferral_reason': 'breaker' }),
@@ -69,4 +83,16 @@ export class RunCalls implements CallMaker {
   warn(warning: Parameters<Run['warn']>[0]): void {
     this.#run.warn(warning)
   }
+
+  #mustKeepInput({ tool, effect }: Pick<EarlyStart, 'tool' | 'effect'>): boolean {
+    return mustKeepInput(tool.name, effect, this.#rules.schemas)
+  }
+}
+
+/**
+ * For the input that the tool really gets, after `prepareInput` and all wraps. It is not known yet if the call starts
+ * with only the members that its tool needs: those were compared before the start.
+ */
+function isKept(input: unknown, written: unknown): boolean {
+  return input === undefined || sameValue(input, written)
 }

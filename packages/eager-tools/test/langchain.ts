@@ -138,6 +138,8 @@ export interface Played {
   readonly responses: readonly (readonly Part[])[]
   /** How long a tool runs. */
   readonly ms?: number
+  /** The schema of `look`. */
+  readonly schema?: () => z.ZodObject
   /** What `look` returns after it has run. */
   readonly look?: () => Work
   /** Other options of `createAgent`. */
@@ -194,7 +196,7 @@ export async function played(one: Played, isEager: boolean): Promise<Came> {
     }
   const schema = z.object({ q: z.string() })
   const tools = [
-    tool(working(one.look?.()), { name: 'look', description: 'looks', schema }),
+    tool(working(one.look?.()), { name: 'look', description: 'looks', schema: one.schema?.() ?? schema }),
     tool(working(), { name: 'send', description: 'sends', schema }),
   ]
   const given = { model: new Scripted(responses, one.streaming), tools, ...one.options?.() }

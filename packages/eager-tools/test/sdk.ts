@@ -5,6 +5,7 @@ import { MockLanguageModelV4 } from 'ai/test'
 import { vi } from 'vitest'
 import { z } from 'zod'
 import { type EagerSettings, eager } from '../src/ai-sdk/index.ts'
+import type { DeclaredEffect } from '../src/host/declared.ts'
 
 type Stream = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream']
 type SdkPart = Stream extends ReadableStream<infer Value> ? Value : never
@@ -143,7 +144,7 @@ export interface Played {
   readonly provider?: string
   /** How long a tool runs. */
   readonly ms?: number
-  readonly effects?: Readonly<Record<string, 'read' | 'idempotent' | 'external'>>
+  readonly effects?: Readonly<Record<string, DeclaredEffect>>
   readonly settings?: EagerSettings
   /** Further options, created again for each run. */
   options?(bench: Bench): object

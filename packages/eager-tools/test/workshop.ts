@@ -3,12 +3,13 @@
 import type { Effect, Tool, ToolContext } from '@meanwhile/core'
 import { z } from 'zod'
 
+/** It fills in nothing: otherwise only reads would start early. */
 export const input = z.object({
   n: z.number(),
   /** How long it runs. */
-  ms: z.number().default(0),
+  ms: z.number().optional(),
   /** Ignores an abort and runs to its end. */
-  deaf: z.boolean().default(false),
+  deaf: z.boolean().optional(),
 })
 
 export interface Workshop {
@@ -32,7 +33,7 @@ export function workshop(): Workshop {
       description: name,
       input,
       ...(effect && { effect }),
-      async execute({ n, ms, deaf }, context) {
+      async execute({ n, ms = 0, deaf }, context) {
         log.push(`${now()} ${name} ${n}`)
         contexts.push(context)
         try {

@@ -27,7 +27,7 @@ function each(faults: readonly string[], effects: readonly Effect[]): Record<str
   return Object.fromEntries(faults.map((fault) => [fault, effects]))
 }
 
-test('eager tools make no wrong, extra, repeated or missing call, whatever fault occurs at whatever point (P4, P5, P6, H16, H18, H21, H22, H24)', () => {
+test('eager tools make no wrong, extra, repeated or missing call, whatever fault occurs at whatever point (P4, P5, P6, H16, H18, H21, H22, H24, W4)', () => {
   expect(cells).toHaveLength(FAULTS.length * EFFECTS.length)
   expect(faultsOf('ours')).toEqual({})
 })
@@ -37,7 +37,7 @@ test('calls of eager tools start early under faults, except those of external to
   expect(EFFECTS.map((effect) => early(effect) > 0)).toEqual([true, true, true, false, true])
 })
 
-test('starting on valid JSON and adopting by id runs calls of broken responses, with arguments that change later, and again after a retry', () => {
+test('starting on valid JSON and adopting by id runs calls of broken responses, with arguments that change later, with what a schema fills in too early, and again after a retry', () => {
   expect(faultsOf('valid-json')).toEqual({
     ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], EFFECTS.slice(1)),
     ...each(['more after the arguments', 'afterModel takes the call out'], EFFECTS.slice(1)),
@@ -45,18 +45,21 @@ test('starting on valid JSON and adopting by id runs calls of broken responses, 
     ...each(['arguments changed at the end', 'placeholder, then the arguments', 'afterModel edits the call'], EFFECTS),
     ...each(['arguments changed, calls another', 'afterModel edits, calls another'], EFFECTS),
     ...each([HANGS], ['idempotent', 'reversible', 'external']),
+    ...each(['a schema that differs'], EFFECTS.slice(1)),
     ...each(['the tool asks'], EFFECTS),
-    ...each(['retry asks the same', 'failover asks the same'], EFFECTS),
+    ...each(['retry asks the same', 'failover asks the same', 'a schema that differs, retry'], EFFECTS),
   })
 })
 
-test('starting at the tool-call part runs calls of responses that are not accepted, whatever the effect, and again after a retry', () => {
+test('starting at the tool-call part runs calls of responses that are not accepted, whatever the effect, with what a schema fills in too early, and again after a retry', () => {
   expect(faultsOf('tool-call-part')).toEqual({
     ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], ['external', 'calls']),
     ...each(['afterModel takes the call out', 'afterModel leaves the call twice'], ['external', 'calls']),
     ...each([HANGS], ['external']),
     ...each(['afterModel edits, calls another', 'the tool asks'], EFFECTS),
+    ...each(['a schema that differs'], EFFECTS.slice(1)),
     ...each(['afterModel edits the call', 'retry asks the same', 'failover asks the same'], EFFECTS),
+    ...each(['a schema that differs, retry'], EFFECTS),
   })
 })
 

@@ -23,6 +23,8 @@ export interface Script {
   readonly tool?: 'works' | 'fails' | 'throws' | 'hangs' | 'asks' | 'passes on'
   /** A `read` tool starts as soon as it has `n`, before the rest of its input has arrived. */
   readonly needs?: boolean
+  /** The schema fills in a member. While the model is streaming it has another value than afterwards, as the time has. */
+  readonly fillsIn?: boolean
 }
 
 export interface Fault {
@@ -84,6 +86,8 @@ export const FAULTS: readonly Fault[] = [
     title: 'a human denies the call',
     scripts: (variant) => [{ responses: [whole(variant)], guard: { wrapToolCall: denying(20) }, needsApproval: true }],
   },
+  { title: 'a schema that differs', scripts: (variant) => [{ responses: [whole(variant)], fillsIn: true }] },
+  differing(repeated('a schema that differs, retry', 'retry', 0)),
   { title: 'afterModel takes the call out', scripts: edited(() => []) },
   { title: 'afterModel edits the call', scripts: edited(elsewhere) },
   { title: 'afterModel leaves the call twice', scripts: edited((call) => [call, call]) },
@@ -143,6 +147,11 @@ function repeated(title: string, again: 'retry' | 'failover', from: number): Fau
       return points(said).map((at) => ({ responses: [[...said.slice(0, at + 1), fail()], next], again }))
     },
   }
+}
+
+/** The same fault, with tools whose schema fills in a member. */
+function differing({ title, scripts }: Fault): Fault {
+  return { title, scripts: (variant) => scripts(variant).map((script) => ({ ...script, fillsIn: true })) }
 }
 
 /** Denies the first call after this many turns of the event loop. */

@@ -14,6 +14,7 @@ export const FAULTS_TITLE = 'Executions that the promise forbids'
 export const FAULT_NOTES: readonly string[] = [
   'Compared with the run without eager tools: with arguments that no call had in the end (wrong), of a call that it does not make (extra), of a call that it makes (missing), of a call that was already executed (twice).',
   'An additional execution of a read whose response is not accepted is waste and not counted, nor one of an idempotent or reversible call that was sealed when it started: for any rule.',
+  'A schema that differs fills in another value while the model is streaming than afterwards, as for the time. For a read only the arguments that the model wrote are compared.',
   'For a tool with the effect calls, the executions of the read and of the external tool that it calls are counted.',
   'valid JSON: starts when the arguments parse, adopts by call id (cloudwego/eino#934). tool-call part: starts at the adapter’s tool-call part (AI SDK up to 6.0.259, Mastra 1.71). Both are ports to our loop.',
 ]

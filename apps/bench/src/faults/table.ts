@@ -9,7 +9,7 @@ export function faultTable(cells: readonly FaultCell[]): string {
   const columns = [
     { head: '', width: 36 },
     { head: 'scripts', width: 8 },
-    ...RULES.map((rule) => ({ head: RULE_TITLES[rule], width: rule === 'ours' ? 13 : 24 })),
+    ...RULES.map((rule) => ({ head: RULE_TITLES[rule], width: rule === 'ours' ? 13 : 35 })),
   ]
   const rows = faultRows(cells).map(({ title, scripts, forbidden }) => [
     `   ${title}`,

@@ -51,13 +51,14 @@ export async function trial(
   let step = 1
   let speaking = 0
 
-  const { tool: does = 'works', needs = false } = script
-  /** The part of the input that counts: what a tool may start with. */
-  const asked = (input: unknown) => whatOf(step, needs ? { n: Object(input).n } : input)
+  const { tool: does = 'works', needs = false, fillsIn = false } = script
+  /** The part of the input that counts: what a tool may start with, and for a `read` what the model wrote. */
+  const asked = (input: unknown, effect?: Effect) =>
+    whatOf(step, needs || (fillsIn && effect === 'read') ? { n: Object(input).n } : input)
   const working = (effect: Effect): NonNullable<Tool['execute']> =>
     async function execute(input, { answers }) {
       if (does === 'asks' && answers.length === 0) throw interrupt('Go on?')
-      const what = asked(input)
+      const what = asked(input, effect)
       executions.push({ what, effect, sealed: sealed.has(what), early: speaking > 0 })
       for (let left = turns; left > 0; left--) await turn()
       if (does === 'hangs') await new Promise(() => undefined)
@@ -65,10 +66,13 @@ export async function trial(
       return 'done'
     }
 
+  const time = z.string().default(() => (speaking > 0 ? 'during the response' : 'after the response'))
+  const schema = needs ? z.object({ n: z.number(), besides: z.string() }) : z.object({ n: z.number(), time })
   const made = (name: string, effect: Effect, execute = working(effect)): Tool => ({
     name,
-    description: 'Accepts anything, so that only the executor prevents wrong arguments, unless it starts with a part.',
-    input: needs ? z.object({ n: z.number(), besides: z.string() }) : z.record(z.string(), z.unknown()),
+    description:
+      'Accepts anything, so that only the executor prevents wrong arguments, unless the script needs a schema.',
+    input: needs || fillsIn ? schema : z.record(z.string(), z.unknown()),
     effect,
     ...(effect === 'reversible' && { compensate: () => undefined }),
     ...(needs && (effect === 'read' || effect === 'calls') && { needs: ['n'] }),

@@ -97,10 +97,10 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
 }
 
 function judge<Result>({ host, entry, invocation }: InSlot<Result>, tool: Tool, input: unknown): void {
-  const does = judgeCall(tool, input)
-  const { effect, keys, problem } = does
+  const { problem, ...does } = judgeCall(tool, input)
   if (problem !== undefined) host.warn?.(`what ${tool.name} does: ${problem}`)
-  entry.decide(movedTo(entry.state, invocation, 'judged', { effect, keys, mayBeEarly: isWithin(does, entry.most) }))
+  const mayBeEarly = entry.most.allow?.(input, entry.call.input) !== false && isWithin(does, entry.most)
+  entry.decide(movedTo(entry.state, invocation, 'judged', { ...does, mayBeEarly }))
 }
 
 /** Resolves when the execution has its turn and this is saved. From then on the call may have happened. */

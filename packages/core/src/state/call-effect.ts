@@ -3,6 +3,7 @@
 import { unheard } from '../flow/unheard.ts'
 import type { ToolFacts, WorkState } from '../machine/call.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import type { CallOptions } from '../vocabulary/call-options.ts'
 import { effectOf } from '../vocabulary/define-tool.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import { messageOf } from '../vocabulary/errors.ts'
@@ -19,10 +20,11 @@ export interface CallEffect {
   readonly problem?: string
 }
 
-/** The strongest effect and the keys that a call may have. Absent: anything. */
+/** The strongest effect, the keys and the inputs that a call may have. Absent: anything. */
 export interface Bounds {
-  readonly effect?: Effect | undefined
-  readonly keys?: ResourceKeys | undefined
+  readonly ceiling?: CallOptions['ceiling']
+  readonly keys?: CallOptions['keys']
+  readonly allow?: CallOptions['allow']
 }
 
 /** Returns the effect and keys of a call. Never throws: if `effect`, `reads` or `writes` throws, the call is `external` without keys. */
@@ -41,7 +43,7 @@ export function isJudgedByInput(tool: Tool): boolean {
 
 /** Whether the effect and the keys of a call are within its bounds. */
 export function isWithin({ effect, keys }: CallEffect, most: Bounds): boolean {
-  return (!most.effect || !exceeds(effect, most.effect)) && (!most.keys || withinKeys(keys, most.keys))
+  return !exceeds(effect, most.ceiling ?? effect) && withinKeys(keys, most.keys ?? keys)
 }
 
 /** Whether calls of a tool may have resource keys. */

@@ -82,7 +82,7 @@ export class CallEntry {
   readonly caller: CallEntry | undefined
   readonly #makerKey: string | undefined
   readonly seat: Seat | undefined
-  /** The strongest effect and the keys that it may have before it is committed. */
+  /** The strongest effect, the keys and the inputs that it may have before it is committed. */
   readonly most: Bounds
   /** Present if it started with only the members that its tool needs. */
   readonly rest: Rest<CallEntry> | undefined
@@ -304,7 +304,7 @@ function stateOf({ call, step, attempt, provisional = false, most, work }: NewCa
     isRequested: attempt !== undefined,
     fate: provisional ? 'provisional' : 'committed',
     startedEarly: provisional,
-    ceiling: most?.effect,
+    ceiling: most?.ceiling,
     requestedBy: attempt === undefined ? [] : [attempt],
     course: 'begun',
     attempts: 0,

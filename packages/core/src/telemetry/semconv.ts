@@ -157,7 +157,7 @@ interface AttributeTypes {
    */
   'meanwhile.dispatch.evidence': string
   /**
-   * tool, later · Why it did not start early, or not sooner: `effect`, `approval`, `conflict`, `order` (one slot), `invalid`,
+   * tool, later · Why it did not start early, or not sooner: `effect`, `approval`, `conflict`, `order` (one slot), `invalid`, `schema`,
    * `background`, `last_step`, `breaker`, `budget`, `policy`, `off`.
    */
   'meanwhile.dispatch.deferral_reason': string

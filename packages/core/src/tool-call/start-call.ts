@@ -46,7 +46,7 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
     maker,
     caller: run.caller,
     provisional: maker ? maker.provisional : isRequested && table.state.response.isOpen,
-    most: maker ? { effect: maker.most.effect } : { effect: options.ceiling, keys: options.keys },
+    most: maker ? { ceiling: maker.most.ceiling } : options,
     rest,
     warmUp: maker ? undefined : warmUps.take(call.id),
   })

@@ -24,6 +24,12 @@ export interface CallOptions {
   /** The only resource keys that the call may use before its model call has succeeded. Does not apply to the calls that it makes. */
   readonly keys?: ResourceKeys
   /**
+   * Whether the call may run before its model call has succeeded, if its tool gets this input: what the schema returned, after `prepareInput` and all
+   * wraps; `undefined` if it starts with only the members that its tool `needs`. `written` is the input as the model wrote it. If it returns `false`,
+   * the call waits. Must not throw. Does not apply to the calls that it makes. Default: any input.
+   */
+  readonly allow?: (input: unknown, written: unknown) => boolean
+  /**
    * For a call whose input contains only the members that its tool `needs`: resolves to the call with its whole input. The call starts immediately,
    * except in three cases, in which it waits for the whole input: a wrap may check or change inputs, an earlier attempt may have made an equal call,
    * or the members may be wrong. If the members are different in the whole input, the call is discarded and must be made again.

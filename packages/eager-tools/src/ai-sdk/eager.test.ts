@@ -53,6 +53,8 @@ const refused: readonly (readonly [option: string, options: unknown, effects: un
   ['independent', { tools: { look: {} } }, { look: 'read' }, { independent: 'look' }],
   ['independent', { tools: { look: {} } }, { look: 'read' }, { independent: ['lok'] }],
   ['approval', { tools: { look: {} } }, { look: 'read' }, { approval: ['lok'] }],
+  ['schemas', { tools: { look: {} } }, { look: 'read' }, { schemas: { lok: 'fixed' } }],
+  ['schemas.look', { tools: { look: {} } }, { look: 'read' }, { schemas: { look: 'free' } }],
   ['options', new ToolLoopAgent({ model: model(once), tools: {} }), {}, {}],
   ['tools', { tools: [{ name: 'look' }] }, { look: 'read' }, {}],
   ['alwaysstream', { tools: { look: {} } }, { look: 'read' }, { alwaysstream: true }],

@@ -66,9 +66,16 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'an idempotent tool starts with the part that seals its call, if the provider sends one (R2)': {
+  'an idempotent call whose schema fills in a member is executed by the loop (W4)': {
     provider: 'openai.responses',
     effects: { look: 'idempotent' },
+    responses: [[...whole('1'), wait(50), call('1'), wait(100), finish()], answer],
+    plain: [`150 1 ${a}`],
+  },
+  'an idempotent tool starts with the part that seals its call, if the provider sends one (R2, W4)': {
+    provider: 'openai.responses',
+    effects: { look: 'idempotent' },
+    settings: { schemas: { look: 'fixed' } },
     responses: [[...whole('1'), wait(50), call('1'), wait(100), finish()], answer],
     plain: [`150 1 ${a}`],
     eager: [`50 1 ${a}`],

@@ -41,6 +41,8 @@ export class EagerLoop {
   readonly budget: Budget | undefined
   readonly #needed: string
   readonly #told = new Set<string>()
+  /** Tools whose schema has returned different values for the same arguments. */
+  readonly #differing = new Set<string>()
   #unasked = 0
 
   /** `needed`: the name and version of the library whose loop this is. */
@@ -82,6 +84,22 @@ export class EagerLoop {
     } catch (error) {
       this.warn({ code: 'observer-failed', message: `onStep threw: ${messageOf(error)}` })
     }
+  }
+
+  /** Whether calls of a tool do not start early any more, because the host had another input than an early call. */
+  isDiffering(tool: string): boolean {
+    return this.#differing.has(tool)
+  }
+
+  /** For the same arguments, the host's check returned another input than that of an early call. */
+  differs(tool: string, members: readonly string[]): void {
+    if (this.#differing.has(tool)) return
+    this.#differing.add(tool)
+    const where = members.length > 0 ? ` (the difference is in ${members.join(', ')})` : ''
+    this.warn({
+      code: 'schema-differs',
+      message: `${tool} does not start early any more: for the same arguments its schema has returned two different inputs${where}, and the call is executed with both`,
+    })
   }
 
   /** A model request of the host could not be linked to its step. */

@@ -3,9 +3,9 @@
 import { type DiscardCause, messageOf, type ResourceKeys, type ToolCall } from '@meanwhile/core'
 import { type CallFacts, type ExecutionFacts, follow, type Telemetry } from '@meanwhile/core/calls'
 import type { EarlyStart } from '../call-maker.ts'
+import { copyOf, sameValue } from '../same-value.ts'
 import type { EarlyTool } from './host-tool.ts'
 import { KeptResult } from './kept-result.ts'
-import { copyOf, sameValue } from './same-value.ts'
 import { unref } from './unref.ts'
 
 /** How long to wait for an aborted function to settle, in milliseconds. */
@@ -63,8 +63,10 @@ export class EarlyCall implements CallFacts {
   readonly #host: EarlyHost
   readonly #evidenceAt: number = performance.now()
   readonly #controller = new AbortController()
-  /** A copy, because the function may change the original. */
-  readonly #input: unknown
+  /** What the function gets. A copy, because the function may change the original. */
+  readonly input: unknown
+  /** The input with which the host takes the call. */
+  readonly #asked: unknown
   #result: KeptResult | undefined
   #tellTaken: () => void = () => undefined
   /** Created when it is first read, because most functions never read it. */
@@ -78,10 +80,11 @@ export class EarlyCall implements CallFacts {
   #grace: ReturnType<typeof setTimeout> | undefined
 
   constructor(beginning: EarlyBeginning, host: EarlyHost) {
-    const { call, hostId, attempt, step, evidence, keys, effect, value } = beginning
+    const { call, tool, hostId, attempt, step, evidence, keys, effect, value } = beginning
     this.#beginning = beginning
     this.#host = host
-    this.#input = copyOf(value)
+    this.input = copyOf(value)
+    this.#asked = tool.checksItself && value !== call.input ? copyOf(call.input) : this.input
     this.tool = { name: call.name }
     this.call = call
     this.hostId = hostId
@@ -133,9 +136,9 @@ export class EarlyCall implements CallFacts {
     return this.started !== undefined && this.state.fate === 'provisional' && !this.#isDeclined
   }
 
-  /** Whether the host would call the function with this input. */
+  /** Whether the host takes the call with this input. */
   isWith(input: unknown): boolean {
-    return sameValue(this.#input, input)
+    return sameValue(this.#asked, input)
   }
 
   /** Calls the function. An error is kept for the host. */
@@ -300,7 +303,7 @@ export class EarlyCall implements CallFacts {
     const { tool, effect, call } = this.#beginning
     if (effect !== 'reversible' || this.error !== undefined || !tool.compensate) return undefined
     try {
-      await this.#host.enter(async () => tool.compensate?.(this.#input, await this.#result?.done))
+      await this.#host.enter(async () => tool.compensate?.(this.input, await this.#result?.done))
       return true
     } catch (error) {
       this.#host.warn('compensation-failed', `${call.name} could not be undone: ${messageOf(error)}`)

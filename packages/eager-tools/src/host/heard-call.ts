@@ -2,7 +2,7 @@
 
 import { argumentsText, DEFAULT_INPUT_LIMITS, type ToolCall } from '@meanwhile/core'
 import { ToolInput } from '@meanwhile/core/calls'
-import { sameValue } from './same-value.ts'
+import { sameValue } from '../same-value.ts'
 
 export class HeardCall {
   /** Unique in its response; the host's ids may be repeated. */

@@ -7,14 +7,16 @@
 import type { DiscardCause, Tool, ToolCall } from '@meanwhile/core'
 import { activeContext, follow, sameCall, Telemetry } from '@meanwhile/core/calls'
 import type { CallMaker, EarlyStart, NamedModel } from '../call-maker.ts'
+import { mustKeepInput } from '../kept-input.ts'
 import { deferral } from '../policy.ts'
 import { StreamedResponse } from '../response.ts'
+import { differingMembers, sameValue } from '../same-value.ts'
 import { Attempt } from './attempt.ts'
 import type { EagerLoop, HostRun, HostStep } from './eager-loop.ts'
 import { EarlyCall, type EarlyHost } from './early-call.ts'
 import { EarlyCalls } from './early-calls.ts'
 import { Hold } from './hold.ts'
-import { type HostInput, toolFor } from './host-tool.ts'
+import { type EarlyTool, type HostInput, toolFor } from './host-tool.ts'
 import { charge, stepSavings } from './step-account.ts'
 
 /** Identifies a call of the response. Provider ids cannot be used: they may be repeated or missing. */
@@ -57,6 +59,8 @@ export class HostCalls {
   #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
+  /** The host has asked for an early call, but with another input for the same arguments. */
+  #hasDiffered = false
   /** Stops what {@link HostCalls.#followHost} started. */
   #unfollow: (() => void) | undefined
 
@@ -159,8 +163,9 @@ export class HostCalls {
   // The host's requests.
 
   /**
-   * The host executes a call. `input` is what the host's own check returned. Returns an early call with the same id and
-   * input; each is returned once. From then on `signal` aborts it. `undefined`: the host must make the call itself.
+   * The host executes a call. `input` is what the host's own check returned; for a tool that checks it itself, the input
+   * as the model wrote it. Returns an early call with the same id and input; each is returned once. From then on
+   * `signal` aborts it. `undefined`: the host must make the call itself.
    */
   take(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): TakenCall | undefined {
     if (this.#stage !== 'stood') return undefined
@@ -181,9 +186,20 @@ export class HostCalls {
     }
     // Another call with this id may still match it.
     if ((this.#response?.countOf(id) ?? 0) <= 1) {
-      for (const early of mine) early.discard('arguments_changed', new Error('the arguments have changed'))
+      for (const early of mine) {
+        this.#compare(early, input)
+        early.discard('arguments_changed', new Error('the arguments have changed'))
+      }
     }
     return undefined
+  }
+
+  /** The host has another input than an early call. If the arguments are the same, the schema made the difference. */
+  #compare({ call, input }: EarlyCall, hosts: unknown): void {
+    if (this.#toolOf(call.name)?.checksItself) return
+    if (!this.#asked.some((asked) => asked.id === call.id && sameCall(asked, call))) return
+    this.#hasDiffered = true
+    this.#loop.differs(call.name, differingMembers(input, hosts))
   }
 
   /**
@@ -228,9 +244,9 @@ export class HostCalls {
     this.#loop.ended(isAsked, savings)
   }
 
-  /** Whether the host used any of the early calls of this response; `undefined` if there were none. */
+  /** Whether the host asked for any of the early calls of this response; `undefined` if there were none. */
   get #isAsked(): boolean | undefined {
-    if (this.#early.begun.some(({ isTaken }) => isTaken)) return true
+    if (this.#hasDiffered || this.#early.begun.some(({ isTaken }) => isTaken)) return true
     return this.#early.begun.some((early) => early.attempt === this.#attempt) ? false : undefined
   }
 
@@ -282,16 +298,28 @@ export class HostCalls {
 
   #deferral(
     call: ToolCall,
-    start: Pick<EarlyStart, 'tool' | 'effect' | 'evidence'>,
+    { input, ...start }: Pick<EarlyStart, 'tool' | 'effect' | 'evidence' | 'input'>,
     model: NamedModel,
   ): ReturnType<CallMaker['deferral']> {
     const { effect, evidence } = start
+    const { policy, schemas } = this.#loop.settings
     if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
-    return deferral(start, () => this.#loop.settings.policy?.(call, { effect, evidence, model }), this.#loop)
+    if (this.#loop.isDiffering(call.name)) return 'schema'
+    const reason = deferral(start, () => policy?.(call, { effect, evidence, model }), this.#loop)
+    if (reason || !mustKeepInput(call.name, effect, schemas)) return reason
+    return this.#keepsInput(call.name, input as HostInput) ? undefined : 'schema'
+  }
+
+  #keepsInput(name: string, { written, value }: HostInput): boolean {
+    return this.#toolOf(name)?.keepsInput?.(written) ?? sameValue(written, value)
+  }
+
+  #toolOf(name: string): EarlyTool | undefined {
+    return this.#options.tools.find((tool) => tool.name === name)?.early
   }
 
   #start(call: ToolCall, { input, effect, keys, evidence }: EarlyStart): void {
-    const tool = this.#options.tools.find(({ name }) => name === call.name)?.early
+    const tool = this.#toolOf(call.name)
     const response = this.#response
     if (!tool || !response) return
     const same = this.#early.begun.filter((early) => early.call.id === call.id && early.attempt === this.#attempt)

@@ -15,6 +15,13 @@ export interface EarlyTool extends DeclaredTool {
    * throws if the host would reject the input.
    */
   check?(written: unknown): unknown
+  /** Whether the function gets its input exactly as the model wrote it. Default: whether `check` returns it unchanged. */
+  keepsInput?(written: unknown): boolean
+  /**
+   * The function checks its input itself: the host executes it with the input as the model wrote it, and `take` gets
+   * that input.
+   */
+  readonly checksItself?: true
   /** Calls the host's own function with everything the host would pass to it. */
   start(input: unknown, call: StartedCall): unknown
 }

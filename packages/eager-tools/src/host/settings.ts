@@ -12,6 +12,7 @@ import { checkCount, checkTelemetry, checkTime } from '@meanwhile/core/calls'
 import type { NamedModel } from '../call-maker.ts'
 import { checkList } from '../check-list.ts'
 import type { EagerToolsOptions } from '../eager-tools.ts'
+import { checkSchemas } from '../kept-input.ts'
 import type { Evidence } from '../policy.ts'
 import type { StepSavings } from '../savings.ts'
 import { type HostEffect, unknownTool } from './declared.ts'
@@ -30,7 +31,7 @@ export interface HostPolicyContext {
 }
 
 /** The settings of `eager()`. */
-export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | 'budget'> {
+export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | 'schemas' | 'budget'> {
   /**
    * Keeps single calls from starting early. If it throws or returns anything else, there is a warning and the call
    * waits.
@@ -60,6 +61,7 @@ export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | '
 const NAMES: OptionNames<EagerSettings> = {
   policy: '',
   independent: '',
+  schemas: '',
   budget: '',
   alwaysStream: 'stream',
   approval: 'interruptOn needsApproval',
@@ -71,19 +73,19 @@ const NAMES: OptionNames<EagerSettings> = {
   onWarning: '',
 }
 
-/** For each name in `approval` and `independent` that is not the name of a tool: the setting, and the message. */
+/** For each name in `approval`, `independent` and `schemas` that is not the name of a tool: the setting, and the message. */
 export function unknownNames(
-  { approval = [], independent = [] }: EagerSettings,
+  { approval = [], independent = [], schemas = {} }: EagerSettings,
   tools: readonly string[],
 ): readonly (readonly [setting: string, reason: string])[] {
-  return Object.entries({ approval, independent }).flatMap(([setting, names]) =>
+  return Object.entries({ approval, independent, schemas: Object.keys(schemas) }).flatMap(([setting, names]) =>
     names
       .filter((name) => !tools.includes(name))
       .map((name) => [setting, `${name} ${unknownTool(name, tools)}`] as const),
   )
 }
 
-/** @throws {ConfigError} A name in `approval` or `independent` is not the name of a tool. */
+/** @throws {ConfigError} A name in `approval`, `independent` or `schemas` is not the name of a tool. */
 export function checkNames(settings: EagerSettings, tools: readonly string[]): void {
   for (const [setting, reason] of unknownNames(settings, tools)) throw new ConfigError(setting, reason)
 }
@@ -100,6 +102,7 @@ export function checkSettings(settings: EagerSettings): void {
   }
   checkList('independent', settings.independent)
   checkList('approval', settings.approval)
+  checkSchemas(settings.schemas)
   if (toolConcurrency !== undefined) checkCount('toolConcurrency', toolConcurrency)
   if (hold !== undefined) checkTime('hold', hold)
   checkTelemetry(settings.telemetry)

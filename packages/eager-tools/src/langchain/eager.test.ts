@@ -56,6 +56,8 @@ const refused: readonly (readonly [option: string, effects: object, settings: un
     { independent: ['sned'] },
     'sned is not the name of a tool; the tools are: look, send',
   ],
+  ['schemas', { look: 'read' }, { schemas: { sned: 'fixed' } }, 'sned is not the name of a tool'],
+  ['schemas.send', { look: 'read' }, { schemas: { send: 'free' } }, "must be 'fixed'"],
 ]
 
 test.for(refused)('%s: an invalid setting is refused at once (R11, A2)', ([option, effects, settings, message]) => {

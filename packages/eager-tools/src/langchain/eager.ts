@@ -6,7 +6,7 @@ import { ConfigError } from '@meanwhile/core'
 import type { NamedModel } from '../call-maker.ts'
 import { type Declared, type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop, type HostRun } from '../host/eager-loop.ts'
-import type { HostCalls, TakenCall } from '../host/host-calls.ts'
+import type { HostCalls } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
 import { checkNames, type EagerSettings } from '../host/settings.ts'
 import { checkedInput, startOf, withId } from './early-tool.ts'
@@ -185,7 +185,7 @@ class EagerAgent {
     const [declared, tool] = [this.#declared.get(name), this.#tools.get(name)]
     if (!declared || !tool) return { name }
     const check = (written: unknown) => checkedInput(tool, written)
-    return { name, early: { ...declared, check, start: startOf(tool, config) } }
+    return { name, early: { ...declared, check, checksItself: true, start: startOf(tool, config) } }
   }
 
   /**
@@ -227,7 +227,7 @@ class EagerAgent {
 
 /** Returns the result of the equal early call, or calls the tool. */
 async function joined(calls: HostCalls, tool: AgentTool, asked: AskedCall, config: NodeConfig): Promise<unknown> {
-  const taken = await takenOf(calls, tool, asked, config)
+  const taken = calls.take(asked.id, tool.name, asked.args, config.signal)
   try {
     const output: unknown = await taken?.result
     const own = taken && !taken.isDeclined && withId(output, asked.id)
@@ -236,20 +236,6 @@ async function joined(calls: HostCalls, tool: AgentTool, asked: AskedCall, confi
     if (!taken?.isDeclined) throw error
   }
   return tool.invoke(asked, config)
-}
-
-async function takenOf(
-  calls: HostCalls,
-  tool: AgentTool,
-  { id, args }: AskedCall,
-  { signal }: NodeConfig,
-): Promise<TakenCall | undefined> {
-  try {
-    return calls.take(id, tool.name, await checkedInput(tool, args), signal)
-  } catch {
-    // The tool rejects the input again, with its own error.
-    return undefined
-  }
 }
 
 interface WatchingMiddleware extends AgentMiddleware {

@@ -4,7 +4,8 @@ import type { Agent, AgentOutputType, InputGuardrail, RunConfig, RunContext, Run
 import { type Declared, unknownTool } from '../host/declared.ts'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
 import { unknownNames } from '../host/settings.ts'
-import { earlyTools } from './early-tools.ts'
+import { earlyTools, loadInternals } from './early-tools.ts'
+import { PreparedInputs } from './prepared-inputs.ts'
 import { Turn } from './turn.ts'
 
 /** The members of an agent that are read, whatever the types of its context and its output. */
@@ -64,7 +65,8 @@ export class AgentRun {
     if (this.#mayBeRefused(agent, isFirst)) return [...tools]
     const { declared, context, loop } = this.options
     const early = await earlyTools(tools, { declared, own: agent.tools, context, loop })
-    this.#turn = new Turn({ run: this, agent, tools, early })
+    const inputs = new PreparedInputs(await loadInternals())
+    this.#turn = new Turn({ run: this, agent, tools, early, inputs })
     return this.#turn.tools
   }
 

@@ -117,7 +117,7 @@ test('an unknown tool name is a warning in the first turn, once (R11)', async ()
   expect(said).toEqual(['unknown-tool: effects.lok is not the name of a tool; did you mean look?'])
 })
 
-test('each unknown name in effects, approval and independent is a warning in the first turn (R11)', async () => {
+test('each unknown name in effects, approval, independent and schemas is a warning in the first turn (R11)', async () => {
   const said: string[] = []
   const onWarning = ({ code, message }: { code: string; message: string }) => void said.push(`${code}: ${message}`)
   const go: Case['go'] = async (runner, agent) => {
@@ -125,7 +125,12 @@ test('each unknown name in effects, approval and independent is a warning in the
   }
   const effects = { look: 'read', lok: 'read', loook: 'read' } as const
   await played(
-    { responses: [answer], effects, settings: { onWarning, approval: ['lok'], independent: ['lok'] }, go },
+    {
+      responses: [answer],
+      effects,
+      settings: { onWarning, approval: ['lok'], independent: ['lok'], schemas: { lok: 'fixed' } },
+      go,
+    },
     true,
   )
   expect(said).toEqual([
@@ -133,6 +138,7 @@ test('each unknown name in effects, approval and independent is a warning in the
     'unknown-tool: effects.loook is not the name of a tool; did you mean look?',
     'unknown-tool: approval: lok is not the name of a tool; did you mean look?',
     'unknown-tool: independent: lok is not the name of a tool; did you mean look?',
+    'unknown-tool: schemas: lok is not the name of a tool; did you mean look?',
   ])
 })
 

@@ -15,9 +15,18 @@ export interface EarlyToolsOptions {
 }
 
 /** Helpers of the SDK that are exported but not documented, and may be missing. */
-interface Internals {
+export interface Internals {
   /** Whether a user's function decides about the approval of each call. */
   readonly hasDynamicFunctionToolApprovalPolicy?: (tool: FunctionTool) => boolean
+  /** Parses arguments as the tool does. `undefined` if the parser of the tool is not known. */
+  prepareFunctionToolInput?(tool: FunctionTool, text: string): PreparedInput | undefined
+  /** A call with these details and this text uses the prepared input instead of parsing its arguments. */
+  setFunctionToolPreparedInput?(details: object, prepared: PreparedInput): void
+}
+
+export interface PreparedInput {
+  readonly input: string
+  readonly result: { readonly success: boolean; readonly value?: unknown }
 }
 
 let loading: Promise<Internals> | undefined

@@ -19,6 +19,7 @@ import type { HostCalls } from '../host/host-calls.ts'
 import type { EarlyTool, HostTool } from '../host/host-tool.ts'
 import type { AgentRun, AnyAgent } from './agent-run.ts'
 import { CallReader } from './call-reader.ts'
+import type { PreparedInputs } from './prepared-inputs.ts'
 
 type CurrentSpan = NonNullable<ReturnType<typeof getCurrentSpan>>
 type Ask<Answer> = (request: ModelRequest) => Answer
@@ -29,6 +30,7 @@ export interface TurnOptions {
   readonly tools: readonly Tool[]
   /** The tools that may start early. */
   readonly early: ReadonlySet<Tool>
+  readonly inputs: PreparedInputs
 }
 
 /**
@@ -152,13 +154,18 @@ export class Turn {
   }
 
   #earlyTool(tool: FunctionTool): EarlyTool {
-    const { declared, context } = this.#options.run.options
+    const { run, inputs } = this.#options
+    const { declared, context } = run.options
     const { name } = tool
     return {
       ...(declared.get(name) ?? { effect: 'external' }),
-      start: (_, { id = '', signal, text, failed }) => {
+      checksItself: true,
+      keepsInput: (written) => inputs.keepsInput(tool, written),
+      start: (_, { id = '', signal, text, written, failed }) => {
         const toolCall = { type: 'function_call', callId: id, name, arguments: text, status: 'completed' } as const
-        return invoked(tool, { runContext: context, input: text, details: { toolCall, signal } }, failed)
+        const details = { toolCall, signal }
+        inputs.give(details, written, text)
+        return invoked(tool, { runContext: context, input: text, details }, failed)
       },
     }
   }

@@ -14,6 +14,14 @@ export function sameValue(a: unknown, b: unknown): boolean {
   )
 }
 
+/** The members in which two objects differ. Empty if one of the values is not an object. */
+export function differingMembers(a: unknown, b: unknown): readonly string[] {
+  if (!isObject(a) || !isObject(b)) return []
+  const isSame = (key: string) =>
+    Object.hasOwn(a, key) && Object.hasOwn(b, key) && sameValue(Reflect.get(a, key), Reflect.get(b, key))
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((key) => !isSame(key))
+}
+
 /**
  * Returns a deep copy, which a function can change without changing the original. Objects of unknown classes are not
  * copied.
