@@ -126,6 +126,7 @@ const CHECKPOINT: Shape<Omit<Checkpoint, 'format' | 'revision' | 'checksum'>> = 
   calls: listOf(shaped(CALL)),
   undos: listOf(shaped(UNDO)),
   spentKeys: optional(isTexts),
+  spentIds: optional(isTexts),
   tools: isTexts,
   questions: (value) => isRecord(value) && Object.values(value).every(shaped(ASKED)),
   values: isRecord,

@@ -10,7 +10,7 @@ import { CheckpointMismatchError } from '../vocabulary/checkpoint-errors.ts'
 import { ConfigError, UnknownInterruptError } from '../vocabulary/errors.ts'
 import { freeze, openCalls } from '../vocabulary/history.ts'
 import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
-import { asJson, isRecord } from '../vocabulary/json.ts'
+import { copiedJson, isRecord } from '../vocabulary/json.ts'
 import type { Json } from '../vocabulary/message.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
@@ -46,6 +46,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   run.unclaimed = { calls, undos, tools, interrupts: open }
   if (run.isOutermost) run.saver.revision = checkpoint.revision
   run.history.begin(checkpoint)
+  for (const id of checkpoint.spentIds ?? []) run.history.takenIds.add(id)
   run.usage = checkpoint.usage
   run.events.warnings.push(...checkpoint.warnings)
   loadSteps(run, checkpoint)
@@ -128,8 +129,8 @@ function checkedAnswers(answers: Answers): Answers {
     const problem = `must be an object with an answer for each interrupt, by its id, not ${JSON.stringify(answers)}`
     throw new ConfigError('answers', problem)
   }
-  const given = Object.entries(answers).map(([id, answer]) => [id, asJson(answer, `the answer to ${id}`)])
-  return freeze(Object.assign(Object.create(null), structuredClone(Object.fromEntries(given))) as Answers)
+  const given = Object.entries(answers).map(([id, answer]) => [id, copiedJson(answer, `the answer to ${id}`)])
+  return freeze(Object.assign(Object.create(null), Object.fromEntries(given)) as Answers)
 }
 
 function loadSteps({ steps, history }: RunState, { steps: saved }: Checkpoint): void {

@@ -5,7 +5,7 @@ import { addressOf } from '../state/address.ts'
 import { type CallEntry, isOpen } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
-import { freeze } from '../vocabulary/history.ts'
+import { callIds, freeze } from '../vocabulary/history.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { asJson } from '../vocabulary/json.ts'
 import { callsOf, textOf } from '../vocabulary/message.ts'
@@ -62,6 +62,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     // The outermost run has the undos of all runs. A run that ends or stops waits for them first.
     undos: unclaimed?.undos ?? (isLast || !run.isOutermost ? [] : saver.undos.save()),
     spentKeys: spentKeysOf(run),
+    spentIds: spentIdsOf(run),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
     questions: run.questions.save(),
     values: run.values.save(),
@@ -74,6 +75,15 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
 function spentKeysOf({ calls, steps }: RunState): Checkpoint['spentKeys'] {
   const keys = calls.table.spentKeys(steps.state.current?.number)
   return keys.length > 0 ? keys : undefined
+}
+
+/** The resume repeats a model call that has not ended, so a call of its response keeps its id unless the run itself has dropped the call. */
+function spentIdsOf({ history, calls }: RunState): Checkpoint['spentIds'] {
+  const present = new Set(callIds(history.messages))
+  const isDropped = (id: string) => (calls.get(id)?.discarded ?? 'run_aborted') !== 'run_aborted'
+  const isSpent = (id: string) => !present.has(id) && (calls.attemptOf(id) === undefined || isDropped(id))
+  const ids = [...history.takenIds].filter(isSpent)
+  return ids.length > 0 ? ids : undefined
 }
 
 /** The open questions: those of calls in call order, then that of a hook or wrap. */

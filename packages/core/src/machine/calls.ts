@@ -56,6 +56,8 @@ export interface Calls {
   readonly order: number[]
   /** The inner calls that have not settled. */
   readonly inner: Set<number>
+  /** The calls of the response that a tool asks for by id, by the number of the asking call. The tool waits for them. */
+  readonly asked: Map<number, number[]>
   /** How many inner calls of one maker may have a slot at the same time. */
   innerLimit: number
   /** How many inner calls have a slot, by maker. */
@@ -79,6 +81,7 @@ export function noCalls(): Calls {
     response: { isOpen: false, attempts: new Map(), announcedBy: new Map(), unoffered: new Set() },
     order: [],
     inner: new Set(),
+    asked: new Map(),
     innerLimit: Number.POSITIVE_INFINITY,
     innerSlotsTaken: new Map(),
     waiting: new Set(),
@@ -99,6 +102,12 @@ export function callOf({ all }: Calls, number: number): CallState {
 export function isMakerOf(calls: Calls, number: number, other: number): boolean {
   const maker = calls.all.get(other)?.maker
   return maker !== undefined && (maker === number || isMakerOf(calls, number, maker))
+}
+
+/** Whether a tool asks for this call by its id. */
+export function isAsked({ asked }: Calls, number: number): boolean {
+  for (const calls of asked.values()) if (calls.includes(number)) return true
+  return false
 }
 
 /** Whether a call has a place in call order and needs slots of its run. An inner call uses the place of its maker. */

@@ -139,12 +139,21 @@ export function putAtEnd(calls: Calls, number: number): void {
   callChanged(calls, number)
 }
 
+/** The tool of a call asks for another call, which it did not make, by its id. */
+export function callAsked(calls: Calls, number: number, other: number): void {
+  const asked = calls.asked.get(number) ?? []
+  if (number === other || asked.includes(other)) return
+  calls.asked.set(number, [...asked, other])
+  callChanged(calls, other)
+}
+
 /** A call has settled and no longer blocks other calls. A call that stays open for a resume keeps its place in call order. */
 export function callClosed(calls: Calls, number: number): void {
   const { course } = callOf(calls, number)
   const place = calls.order.indexOf(number)
   if (course !== 'open' && place >= 0) calls.order.splice(place, 1)
   calls.inner.delete(number)
+  calls.asked.delete(number)
   callChanged(calls, number)
   // All waiting executions are examined again, whatever blocks them, because an open call stops those behind it.
   if (course === 'open') for (const { call } of calls.waiting) callChanged(calls, call)

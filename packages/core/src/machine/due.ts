@@ -1,16 +1,15 @@
 /** Decides when an execution that waits at one of the two gates of obstacle.ts may go on, or why it never will. */
 
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import { type CallState, executionOf } from './call.ts'
-import { type Calls, callOf, isMakerOf, needsSlot, type WaitingExecution } from './calls.ts'
+import { type CallState, executionOf, hasSettled } from './call.ts'
+import { type Calls, callOf, isAsked, needsSlot, type WaitingExecution } from './calls.ts'
 import { executionOver, movedTo } from './decide-call.ts'
 import { callChanged, decideCall } from './decide-calls.ts'
 import { obstacleOf } from './obstacle.ts'
 
 /**
  * What happens to a waiting execution. `turn`: it may go on if its tool has a slot for it. `stop`: the call `by` blocks it and stays open
- * for a resume, so this execution does not happen before that. `circle`: the call `by` blocks it, and itself waits for a maker of this
- * call.
+ * for a resume, so this execution does not happen before that. `circle`: the call `by` blocks it, and itself waits for this call.
  */
 export type Due = { readonly is: 'turn' } | { readonly is: 'stop' | 'circle'; readonly by: number }
 
@@ -65,40 +64,36 @@ export function dueOf(calls: Calls, waiting: WaitingExecution): Due | undefined 
   waiting.blockedBy = obstacle?.call
   waiting.awaitsToolSlot = false
   if (obstacle?.isStop) return { is: 'stop', by: obstacle.call }
-  if (obstacle)
-    return waitsForMaker(calls, obstacle.call, call.number) ? { is: 'circle', by: obstacle.call } : undefined
+  if (obstacle) return isCircle(calls, call, obstacle.call) ? { is: 'circle', by: obstacle.call } : undefined
   return hasRoom(calls, call) ? TURN : undefined
 }
 
 const TURN: Due = { is: 'turn' }
 
-/**
- * Whether `other`, which blocks `call`, waits for a maker of `call`: that maker blocks an inner call of `other`, directly or through a
- * third call that waits for that maker in the same way. Both would then wait forever.
- */
-function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<number> = new Set()): boolean {
-  if (callOf(calls, call).maker === undefined || seen.has(other)) return false
-  seen.add(other)
-  if (!makesOneThatWaits(calls, other)) return false
-  for (const { call: waiting, blockedBy } of calls.waiting) {
-    if (blockedBy === undefined || waiting === call || !isMakerOf(calls, other, waiting)) continue
-    if (isMakerOf(calls, blockedBy, call) || waitsForMaker(calls, blockedBy, call, seen)) return true
-  }
+/** Whether a call that something waits for, its maker or a tool that asks for it, is blocked by a call that ends only after it: a circle. */
+function isCircle(calls: Calls, { number, maker }: CallState, blockedBy: number): boolean {
+  const isAwaited = maker !== undefined || isAsked(calls, number)
+  return blockedBy !== number && isAwaited && endsAfter(calls, blockedBy, number)
+}
+
+/** Whether `one` cannot end before `other` has: one of its inner calls, or a call that its tool asks for, is blocked by it, directly or not. */
+export function endsAfter(calls: Calls, one: number, other: number, seen: Set<number> = new Set()): boolean {
+  if (one === other) return true
+  const call = calls.all.get(one)
+  if (!call || hasSettled(call) || seen.has(one)) return false
+  seen.add(one)
+  const awaited = [...call.children, ...(calls.asked.get(one) ?? [])]
+  if (awaited.some((next) => endsAfter(calls, next, other, seen))) return true
+  // It spares a search through all waiting executions.
+  if (!call.executions.some(({ stage }) => stage === 'wanted' || stage === 'judged')) return false
+  for (const { call: waiting, blockedBy } of calls.waiting)
+    if (waiting === one && blockedBy !== undefined && endsAfter(calls, blockedBy, other, seen)) return true
   return false
 }
 
-/** Whether an inner call of this one, directly or not, may be waiting. It spares a search through all waiting executions. */
-function makesOneThatWaits(calls: Calls, maker: number): boolean {
-  return (calls.all.get(maker)?.children ?? []).some(
-    (child) =>
-      calls.all.get(child)?.executions.some(({ stage }) => stage === 'wanted' || stage === 'judged') ||
-      makesOneThatWaits(calls, child),
-  )
-}
-
-/** Whether a slot is free for a call: a slot of its run or, for an inner call, one of its maker. */
+/** Whether a slot is free for a call: a slot of its run or, for an inner call, one of its maker. The tool that asks for a call lends it its own. */
 function hasRoom(calls: Calls, call: CallState): boolean {
-  if (needsSlot(call)) return calls.slotsTaken < calls.limit
+  if (needsSlot(call)) return calls.slotsTaken < calls.limit || isAsked(calls, call.number)
   return call.maker === undefined || (calls.innerSlotsTaken.get(call.maker) ?? 0) < calls.innerLimit
 }
 

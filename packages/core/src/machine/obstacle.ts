@@ -9,7 +9,7 @@
  * call blocks it only while that call executes. If the run has one slot, a call waits for all calls before it.
  *
  * An inner call has no place in call order and needs no slot of the run: it uses the place and the slot of its maker. It waits for its keys
- * only while other calls that name them execute. Its makers do not block it.
+ * while other calls that name them execute, and while an earlier call of the same maker waits for them. Its makers do not block it.
  */
 
 import { keysMeet, namesNone, type ResourceKeys } from '../vocabulary/resource-keys.ts'
@@ -37,7 +37,8 @@ export function obstacleOf(calls: Calls, call: CallState, judgement: Judgement |
     if (!judgement) return undefined
     if (isTooEarly) return itself
     // Work in the background takes no keys.
-    return call.work || namesNone(judgement.keys) ? undefined : keyHolderFor(calls, call, judgement)
+    if (call.work || namesNone(judgement.keys)) return undefined
+    return keyHolderFor(calls, call, judgement) ?? siblingBefore(calls, call, judgement)
   }
   const keys = calls.limit === 1 ? 'all' : judgement && !namesNone(judgement.keys) ? judgement.keys : undefined
   if (!keys) return isTooEarly ? itself : undefined
@@ -61,6 +62,19 @@ function keyHolderFor(calls: Calls, call: CallState, { keys }: Judgement): Obsta
   }
   const holder = calls.order.find(isHolder) ?? firstOf(calls.inner, isHolder)
   return holder === undefined ? undefined : { call: holder }
+}
+
+/** A call that the same maker made before this one, that waits for its turn or its commit, and that must not be overtaken. */
+function siblingBefore(calls: Calls, { number, maker }: CallState, { keys }: Judgement): Obstacle | undefined {
+  const isBefore = (one: number) => {
+    const other = callOf(calls, one)
+    if (other.maker !== maker || one >= number || other.course !== 'begun') return false
+    return other.executions.some(
+      ({ stage, judgement }) => stage === 'judged' && judgement && keysMeet(judgement.keys, keys),
+    )
+  }
+  const sibling = firstOf(calls.inner, isBefore)
+  return sibling === undefined ? undefined : { call: sibling }
 }
 
 function firstOf<Item>(items: Iterable<Item>, holds: (item: Item) => boolean): Item | undefined {

@@ -1,6 +1,7 @@
 /** Describes what is wrong with a value that a hook returns or a wrap passes on, because JavaScript callers have no types. */
 
 import { isHistory, isMessage } from '../vocabulary/history.ts'
+import { inputProblem } from '../vocabulary/input-limits.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import {
   type AssistantMessage,
@@ -30,13 +31,20 @@ export function answerProblem(state: Unchecked<AgentState>, given: readonly Mess
   const shared = sharedIds(messages).filter((id) => !before.includes(id))
   const own = sharedIds(messages.slice(-1))
   const [id] = shared
-  return !id || own.includes(id) ? idProblem(shared) : `call id ${id} was used by an earlier step`
+  if (id && !own.includes(id)) return usedProblem(id)
+  return idProblem(shared) ?? inputsProblem(messages.slice(-1))
+}
+
+/** What is wrong with a call whose id an earlier step has used. */
+export function usedProblem(id: string): string {
+  return `call id ${id} was used by an earlier step`
 }
 
 /** Returns what is wrong with a message that a wrap made. Two calls in it must not have the same id. */
 export function messageProblem(message: AssistantMessage): string | undefined {
   const isReason = Object.hasOwn(FINISH_REASONS, message.finishReason)
-  return isReason ? idProblem(sharedIds([message])) : 'the message has no valid finishReason'
+  if (!isReason) return 'the message has no valid finishReason'
+  return idProblem(sharedIds([message])) ?? inputsProblem([message])
 }
 
 const FINISH_REASONS: { readonly [Reason in FinishReason]: true } = {
@@ -46,6 +54,12 @@ const FINISH_REASONS: { readonly [Reason in FinishReason]: true } = {
   'content-filter': true,
   error: true,
   other: true,
+}
+
+function inputsProblem(messages: readonly Message[]): string | undefined {
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
+  const [problem] = calls.flatMap((call) => inputProblem(call) ?? [])
+  return problem && `it has ${problem}`
 }
 
 function idProblem([id]: readonly string[]): string | undefined {
@@ -124,7 +138,7 @@ export const WRAP_MODEL_EVENTS: EventShapes<ModelEvent['type'] | 'attempt-failed
 /** The members of every event of a run. */
 export const STAMP: Members = { runId: isText }
 
-/** Returns what is wrong with a yielded event, if anything, in constant time, because each event is checked. */
+/** Returns what is wrong with a yielded event, if anything. Only the input of a call is examined as a whole, because each event is checked. */
 export function eventProblem(event: unknown, shapes: EventShapes): string | undefined {
   if (!isRecord(event)) return 'something that is not an event'
   const { type = '' } = event
@@ -132,7 +146,8 @@ export function eventProblem(event: unknown, shapes: EventShapes): string | unde
   if (!members)
     return type === '' ? 'an event without a type' : `an event of type ${String(type)}, which it may not yield`
   const wrong = wrongIn(event, members)
-  return wrong && `an event of type ${String(type)} whose ${wrong} is missing or wrong`
+  if (wrong) return `an event of type ${String(type)} whose ${wrong} is missing or wrong`
+  return members.call === isCall ? inputProblem(event.call as ToolCall) : undefined
 }
 
 /** The same for an event of a model. Most are text deltas, for which it skips the lookup. */

@@ -113,7 +113,7 @@ test('a wrap that never calls next answers itself: its message passes afterModel
   ])
 })
 
-test('a message of a wrap that answers itself must follow the rules of the history (C12, A15)', async () => {
+test('a wrap that answers itself must not repeat the id of a call of an earlier step (W8, C12)', async () => {
   const agent = createAgent({
     model: scriptedModel([]),
     tools: [echo],
@@ -126,7 +126,12 @@ test('a message of a wrap that answers itself must follow the rules of the histo
       },
     ],
   })
-  await expect(agent.run('Go')).rejects.toMatchObject({ name: 'HistoryError', callIds: ['same'] })
+  const message = 'call id same was used by an earlier step'
+  await expect(agent.run('Go')).rejects.toMatchObject({
+    name: 'MiddlewareError',
+    hook: 'wrapModel',
+    message: expect.stringContaining(message) as string,
+  })
 })
 
 test('a wrap that answers a call itself executes nothing; its message replaces the result (C12)', async () => {

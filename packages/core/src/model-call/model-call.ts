@@ -4,7 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import { drive } from '../flow/flow.ts'
 import { attemptBegun } from '../machine/steps.ts'
 import { compose, type WrapKind } from '../middleware/compose.ts'
-import { checkedRequest, messageProblem, WRAP_MODEL_EVENTS } from '../middleware/hook-problems.ts'
+import { checkedRequest, messageProblem, usedProblem, WRAP_MODEL_EVENTS } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
 import { attemptOver, callAnnounced, callWritten, readerShown } from '../tool-call/streamed-calls.ts'
 import { namesOf } from '../vocabulary/aliases.ts'
@@ -13,7 +13,7 @@ import type { AttemptFailed, CustomEvent, DiscardCause } from '../vocabulary/eve
 import { ReadOnlySet } from '../vocabulary/frozen.ts'
 import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
 import { boundedAnswer } from '../vocabulary/input-limits.ts'
-import { type AssistantMessage, type ToolCall, withFittingReason } from '../vocabulary/message.ts'
+import { type AssistantMessage, callsOf, type ToolCall, withFittingReason } from '../vocabulary/message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
 import { type AttemptObserver, announcedCall, attemptFlow, type WrapModelEvent } from './attempt.ts'
@@ -44,6 +44,8 @@ export async function callModel(run: RunState, request: ModelRequest): Promise<M
     run.halt.post({ is: 'attempts', between: false })
   }
 }
+
+const INVALID_CALL = { code: 'invalid_call_id', retryable: false } as const
 
 function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> {
   return {
@@ -102,14 +104,16 @@ class Attempts implements Required<AttemptObserver> {
 
   answered(message: AssistantMessage, attempt: number): void {
     const problem = this.problemOf(message)
-    if (problem !== undefined) throw new ModelError(problem, { code: 'invalid_call_id', retryable: false })
+    if (problem !== undefined) throw new ModelError(problem, INVALID_CALL)
     this.#answers.set(message, attempt)
     this.#running.delete(attempt)
   }
 
   /** Returns what is wrong with the calls of a message that was not checked before, if anything. */
   problemOf(message: AssistantMessage): string | undefined {
-    return this.#answers.has(message) ? undefined : messageProblem(message)
+    if (this.#answers.has(message)) return undefined
+    const used = callsOf(message).find(({ id }) => this.#run.history.hasCall(id))
+    return used ? usedProblem(used.id) : messageProblem(message)
   }
 
   failed(error: unknown, attempt: number, { model }: ModelRequest): void {
@@ -124,6 +128,7 @@ class Attempts implements Required<AttemptObserver> {
   }
 
   announced(callId: string, attempt: number, context: Context): void {
+    if (this.#run.history.hasCall(callId)) throw new ModelError(usedProblem(callId), INVALID_CALL)
     callAnnounced(this.#run, callId, attempt, context)
   }
 

@@ -504,10 +504,14 @@ test('a started call that passes on the stop of one that it waits for is not mad
     did.push('written')
     return await run?.callTool(sending('second', 'other', 2))
   })
+  const busy: Tool = {
+    ...toolOf('other', 'read', () => new Promise((resolve) => setTimeout(resolve, 500))),
+    concurrency: 1,
+  }
+  const calls = [call('other', { n: 1 }, { id: 'first' }), call('write', { n: 1 }, { id: 'write' })]
   const agent = createAgent({
-    model: modelOf(respond(call('write', { n: 1 }, { id: 'write' }), call('other', { n: 2 }, { id: 'second' }))),
-    tools: [write, other],
-    toolConcurrency: 1,
+    model: modelOf(respond(...calls, call('other', { n: 2 }, { id: 'second' }))),
+    tools: [write, busy],
   })
   const run = agent.stream('Go')
   setTimeout(() => void run.cancel({ at: 'after-model' }), 20)

@@ -5,7 +5,7 @@ import { unheard } from '../flow/unheard.ts'
 import { CheckpointMismatchError } from '../vocabulary/checkpoint-errors.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
-import { asJson, isRecord } from '../vocabulary/json.ts'
+import { copiedJson, isRecord } from '../vocabulary/json.ts'
 import { checkOptions } from '../vocabulary/option-checks.ts'
 import type { Run } from '../vocabulary/tool.ts'
 import { stateOf } from './run-view.ts'
@@ -84,7 +84,7 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
         return values.has(key) ? freeze(checked(options, values.get(key), unfit)) : initial
       },
       set value(value) {
-        const json = freeze(structuredClone(asJson(value, key)))
+        const json = freeze(copiedJson(value, key))
         checked(options, json, (problem) => new TypeError(`${key}: ${problem}`))
         values.set(key, json)
       },

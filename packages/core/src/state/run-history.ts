@@ -87,6 +87,11 @@ export class RunHistory {
     this.#pairs.check(this.messages)
   }
 
+  /** Whether a call of the history has this id. It knows the history of the last check. */
+  hasCall(id: string): boolean {
+    return this.#pairs?.calls.has(id) ?? false
+  }
+
   #become(messages: readonly Message[]): void {
     this.#messages = messages
     this.#grownFrom = undefined
@@ -97,7 +102,8 @@ export class RunHistory {
 
 /** Checks a history that grows. It examines each message once. */
 export class Pairs {
-  readonly #calls: Set<string> = new Set()
+  /** The ids of all calls. */
+  readonly calls: Set<string> = new Set()
   readonly #open: Set<string> = new Set()
   readonly #wrong: string[] = []
   #seen = 0
@@ -116,8 +122,8 @@ export class Pairs {
   }
 
   #call(id: string): void {
-    if (this.#calls.has(id)) this.#wrong.push(id)
-    this.#calls.add(id)
+    if (this.calls.has(id)) this.#wrong.push(id)
+    this.calls.add(id)
     this.#open.add(id)
   }
 }

@@ -3,6 +3,8 @@
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { unheard } from '../flow/unheard.ts'
 import { mayStartFor } from '../machine/calls.ts'
+import { callAsked } from '../machine/decide-calls.ts'
+import { endsAfter } from '../machine/due.ts'
 import { isEnding } from '../machine/halt.ts'
 import { type Actor, checkNotLeft } from '../state/actor.ts'
 import type { CallEntry } from '../state/call-entry.ts'
@@ -16,7 +18,7 @@ import { freeze } from '../vocabulary/history.ts'
 import { boundedCall } from '../vocabulary/input-limits.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { isCall } from '../vocabulary/shape.ts'
-import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
+import { ToolCircleError, ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 import { findMade } from './find-made.ts'
 import { beginCall, startCall } from './start-call.ts'
 
@@ -88,6 +90,10 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   if (past?.promise && isSameCall(past, call)) return past.promise
   const attempt = calls.attemptOf(call.id)
   const found = maker ? madeFor(run, maker, call) : findMade(run, call)
+  if (maker && found && found.maker !== maker) {
+    if (endsAfter(table.state, found.number, maker.number)) throw new ToolCircleError(call.name, found.id)
+    callAsked(table.state, maker.number, found.number)
+  }
   table.turns.advance()
   // If the maker has settled, nothing can wait for the calls that it makes now.
   if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()

@@ -1,5 +1,7 @@
 /** Limits the name and the input of a call, so that events, results and histories can contain them. */
 
+import { messageOf } from './errors.ts'
+import { isPlain } from './json.ts'
 import { type Extent, extentOf, jsonText } from './json-text.ts'
 import type { AssistantMessage, ToolCall } from './message.ts'
 import type { InputLimits } from './model.ts'
@@ -31,6 +33,25 @@ export function boundedCall(call: ToolCall, limits: InputLimits): ToolCall {
 export function boundedAnswer(message: AssistantMessage, limits: InputLimits): AssistantMessage {
   const content = message.content.map((part) => (part.type === 'tool-call' ? boundedCall(part, limits) : part))
   return content.every((part, index) => part === message.content[index]) ? message : { ...message, content }
+}
+
+/** Returns what in the input of a call is not JSON, if anything. Members without a value, and numbers beyond the range of JSON, are accepted. */
+export function inputProblem({ id, name, input }: ToolCall): string | undefined {
+  try {
+    extentOf([input], checkMembers)
+    return undefined
+  } catch (error) {
+    return `call ${id.slice(0, LONGEST_NAME)} of ${shownName(name)}, whose input is not JSON: ${messageOf(error)}`
+  }
+}
+
+/** Throws unless an object, as JSON shows it, is plain and contains no value that JSON cannot write. */
+function checkMembers(shown: unknown): void {
+  if (typeof shown !== 'object' || shown === null) return
+  if (!isPlain(shown)) throw new TypeError('it contains an object of a class')
+  for (const member of Object.values(shown) as unknown[])
+    if (typeof member === 'bigint' || typeof member === 'function' || typeof member === 'symbol')
+      throw new TypeError(`it contains a ${typeof member}`)
 }
 
 const extents = new WeakMap<ToolCall, Extent>()

@@ -2,7 +2,7 @@
 
 import { ConfigError, messageOf, RunStop } from './errors.ts'
 import { freeze } from './history.ts'
-import { asJson } from './json.ts'
+import { copiedJson } from './json.ts'
 import type { Json } from './message.ts'
 import { type JsonSchema, jsonSchemaOf, type ToolSchema } from './tool-schema.ts'
 
@@ -50,7 +50,7 @@ export function interrupt(payload: unknown = null, { answer }: InterruptOptions 
 /** Returns a frozen copy: the caller may change its own object afterwards. */
 function checked(payload: unknown): Json {
   try {
-    return freeze(structuredClone(asJson(payload, 'payload')))
+    return freeze(copiedJson(payload, 'payload'))
   } catch (error) {
     throw new ConfigError('interrupt', messageOf(error))
   }

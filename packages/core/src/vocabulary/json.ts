@@ -14,6 +14,15 @@ export function asJson(value: unknown, what: string): Json {
   return value as Json
 }
 
+/**
+ * Returns a copy of a JSON value, which may be a proxy of a user's library.
+ *
+ * @throws {TypeError} See {@link asJson}.
+ */
+export function copiedJson(value: unknown, what: string): Json {
+  return JSON.parse(JSON.stringify(asJson(value, what))) as Json
+}
+
 /** Whether a value is nested no deeper than {@link asJson} allows: then recursive code can read it. */
 export function isShallow(value: unknown): boolean {
   return extentOf(value).levels <= DEEPEST

@@ -59,6 +59,8 @@ export interface Checkpoint {
   readonly undos: readonly SavedUndo[]
   /** Idempotency keys of discarded calls of the current step. No other call may use them. Absent if there are none. */
   readonly spentKeys?: readonly string[]
+  /** Ids of earlier calls that the history does not contain. No other call may have them. Absent if there are none. */
+  readonly spentIds?: readonly string[]
   /** The names of the tools of the run. */
   readonly tools: readonly string[]
   /** The answers so far, by the address that asked. */

@@ -110,20 +110,18 @@ export class ToolBusyError extends Error {
 }
 
 /**
- * An inner call would wait forever (a deadlock): it needs a resource key of another call, and that call waits for a key of the call that makes this
- * one. The call does not run, and the model reads this as an error result.
+ * A call would wait forever (a deadlock): it waits for another call, for its resource key or its result, and that call ends only after this one. The
+ * call does not run, and the model reads this as an error result. `run.callTool` throws it to a tool that asks for a call in such a circle.
  */
 export class ToolCircleError extends Error {
   override readonly name = 'ToolCircleError'
   /** The name of the tool. */
   readonly tool: string
-  /** The id of the call that has the key. */
+  /** The id of the call that it would wait for. */
   readonly callId: string
 
   constructor(tool: string, callId: string) {
-    super(
-      `Not run: ${tool} needs a resource that call ${callId} uses, and that call waits for a resource of the call that made this one.`,
-    )
+    super(`Not run: ${tool} waits for call ${callId}, which ends only after this call.`)
     this.tool = tool
     this.callId = callId
   }

@@ -288,10 +288,8 @@ const TEXTS = [
   ['Not run: the call was cancelled before it started.', 'This call was not run.'],
   ['Not run: mail had not started when its time limit of 50 ms ended.', 'This call was not run.'],
   ['Not run: mail is already running 1 call, its maximum.', 'This call was not run.'],
-  [
-    'Not run: mail needs a resource that call a uses, and that call waits for a resource of the call that made this one.',
-    'This call was not run.',
-  ],
+  ['Not run: mail waits for call a, which ends only after this call.', 'This call was not run.'],
+  ['Not run: mail is not available in this step.', 'This call was not run.'],
   [
     'The run ended while this call was running. The call was cut off, and its effect may have happened.',
     'This call was cut off: its effect may have happened.',

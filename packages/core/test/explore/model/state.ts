@@ -256,6 +256,7 @@ function copyOfCalls(calls: Calls): Calls {
     response: { isOpen, attempts: new Map(attempts), announcedBy: new Map(announcedBy), unoffered: new Set(unoffered) },
     order: [...calls.order],
     inner: new Set(calls.inner),
+    asked: new Map(calls.asked),
     innerSlotsTaken: new Map(calls.innerSlotsTaken),
     waiting: new Set([...calls.waiting].map((one) => ({ ...one }))),
     changedIn: new Map(calls.changedIn),
