@@ -31,8 +31,7 @@ async function toolsOf(client: Client, { trusted }: { readonly trusted: boolean 
 }
 
 function effectOf({ annotations = {} }: Definition): Effect {
-  if (annotations.readOnlyHint) return 'read'
-  return annotations.idempotentHint ? 'idempotent' : 'external'
+  return annotations.readOnlyHint ? 'read' : 'external'
 }
 
 function partOf(content: Content): ContentPart {

@@ -108,7 +108,7 @@ test('with one slot each waiting call also asks once, and the order is kept (N22
   expect(ran).toEqual(['look 0', 'send 1', 'look 2', 'send 3'])
 })
 
-test('allow runs it, deny with a reason is an error result and not run, edit runs with the new input if the schema accepts it (N23)', async () => {
+test('allow runs it, deny with a reason is an error result and not run, edit runs with the new input if the schema accepts it, and the model reads it (N23, W5)', async () => {
   const steps = [[1, 2, 3, 4, 5].map((n) => call('send', { n }))]
   const approvals = [
     { decision: 'allow' },
@@ -121,7 +121,7 @@ test('allow runs it, deny with a reason is an error result and not run, edit run
     'Sent.',
     'error: Not run: the call was denied: too late',
     'error: Not run: the call was denied: no reason was given',
-    'Sent.',
+    'This call ran with another input: {"n":40}.\nSent.',
     expect.stringMatching(/^error: invalid input for send: n: /) as string,
   ]
   const asking = sender(steps, {

@@ -65,12 +65,19 @@ const SENTENCES: readonly (readonly [sentence: RegExp, shown: string])[] = [
   ],
 ]
 
+/** The line in a call's result that states the input that it ran with, if that is not what the model wrote; otherwise empty. */
+export function otherInputOf({ content: [first] }: ToolMessage): string {
+  return first?.type === 'text' && /^This call ran with another input: .*\.\n$/s.test(first.text) ? first.text : ''
+}
+
 /** The error text of a call's result. */
 export function callErrorText({ errorText }: Present, message: ToolMessage): string {
   const text = textOf(message)
   const { callId, name: toolName } = message
   if (errorText) return errorText({ of: 'call', toolName, callId, message: text })
-  return SENTENCES.find(([sentence]) => sentence.test(text))?.[1] ?? 'This call has failed.'
+  const otherInput = otherInputOf(message)
+  const rest = text.slice(otherInput.length)
+  return otherInput + (SENTENCES.find(([sentence]) => sentence.test(rest))?.[1] ?? 'This call has failed.')
 }
 
 /** The error text of a failed turn. */
@@ -79,10 +86,12 @@ export function turnErrorText({ errorText }: Present, error: ErrorInfo | undefin
   return errorText ? errorText({ of: 'turn', name, message }) : 'Something went wrong.'
 }
 
-/** What to show of a call's result: the output of the tool, or its text. */
+/** What to show of a call's result: the output of the tool, or its text. If that is a text, it begins with the input that ran, as in the message. */
 export function resultShown(present: Present, message: ToolMessage): unknown {
-  const { callId, name: toolName, output = textOf(message) } = message
-  return outputShown(present, output, { toolName, callId, isProgress: false })
+  const otherInput = otherInputOf(message)
+  const { callId, name: toolName, output = textOf(message).slice(otherInput.length) } = message
+  const shown = outputShown(present, output, { toolName, callId, isProgress: false })
+  return typeof shown === 'string' ? otherInput + shown : shown
 }
 
 export function outputShown({ output }: Present, value: unknown, call: ShownCall): unknown {

@@ -16,7 +16,11 @@ import {
 } from '../index.ts'
 import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
-test('an error that wrapToolCall throws fails its call, without stack, and the run goes on (C18)', async () => {
+/** What the model reads if a wrap throws after the tool has run. */
+const after = (tool: string, error: string) =>
+  `${tool} ran, and its effect may have happened, but then the call failed: ${error}`
+
+test('an error that wrapToolCall throws fails its call, without stack, and the run goes on; the result says that the tool ran (C18, W6)', async () => {
   const agent = createAgent({
     model: scriptedModel([respond(call('echo', { text: 'a' }), call('echo', { text: 'b' })), respond(say('done'))]),
     tools: [echo],
@@ -33,7 +37,13 @@ test('an error that wrapToolCall throws fails its call, without stack, and the r
   })
   const { events, result } = await collect(agent.stream('Go'))
   const messages: readonly ToolMessage[] = [
-    { role: 'tool', callId: 'call_1_1', name: 'echo', content: [{ type: 'text', text: 'oops' }], isError: true },
+    {
+      role: 'tool',
+      callId: 'call_1_1',
+      name: 'echo',
+      content: [{ type: 'text', text: after('echo', 'oops') }],
+      isError: true,
+    },
     { role: 'tool', callId: 'call_1_2', name: 'echo', content: [{ type: 'text', text: 'b' }], output: 'b' },
   ]
   expect(result?.messages.slice(2, 4)).toEqual(messages)
@@ -151,11 +161,11 @@ const throwing = (
 const blamed = 'middleware faulty threw in wrapToolCall, so call c0 of work failed: no such key'
 
 test.for(['before', 'after', 'at once'] as const)(
-  'the model reads an error that a wrapToolCall throws %s as a failure of the tool; a warning names the middleware (P16, C18)',
+  'the model reads an error that a wrapToolCall throws %s as a failure of the call, with whether its tool ran; a warning names the middleware (P16, C18, W6)',
   async (when) => {
     const passing = { ...good, name: 'passing' }
     expect(await warningsOf([passing, throwing('faulty', when), good])).toEqual({
-      results: ['no such key'],
+      results: [when === 'after' ? after('work', 'no such key') : 'no such key'],
       warnings: [blamed],
     })
   },
@@ -225,12 +235,12 @@ test('a wrap that throws after its second try succeeded is named, not the tool t
     },
   }
   const execute = async () => (executed++ === 0 ? fails() : 'fine')
-  expect(await warningsOf([faulty], execute)).toEqual({ results: ['no such key'], warnings: [blamed] })
+  expect(await warningsOf([faulty], execute)).toEqual({ results: [after('work', 'no such key')], warnings: [blamed] })
 })
 
 test('a wrap that fails while it reads an error of a tool is named (P16)', async () => {
   const breaks = replacing('faulty', () => new TypeError('no such key'))
-  expect(await warningsOf([breaks], fails)).toEqual({ results: ['no such key'], warnings: [blamed] })
+  expect(await warningsOf([breaks], fails)).toEqual({ results: [after('work', 'no such key')], warnings: [blamed] })
 })
 
 test('if outer wraps pass on or reword an error, only the one in which it began is named, once (P16)', async () => {
@@ -246,7 +256,7 @@ test('if outer wraps pass on or reword an error, only the one in which it began 
   }
   const counts = replacing('counts', (error) => new Error('tried twice', { cause: error }))
   const { results, warnings } = await warningsOf([counts, retries, throwing('faulty', 'after')])
-  expect(results).toEqual(['tried twice'])
+  expect(results).toEqual([after('work', 'tried twice')])
   expect(warnings).toEqual(['middleware faulty threw in wrapToolCall, so call c0 of work failed: tried twice'])
 })
 

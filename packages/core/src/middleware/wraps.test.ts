@@ -31,7 +31,7 @@ test('each wrap sees the request of the outer one and the result of the inner on
   expect(model.requests[0]?.instructions).toBe('AB')
   expect(model.requests.map(({ messages }) => texts(messages))).toEqual([
     ['Go', 'A', 'B'],
-    ['Go', ' model B model A', 'AB tool B tool A', 'A', 'B'],
+    ['Go', ' model B model A', 'This call ran with another input: {"text":"AB"}.\nAB tool B tool A', 'A', 'B'],
   ])
   expect(result.text).toBe('said model B model A agent B agent A')
 })
@@ -79,6 +79,7 @@ test('what a wrap passes to next lasts for that call; the message it returns ent
       callId: 'call_1_1',
       name: 'echo',
       content: [
+        { type: 'text', text: 'This call ran with another input: {"text":"changed"}.\n' },
         { type: 'text', text: 'changed' },
         { type: 'text', text: '!' },
       ],

@@ -1,12 +1,30 @@
 /** The messages that the model reads for calls without a result. */
 
+import { sameCall } from '../vocabulary/canonical.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 import { shownName } from '../vocabulary/input-limits.ts'
+import { jsonText } from '../vocabulary/json-text.ts'
 import type { AssistantMessage, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 
-/** The message of a call that failed: the error text, without a stack. */
-export function errorMessage(call: ToolCall, thrown: unknown): ToolMessage {
-  return textMessage(call, messageOf(thrown), true)
+/** The message of a call that failed: the error text, without a stack. `ran`: the error is not that of its tool, which ran before. */
+export function errorMessage(call: ToolCall, thrown: unknown, ran = false): ToolMessage {
+  const what = ran ? `${call.name} ran, and its effect may have happened, but then the call failed: ` : ''
+  return textMessage(call, what + messageOf(thrown), true)
+}
+
+/** The input that a wrap passed on, as JSON, if it is another one than that of the call; otherwise empty. */
+export function otherInput(made: ToolCall, call: ToolCall): string {
+  try {
+    return made.input === call.input || sameCall(made, call) ? '' : (jsonText(made.input) ?? '')
+  } catch {
+    return 'a value that is not JSON'
+  }
+}
+
+/** Adds the input that a call ran with. The call in the history keeps what the model wrote. */
+export function withInput(message: ToolMessage, input: string): ToolMessage {
+  const text = `This call ran with another input: ${input}.\n`
+  return { ...message, content: [{ type: 'text', text }, ...message.content] }
 }
 
 export function textMessage(call: ToolCall, text: string, isError: boolean): ToolMessage {

@@ -2,6 +2,7 @@
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
+import { wasEntered } from '../machine/call.ts'
 import { compose, type WrapKind } from '../middleware/compose.ts'
 import { CUSTOM_EVENT, checkedCall, type EventShapes } from '../middleware/hook-problems.ts'
 import { WrapThrows } from '../middleware/wrap-throws.ts'
@@ -21,7 +22,8 @@ import type { InputLimits } from '../vocabulary/model.ts'
 import { boundedResult } from '../vocabulary/output-limits.ts'
 import { isNumber, isText, optional } from '../vocabulary/shape.ts'
 import { cutOffResult } from './history-results.ts'
-import { errorMessage } from './no-result-message.ts'
+import { errorMessage, otherInput, withInput } from './no-result-message.ts'
+import { isDirect } from './return-direct.ts'
 import { RunHost } from './run-host.ts'
 import { warnOnceCommitted } from './wait-for-commit.ts'
 
@@ -29,17 +31,27 @@ import { warnOnceCommitted } from './wait-for-commit.ts'
 export async function performCall(run: RunState, entry: CallEntry): Promise<Result> {
   const throws = new WrapThrows()
   const { inputLimits, outputLimits, prepareInput } = run.config
-  const onion = compose(run, wrapToolCall(entry, inputLimits, throws), (call, parent, why) =>
-    entry.tool?.background
-      ? run.background.start(entry, entry.tool, call)
-      : executeTool(new RunHost(run, entry), entry, call, parent, why),
-  )
+  const inputs: string[] = []
+  const hasRun = () => wasEntered(entry.state) || run.background.of(entry) !== undefined
+  const told = (message: ToolMessage) => {
+    const isOfOne = new Set(inputs).size === 1 || entry.outcomes.save().filter((one) => 'message' in one).length === 1
+    // If wraps make one result from several, only they know what it is for. A direct result is the answer for the user.
+    const input = isOfOne && hasRun() ? inputs.at(-1) : undefined
+    return !input || isDirect(run, { ...message, callId: entry.id }) ? message : withInput(message, input)
+  }
   try {
+    // The result does not state what this function changes: it is how the agent reads inputs, as a schema is.
     const call = prepareInput
       ? boundedCall(await run.telemetry.inside(entry.parent, () => prepared(entry.call, prepareInput)), inputLimits)
       : entry.call
+    const onion = compose(run, wrapToolCall(entry, inputLimits, throws), (handed, parent, why) => {
+      inputs.push(otherInput(handed, call))
+      return entry.tool?.background
+        ? run.background.start(entry, entry.tool, handed)
+        : executeTool(new RunHost(run, entry), entry, handed, parent, why)
+    })
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
-    return { message: freeze(boundedResult(message, outputLimits)) }
+    return { message: freeze(told(boundedResult(message, outputLimits))) }
   } catch (error) {
     // A cancelled call no longer asks a question or stops the run (I4).
     const isOver = error instanceof RunStop && entry.cancelled
@@ -47,11 +59,12 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
     if (entry.signal.aborted) return cutOffResult(entry)
     const by = throws.whose(error)
     if (by !== undefined) wrapThrew(run, entry, by, error)
-    return { message: boundedResult(errorMessage(entry.call, error), outputLimits), error }
+    const message = errorMessage(entry.call, error, by !== undefined && hasRun())
+    return { message: told(boundedResult(message, outputLimits)), error }
   }
 }
 
-/** Warns that a wrap threw. The model only reads that the tool failed. */
+/** Warns that a wrap threw. The model only reads that the call failed, and whether its tool ran. */
 function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: unknown): void {
   const { id, name } = entry.call
   const place = `middleware ${middleware} threw in wrapToolCall`

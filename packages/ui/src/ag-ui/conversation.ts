@@ -2,7 +2,7 @@
 
 import type { ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
 import type { ThreadState } from '@meanwhile/threads'
-import { callErrorText, outputShown, type Present, resultShown } from '../present.ts'
+import { callErrorText, otherInputOf, outputShown, type Present, resultShown } from '../present.ts'
 import { turnsOfThread } from '../turn/thread-turns.ts'
 import type { TurnUpdate } from '../turn/turn-update.ts'
 import { toAgUiParts } from './content.ts'
@@ -215,7 +215,7 @@ export class Conversation {
       return
     }
     const output = resultShown(this.#present, message)
-    this.#answer(callId, this.#present.output ? textOfValue(output) : contentOf(message, output), isError)
+    this.#answer(callId, this.#present.output ? textIn(message, output) : contentOf(message, output), isError)
     this.#plan = planAfter(this.#plan, message, output)
   }
 
@@ -277,9 +277,14 @@ function userMessage(id: string, { content }: UserMessage): UserSaid {
 }
 
 /** The output of the tool; if it contains files, the content that the model reads. */
-function contentOf({ content }: ToolMessage, output: unknown): ResultMessage['content'] {
-  const parts = toAgUiParts(content)
-  return parts.some(({ type }) => type !== 'text') ? parts : textOfValue(output)
+function contentOf(message: ToolMessage, output: unknown): ResultMessage['content'] {
+  const parts = toAgUiParts(message.content)
+  return parts.some(({ type }) => type !== 'text') ? parts : textIn(message, output)
+}
+
+/** A text already begins with the input that ran. */
+function textIn(message: ToolMessage, output: unknown): string {
+  return typeof output === 'string' ? output : otherInputOf(message) + textOfValue(output)
 }
 
 function textOfValue(value: unknown): string {

@@ -46,10 +46,10 @@ test('an approval is an interrupt with a schema, and the run that answers it str
 })
 
 test.for([
-  [{ approved: true, editedArgs: { to: 'bob' } }, 'Sent to bob.'],
+  [{ approved: true, editedArgs: { to: 'bob' } }, 'This call ran with another input: {"to":"bob"}.\nSent to bob.'],
   [{ decision: 'allow' }, 'Sent to ada.'],
   [{ approved: false, reason: 'too late' }, 'This call was denied.'],
-] as const)('an approval answered with %j leads to "%s" (UI3)', async ([payload, result]) => {
+] as const)('an approval answered with %j leads to "%s" (UI3, W5)', async ([payload, result]) => {
   const { client, threads } = await stage([respond(call('mail', { to: 'ada' })), respond(say('Done.'))])
   const one = client()
   await one.say('Write')

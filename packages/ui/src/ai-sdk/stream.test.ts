@@ -144,6 +144,31 @@ test('a card has one approval, and further questions inside its call are in the 
   expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))
 })
 
+test('the result on a card says which input ran if an approval changed it, live and after a reload, also if the call failed (UI3, W5)', async () => {
+  const mail = tool({
+    name: 'mail',
+    description: 'm',
+    input: z.object({ to: z.string() }),
+    execute({ to }) {
+      if (to === 'eve') throw new Error('blocked')
+      return `Sent to ${to}.`
+    },
+  })
+  const edits = ['bob', 'eve'].map((to) => ({ decision: 'edit', input: { to } }) as const)
+  const agent = createAgent({
+    model: scriptedModel([respond(call('mail', { to: 'ada' }), call('mail', { to: 'ada' })), respond(say('Done.'))]),
+    tools: [mail as Tool],
+    middleware: [approve({ tools: ['mail'], ask: () => edits.shift() ?? { decision: 'allow' } })],
+  })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const message = await seven.read(await chunksOf(threads, 'Go'))
+  expect(message?.parts.filter((part) => part.type === 'dynamic-tool')).toMatchObject([
+    { input: { to: 'ada' }, output: 'This call ran with another input: {"to":"bob"}.\nSent to bob.' },
+    { input: { to: 'ada' }, errorText: 'This call ran with another input: {"to":"eve"}.\nThis call has failed.' },
+  ])
+  expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))
+})
+
 test('a steering message is a part of the message, in both versions (UI2, UI5)', async () => {
   const { agent, open } = chat()
   const threads = createThreads({ agent, store: memoryThreads() })
