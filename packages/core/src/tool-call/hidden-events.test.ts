@@ -269,3 +269,62 @@ test('the progress of a hidden call replaces its own progress, and none of the a
   const progress = events.flatMap((event) => (event.type === 'tool-progress' ? [event.message] : []))
   expect(progress).toEqual(['inner', 'second'])
 })
+
+test('the deltas of an agent in a hidden call are joined: its whole text and its ends arrive (W43)', async () => {
+  const words = Array.from({ length: 3_000 }, (_, n) => `word${n} `)
+  const inner = createAgent({
+    name: 'inner',
+    description: 'i',
+    model: scriptedModel([respond(...words.map((word) => say(word)))]),
+  })
+  const asRead: Tool = { ...agentTool(inner), effect: 'read' } as Tool
+  const model = scriptedModel([respond(call('inner', { request: 'Go' })), respond(say('Done'))])
+  const inside = (await eventsOf({ model, tools: [asRead], middleware: [holding(150), early] })).filter(
+    ({ path }) => path,
+  )
+  const deltas = inside.flatMap((event) => (event.type === 'text-delta' ? [event.delta] : []))
+  expect(deltas.join('')).toBe(words.join(''))
+  expect(deltas.length).toBeLessThan(MOST)
+  expect(inside.slice(-3).map(({ type }) => type)).toEqual(['message', 'step-end', 'run-end'])
+})
+
+const warning: Tool = {
+  name: 'warning',
+  description: 'w',
+  input: z.object({}),
+  effect: 'read',
+  execute: (_, { run }) => run?.warn({ code: 'careful', message: 'Careful.' }),
+}
+
+test('a warning of an early call waits until the call is committed (W43)', async () => {
+  const model = scriptedModel([respond(call('warning'), wait(50), say('Well')), respond(say('Done'))])
+  const events = await eventsOf({ model, tools: [warning], middleware: [early] })
+  const types = events.map(({ type }) => type)
+  expect(types.indexOf('warning')).toBeGreaterThan(types.indexOf('tool-committed'))
+  expect(events.at(-1)).toMatchObject({
+    type: 'run-end',
+    result: { warnings: [{ code: 'careful', source: 'warning' }] },
+  })
+})
+
+test('a call that is discarded leaves no warning (W43)', async () => {
+  const model = scriptedModel([respond(call('warning'), wait(50), say('Well'))])
+  const events = await eventsOf({ model, tools: [warning], middleware: [early, withdrawing('warning')] })
+  expect(warningsIn(events)).toEqual([])
+  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { warnings: [] } })
+})
+
+test('the start of an inner call names the call that makes it (SE7)', async () => {
+  const calling: Tool = {
+    ...warning,
+    name: 'calling',
+    execute: (_, { run }) => run?.callTool({ type: 'tool-call', id: 'inside', name: 'tell', input: {} }),
+  }
+  const model = scriptedModel([respond(call('calling', {}, { id: 'outside' })), respond(say('Done'))])
+  const events = await eventsOf({ model, tools: [calling, telling(0)], middleware: [early] })
+  const starts = events.flatMap((event) => (event.type === 'tool-start' ? [[event.callId, event.maker]] : []))
+  expect(starts).toEqual([
+    ['outside', undefined],
+    ['inside', 'outside'],
+  ])
+})
