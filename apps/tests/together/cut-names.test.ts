@@ -65,10 +65,10 @@ async function inOwnLoop(quirk: Quirk, effect: Effect): Promise<string[]> {
   return happened.filter((what) => !what.endsWith('warm'))
 }
 
-test('a name may grow to that of a hidden tool, or to an alias (P2, M9, N48)', async () => {
-  for (const [name, aliases] of [
-    ['read_file', {}],
-    ['open', { aliases: { names: ['read_file'] } }],
+test('a name may grow to an alias, and to that of a tool that the request does not offer: then nothing runs (P2, M9, W2)', async () => {
+  for (const [name, aliases, runs] of [
+    ['read_file', {}, []],
+    ['open', { aliases: { names: ['read_file'] } }, ['read_file is warm', 'read_file a.txt']],
   ] as const) {
     const happened: string[] = []
     const [read, file] = toolsThat(happened, 'read')
@@ -81,12 +81,13 @@ test('a name may grow to that of a hidden tool, or to an alias (P2, M9, N48)', a
       middleware: [
         {
           name: 'hiding',
-          wrapModel: (request, next) => next({ ...request, tools: request.tools.filter((one) => one.name === 'read') }),
+          wrapModel: (request, next) =>
+            next({ ...request, tools: request.tools.filter((one) => one.name !== 'read_file') }),
         },
         eagerTools(),
       ],
     })
     await agent.run('Go.')
-    expect(happened).toEqual(['read_file is warm', 'read_file a.txt'])
+    expect(happened).toEqual(runs)
   }
 })

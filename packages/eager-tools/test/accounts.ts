@@ -88,7 +88,7 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
     calls: Object.fromEntries(
       stories.map(({ id, events, within }) => [
         id,
-        [...events.map((event) => canonical(plain(event, id))), ...(within.length > 0 ? [toldWithin(within)] : [])],
+        [...events.map((event) => canonical(plain(event, id, ids))), ...(within.length > 0 ? [toldWithin(within)] : [])],
       ]),
     ),
     others,
@@ -103,14 +103,15 @@ function toldWithin(events: readonly AgentEvent[]): string {
 }
 
 /** Without run id, times and marks, and with the id that the call ends with. */
-function plain(event: AgentEvent, callId?: string): object {
+function plain(event: AgentEvent, callId?: string, ids: ReadonlyMap<string, string> = new Map()): object {
   const { runId: _, ...rest } = event
   if (event.type === 'run-end') {
     const warnings = sorted(event.result.warnings.filter(({ source }) => source !== 'eager-tools'))
     return { ...rest, result: { ...event.result, warnings, abandoned: undefined, savings: undefined } }
   }
   if (callId === undefined) return rest
-  const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId } } : {}
+  const makerOf = ({ maker = '' }: { readonly maker?: string }) => ids.get(maker) ?? maker
+  const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId }, maker: makerOf(event) } : {}
   const message = event.type === 'tool-end' || event.type === 'message' ? { message: { ...event.message, callId } } : {}
   return { ...rest, ...call, ...message, callId, timestamp: undefined, provisional: undefined }
 }

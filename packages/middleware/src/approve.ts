@@ -74,7 +74,7 @@ export type Approval =
  * - If `ask` returns an invalid answer, or `tools` or `ask` throws, the call is not run, and the model reads an error
  *   result. The original error is only in a warning, `approval-failed`.
  *
- * No question is asked for an unknown tool, or for input that the tool's schema rejects.
+ * No question is asked for an unknown tool, for one that the request did not offer, or for input that the schema rejects.
  */
 export function approve(options: ApproveOptions): Middleware {
   checkOptions('approve', options, { tools: '', ask: '', remember: '' })
@@ -92,7 +92,7 @@ export function approve(options: ApproveOptions): Middleware {
     // A question was asked before the resume, so its answer applies, even if `tools` decides differently now.
     if (run.answers.length > 0) return true
     const tool = run.setup.tools.find(({ name }) => name === call.name)
-    if (!tool) return false
+    if (!tool || !run.isOffered(call.id)) return false
     const isMeant = typeof tools === 'function' ? await asking(call, run, () => tools(call, run)) : isNamed(tool, tools)
     if (isMeant === false) return false
     await checkedInput(tool, call)

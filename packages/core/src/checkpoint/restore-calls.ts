@@ -17,6 +17,7 @@ import type { Resumed, SavedCall } from '../vocabulary/saved-run.ts'
 /** Adds the calls of a checkpoint to the table, in their order. This starts none of them. */
 export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readonly CallEntry[] {
   const { table } = run.calls
+  const unoffered = run.steps.state.current?.unoffered ?? []
   const entries: CallEntry[] = []
   const byKey = new Map<string, CallEntry>()
   for (const saved of calls) {
@@ -25,7 +26,7 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
     const entry = new CallEntry(table, {
       key,
       call: freeze(call),
-      tool: findTool(run.setup.tools, call.name),
+      tool: !saved.maker && unoffered.includes(id) ? undefined : findTool(run.setup.tools, call.name),
       step: saved.step,
       parent: run.context,
       maker: byKey.get(saved.maker ?? ''),

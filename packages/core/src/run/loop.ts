@@ -23,7 +23,6 @@ import { checkOutput, outputMessage } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { commitCalls } from '../tool-call/commit-calls.ts'
-import { textMessage, unofferedText } from '../tool-call/no-result-message.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
 import { isDirect } from '../tool-call/return-direct.ts'
 import { modelFailed, responseBegins, responseRestored } from '../tool-call/streamed-calls.ts'
@@ -176,32 +175,25 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   await run.events.taken()
 }
 
-/** Returns the results in call order, also of the calls that are not executed. */
+/** Returns the results in call order. A call that returns the output is not executed: its input is its result. */
 async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const due = toMake(run, calls)
   const made = await commitCalls(run, due, run.steps.step.attempt)
-  return due.length === calls.length ? made : calls.map((call) => made[due.indexOf(call)] ?? unmade(run, call))
-}
-
-/** The result of a call that is not executed: it returns the output, or its request did not offer the tool. */
-function unmade({ config }: RunState, call: ToolCall): ToolMessage {
-  return freeze(isOutputCall(config.output, call) ? outputMessage(call) : textMessage(call, unofferedText(call), true))
+  return due.length === calls.length
+    ? made
+    : calls.map((call) => made[due.indexOf(call)] ?? freeze(outputMessage(call)))
 }
 
 /** Emits the ends of calls that were not made. The other calls have emitted their own. */
-function told(run: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
-  for (const message of messages)
-    if (!isMade(run, message.callId, message.name)) run.events.callEnded(message.callId, message)
+function told({ config, events }: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
+  for (const message of messages) {
+    if (isOutputCall(config.output, message)) events.callEnded(message.callId, message)
+  }
   return messages
 }
 
-function toMake(run: RunState, calls: readonly ToolCall[]): ToolCall[] {
-  return calls.filter(({ id, name }) => isMade(run, id, name))
-}
-
-/** Whether a requested call is executed. */
-function isMade({ config, steps }: RunState, id: string, name: string): boolean {
-  return !isOutputCall(config.output, { name }) && !steps.state.current?.unoffered?.includes(id)
+function toMake({ config }: RunState, calls: readonly ToolCall[]): ToolCall[] {
+  return calls.filter((call) => !isOutputCall(config.output, call))
 }
 
 function isFinal(run: RunState, message: ToolMessage): boolean {

@@ -90,6 +90,10 @@ class RunView implements Run {
     return statusOf(this.#state, callId, path, this.#actor.call)
   }
 
+  isOffered(callId: string): boolean {
+    return !this.#state.calls.isUnoffered(callId)
+  }
+
   warm(callId: string, name: string): void {
     if (this.#isOver) return
     warm(this.#state, callId, name, (message) => this.warn({ code: 'warm-failed', message }))

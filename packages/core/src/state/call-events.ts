@@ -66,7 +66,8 @@ export class CallEvents {
     const announced = provisional && this.#announced.get(call.id)
     if (provisional) callHidden(table.state, number, announced ? sameCall(announced, call) : false)
     const rerun = entry.state.isRerun && { rerun: true as const }
-    const maker = entry.maker && { maker: entry.maker.id }
+    const { maker: by } = entry
+    const maker = by && { maker: by.provisional ? by.call.id : by.id }
     this.#emit(entry, { type: 'tool-start', ...ofCall(entry), call, ...maker, ...rerun })
   }
 

@@ -91,6 +91,11 @@ export class RunCalls {
     return this.table.state.response.announcedBy.get(callId)
   }
 
+  /** Whether the model wrote this call although its request did not offer the tool. */
+  isUnoffered(callId: string): boolean {
+    return this.table.state.response.unoffered.has(callId)
+  }
+
   /** Returns the call with this id, which may be its own or one that a later attempt gave it. */
   get(callId: string): CallEntry | undefined {
     return this.table.get(callId)

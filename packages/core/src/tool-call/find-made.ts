@@ -39,7 +39,7 @@ export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCa
   }
   const attempt = calls.attemptOf(call.id)
   const content = calls.table.contentOf(steps.begun, call)
-  if (attempt === undefined || content === undefined) return undefined
+  if (attempt === undefined || content === undefined || calls.isUnoffered(call.id)) return undefined
   if (!coming && !mayStart(run.halt.state)) return undefined
   const unmade = (coming ?? []).map(({ name }) => factsOf(findTool(setup.tools, name)))
   const held = joinableCall(calls.table.state, content, attempt, unmade)

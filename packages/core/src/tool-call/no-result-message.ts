@@ -69,11 +69,6 @@ export function forbiddenText({ finishReason: reason, response }: AssistantMessa
   return `No result: the response ended for a reason that does not allow tool calls${word}.`
 }
 
-/** What the model reads for a call of a tool that its request did not offer. */
-export function unofferedText({ name }: ToolCall): string {
-  return `Not run: ${shownName(name)} is not available in this step.`
-}
-
 /** What the model reads for calls in the last permitted step. */
 export function stepLimitText(maxSteps: number): string {
   return `Not run: the limit of ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} is reached, so no model call could read the result.`

@@ -13,6 +13,7 @@ import type { UserContext } from '../state/user-context.ts'
 import type { Telemetry } from '../telemetry/around.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
+import { shownName } from '../vocabulary/input-limits.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { Json, Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Invocation, Outcome } from '../vocabulary/saved-run.ts'
@@ -126,7 +127,9 @@ function again(known: Outcome, tool: string): ToolMessage {
   throw known.timeout === undefined ? new Error(known.error) : new ToolTimeoutError(tool, known.timeout)
 }
 
+/** A call of no tool of the run, or of one that the request did not offer. */
 async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
+  if (run.calls.isUnoffered(call.id)) throw new Error(`Not run: ${shownName(call.name)} is not available in this step.`)
   const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
   if (answer !== undefined) return freeze(textMessage(call, answer, false))
   throw new UnknownToolError(

@@ -28,7 +28,8 @@ export function responseBegins({ calls, steps, telemetry }: RunState): void {
 /** Called when a resumed step already has its response, with the calls that it requests and the calls that were made for it before the resume. */
 export function responseRestored(run: RunState, answer: AssistantMessage, attempt: number | undefined): void {
   responseBegins(run)
-  const { calls } = run
+  const { calls, steps } = run
+  for (const id of steps.step.unoffered ?? []) calls.table.state.response.unoffered.add(id)
   for (const { id } of callsOf(answer)) {
     callAnnounced(run, id, attempt ?? 0)
     // It belongs to this response. An equal call of the response is another call and does not join it (H11).

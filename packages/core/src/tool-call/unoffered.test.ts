@@ -71,7 +71,7 @@ test.each([
   expect(did).toEqual(['look'])
   expect(resultsIn(result.messages)).toEqual(['look done', refused])
   const types = events.flatMap((event) => ('callId' in event && event.callId === 'b' ? [event.type] : []))
-  expect(types).toEqual(['tool-end'])
+  expect(types).toEqual(['tool-start', 'tool-end'])
 })
 
 test.each([[[forbidding, early]], [[early, forbidding]], [[forbidding]]])(
