@@ -1,4 +1,14 @@
-import { createAgent, type Middleware, type Run, type Tool, type ToolCall, textOf, tool } from '@meanwhile/core'
+import {
+  createAgent,
+  interrupt,
+  type Middleware,
+  type Run,
+  runLocal,
+  type Tool,
+  type ToolCall,
+  textOf,
+  tool,
+} from '@meanwhile/core'
 import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -174,7 +184,7 @@ const startsEarly = (isEarly: (call: ToolCall) => boolean): Middleware => ({
 const start = (run: Run, call: ToolCall) => run.callTool(call).catch(() => undefined)
 const early = startsEarly(({ name }) => name === 'look')
 
-test('a joined call counts once, a discarded early one too (N15)', async () => {
+test('a joined call counts once; a discarded early one does not count, because without early starts it would not have run (N15, W3)', async () => {
   const retry = retryModel({ random: () => 0 })
   const one = (id: string) => call('look', { n: 1 }, { id })
   const limits = { toolCalls: 2, onLimit: 'answer' } as const
@@ -188,8 +198,13 @@ test('a joined call counts once, a discarded early one too (N15)', async () => {
     limits,
     { outer: [retry], inner: [early] },
   )
-  expect(discarded.made).toEqual(['look 1', 'look 2'])
-  expect(discarded.read).toContain('Not run: the limit of tool calls is reached (2).')
+  expect(discarded.made).toEqual(['look 1', 'look 2', 'send 3'])
+  const next = await ran(
+    [respond(one('a1'), fail()), respond(call('look', { n: 2 })), respond(call('send', { n: 3 })), looks(4), done],
+    limits,
+    { outer: [retry], inner: [early] },
+  )
+  expect(next.made).toEqual(['look 1', 'look 2', 'send 3'])
 })
 
 test('an early call leaves room for those before it in call order (N14)', async () => {
@@ -261,4 +276,31 @@ test('a limit that is not a whole number is a ConfigError naming it, and so is a
   expect(() => callLimits({ perTool: { look: -1 } })).toThrow(expect.objectContaining({ option: 'look' }))
   const odd = { onLimit: 'stop' } as object
   expect(() => callLimits(odd)).toThrow(expect.objectContaining({ option: 'onLimit' }))
+})
+
+test('a checkpoint of an older version goes on with its counts (N13, L11)', async () => {
+  const ask = tool({
+    name: 'ask',
+    description: 'Asks.',
+    input: z.object({}),
+    execute: (_, { answers }) => (answers.length > 0 ? 'asked' : interrupt('Go on?')),
+  }) as Tool
+  const counts = { modelCalls: 1, toolCalls: 2, perTool: { ask: 2 }, closed: false, step: 1, counted: ['c1'] }
+  const saved = runLocal({ key: 'call-limits', schema: z.unknown(), initial: null as unknown })
+  const older: Middleware = {
+    name: 'call-limits',
+    wrapToolCall(call, next, run) {
+      saved(run).value = counts
+      return next(call)
+    },
+  }
+  const model = scriptedModel([respond(call('ask', {}, { id: 'c1' })), respond(call('ask', {}, { id: 'c2' })), done])
+  const agentWith = (one: Middleware) => createAgent({ model, tools: [ask], middleware: [one] })
+  const { checkpoint, interrupts = [] } = await played(agentWith(older).run('Go'))
+  const agent = agentWith(callLimits({ toolCalls: 2, onLimit: 'answer' }))
+  const { messages } = await played(agent.resume(checkpoint ?? '', { [interrupts[0]?.id ?? '']: 'Yes' }).result)
+  expect(messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []))).toEqual([
+    'asked',
+    'Not run: the limit of tool calls is reached (2).',
+  ])
 })

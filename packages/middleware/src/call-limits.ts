@@ -7,17 +7,18 @@ import {
   type Middleware,
   type ModelFlow,
   type ModelRequest,
+  map,
   type Run,
   runLocal,
-  type ToolCall,
   type Usage,
 } from '@meanwhile/core'
-import { errorMessage } from '@meanwhile/core/calls'
-import { CallOrder } from './call-limits/call-order.ts'
+import { errorMessage, findTool, makersOf } from '@meanwhile/core/calls'
+import { isSavedCounts, NOTHING, StepCounts } from './call-limits/step-counts.ts'
+import type { Counting } from './call-limits/tally.ts'
 import { checkCounts } from './check-options.ts'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
 import { isRecord } from './is-record.ts'
-import { isCount, schemaOf } from './schema-of.ts'
+import { schemaOf } from './schema-of.ts'
 
 /** Each limit is an integer of at least 0. Default: no limit. */
 export interface CallLimitsOptions {
@@ -63,53 +64,62 @@ export class CallLimitError extends AgentError {
  * model call without tool calls, and its answer ends the run with `stopReason: 'early-stop'`.
  *
  * It counts the calls that pass through this middleware: if it is inside `retryModel`, each attempt; if it is outside,
- * each model call. A call that eager tools started counts once, even if it is joined or discarded. If a response has
- * too many calls, the first ones in call order run.
+ * each model call. If a response has too many calls, the first ones in call order run. Which calls run is the same with
+ * and without eager tools: a call that started early counts once if it is joined, and not if it is discarded.
+ *
+ * What inner calls and agents inside calls use counts in full from the next step on, so a step may exceed a limit by
+ * what is inside its calls. Within the step, an inner call is judged by the calls of the response up to the one that
+ * makes it, and by the inner calls that this one made before.
  */
 export function callLimits(options: CallLimitsOptions): Middleware {
   checkLimits(options)
   const { modelCalls, toolCalls, perTool, tokens, onLimit = 'error' } = options
   const limitsModel = modelCalls !== undefined || tokens !== undefined
   const limitsTools = toolCalls !== undefined || perTool !== undefined
-  const ofTool = (name: string) => (typeof perTool === 'object' ? own(perTool, name) : perTool)
-  const counts = runLocal({ key: 'call-limits', schema: schemaOf(isCounts), initial: NOTHING })
+  const ofTool = (name: string) =>
+    typeof perTool === 'object' ? (Object.hasOwn(perTool, name) ? perTool[name] : undefined) : perTool
+  const saved = runLocal({ key: 'call-limits', schema: schemaOf(isSavedCounts), initial: NOTHING })
+  const counts = runLocal(() => new StepCounts())
   const last = runLocal(() => ({ begun: false }))
-  const order = runLocal(() => new CallOrder())
+  const of = (run: Run) => counts(run).of(saved(run), run.step)
 
   function modelLimit(run: Run): CallLimitError | undefined {
-    if (modelCalls !== undefined && counts(run).value.modelCalls >= modelCalls)
+    if (modelCalls !== undefined && of(run).modelCalls >= modelCalls)
       return new CallLimitError('modelCalls', modelCalls)
     if (tokens !== undefined && tokensOf(run.usage) >= tokens) return new CallLimitError('tokens', tokens)
     return undefined
   }
 
-  function toolLimit(call: ToolCall, run: Run): CallLimitError | undefined {
-    const made = counts(run).value
-    const first = order(run).toCome(call)
-    if (toolCalls !== undefined && made.toolCalls + first.length >= toolCalls)
-      return new CallLimitError('toolCalls', toolCalls)
-    const max = ofTool(call.name)
-    const firstOfTool = first.filter(({ name }) => name === call.name)
-    if (max !== undefined && (own(made.perTool, call.name) ?? 0) + firstOfTool.length >= max)
-      return new CallLimitError('perTool', max, call.name)
-    return undefined
+  function toolLimit(name: string, made: Counting): CallLimitError | undefined {
+    if (toolCalls !== undefined && made.toolCalls >= toolCalls) return new CallLimitError('toolCalls', toolCalls)
+    const max = ofTool(name)
+    return max !== undefined && made.of(name) >= max ? new CallLimitError('perTool', max, name) : undefined
   }
 
-  /** Counts a call once, even if it runs again after an interrupt or a cut-off. */
-  function isCounted({ id }: ToolCall, run: Run): boolean {
-    const { step, counted } = counts(run).value
-    return step === run.step && counted.includes(id)
+  /**
+   * The limit that a call of the response or an inner call would exceed. It depends only on what is the same in every order of events: the count at
+   * the beginning of the step, the calls of the response in call order, and the inner calls that the same call made before.
+   */
+  function limitFor(path: readonly string[], name: string, run: Run): CallLimitError | undefined {
+    const { made, response, counting } = of(run)
+    const place = response.placeOf(path[0] ?? '')
+    for (const before of response.calls.slice(0, Math.max(0, place)))
+      if (!toolLimit(ownName(before.name, run), counting)) counting.add(ownName(before.name, run))
+    const maker = response.calls[place]
+    if (maker && path.length > 1) counting.add(ownName(maker.name, run))
+    made.count(path, counting)
+    return toolLimit(name, counting)
   }
 
-  function count({ id, name }: ToolCall, run: Run): void {
-    const { toolCalls, perTool, step, counted, ...rest } = counts(run).value
-    counts(run).value = {
-      ...rest,
-      toolCalls: toolCalls + 1,
-      perTool: { ...perTool, [name]: (own(perTool, name) ?? 0) + 1 },
-      step: run.step,
-      counted: step === run.step ? [...counted, id] : [id],
+  /** The first limit that the response exceeds, whichever of its calls is judged first. */
+  function firstOver(run: Run): CallLimitError | undefined {
+    const { response, counting } = of(run)
+    for (const { name } of response.calls) {
+      const over = toolLimit(ownName(name, run), counting)
+      if (over) return over
+      counting.add(ownName(name, run))
     }
+    return undefined
   }
 
   /** If this call is cut off, only a resume makes it again, not another attempt or step. */
@@ -123,67 +133,55 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     const instruction = { role: 'user', content: DEFAULT_INSTRUCTION, origin: 'call-limits' } as const
     const messages = [...request.messages, instruction]
     const answer = yield* closingCall({ ...request, messages }, next, () => over)
-    counts(run).value = { ...counts(run).value, closed: true }
+    of(run).close()
     return answer
   }
 
   return {
     name: 'call-limits',
     wrapModel(request, next, run) {
-      const made = counts(run)
+      const step = of(run)
       const over = modelLimit(run)
-      if (over && (onLimit === 'error' || made.value.closed || last(run).begun)) throw over
-      made.value = { ...made.value, modelCalls: made.value.modelCalls + 1 }
+      if (over && (onLimit === 'error' || step.isClosed || last(run).begun)) throw over
+      step.callsModel()
       if (over) return closing(request, next, run, over)
-      return limitsTools ? order(run).watched(next(request), run.step) : next(request)
+      return limitsTools ? step.response.watched(next(request)) : next(request)
     },
     ...(limitsTools && {
       async *wrapToolCall(call, next, run) {
-        if (isCounted(call, run)) return yield* next(call)
-        const over = toolLimit(call, run)
-        order(run).met(call)
-        if (over && onLimit === 'error') throw over
-        if (over) return errorMessage(call, `Not run: ${over.message}.`)
-        count(call, run)
+        const step = of(run)
+        const makers = makersOf(run)
+        const path = [...makers, call.id]
+        if (!step.mayRunAgain(path)) {
+          if (makers.length === 0) step.response.started(call)
+          // A call that is refused early may have room once the response is accepted, for example if `afterModel` drops another one.
+          const isEarlyOver = limitFor(path, call.name, run) !== undefined
+          if (isEarlyOver) await run.stood(call.id)
+          const over = isEarlyOver ? limitFor(path, call.name, run) : undefined
+          if (over && onLimit === 'error') throw firstOver(run) ?? over
+          if (over) return errorMessage(call, `Not run: ${over.message}.`)
+        }
+        step.makes(path, call.name, run.stood(call.id))
         return yield* next(call)
       },
     }),
-    ...(limitsModel &&
-      onLimit === 'answer' && {
-        async *wrapAgent(setup, next, run) {
-          const result = yield* next(setup)
-          return counts(run).value.closed ? { ...result, stopReason: 'early-stop' } : result
-        },
-      }),
+    ...((modelCalls !== undefined || limitsTools || tokens !== undefined) && {
+      async *wrapAgent(setup, next, run) {
+        const result = yield* map(next(setup), (event) => {
+          of(run).see(event)
+          return event
+        })
+        return limitsModel && onLimit === 'answer' && of(run).isClosed
+          ? { ...result, stopReason: 'early-stop' }
+          : result
+      },
+    }),
   }
 }
 
-/** What a run has used so far. */
-interface Counts {
-  readonly modelCalls: number
-  readonly toolCalls: number
-  readonly perTool: Readonly<Record<string, number>>
-  /** Whether the last model call has succeeded. */
-  readonly closed: boolean
-  /** The step of the ids in `counted`. */
-  readonly step: number
-  readonly counted: readonly string[]
-}
-
-const NOTHING: Counts = { modelCalls: 0, toolCalls: 0, perTool: {}, closed: false, step: 0, counted: [] }
-
-function isCounts(value: unknown): value is Counts {
-  if (!isRecord(value) || !isRecord(value.perTool)) return false
-  const { modelCalls, toolCalls, perTool, closed, step, counted } = value
-  const isListed = Array.isArray(counted) && counted.every((id) => typeof id === 'string')
-  return (
-    typeof closed === 'boolean' && isListed && [modelCalls, toolCalls, step, ...Object.values(perTool)].every(isCount)
-  )
-}
-
-/** A tool may have the name of a member of `Object.prototype`. */
-function own(numbers: Readonly<Record<string, number>>, name: string): number | undefined {
-  return Object.hasOwn(numbers, name) ? numbers[name] : undefined
+/** The tool's own name: the model may write an alias. */
+function ownName(name: string, run: Run): string {
+  return findTool(run.setup.tools, name)?.name ?? name
 }
 
 function limitText(limit: CallLimit, max: number, tool: string | undefined): string {

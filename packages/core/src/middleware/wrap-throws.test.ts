@@ -20,7 +20,7 @@ import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 const after = (tool: string, error: string) =>
   `${tool} ran, and its effect may have happened, but then the call failed: ${error}`
 
-test('an error that wrapToolCall throws fails its call, without stack, and the run goes on; the result says that the tool ran (C18, W6)', async () => {
+test('an error that wrapToolCall throws fails its call, without stack, and the run goes on; the model reads that the tool ran (C18, W6)', async () => {
   const agent = createAgent({
     model: scriptedModel([respond(call('echo', { text: 'a' }), call('echo', { text: 'b' })), respond(say('done'))]),
     tools: [echo],

@@ -30,6 +30,13 @@ export function actorOf(run: Run): { readonly state: RunState; readonly actor: A
   return RunView.behind(run)
 }
 
+/** Returns the ids of the calls that made the call of this wrap, outermost first: none if the response requests it, or a hook makes it. */
+export function makersOf(run: Run): readonly string[] {
+  const ids: string[] = []
+  for (let maker = actorOf(run).actor.call?.maker; maker; maker = maker.maker) ids.unshift(maker.call.id)
+  return ids
+}
+
 class RunView implements Run {
   readonly #state: RunState
   readonly #actor: Actor

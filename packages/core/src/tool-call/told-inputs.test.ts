@@ -33,7 +33,7 @@ const handing = (input: unknown): Middleware => ({
   wrapToolCall: (call, next) => next({ ...call, input }),
 })
 
-test('the result of a call says which input ran if a wrap changed it, and its output stays (W5)', async () => {
+test('the result of a call contains the input that ran if a wrap changed it, and its output stays (W5)', async () => {
   const ran = (input: string, rest: string) => [`This call ran with another input: ${input}.\n${rest}`]
   expect(await toldBy([handing({ to: 'bob' })])).toMatchObject({
     told: ran('{"to":"bob"}', 'paid bob'),
@@ -45,17 +45,17 @@ test('the result of a call says which input ran if a wrap changed it, and its ou
   )
 })
 
-test('a result says nothing of an input that is equal, that did not run, or that prepareInput made (W5)', async () => {
+test('a result does not contain an input that is equal, that did not run, or that prepareInput made (W5)', async () => {
   expect((await toldBy([handing({ to: 'ada' })])).told).toEqual(['paid ada'])
   expect((await toldBy([handing({ to: 1 })])).told).toEqual([expect.stringMatching(/^invalid input for pay/)])
   expect((await toldBy([], { prepareInput: () => ({ to: 'bob' }) })).told).toEqual(['paid bob'])
 })
 
-test('a direct result is the answer for the user, so it does not say which input ran (W5, M6)', async () => {
+test('a direct result is the answer for the user, so it does not contain the input that ran (W5, M6)', async () => {
   expect(await toldBy([handing({ to: 'bob' })], {}, { returnDirect: true })).toMatchObject({ text: 'paid bob' })
 })
 
-test('of a call that ran again with a repaired input, the result says which one ran; a wrap that merges several results says it itself (W5)', async () => {
+test('of a call that ran again with a repaired input, the result contains the one that ran; a wrap that merges several results writes its own (W5)', async () => {
   const again = (inputs: readonly unknown[], merges: boolean): Middleware => ({
     name: 'again',
     async *wrapToolCall(call, next) {
