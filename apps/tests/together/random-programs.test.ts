@@ -10,6 +10,7 @@ import {
   memoryStore,
   type Tool,
   type ToolCall,
+  type ToolContext,
 } from '@meanwhile/core'
 import {
   call,
@@ -116,15 +117,22 @@ interface Done {
   readonly tool: string
   readonly input: unknown
   readonly key: string
+  readonly callId: string
+}
+
+/** A checkpoint, and how much the tools had done when it was saved. */
+interface Save {
+  readonly checkpoint: Checkpoint
+  readonly done: number
 }
 
 /** The tools and agents of one program, in one process. What they do is in `journal`, which outlives processes. */
-function agentFor(program: Program, isEager: boolean, journal: Done[], saves: Checkpoint[]) {
+function agentFor(program: Program, isEager: boolean, journal: Done[], saves: Save[]) {
   const files = new Map<string, number>()
   const input = z.looseObject({ n: z.number(), ms: z.number(), file: z.string() })
   type Input = z.infer<typeof input>
-  const note = (name: string, { n, file }: Input, key: string) =>
-    void journal.push({ tool: name, input: { n, file }, key })
+  const note = (tool: string, { n, file }: Input, { idempotencyKey: key, callId }: ToolContext) =>
+    void journal.push({ tool, input: { n, file }, key, callId })
   const slots = { concurrency: 1 }
   const simple: readonly Tool[] = [
     {
@@ -141,8 +149,8 @@ function agentFor(program: Program, isEager: boolean, journal: Done[], saves: Ch
       name: 'pay',
       description: 'Pays.',
       input,
-      execute: async (paid: Input, { idempotencyKey }) => {
-        note('pay', paid, idempotencyKey)
+      execute: async (paid: Input, context) => {
+        note('pay', paid, context)
         await sleep(paid.ms)
         return `paid ${paid.n}`
       },
@@ -153,8 +161,8 @@ function agentFor(program: Program, isEager: boolean, journal: Done[], saves: Ch
       input,
       effect: 'idempotent',
       writes: ({ file }: Input) => [file],
-      execute: async (written: Input, { idempotencyKey }) => {
-        note('write', written, idempotencyKey)
+      execute: async (written: Input, context) => {
+        note('write', written, context)
         await sleep(written.ms)
         files.set(written.file, written.n)
         return `wrote ${written.n}`
@@ -176,8 +184,8 @@ function agentFor(program: Program, isEager: boolean, journal: Done[], saves: Ch
       description: 'Has one slot.',
       input,
       ...slots,
-      execute: async (one: Input, { idempotencyKey }) => {
-        note('busy', one, idempotencyKey)
+      execute: async (one: Input, context) => {
+        note('busy', one, context)
         await sleep(one.ms)
         return 'was busy'
       },
@@ -272,7 +280,7 @@ function agentFor(program: Program, isEager: boolean, journal: Done[], saves: Ch
       ...store,
       async save(id, checkpoint, revision) {
         await store.save(id, checkpoint, revision)
-        saves.push(structuredClone(checkpoint) as Checkpoint)
+        saves.push({ checkpoint: structuredClone(checkpoint) as Checkpoint, done: journal.length })
       },
     },
   })
@@ -368,7 +376,7 @@ test('whatever stops it, no run hangs, and no call with an effect is executed tw
   await fc.assert(
     fc.asyncProperty(programs, storms, fc.boolean(), async (program, storm, isEager) => {
       const journal: Done[] = []
-      const saves: Checkpoint[] = []
+      const saves: Save[] = []
       const denied = new Set<string>()
       const decide = (result: AgentResult, index: number): Answers => {
         const answers = answersOf(result, program.answers[index] ?? { place: 0, decision: 'allow' })
@@ -383,7 +391,6 @@ test('whatever stops it, no run hangs, and no call with an effect is executed tw
       for (const [index, { after, how }] of storm.lives.entries()) {
         const abort = new AbortController()
         const run = begin(abort.signal)
-        const isKilled = how === 'kill'
         if (how === 'abort') setTimeout(() => abort.abort(), after)
         else if (how === 'cancel') setTimeout(() => void run.cancel(), after)
         else if (how === 'after-model') setTimeout(() => void run.cancel({ at: 'after-model' }), after)
@@ -392,20 +399,19 @@ test('whatever stops it, no run hangs, and no call with an effect is executed tw
         const { result } = end
         if (how === 'abort' && !result) break
         if (!result || result.status === 'completed') break
-        const answers = decide(result, index)
-        // A process that was killed has saved only a part of what it did.
-        const known = isKilled ? saves[place + Math.floor((saves.length - place) / 2)] : undefined
-        const from =
-          known && known.status !== 'completed'
-            ? { ...known, revision: saves.at(-1)?.revision ?? 0 }
-            : result.checkpoint
-        const isOpen = (id: string) => from?.interrupts.some((one) => one.id === id)
-        const given = Object.fromEntries(Object.entries(answers).filter(([id]) => isOpen(id)))
+        const killed = how === 'kill' ? place + Math.floor((saves.length - place) / 2) : saves.length
+        const save = saves[killed]
+        if (save && save.checkpoint.status !== 'completed') {
+          // The process was killed after this save: what it did after the next one never happened.
+          journal.length = saves[killed + 1]?.done ?? journal.length
+          denied.clear()
+        }
+        const from = save && save.checkpoint.status !== 'completed' ? save.checkpoint : result.checkpoint
+        const answers = save ? {} : decide(result, index)
         agent = agentFor(program, isEager, journal, saves)
-        const checkpoint = structuredClone(from) as Checkpoint
-        begin = (signal) => agent.resume(checkpoint, given, { signal })
-        if (isKilled) break
+        begin = (signal) => agent.resume(structuredClone(from), answers, { signal })
       }
+      expect(journal.filter(({ tool, callId }) => tool === 'pay' && denied.has(callId))).toEqual([])
       const times = new Map<string, number>()
       for (const { tool, key } of journal) if (tool === 'pay') times.set(key, (times.get(key) ?? 0) + 1)
       expect([...times.values()].filter((count) => count > 1)).toEqual([])
