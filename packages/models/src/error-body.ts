@@ -13,15 +13,18 @@ export interface ErrorBody {
   readonly status?: number
 }
 
-/** The error in a body or in an event that is one; `undefined` for anything else. */
-export function errorIn(value: unknown): unknown {
+/**
+ * The error in a body or in an event that is one; `undefined` for anything else. `isForeign`: no wire has events of this
+ * name. Their words alone do not make them errors.
+ */
+export function errorIn(value: unknown, isForeign = false): unknown {
   // Google sends a list of errors.
   const body: unknown = Array.isArray(value) ? value[0] : value
   if (!isRecord(body)) return undefined
   if (isRecord(body.error)) return body.error
-  // The code may be next to the sentence.
-  if (body.error) return statusIn(body) === undefined ? body.error : body
-  return isBareError(body) ? body : undefined
+  // The code, or the sentence, may be next to it.
+  if (body.error) return typeof body.error === 'string' && isAlone(body) ? body.error : body
+  return isBareError(body, isForeign) ? body : undefined
 }
 
 /** Reads an error. OpenAI's client unwraps the body's `error`, Anthropic's does not. */
@@ -33,17 +36,22 @@ export function errorBody(error: unknown): ErrorBody {
   return defined({ code: codeOf(codeIn(said)), type, message: wordsIn(said), status: statusIn(said) })
 }
 
+/** Whether nothing next to the member `error` says more. */
+function isAlone({ error: _, ...rest }: Members): boolean {
+  return wordsIn(rest) === undefined && statusIn(rest) === undefined
+}
+
 /**
- * Whether it is an error without the member `error` (qT20): it has the words of one and a sign of failure. An event of a
- * wire has neither, and one of an unknown kind (qA1) may have words but no such sign.
+ * Whether it is an error without the member `error` (qT20): it has the words of an error, no member of a chunk or event,
+ * and no sign of success. In a foreign event (qA1), words are not enough.
  */
-function isBareError(body: Members): boolean {
+function isBareError(body: Members, isForeign: boolean): boolean {
   if (wordsIn(body) === undefined) return false
   const status = statusIn(body)
   if (status !== undefined) return status >= 400
   if (body.object === 'error' || /error|exception/i.test(wordOf(body.type) ?? '')) return true
   // Chunks and events always have one of these.
-  if (body.choices || body.object || body.type) return false
+  if (isForeign || body.choices || body.object || body.type) return false
   const state = wordOf(body.status)
   return !isSuccess(codeIn(body)) && (state === undefined || /error|fail/i.test(state))
 }

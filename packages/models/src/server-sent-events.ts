@@ -75,7 +75,7 @@ function isUnknown(name: string | undefined): boolean {
  */
 export function parseEvent({ event, data }: EventSourceMessage, last: boolean): object {
   const value = parseJson(data)
-  const error = errorIn(value)
+  const error = errorIn(value, isUnknown(event))
   if (event === 'error') throw new StreamedError(error ?? value ?? data)
   if (error !== undefined) throw new StreamedError(error)
   if (!isRecord(value)) throw new UnreadableError({ cut: last && value === undefined, said: data })
