@@ -1,8 +1,9 @@
 /** Reads the calls in a stream of the AI SDK's specification. Its parts may repeat or contradict each other. */
 
-import { type Assembler, DEFAULT_INPUT_LIMITS, type Label } from '@meanwhile/core'
+import type { Assembler, InputLimits, Label } from '@meanwhile/core'
 import { type Keeper, ownMetadata } from './ai-sdk-kept.ts'
 import type { CallPart, InputPiece, InputStart } from './ai-sdk-model.ts'
+import { CallInput } from './call-input.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
 import { HeldText, ownerless } from './held-text.ts'
@@ -17,6 +18,8 @@ interface PartCall extends TwinCall<PartCall> {
   /** Whether input arrived in deltas. */
   isFed: boolean
   isEnded: boolean
+  /** Whether the model that made it refused later, and another one answers. */
+  isWithdrawn?: boolean
 }
 
 /** The calls that have the same id. */
@@ -42,21 +45,25 @@ export class PartCalls {
   readonly #unstated = new Set<PartCall>()
   /** The ids of pieces without a start, until a `tool-call` part has the whole input. */
   readonly #strays = new Set<Id>()
-  readonly #ours: PartCall[] = []
-  readonly #held = new HeldText()
-  readonly #twins = new TwinCalls<PartCall>(
-    {
-      isOver: ({ isSealed }) => isSealed,
-      seal: (call, text, to) => this.#whole(call, text, to),
-      add: (call, text, to) => this.#write(call, text, to),
-    },
-    this.#held,
-  )
+  #ours: PartCall[] = []
+  readonly #limits: InputLimits
+  readonly #held: HeldText
+  readonly #twins: TwinCalls<PartCall>
 
-  constructor(kept: Keeper, seals: boolean, newLabel: () => Label) {
+  constructor(kept: Keeper, seals: boolean, newLabel: () => Label, limits: InputLimits) {
     this.#kept = kept
     this.#seals = seals
     this.#newLabel = newLabel
+    this.#limits = limits
+    this.#held = new HeldText(limits)
+    this.#twins = new TwinCalls(
+      {
+        isOver: ({ isSealed }) => isSealed,
+        seal: (call, text, to) => this.#whole(call, text, to),
+        add: (call, text, to) => this.#write(call, text, to),
+      },
+      this.#held,
+    )
   }
 
   start(part: InputStart, to: Assembler): void {
@@ -103,15 +110,24 @@ export class PartCalls {
 
   /** The label of the call with this id, if one was announced. */
   label(id: string): Label | undefined {
-    return this.#byId.get(idIn(id))?.latest.label
+    const calls = this.#byId.get(idIn(id))
+    return calls?.latest.isHeld ? calls.first.label : calls?.latest.label
   }
 
   /** Another model answers: the calls of the one that refused must not run, even if they are sealed (qA11). */
   withdraw(to: Assembler): void {
     for (const call of this.#ours) {
+      call.isWithdrawn = true
+      this.#unstated.delete(call)
       if (call.isHeld) call.isRepeated = true
       else to.call(call.label, { providerResult: null })
     }
+    // Parts that end an open call of that model may still come, so its id stays known.
+    for (const [id, { latest, unstated }] of this.#byId) {
+      if (latest.isWithdrawn && unstated.size === 0) this.#byId.delete(id)
+    }
+    this.#ours = []
+    this.#strays.clear()
     this.#twins.clear()
   }
 
@@ -131,14 +147,15 @@ export class PartCalls {
       label: this.#newLabel(),
       name: part.toolName,
       isText,
-      text: '',
+      input: new CallInput(this.#limits),
       told: false,
       isFed: false,
       isEnded: false,
       isSealed: false,
     }
     if (!part.providerExecuted) this.#ours.push(call)
-    const known = this.#byId.get(id)
+    const before = this.#byId.get(id)
+    const known = before?.latest.isWithdrawn ? undefined : before
     if (known) known.latest = call
     else this.#byId.set(id, { first: call, latest: call, unstated: new Set() })
     const first = id === undefined ? undefined : known?.first
@@ -186,14 +203,14 @@ export class PartCalls {
   #write(call: PartCall, delta: string, to: Assembler): void {
     if (!delta || call.isRepeated) return
     call.told = true
-    if (call.text.length <= DEFAULT_INPUT_LIMITS.characters) call.text += delta
-    if (call.isHeld) this.#held.add(delta)
+    const added = call.input.add(delta)
+    if (call.isHeld) this.#held.add(added)
     else to.call(call.label, { delta })
   }
 
   #whole(call: PartCall, text: string, to: Assembler): void {
-    if (call.isHeld) this.#held.add(text.slice(call.text.length))
-    if (text) call.text = text
+    if (call.isHeld) this.#held.add(text.slice(call.input.text.length))
+    if (text) call.input.replace(text)
     call.told = call.isSealed = true
     if (!call.isHeld) to.seal(call.label, text)
     this.#twins.settle(call, to)

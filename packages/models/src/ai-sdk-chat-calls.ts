@@ -3,12 +3,12 @@
  * received.
  */
 
-import type { Assembler, Label, ModelRequest, ReadChunk } from '@meanwhile/core'
+import type { Assembler, Label, ReadChunk } from '@meanwhile/core'
 import { isUnreadable } from './ai-sdk-errors.ts'
 import { ownMetadata } from './ai-sdk-kept.ts'
 import type { CallPart, FinishPart, InputPiece, InputStart, StreamPart } from './ai-sdk-model.ts'
-import type { ChatChunk } from './chat-chunk.ts'
-import { chatChunks } from './chat-stream.ts'
+import { type ChatChunk, hasContent } from './chat-chunk.ts'
+import { chatChunks, type ReadRequest } from './chat-stream.ts'
 import { readSafely } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
@@ -19,10 +19,7 @@ import { RestartedError } from './single-response.ts'
  * (qC47); one call from two with the same index and id (qC48); two calls from arguments that are sent again (qC18). The
  * reader only uses the metadata of their call parts.
  */
-export function withChatCalls(
-  read: ReadChunk<StreamPart>,
-  request: Pick<ModelRequest, 'tools' | 'toolNames'>,
-): ReadChunk<StreamPart> {
+export function withChatCalls(read: ReadChunk<StreamPart>, request: ReadRequest): ReadChunk<StreamPart> {
   const readChunk = readSafely(chatChunks('', request))
   const labels = new Set<Label>()
   // The same labels, in the order in which the calls began.
@@ -45,7 +42,7 @@ export function withChatCalls(
     only ??= onlyCalls(to)
     if (!chunk || over) return
     try {
-      readChunk(chunk, isRead && !hasMessage(chunk) ? only : { ...only, text: (delta) => to.text(delta) })
+      readChunk(chunk, isRead && !hasMessage(chunk) ? only : withContent(only, to))
     } catch (thrown) {
       // A finish reason came before: the second response begins after the first has ended, which no part shows (qT16).
       if (!(thrown instanceof RestartedError && ended)) throw thrown
@@ -123,9 +120,19 @@ export function withChatCalls(
 /** An assembler that drops everything except calls: the provider's parts already contain the rest. */
 const NOTHING = { text() {}, reasoning() {}, seal() {}, usage() {} }
 
+/** The same, but it passes on the rest as well. Without labels, because those of the parts may be the same. */
+function withContent(only: Assembler, to: Assembler): Assembler {
+  return {
+    ...only,
+    text: (delta) => to.text(delta),
+    reasoning: (delta) => to.reasoning(delta),
+    usage: (usage) => to.usage(usage),
+  }
+}
+
 /** Whether it has a whole message in place of a delta, which no package reads. */
 function hasMessage({ choices }: ChatChunk): boolean {
-  return !!choices?.some(({ delta, message }) => !delta && message)
+  return !!choices?.some(({ delta, message }) => message && !hasContent(delta))
 }
 
 /** Whether it has choices. The reader reports any other missing member. */

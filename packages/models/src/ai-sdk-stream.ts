@@ -5,6 +5,7 @@ import {
   allowsCalls,
   ConfigError,
   type FinishReason,
+  type ModelRequest,
   type PartOptions,
   type ReadChunk,
 } from '@meanwhile/core'
@@ -37,12 +38,16 @@ export interface Stated {
 }
 
 /** Reads the parts of a stream. */
-export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<StreamPart> {
+export function partReader(
+  kept: Keeper,
+  { seals, begins }: Stated,
+  { inputLimits }: Pick<ModelRequest, 'inputLimits'>,
+): ReadChunk<StreamPart> {
   // Ids may be repeated, for example for the text after a call, so a start always begins something new.
   let begun = 0
   const texts = new Map<string, PartOptions>()
   const thoughts = new Map<string, PartOptions>()
-  const calls = new PartCalls(kept, seals, () => begun++)
+  const calls = new PartCalls(kept, seals, () => begun++, inputLimits)
   // The type of an approval that a call of the provider waits for.
   let approval: string | undefined
 

@@ -77,7 +77,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
     stream(request) {
       const messages = onChat ? filesAfterResults(request.messages) : request.messages
       const answer = parts({ ...request, messages }, ask, idleTimeout)
-      const read = partReader(kept, stated)
+      const read = partReader(kept, stated, request)
       const readAll = refusePhantomCalls(hasChunks ? withChatCalls(read, request) : read)
       return assemble(request, answer, readAll, explainAiSdk)
     },

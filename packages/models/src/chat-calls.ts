@@ -1,9 +1,10 @@
 /** Decides which call of a Chat Completions stream a piece belongs to, and collects the call's name. */
 
-import type { Assembler, CallPiece } from '@meanwhile/core'
+import type { Assembler, CallPiece, InputLimits } from '@meanwhile/core'
 import { ChatCall } from './chat-call.ts'
 import type { Said } from './chat-chunk.ts'
 import { ContradictionError } from './explain.ts'
+import { HeldText } from './held-text.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** The call that a piece belongs to, and what the piece adds to it. */
@@ -23,6 +24,8 @@ export interface CallOfPiece extends Pick<CallPiece, 'id' | 'nameMayGrow' | 'del
  */
 export class ChatCalls {
   readonly #names: ToolNames
+  readonly #limits: InputLimits
+  readonly #heldText: HeldText
   readonly #byIndex = new Map<string, ChatCall>()
   /** The latest call with each id. */
   readonly #byId = new Map<string, ChatCall>()
@@ -44,8 +47,10 @@ export class ChatCalls {
   #latest: ChatCall | undefined
   #count = 0
 
-  constructor(names: ToolNames) {
+  constructor(names: ToolNames, limits: InputLimits) {
     this.#names = names
+    this.#limits = limits
+    this.#heldText = new HeldText(limits)
   }
 
   of(said: Said, to: Assembler): CallOfPiece {
@@ -60,12 +65,16 @@ export class ChatCalls {
     return { call, id: call.id, nameMayGrow: !call.isNamed && this.#names.mayGrow(call.name), delta }
   }
 
-  /** Passes on what was held back, if a call's own arguments and those without an owner are JSON together. */
-  release(to: Assembler): void {
+  /**
+   * Passes on what was held back. If the calls may run, a call's own arguments and those without an owner must be JSON
+   * together.
+   */
+  release(mayRun: boolean, to: Assembler): void {
     this.#isOver = true
     for (const call of this.#held) {
+      const isUnowned = mayRun && call.hasStrayed && !call.isComplete
       const delta = call.release()
-      if (call.hasStrayed && !call.isJson) this.#isUnowned = true
+      if (isUnowned) this.#isUnowned = true
       else to.call(call.label, { delta })
     }
     this.#held.clear()
@@ -112,7 +121,8 @@ export class ChatCalls {
     const earlier = id === undefined ? undefined : this.#byId.get(id)
     // Without an index, the same id means the same call.
     const mayRepeat = index !== undefined && earlier?.isWhole(to) && (name ?? earlier.name) === earlier.name
-    const call = new ChatCall(`call ${this.#count++}`, index, mayRepeat ? earlier : undefined)
+    const first = mayRepeat ? earlier : undefined
+    const call = new ChatCall(`call ${this.#count++}`, index, first, this.#heldText, this.#limits)
     this.#open.add(call)
     if (index === undefined) return call
     this.#byIndex.set(index, call)

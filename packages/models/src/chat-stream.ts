@@ -25,17 +25,20 @@ import { refusePhantomCalls } from './phantom-calls.ts'
 import { RestartedError } from './single-response.ts'
 import { ToolNames } from './tool-names.ts'
 
+/** The members of a request that the readers of responses use. */
+export type ReadRequest = Pick<ModelRequest, 'tools' | 'toolNames' | 'inputLimits'>
+
 /**
  * On this wire calls are not sealed one by one: the end of the stream after a finish reason that allows calls seals
  * them all.
  */
-export function chatReader(provider: string, request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<ChatChunk> {
+export function chatReader(provider: string, request: ReadRequest): ReadChunk<ChatChunk> {
   return refusePhantomCalls(chatChunks(provider, request))
 }
 
 /** The same, if the chunks need not contain all calls of the response. */
-export function chatChunks(provider: string, request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<ChatChunk> {
-  const calls = new ChatCalls(new ToolNames(request))
+export function chatChunks(provider: string, request: ReadRequest): ReadChunk<ChatChunk> {
+  const calls = new ChatCalls(new ToolNames(request), request.inputLimits)
   const expand = parallelCalls(request.tools)
   const deltas = new Deltas()
   const opaque = new OpaqueData()
@@ -121,8 +124,9 @@ export function chatChunks(provider: string, request: Pick<ModelRequest, 'tools'
   function settle(reason: FinishReason, to: Assembler): void {
     const data = opaque.take()
     if (data) to.reasoning('', { label: 0, metadata: { [provider]: data } })
-    calls.release(to)
-    const message = allowsCalls(reason) ? calls.problem : undefined
+    const mayRun = allowsCalls(reason)
+    calls.release(mayRun, to)
+    const message = mayRun ? calls.problem : undefined
     to.finish(message === undefined ? reason : { code: 'invalid_chunk', message })
   }
 

@@ -1,7 +1,7 @@
 /** Converts the stream of Anthropic's Messages API to model events. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import { type Assembler, allowsCalls, type Label, type ReadChunk } from '@meanwhile/core'
+import { type Assembler, allowsCalls, type Label, type ModelRequest, type ReadChunk } from '@meanwhile/core'
 import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
@@ -38,10 +38,13 @@ interface Block {
 const WITHOUT_INPUT: ReadonlySet<string> = new Set(['text', 'thinking', 'redacted_thinking'])
 
 /** Reads the events. Only `message_stop` ends the response (qA7). */
-export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessageStreamEvent> {
+export function messagesReader(
+  provider: string,
+  { inputLimits }: Pick<ModelRequest, 'inputLimits'>,
+): ReadChunk<Anthropic.RawMessageStreamEvent> {
   let begun = 0
   const blocks = new Map<Place, Block>()
-  const calls = new BlockCalls()
+  const calls = new BlockCalls(inputLimits)
   // The calls that the provider runs, by id. They are sealed with their results, which are separate blocks (G16).
   const running = new Map<string, Label>()
   let counts: Counts = {}
@@ -80,14 +83,15 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     if (known && !known.ended && known.id === id && (known.name || name) === name) {
       // The same call starts again (qA14).
       known.name = name
-      to.call(known.label, { name })
+      if (!known.isHeld) to.call(known.label, { name })
       return
     }
     checkStart(known, name, to)
     const own = defined({ caller: caller?.type === 'direct' ? undefined : caller, toolset_name })
     const begun = opened(place, content)
-    const piece = { id, name, ...(isFilled(own) && { metadata: { [provider]: own } }) }
-    calls.begin(place, begun, (reader) => reader.call(begun.label, piece), to)
+    const metadata = isFilled(own) && { metadata: { [provider]: own } }
+    // The name may come later.
+    calls.begin(place, begun, (reader) => reader.call(begun.label, { id, name: begun.name, ...metadata }), to)
   }
 
   /**
@@ -101,7 +105,7 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
 
   function opened(place: Place, content: OwnCall | ProviderCall): BlockCall {
     const label = begun++
-    const call = callOf(label, content)
+    const call = callOf(label, content, inputLimits)
     blocks.set(place, { label, type: content.type, call })
     return call
   }

@@ -62,5 +62,5 @@ function cutBy(word: string | undefined): FinishReason {
 }
 
 function errorIn({ error, status }: Response): unknown {
-  return error ?? { message: `the provider ended the response with the status ${status}` }
+  return error ?? { message: `the provider ended the response with the status ${status ?? 'failed'}` }
 }

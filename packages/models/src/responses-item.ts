@@ -1,6 +1,6 @@
 /** An item in the output of a Responses stream, as far as it is known. */
 
-import { hasArguments, type TwinCall } from './twin-calls.ts'
+import type { TwinCall } from './twin-calls.ts'
 import { idIn } from './wire-values.ts'
 
 /** The members that identify an item in an event. */
@@ -46,7 +46,7 @@ export function isOfOther(known: Item, { name }: Carried): boolean {
 /** Whether the call has ended, and the one in the event has other arguments. */
 export function saysOther(known: Item, { arguments: text }: Carried): boolean {
   if (typeof text !== 'string' || !text || !known.isSealed) return false
-  return !hasArguments(known, text)
+  return !known.input.means(text)
 }
 
 export function fits(item: Item, { type, call_id }: Carried): boolean {

@@ -1,6 +1,7 @@
 /** Converts the stream of OpenAI's Responses API to model events. */
 
 import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk } from '@meanwhile/core'
+import { allowsCalls } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { defined } from './defined.ts'
 import { StreamedError } from './explain.ts'
@@ -43,11 +44,11 @@ interface Done {
  */
 export function responsesReader(
   provider: string,
-  request: Pick<ModelRequest, 'tools' | 'toolNames'>,
+  request: Pick<ModelRequest, 'tools' | 'toolNames' | 'inputLimits'>,
 ): ReadChunk<StreamEvent> {
   const expand = parallelCalls(request.tools)
-  const items = new OutputItems()
-  const functionCalls = new OutputCalls(items, new ToolNames(request), call)
+  const items = new OutputItems(request.inputLimits)
+  const functionCalls = new OutputCalls(items, new ToolNames(request), call, request.inputLimits)
   const clientCalls = new ClientCalls()
   let calls = false
   let refused = false
@@ -102,11 +103,12 @@ export function responsesReader(
     if (response.usage) to.usage(usageOf(response.usage))
     if (end.type === 'failed') throw new StreamedError(end.error)
     recover(output, end.type !== 'incomplete', to)
-    functionCalls.end(end.type !== 'incomplete', to)
+    const reason = end.type === 'completed' ? completed() : end.reason
+    functionCalls.end(allowsCalls(reason), to)
     for (const item of output) clientCalls.add(item)
     clientCalls.refuse()
     if (end.type !== 'completed') to.response({ finishReason: end.word })
-    to.finish(end.type === 'completed' ? completed() : end.reason)
+    to.finish(reason)
   }
 
   // The wire's `completed` is not a finish reason: the items show whether it called tools.
