@@ -12,6 +12,7 @@ import { chatChunks, type ReadRequest } from './chat-stream.ts'
 import { readSafely } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
+import type { ResponseEnd } from './stop-reason.ts'
 
 /**
  * Returns the same reader, but it reads calls from the raw chunks if these arrive as `raw` parts. The AI SDK's
@@ -31,7 +32,7 @@ export function withChatCalls(read: ReadChunk<StreamPart>, request: ReadRequest)
   let only: Assembler | undefined
   // The latest chunk. Its calls follow its text, so they are read after its other parts.
   let held: ChatChunk | undefined
-  let ended: Parameters<Assembler['finish']>[0] | undefined
+  let ended: ResponseEnd | undefined
   let word: string | undefined
   let over = false
 
@@ -77,8 +78,11 @@ export function withChatCalls(read: ReadChunk<StreamPart>, request: ReadRequest)
     if (label !== undefined && metadata) to.call(label, { metadata })
   }
 
-  /** After a chunk that a package could not read, it reports an error in place of the finish reason. */
-  function told(part: FinishPart): FinishPart {
+  /**
+   * If the package could not read a chunk, it reports an error. Returns the part with the finish reason of the chunks
+   * instead.
+   */
+  function withOwnReason(part: FinishPart): FinishPart {
     const { finishReason } = part
     const { unified, raw } = typeof finishReason === 'string' ? { unified: finishReason, raw: undefined } : finishReason
     if (unified !== 'error' || raw !== undefined || typeof ended !== 'string') return part
@@ -102,7 +106,7 @@ export function withChatCalls(read: ReadChunk<StreamPart>, request: ReadRequest)
       }
       case 'finish':
         readCalls(to)
-        read(told(part), to)
+        read(withOwnReason(part), to)
         // Arguments without a call.
         if (typeof ended === 'object') to.finish(ended)
         return

@@ -27,6 +27,7 @@ import { defined } from './defined.ts'
 import { StreamedError } from './explain.ts'
 import { finishReasonOf } from './finish-reasons.ts'
 import { type Bounds, singleResponse } from './single-response.ts'
+import { isCutOff } from './stop-reason.ts'
 import { textIn } from './wire-values.ts'
 
 /** What certain parts guarantee, depending on the provider's wire. */
@@ -123,7 +124,7 @@ export function partReader(
       case 'tool-input-end':
         return calls.add(part, to)
       case 'tool-call':
-        return calls.state(part, to)
+        return calls.addWhole(part, to)
       case 'tool-result':
         return result(part, to)
       case 'file':
@@ -158,8 +159,7 @@ const UNIFIED: ReadonlySet<string> = new Set<FinishReason>(['stop', 'tool-calls'
  */
 function reasonOf(unified: string, raw: string | undefined): FinishReason {
   const own = finishReasonOf(raw)
-  const isCut = own !== 'other' && !allowsCalls(own)
-  return isCut || !isUnified(unified) ? own : unified
+  return isCutOff(own) || !isUnified(unified) ? own : unified
 }
 
 function isUnified(word: string): word is FinishReason {

@@ -57,10 +57,10 @@ export class ChatCalls {
     const call = this.#find(said, to)
     this.#latest = call
     if (said.id !== undefined) this.#identify(call, said.id)
-    if (!call.isNamed) this.#tell(call, said)
+    if (!call.isNamed) this.#learnName(call, said)
     const delta = said.text === undefined ? undefined : call.add(said.text)
-    if (isFilled(said)) this.#deprived.delete(call)
-    if (call.name === '' && isFilled(said)) this.#nameless.add(call)
+    if (hasArguments(said)) this.#deprived.delete(call)
+    if (call.name === '' && hasArguments(said)) this.#nameless.add(call)
     else if (call.name !== '') this.#nameless.delete(call)
     return { call, id: call.id, nameMayGrow: !call.isNamed && this.#names.mayGrow(call.name), delta }
   }
@@ -97,7 +97,7 @@ export class ChatCalls {
     if (named && placed?.id !== undefined && placed.id !== id && said.name === undefined) return named
     // Only where a call began may its id change (qC6).
     if (placed && placed.home !== index && id !== undefined && id !== placed.id) return this.#begin(said, to)
-    if (placed && isMoved && isFilled(said)) return this.#return(placed, said, to)
+    if (placed && isMoved && hasArguments(said)) return this.#return(placed, said, to)
     if (placed) return this.#at(placed, said, to)
     return (isBare(said) && this.#stray(index, to)) || this.#begin(said, to)
   }
@@ -113,7 +113,7 @@ export class ChatCalls {
     if (!before || before.isWhole(to)) return next
     // The arguments of both may follow (qC53).
     this.#isShared = true
-    if (!isFilled(said)) this.#hold(next)
+    if (!hasArguments(said)) this.#hold(next)
     return next
   }
 
@@ -145,7 +145,7 @@ export class ChatCalls {
   #move(call: ChatCall, said: Said): ChatCall {
     const { index } = said
     if (index !== undefined && !this.#byIndex.has(index)) this.#byIndex.set(index, call)
-    if (isFilled(said)) call.index = index
+    if (hasArguments(said)) call.index = index
     return call
   }
 
@@ -215,7 +215,7 @@ export class ChatCalls {
   }
 
   /** Applies a piece to a call whose name is not complete yet. */
-  #tell(call: ChatCall, { name, text }: Said): void {
+  #learnName(call: ChatCall, { name, text }: Said): void {
     if (name !== undefined) call.name = this.#named(call.name, name)
     if (text === undefined || !/[^\s{}]/.test(text)) return
     call.hasBegun = true
@@ -229,13 +229,13 @@ export class ChatCalls {
 }
 
 /** Whether it has arguments. White space belongs to any text. */
-function isFilled({ text }: Said): boolean {
+function hasArguments({ text }: Said): boolean {
   return text !== undefined && /\S/.test(text)
 }
 
 /** Whether it has only arguments. */
 function isBare(said: Said): boolean {
-  return said.id === undefined && said.name === undefined && isFilled(said)
+  return said.id === undefined && said.name === undefined && hasArguments(said)
 }
 
 const UNCLEAR = 'the response contains arguments that may belong to either of two calls'

@@ -1,7 +1,9 @@
 /** Reads the errors of providers, with the member `error` or, on some hosts, without it. */
 
 import { defined } from './defined.ts'
+import { plainWord } from './finish-reasons.ts'
 import { isRecord } from './is-record.ts'
+import { wordIn } from './wire-values.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -31,7 +33,7 @@ export function errorIn(value: unknown, isForeign = false): unknown {
 export function errorBody(error: unknown): ErrorBody {
   const said = isRecord(error) && isRecord(error.error) ? error.error : error
   // The error is only a sentence (qT11).
-  if (!isRecord(said)) return defined({ message: wordOf(said) })
+  if (!isRecord(said)) return defined({ message: wordIn(said) })
   const type = said.type === 'error' ? undefined : codeOf(said.type)
   return defined({ code: codeOf(codeIn(said)), type, message: wordsIn(said), status: statusIn(said) })
 }
@@ -49,10 +51,10 @@ function isBareError(body: Members, isForeign: boolean): boolean {
   if (wordsIn(body) === undefined) return false
   const status = statusIn(body)
   if (status !== undefined) return status >= 400
-  if (body.object === 'error' || /error|exception/i.test(wordOf(body.type) ?? '')) return true
+  if (body.object === 'error' || /error|exception/i.test(wordIn(body.type) ?? '')) return true
   // Chunks and events always have one of these.
   if (isForeign || body.choices || body.object || body.type) return false
-  const state = wordOf(body.status)
+  const state = wordIn(body.status)
   return !isSuccess(codeIn(body)) && (state === undefined || /error|fail/i.test(state))
 }
 
@@ -68,8 +70,8 @@ function wordsIn(body: Members): string | undefined {
 /** A sentence; or the first one in a list, in which FastAPI says what is wrong with a request. */
 function sentenceOf(value: unknown): string | undefined {
   const first: unknown = Array.isArray(value) ? value[0] : value
-  if (!isRecord(first)) return wordOf(first)
-  return wordOf(first.msg) ?? wordOf(first.message)
+  if (!isRecord(first)) return wordIn(first)
+  return wordIn(first.msg) ?? wordIn(first.message)
 }
 
 function codeIn({ code, error_code, base_resp: base }: Members): unknown {
@@ -77,7 +79,7 @@ function codeIn({ code, error_code, base_resp: base }: Members): unknown {
 }
 
 function isSuccess(code: unknown): boolean {
-  return code === 0 || /^(0|ok|success)$/i.test(wordOf(code) ?? '')
+  return code === 0 || /^(0|ok|success)$/i.test(wordIn(code) ?? '')
 }
 
 function statusIn(body: Members): number | undefined {
@@ -102,19 +104,16 @@ const MINIMAX: ReadonlyMap<unknown, number> = new Map([
 
 /** The HTTP status for a word or number: itself, or that of a code that occurs inside a stream. */
 function statusOf(value: unknown): number | undefined {
-  const word = wordOf(value)?.slice(0, LONGEST_CODE)
+  const word = wordIn(value)?.slice(0, LONGEST_CODE)
   if (word === undefined) return undefined
   if (/^[1-5]\d\d$/.test(word)) return Number(word)
   // DashScope adds details to its codes: `Throttling.RateQuota`.
   const [general = ''] = word.split('.')
-  return STATUS_OF_CODE.get(plain(word)) ?? STATUS_OF_CODE.get(plain(general))
+  return STATUS_OF_CODE.get(kindOf(word)) ?? STATUS_OF_CODE.get(kindOf(general))
 }
 
-function plain(code: string): string {
-  return code
-    .toLowerCase()
-    .replaceAll(/[\W_]/g, '')
-    .replace(/(error|exception)$/, '')
+function kindOf(code: string): string {
+  return plainWord(code).replace(/(error|exception)$/, '')
 }
 
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
@@ -134,16 +133,12 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
       [504, 'timeout_error', 'deadline_exceeded', 'gateway_timeout'],
       [529, 'overloaded_error'],
     ] as const
-  ).flatMap(([status, ...codes]) => codes.map((code) => [plain(code), status] as const)),
+  ).flatMap(([status, ...codes]) => codes.map((code) => [kindOf(code), status] as const)),
 )
 
 /** Cut, because real codes are shorter. `data` contains everything. */
 function codeOf(value: unknown): string | undefined {
-  return wordOf(value)?.slice(0, LONGEST_CODE)
+  return wordIn(value)?.slice(0, LONGEST_CODE)
 }
 
 const LONGEST_CODE = 100
-
-function wordOf(value: unknown): string | undefined {
-  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined
-}

@@ -3,7 +3,7 @@
 import type { InputLimits } from '@meanwhile/core'
 import { CallInput } from './call-input.ts'
 import { isJson } from './is-json.ts'
-import { isRecord } from './is-record.ts'
+import { hasMembers, isRecord } from './is-record.ts'
 import type { OwnCall, ProviderCall } from './messages-content.ts'
 import type { TwinCall } from './twin-calls.ts'
 import { argumentsIn, idIn } from './wire-values.ts'
@@ -46,10 +46,10 @@ export function callOf(
     id: idIn(id),
     name,
     isOurs: type === 'tool_use',
-    given: isRecord(input) && !isFilled(input) ? '' : argumentsIn(input),
+    given: isRecord(input) && !hasMembers(input) ? '' : argumentsIn(input),
     isPlaceholder,
     input: new CallInput(limits),
-    told: false,
+    isFed: false,
     ended: false,
     isSealed: false,
   }
@@ -59,8 +59,4 @@ export function callOf(
 export function isIncomplete({ hasStrays, waiting }: BlockCall): boolean {
   // Read as a continuation: at another index it may as well be the input of a call that is lost.
   return hasStrays === true && waiting !== undefined && !isJson(waiting.shown + waiting.rest.text)
-}
-
-export function isFilled(value: object): boolean {
-  return Object.keys(value).length > 0
 }

@@ -94,7 +94,7 @@ export class BlockCalls {
     this.#open.delete(call)
     if (isIncomplete(call)) return
     this.#show(call, to)
-    if (!call.told) return
+    if (!call.isFed) return
     call.isSealed = true
     if (call.isOurs && !call.isHeld) to.seal(call.label)
     this.#twins.settle(call, to)
@@ -124,13 +124,13 @@ export class BlockCalls {
     if (mayRun && this.#calls.some(isIncomplete)) throw ownerless()
     for (const call of this.#calls) this.#show(call, to)
     this.#twins.end(mayRun, to)
-    const isNameless = this.#calls.some(({ name, told }) => told && !name)
+    const isNameless = this.#calls.some(({ name, isFed }) => isFed && !name)
     if (mayRun && (isNameless || !this.#late.areRepeated)) throw ownerless()
   }
 
   #continue(call: BlockCall, piece: string, to: Assembler): void {
-    const delta = call.told ? piece : this.#beginning(call) + piece
-    call.told = true
+    const delta = call.isFed ? piece : this.#beginning(call) + piece
+    call.isFed = true
     const added = call.input.add(delta)
     if (call.waiting) this.#held.add(call.waiting.rest.add(delta))
     else if (call.isHeld) this.#held.add(added)
@@ -152,13 +152,13 @@ export class BlockCalls {
 
   /** Shows what waited for the end of the call. */
   #show(call: BlockCall, to: Assembler): void {
-    if (!call.told && !isEmptyInput(call.given)) {
+    if (!call.isFed && !isEmptyInput(call.given)) {
       call.isPlaceholder = true
       this.add(call, call.given, to)
       return
     }
     if (call.isCompared && !call.input.means(call.given)) {
-      throw new ContradictionError(`the call of ${call.name} began with another input than its deltas have`)
+      throw new ContradictionError(`the call of ${call.name} began with another input than its deltas have`, call)
     }
     if (!call.waiting || call.isHeld) return
     const delta = call.waiting.rest.text
@@ -169,7 +169,7 @@ export class BlockCalls {
 
   #whole(call: BlockCall, text: string, to: Assembler): void {
     call.input.replace(text)
-    call.told = call.isSealed = true
+    call.isFed = call.isSealed = true
     to.seal(call.label, text)
     this.#twins.settle(call, to)
   }

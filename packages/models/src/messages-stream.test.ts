@@ -218,6 +218,7 @@ test('a call that starts again with another name before its input is complete is
       code: 'invalid_chunk',
       retryable: true,
       message: 'the call that started as read started again as _file before it ended',
+      data: { id: 'a', name: 'read' },
     })
   }
   for (const again of [called(0, {}), called(1, { name: 'write', id: 'b' })]) {

@@ -6,8 +6,8 @@ import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
 import { ownerless } from './held-text.ts'
-import { isRecord } from './is-record.ts'
-import { type BlockCall, callOf, isFilled } from './messages-call.ts'
+import { hasMembers, isRecord } from './is-record.ts'
+import { type BlockCall, callOf } from './messages-call.ts'
 import { BlockCalls, type Place } from './messages-calls.ts'
 import {
   type Content,
@@ -19,7 +19,7 @@ import {
   type ProviderResult,
 } from './messages-content.ts'
 import { type Counts, usageOf } from './messages-usage.ts'
-import { refusePhantomCalls } from './phantom-calls.ts'
+import { refuseMissingCalls } from './missing-calls.ts'
 import { singleResponse } from './single-response.ts'
 import { StopReason } from './stop-reason.ts'
 import { argumentsIn, idIn, placeIn, textIn } from './wire-values.ts'
@@ -89,7 +89,7 @@ export function messagesReader(
     checkStart(known, name, to)
     const own = defined({ caller: caller?.type === 'direct' ? undefined : caller, toolset_name })
     const begun = opened(place, content)
-    const metadata = isFilled(own) && { metadata: { [provider]: own } }
+    const metadata = hasMembers(own) && { metadata: { [provider]: own } }
     // The name may come later.
     calls.begin(place, begun, (reader) => reader.call(begun.label, { id, name: begun.name, ...metadata }), to)
   }
@@ -100,7 +100,7 @@ export function messagesReader(
    */
   function checkStart(open: BlockCall | undefined, name: string, to: Assembler): void {
     if (!open || open.ended || to.isWhole(open.label) || !isEmptyInput(open.given)) return
-    throw new ContradictionError(`the call that started as ${open.name} started again as ${name} before it ended`)
+    throw new ContradictionError(`the call that started as ${open.name} started again as ${name} before it ended`, open)
   }
 
   function opened(place: Place, content: OwnCall | ProviderCall): BlockCall {
@@ -205,7 +205,7 @@ export function messagesReader(
     }
   }
 
-  return refusePhantomCalls(singleResponse({ begins, isLast: isLastEvent }, read))
+  return refuseMissingCalls(singleResponse({ begins, isLast: isLastEvent }, read))
 }
 
 function begins(event: Anthropic.RawMessageStreamEvent): Anthropic.Message | undefined {

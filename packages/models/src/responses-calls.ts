@@ -9,7 +9,7 @@ import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
 import { HeldText } from './held-text.ts'
 import type { FunctionCall, OutputItem } from './responses-content.ts'
-import { type Item, isCall, isOver } from './responses-item.ts'
+import { type Item, identityOf, isCall, isOver } from './responses-item.ts'
 import type { OutputItems } from './responses-items.ts'
 import { StrayArguments } from './responses-strays.ts'
 import type { ToolNames } from './tool-names.ts'
@@ -78,7 +78,7 @@ export class OutputCalls {
    */
   done(item: Item, carried: FunctionCall, to: Assembler): void {
     if (!this.#hasName(item, carried)) {
-      throw new ContradictionError(`the call announced as ${item.name} ended as ${carried.name}`)
+      throw new ContradictionError(`the call announced as ${item.name} ended as ${carried.name}`, identityOf(item))
     }
     item.done = true
     this.begin(item, carried, to)
@@ -123,7 +123,7 @@ export class OutputCalls {
   }
 
   #continue(item: Item, delta: string, to: Assembler): void {
-    item.told = true
+    item.isFed = true
     const added = item.input.add(delta)
     if (!isCall(item)) this.#strays.add(item, added, to)
     else if (item.isHeld) this.#held.add(added)
@@ -135,9 +135,9 @@ export class OutputCalls {
     const ending = isEmptyInput(text) ? '' : text
     this.add(item, this.#strays.end(item, ending), to)
     item.ended = true
-    if (!text && !item.told) return
-    const whole = item.told ? ending : text
-    item.told = item.isSealed = true
+    if (!text && !item.isFed) return
+    const whole = item.isFed ? ending : text
+    item.isFed = item.isSealed = true
     if (whole) this.#replace(item, whole)
     if (!item.isHeld) to.seal(item.label, whole)
     this.#twins.settle(item, to)
@@ -152,9 +152,9 @@ export class OutputCalls {
   /** All arguments of an item that is not announced (yet). */
   #endUnknown(item: Item, text: string, to: Assembler): void {
     const known = item.input.text
-    if (!item.told || text.startsWith(known)) this.add(item, text.slice(known.length), to)
+    if (!item.isFed || text.startsWith(known)) this.add(item, text.slice(known.length), to)
     else if (!isEmptyInput(text)) checkSame(item, text)
-    item.ended = item.isSealed = item.told
+    item.ended = item.isSealed = item.isFed
   }
 
   /** The item repeats its arguments, or contains the rest of them, and is not stated to be complete. */
@@ -201,6 +201,7 @@ export class OutputCalls {
       if (instead) {
         throw new ContradictionError(
           `the response ended with another call of ${carried.name} in the place of the call of ${instead.name ?? 'an unknown tool'}`,
+          identityOf(instead),
         )
       }
       this.done(this.#items.late(carried), carried, to)
@@ -212,5 +213,8 @@ export class OutputCalls {
 function checkSame(item: Item, text: string): void {
   const { input } = item
   if (isEmptyInput(text) || !input.text || input.isTooLong || input.means(text)) return
-  throw new ContradictionError(`the call of ${item.name ?? 'an unknown tool'} ended with two different inputs`)
+  throw new ContradictionError(
+    `the call of ${item.name ?? 'an unknown tool'} ended with two different inputs`,
+    identityOf(item),
+  )
 }

@@ -29,6 +29,14 @@ export interface Item extends TwinCall<Item> {
   given?: string
 }
 
+/** What an error states about the call. */
+export function identityOf({ callId, name }: Item): {
+  readonly id: string | undefined
+  readonly name: string | undefined
+} {
+  return { id: callId, name }
+}
+
 /** Whether this call is complete. */
 export function isOver({ isSealed, done }: Item): boolean {
   return done || isSealed

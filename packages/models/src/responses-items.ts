@@ -3,7 +3,7 @@
 import type { Assembler, InputLimits } from '@meanwhile/core'
 import { CallInput } from './call-input.ts'
 import { ContradictionError } from './explain.ts'
-import { type Carried, fits, type Item, isCall, isOfOther, saysOther } from './responses-item.ts'
+import { type Carried, fits, type Item, identityOf, isCall, isOfOther, saysOther } from './responses-item.ts'
 import { idIn, placeIn } from './wire-values.ts'
 
 /** The members with which an event refers to its item. */
@@ -39,7 +39,7 @@ export class OutputItems {
 
   /** Calls that began with arguments and received none since. */
   get untold(): readonly { readonly item: Item; readonly given: string }[] {
-    return this.#all.flatMap((item) => (!item.told && item.given ? [{ item, given: item.given }] : []))
+    return this.#all.flatMap((item) => (!item.isFed && item.given ? [{ item, given: item.given }] : []))
   }
 
   get calls(): readonly Item[] {
@@ -134,6 +134,7 @@ export class OutputItems {
     if (here.callId !== undefined && here.callId === other.callId) return
     throw new ContradictionError(
       `arguments came with an item id at the place of another item, the call of ${here.name ?? 'an unknown tool'}`,
+      identityOf(here),
     )
   }
 
@@ -187,6 +188,6 @@ export class OutputItems {
 
   #new(): Item {
     const input = new CallInput(this.#limits)
-    return { label: this.#all.length, input, told: false, ended: false, isSealed: false, done: false }
+    return { label: this.#all.length, input, isFed: false, ended: false, isSealed: false, done: false }
   }
 }

@@ -83,7 +83,7 @@ export class StrayArguments {
    * @throws {ContradictionError} They may run, and text is left.
    */
   refuse(mayRun: boolean, to: Assembler): void {
-    const isNameless = this.#items.calls.some(({ name, told }) => told && !name)
+    const isNameless = this.#items.calls.some(({ name, isFed }) => isFed && !name)
     if (mayRun && (this.#strays.size > 0 || isNameless || !this.#late.areRepeated)) throw ownerless()
     for (const { label, input } of this.#strays) to.call(label, { delta: input.text })
   }
@@ -93,7 +93,7 @@ export class StrayArguments {
     this.#held.release(piece.input.text)
     // A call may still be announced at its place, with its own arguments.
     piece.input.replace('')
-    piece.told = piece.ended = piece.isSealed = false
+    piece.isFed = piece.ended = piece.isSealed = false
   }
 }
 

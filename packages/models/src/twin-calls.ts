@@ -11,7 +11,7 @@ export interface TwinCall<Self> {
   /** Its arguments so far. */
   readonly input: CallInput
   /** Whether any arguments have arrived. */
-  told: boolean
+  isFed: boolean
   /** Whether its arguments are complete. */
   isSealed: boolean
   /** The first call with the same id and name. */
