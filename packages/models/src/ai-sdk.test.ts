@@ -317,7 +317,7 @@ test('everything in a chunk that its package could not read is read from the raw
   })
 })
 
-test('a whole message beside an empty delta is read from the raw chunk (qC55)', async () => {
+test('a whole message with an empty delta is read from the raw chunk (qC55)', async () => {
   const choice = { index: 0, delta: {}, message: { content: 'Hi' }, finish_reason: 'stop' }
   const { message } = await ask(
     chunked(

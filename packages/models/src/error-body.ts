@@ -17,7 +17,7 @@ export interface ErrorBody {
 
 /**
  * The error in a body or in an event that is one; `undefined` for anything else. `isForeign`: no wire has events of this
- * name. Their words alone do not make them errors.
+ * name. Words are not enough to make them errors.
  */
 export function errorIn(value: unknown, isForeign = false): unknown {
   // Google sends a list of errors.
