@@ -70,5 +70,5 @@ function cutBy(word: string | undefined): FinishReason {
 }
 
 function errorOfResponse({ error, status }: Response): unknown {
-  return error ?? { message: `the provider ended the response with the status ${status ?? 'failed'}` }
+  return error ?? { message: `the provider ended the response with the status ${textIn(status) || 'failed'}` }
 }
