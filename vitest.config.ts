@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { sized } from './apps/tests/support/size.ts'
 
 /** How many milliseconds a test may take: on a busy machine one may be slow without being wrong. */
-const TIMEOUTS: Readonly<Record<string, number>> = { small: 60_000, middle: 300_000, whole: 86_400_000 }
-const testTimeout = TIMEOUTS[process.env.TEST_SIZE ?? 'small'] ?? 60_000
+export const testTimeout = sized({ small: 60_000, middle: 300_000, whole: 86_400_000 })
 
 /** Tests run on the sources of the packages, not on builds. */
 export const sources = {

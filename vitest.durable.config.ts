@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
-import { sources } from './vitest.config.ts'
+import { sources, testTimeout } from './vitest.config.ts'
 
 /** What is tried on a real PostgreSQL server: apart from the other tests, as not every machine has one. */
 export default defineConfig({
@@ -13,7 +13,7 @@ export default defineConfig({
     // The tests mostly wait: for heartbeats, and for servers that start again.
     maxWorkers: 4,
     // A commit waits for the disk, and a server that has crashed takes seconds to start.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout,
+    hookTimeout: testTimeout,
   },
 })

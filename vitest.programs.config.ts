@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
-import { env, sources } from './vitest.config.ts'
+import { env, sources, testTimeout } from './vitest.config.ts'
 
 /** The tests that start programs, and those that kill them: apart from the others, because they mostly wait. */
 export default defineConfig({
@@ -12,6 +12,6 @@ export default defineConfig({
     environment: 'node',
     env,
     maxWorkers: availableParallelism() + 1,
-    testTimeout: 60_000,
+    testTimeout,
   },
 })

@@ -12,7 +12,7 @@ export function installTools(folder: string): void {
   const installed = join(folder, 'node_modules/.package-lock.json')
   if (existsSync(installed) && timeOf(installed) >= timeOf(join(folder, 'package-lock.json'))) return
   const { description } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { description: string }
-  console.error(`Installing ${description} in ${relative('.', folder)}: most commands work without.`)
+  console.error(`Installing ${description} in ${relative('.', folder)}. Most commands do not need them.`)
   execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'], {
     cwd: resolve(folder),
     stdio: ['ignore', 'ignore', 'inherit'],

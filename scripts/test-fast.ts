@@ -1,6 +1,8 @@
 // Checks what has changed since main: the types of everything, and in each changed folder the tests that load a changed file. Tests in other
 // folders that load such a file are not run: `npm test` runs them.
 import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 const HELP = `npm run test:fast [-- --base COMMIT]
@@ -13,11 +15,16 @@ const { values } = parseArgs({ options: { base: { type: 'string', default: 'main
 function changedProjects(base: string): readonly string[] {
   const git = (...args: readonly string[]) =>
     execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean)
-  const files = [...git('diff', '--name-only', base), ...git('ls-files', '--others', '--exclude-standard')]
+  const files = [
+    ...git('diff', '--name-only', '--merge-base', base),
+    ...git('ls-files', '--others', '--exclude-standard'),
+  ]
   const projects = files.flatMap((file) => {
     const [top, folder] = file.split('/')
-    if (top === 'packages' || top === 'apps') return folder ?? []
-    return top === 'scripts' ? top : []
+    if (top === 'scripts') return top
+    if (!folder || (top !== 'packages' && top !== 'apps')) return []
+    // A deleted folder is no project any more, and a file is none.
+    return existsSync(join(top, folder, 'package.json')) ? folder : []
   })
   return [...new Set(projects)]
 }

@@ -15,7 +15,9 @@ export async function installNodes(folder: string, manifests: readonly Manifest[
   const ranges = [...new Set(manifests.map(({ engines }) => engines.node))]
   const [range] = ranges
   if (!range || ranges.length > 1) throw new Error(`the packages support different Nodes: ${ranges.join(', ')}`)
-  const oldest = `${range.replace('>=', '')}.0`
+  const [, minor] = /^>=(\d+\.\d+)$/.exec(range) ?? []
+  if (!minor) throw new Error(`the packages support Node ${range}, which is not of the form >=22.15`)
+  const oldest = `${minor}.0`
   await project(folder, [`node@${oldest}`])
   const nodes = [
     { version: oldest, path: join(folder, 'node_modules/node/bin/node') },

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { expectRefusal } from './expect-refusal.ts'
 
 // Calls that are known, written to a Chat Completions stream as different hosts write them.
 
@@ -141,7 +142,11 @@ function idOf({ id }: Manner, call: number): string | number {
   return id === 'null' ? 'null' : id === 'number' ? call + 1 : `call_${call}`
 }
 
-async function executed(bytes: string, isEager: boolean, random: number): Promise<readonly string[]> {
+async function executed(
+  bytes: string,
+  isEager: boolean,
+  random: number,
+): Promise<{ readonly ran: readonly string[]; readonly error: unknown }> {
   const ran: string[] = []
   const tools = NAMES.map((name) =>
     tool({
@@ -160,10 +165,13 @@ async function executed(bytes: string, isEager: boolean, random: number): Promis
   })
   const client = new OpenAI({ apiKey: 'none', fetch, maxRetries: 0 })
   const model = openai({ client, model: 'm', api: 'chat' })
-  await createAgent({ model, tools, middleware: isEager ? [eagerTools()] : [] })
+  const error = await createAgent({ model, tools, middleware: isEager ? [eagerTools()] : [] })
     .run('Go')
-    .catch(() => undefined)
-  return ran.toSorted()
+    .then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+  return { ran: ran.toSorted(), error }
 }
 
 test('however hosts write calls, only these calls run, each once and with its input, and most of them do (P2, P3, qC50, qC51, qC52, qC53, qC61)', async () => {
@@ -180,7 +188,8 @@ test('however hosts write calls, only these calls run, each once and with its in
       const frames = framesOf(calls, manner)
       const bytes = frames.flatMap((frame) => (manner.comments ? ['data: : keepalive\n\n', frame] : [frame])).join('')
       const meant = calls.map(({ name, input }) => `${name} ${JSON.stringify(input)}`).toSorted()
-      const ran = await executed(`${bytes}data: [DONE]\n\n`, isEager, random)
+      const { ran, error } = await executed(`${bytes}data: [DONE]\n\n`, isEager, random)
+      expectRefusal(error)
       const left = [...meant]
       for (const one of ran) {
         expect(left).toContain(one)

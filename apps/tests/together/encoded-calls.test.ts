@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Encoded, encodedOn, isCertain } from './encoded-calls.ts'
 import { bodyOf } from './encoded-wires.ts'
+import { expectRefusal } from './expect-refusal.ts'
 import { type Called, DONE, type FieldWire, modelOf, type Ran, runOf } from './field-agent.ts'
 
 // The generator knows the calls that it encodes, so it knows what may run.
@@ -35,7 +36,8 @@ test.each(WIRES)(
     await fc.assert(
       fc.asyncProperty(encodedOn(wire), async (encoded) => {
         for (const eager of [false, true]) {
-          const { executions } = await ranOn(encoded, eager)
+          const { executions, error } = await ranOn(encoded, eager)
+          expectRefusal(error)
           expect(surplus(encoded, executions)).toEqual([])
           if (!encoded.mayRun) expect(executions.filter(({ name }) => !eager || !name.startsWith('look'))).toEqual([])
           if (!isCertain(encoded)) continue

@@ -17,7 +17,7 @@ export interface Played extends Ran {
 export interface FieldServer {
   /** Runs an agent against the bodies; after them the model answers `done`. */
   play(wire: FieldWire, bodies: readonly Body[], cut: Cut, eager: boolean): Promise<Played>
-  close(): void
+  close(): Promise<void>
 }
 
 /** One run's part of the server. */
@@ -30,11 +30,18 @@ interface Stage {
 
 export async function fieldServer(): Promise<FieldServer> {
   const stages = new Map<string, Stage>()
-  const server = createServer((request, response) => void answer(request, response))
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: Error) => response.destroy(error))
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  return { play, close: () => void server.close() }
+  return { play, close }
+
+  async function close(): Promise<void> {
+    server.closeAllConnections()
+    await new Promise((closed) => server.close(closed))
+  }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const stage = stages.get(/^\/(\d+)\//.exec(request.url ?? '')?.[1] ?? '')

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { sources } from '../../../vitest.config.ts'
+import { sources, testTimeout } from '../../../vitest.config.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
@@ -26,7 +26,6 @@ export default defineConfig({
     include,
     environment: 'node',
     isolate: false,
-    // On a busy machine a test may be slow without being wrong.
-    testTimeout: 60_000,
+    testTimeout,
   },
 })

@@ -1,8 +1,9 @@
 /** Reads the calls in a stream of the AI SDK's specification. Its parts may repeat or contradict each other. */
 
-import { type Assembler, DEFAULT_INPUT_LIMITS, type Label } from '@meanwhile/core'
+import type { Assembler, InputLimits, Label } from '@meanwhile/core'
 import { type Keeper, ownMetadata } from './ai-sdk-kept.ts'
 import type { CallPart, InputPiece, InputStart } from './ai-sdk-model.ts'
+import { CallInput } from './call-input.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
 import { HeldText, ownerless } from './held-text.ts'
@@ -15,8 +16,10 @@ interface PartCall extends TwinCall<PartCall> {
   /** Its deltas are not pieces of JSON. */
   readonly isText: boolean
   /** Whether input arrived in deltas. */
-  isFed: boolean
+  hasDeltas: boolean
   isEnded: boolean
+  /** Whether the model that made it refused later, and another one answers. */
+  isWithdrawn?: boolean
 }
 
 /** The calls that have the same id. */
@@ -24,7 +27,7 @@ interface CallsOfId {
   readonly first: PartCall
   latest: PartCall
   /** Those whose `tool-call` part has not arrived, in the order of their starts. */
-  readonly unstated: Set<PartCall>
+  readonly withoutWhole: Set<PartCall>
 }
 
 /**
@@ -39,38 +42,49 @@ export class PartCalls {
   readonly #newLabel: () => Label
   readonly #byId = new Map<Id, CallsOfId>()
   /** Calls that have started and whose `tool-call` part has not arrived. */
-  readonly #unstated = new Set<PartCall>()
+  readonly #withoutWhole = new Set<PartCall>()
   /** The ids of pieces without a start, until a `tool-call` part has the whole input. */
   readonly #strays = new Set<Id>()
-  readonly #ours: PartCall[] = []
-  readonly #held = new HeldText()
-  readonly #twins = new TwinCalls<PartCall>(
-    {
-      isOver: ({ isSealed }) => isSealed,
-      seal: (call, text, to) => this.#whole(call, text, to),
-      add: (call, text, to) => this.#write(call, text, to),
-    },
-    this.#held,
-  )
+  #ours: PartCall[] = []
+  readonly #limits: InputLimits
+  readonly #held: HeldText
+  readonly #twins: TwinCalls<PartCall>
 
-  constructor(kept: Keeper, seals: boolean, newLabel: () => Label) {
+  constructor(kept: Keeper, seals: boolean, newLabel: () => Label, limits: InputLimits) {
     this.#kept = kept
     this.#seals = seals
     this.#newLabel = newLabel
+    this.#limits = limits
+    this.#held = new HeldText(limits)
+    this.#twins = new TwinCalls(
+      {
+        isOver: ({ isSealed }) => isSealed,
+        seal: (call, text, to) => this.#whole(call, text, to),
+        add: (call, text, to) => this.#write(call, text, to),
+      },
+      this.#held,
+    )
   }
 
   start(part: InputStart, to: Assembler): void {
     const id = idIn(part.id)
     const latest = this.#byId.get(id)?.latest
     // It cannot be decided whether it is the same call (qA15).
-    if (latest && this.#unstated.has(latest) && !latest.isFed && !latest.isEnded && latest.name !== part.toolName) {
+    if (
+      latest &&
+      this.#withoutWhole.has(latest) &&
+      !latest.hasDeltas &&
+      !latest.isEnded &&
+      latest.name !== part.toolName
+    ) {
       throw new ContradictionError(
         `the call that started as ${latest.name} started again as ${part.toolName} before it ended`,
+        { id, name: latest.name },
       )
     }
     const call = this.#begin(id, part, to)
-    this.#unstated.add(call)
-    this.#byId.get(id)?.unstated.add(call)
+    this.#withoutWhole.add(call)
+    this.#byId.get(id)?.withoutWhole.add(call)
   }
 
   add({ type, id, delta, providerMetadata }: InputPiece, to: Assembler): void {
@@ -82,36 +96,45 @@ export class PartCalls {
     }
     const metadata = ownMetadata(providerMetadata)
     if (metadata && !call.isHeld) to.call(call.label, { metadata })
-    if (delta) call.isFed = true
+    if (delta) call.hasDeltas = true
     if (!call.isText) this.#write(call, argumentsIn(delta), to)
     if (type === 'tool-input-end') call.isEnded = true
   }
 
   /** The whole call. */
-  state(part: CallPart, to: Assembler): void {
+  addWhole(part: CallPart, to: Assembler): void {
     const id = idIn(part.toolCallId)
     this.#strays.delete(id)
-    const stated = this.#stated(id, part)
-    const call = stated ?? this.#begin(id, part, to)
-    if (stated && !stated.isHeld) this.#announce(stated, id, part, to)
+    const known = this.#callOf(id, part)
+    const call = known ?? this.#begin(id, part, to)
+    if (known && !known.isHeld) this.#announce(known, id, part, to)
     const text = argumentsIn(part.input)
     const isEmpty = isEmptyInput(text)
     // An empty input does not override the pieces (qR11).
-    if (this.#seals && (call.isFed || !isEmpty)) this.#whole(call, isEmpty ? '' : text, to)
-    else if (!call.isFed && !isEmpty) this.#write(call, text, to)
+    if (this.#seals && (call.hasDeltas || !isEmpty)) this.#whole(call, isEmpty ? '' : text, to)
+    else if (!call.hasDeltas && !isEmpty) this.#write(call, text, to)
   }
 
-  /** The label of the call with this id, if one was announced. */
+  /** The label of the call with this id that was announced, if one was. */
   label(id: string): Label | undefined {
-    return this.#byId.get(idIn(id))?.latest.label
+    const calls = this.#byId.get(idIn(id))
+    return calls?.latest.isHeld ? calls.first.label : calls?.latest.label
   }
 
   /** Another model answers: the calls of the one that refused must not run, even if they are sealed (qA11). */
   withdraw(to: Assembler): void {
     for (const call of this.#ours) {
+      call.isWithdrawn = true
+      this.#withoutWhole.delete(call)
       if (call.isHeld) call.isRepeated = true
       else to.call(call.label, { providerResult: null })
     }
+    // Parts that end an open call of that model may still come, so its id stays known.
+    for (const [id, { latest, withoutWhole }] of this.#byId) {
+      if (latest.isWithdrawn && withoutWhole.size === 0) this.#byId.delete(id)
+    }
+    this.#ours = []
+    this.#strays.clear()
     this.#twins.clear()
   }
 
@@ -131,16 +154,17 @@ export class PartCalls {
       label: this.#newLabel(),
       name: part.toolName,
       isText,
-      text: '',
-      told: false,
+      input: new CallInput(this.#limits),
       isFed: false,
+      hasDeltas: false,
       isEnded: false,
       isSealed: false,
     }
     if (!part.providerExecuted) this.#ours.push(call)
-    const known = this.#byId.get(id)
+    const before = this.#byId.get(id)
+    const known = before?.latest.isWithdrawn ? undefined : before
     if (known) known.latest = call
-    else this.#byId.set(id, { first: call, latest: call, unstated: new Set() })
+    else this.#byId.set(id, { first: call, latest: call, withoutWhole: new Set() })
     const first = id === undefined ? undefined : known?.first
     if (first && first.name === part.toolName && !part.providerExecuted) {
       call.first = first
@@ -160,41 +184,43 @@ export class PartCalls {
 
   #of(id: Id): PartCall | undefined {
     const known = this.#byId.get(id)?.latest
-    if (known || id !== undefined || this.#unstated.size !== 1) return known
-    const [only] = this.#unstated
+    if (known || id !== undefined || this.#withoutWhole.size !== 1) return known
+    const [only] = this.#withoutWhole
     return only
   }
 
   #stray(id: unknown): void {
+    // Only its id is kept.
     this.#held.add(String(id))
     this.#strays.add(idIn(id))
   }
 
-  #stated(id: Id, { toolName }: CallPart): PartCall | undefined {
+  #callOf(id: Id, { toolName }: CallPart): PartCall | undefined {
     const calls = this.#byId.get(id)
     if (!calls) return undefined
-    const { latest, unstated } = calls
-    for (const call of unstated) {
-      unstated.delete(call)
-      this.#unstated.delete(call)
+    const { latest, withoutWhole } = calls
+    const [call] = withoutWhole
+    if (call) {
+      withoutWhole.delete(call)
+      this.#withoutWhole.delete(call)
       return call
     }
     // A provider that sends the part as soon as the input parses may send it again when a longer input parses.
-    return !this.#seals && latest.isFed && latest.name === toolName ? latest : undefined
+    return !this.#seals && latest.hasDeltas && latest.name === toolName ? latest : undefined
   }
 
   #write(call: PartCall, delta: string, to: Assembler): void {
     if (!delta || call.isRepeated) return
-    call.told = true
-    if (call.text.length <= DEFAULT_INPUT_LIMITS.characters) call.text += delta
-    if (call.isHeld) this.#held.add(delta)
+    call.isFed = true
+    const added = call.input.add(delta)
+    if (call.isHeld) this.#held.add(added)
     else to.call(call.label, { delta })
   }
 
   #whole(call: PartCall, text: string, to: Assembler): void {
-    if (call.isHeld) this.#held.add(text.slice(call.text.length))
-    if (text) call.text = text
-    call.told = call.isSealed = true
+    if (call.isHeld) this.#held.add(text.slice(call.input.text.length))
+    if (text) call.input.replace(text)
+    call.isFed = call.isSealed = true
     if (!call.isHeld) to.seal(call.label, text)
     this.#twins.settle(call, to)
   }

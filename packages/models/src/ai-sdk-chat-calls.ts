@@ -3,15 +3,16 @@
  * received.
  */
 
-import type { Assembler, Label, ModelRequest, ReadChunk } from '@meanwhile/core'
+import type { Assembler, Label, ReadChunk } from '@meanwhile/core'
 import { isUnreadable } from './ai-sdk-errors.ts'
 import { ownMetadata } from './ai-sdk-kept.ts'
 import type { CallPart, FinishPart, InputPiece, InputStart, StreamPart } from './ai-sdk-model.ts'
-import type { ChatChunk } from './chat-chunk.ts'
-import { chatChunks } from './chat-stream.ts'
+import { type ChatChunk, hasContent } from './chat-chunk.ts'
+import { chatChunks, type ReadRequest } from './chat-stream.ts'
 import { readSafely } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
+import type { ResponseEnd } from './stop-reason.ts'
 
 /**
  * Returns the same reader, but it reads calls from the raw chunks if these arrive as `raw` parts. The AI SDK's
@@ -19,10 +20,7 @@ import { RestartedError } from './single-response.ts'
  * (qC47); one call from two with the same index and id (qC48); two calls from arguments that are sent again (qC18). The
  * reader only uses the metadata of their call parts.
  */
-export function withChatCalls(
-  read: ReadChunk<StreamPart>,
-  request: Pick<ModelRequest, 'tools' | 'toolNames'>,
-): ReadChunk<StreamPart> {
+export function withChatCalls(read: ReadChunk<StreamPart>, request: ReadRequest): ReadChunk<StreamPart> {
   const readChunk = readSafely(chatChunks('', request))
   const labels = new Set<Label>()
   // The same labels, in the order in which the calls began.
@@ -34,7 +32,7 @@ export function withChatCalls(
   let only: Assembler | undefined
   // The latest chunk. Its calls follow its text, so they are read after its other parts.
   let held: ChatChunk | undefined
-  let ended: Parameters<Assembler['finish']>[0] | undefined
+  let ended: ResponseEnd | undefined
   let word: string | undefined
   let over = false
 
@@ -45,7 +43,7 @@ export function withChatCalls(
     only ??= onlyCalls(to)
     if (!chunk || over) return
     try {
-      readChunk(chunk, isRead && !hasMessage(chunk) ? only : { ...only, text: (delta) => to.text(delta) })
+      readChunk(chunk, isRead && !hasMessage(chunk) ? only : withContent(only, to))
     } catch (thrown) {
       // A finish reason came before: the second response begins after the first has ended, which no part shows (qT16).
       if (!(thrown instanceof RestartedError && ended)) throw thrown
@@ -80,8 +78,11 @@ export function withChatCalls(
     if (label !== undefined && metadata) to.call(label, { metadata })
   }
 
-  /** After a chunk that a package could not read, it reports an error in place of the finish reason. */
-  function told(part: FinishPart): FinishPart {
+  /**
+   * If the package could not read a chunk, it reports an error. Returns the part with the finish reason of the chunks
+   * instead.
+   */
+  function withOwnReason(part: FinishPart): FinishPart {
     const { finishReason } = part
     const { unified, raw } = typeof finishReason === 'string' ? { unified: finishReason, raw: undefined } : finishReason
     if (unified !== 'error' || raw !== undefined || typeof ended !== 'string') return part
@@ -105,7 +106,7 @@ export function withChatCalls(
       }
       case 'finish':
         readCalls(to)
-        read(told(part), to)
+        read(withOwnReason(part), to)
         // Arguments without a call.
         if (typeof ended === 'object') to.finish(ended)
         return
@@ -123,9 +124,19 @@ export function withChatCalls(
 /** An assembler that drops everything except calls: the provider's parts already contain the rest. */
 const NOTHING = { text() {}, reasoning() {}, seal() {}, usage() {} }
 
+/** The same, but it passes on the rest as well. Without labels, because those of the parts may be the same. */
+function withContent(only: Assembler, to: Assembler): Assembler {
+  return {
+    ...only,
+    text: (delta) => to.text(delta),
+    reasoning: (delta) => to.reasoning(delta),
+    usage: (usage) => to.usage(usage),
+  }
+}
+
 /** Whether it has a whole message in place of a delta, which no package reads. */
 function hasMessage({ choices }: ChatChunk): boolean {
-  return !!choices?.some(({ delta, message }) => !delta && message)
+  return !!choices?.some(({ delta, message }) => message && !hasContent(delta))
 }
 
 /** Whether it has choices. The reader reports any other missing member. */

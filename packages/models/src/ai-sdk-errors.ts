@@ -5,6 +5,8 @@ import { ConfigError } from '@meanwhile/core'
 import { errorIn } from './error-body.ts'
 import { explain, StreamedError } from './explain.ts'
 import { isRecord } from './is-record.ts'
+import { parsedJson } from './parsed-json.ts'
+import { textIn } from './wire-values.ts'
 
 /**
  * Explains an HTTP error of the provider, or an error in its stream, by its status, code and headers, as for the
@@ -17,7 +19,7 @@ export const explainAiSdk: Explain = (thrown) => {
   if (isUnreadable(said)) {
     const { message, text, value, data = value ?? text } = said
     // A host may send an error in a form that its package does not know.
-    const error = errorIn(value ?? parsed(text))
+    const error = errorIn(value ?? parsedJson(text))
     const told = error === undefined ? undefined : explain(new StreamedError(error))
     if (told) return { ...told, cause: said }
     return { code: 'invalid_chunk', retryable: true, message, data, cause: said }
@@ -44,12 +46,14 @@ export function isUnreadable(thrown: unknown): thrown is Unreadable {
   return isNamed(thrown, UNREADABLE)
 }
 
-/** Whether what a package could not read is a comment, with which some gateways keep the connection open (qT19). */
+/**
+ * Whether the unreadable chunk is a comment. Some gateways send comments as data to keep the connection open (qT19).
+ */
 export function isComment(thrown: unknown): boolean {
-  return isUnreadable(thrown) && !!thrown.text?.trimStart().startsWith(':')
+  return isUnreadable(thrown) && textIn(thrown.text).trimStart().startsWith(':')
 }
 
-type Unreadable = Error & { readonly text?: string; readonly value?: unknown; readonly data?: unknown }
+type Unreadable = Error & { readonly text?: unknown; readonly value?: unknown; readonly data?: unknown }
 
 /** The unreadable content is the error's `text`, `value` or `data`. */
 function isNamed(thrown: unknown, name: RegExp): thrown is Unreadable {
@@ -91,22 +95,13 @@ function ofCall(said: CallError): NonNullable<ReturnType<Explain>> {
 
 /** Returns the body of the error, not the error itself, which also contains the request. */
 function wholeBodyOf({ code, type, message, data, responseBody }: CallError): unknown {
-  const body = parsed(responseBody) ?? responseBody ?? data
+  const body = parsedJson(responseBody) ?? responseBody ?? data
   return body ?? (code === undefined && type === undefined ? undefined : { code, type, message })
 }
 
 function bodyOf({ code, type, data, responseBody }: CallError): unknown {
   if (code !== undefined || type !== undefined) return { code, type }
-  const body = data ?? parsed(responseBody)
+  const body = data ?? parsedJson(responseBody)
   // A `response.failed` event.
   return isRecord(body) && isRecord(body.response) ? body.response : body
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text)
-  } catch {
-    // For example an HTML page.
-    return undefined
-  }
 }

@@ -212,52 +212,6 @@ test('a call part with the id of a complete call and another name is another cal
   }
 })
 
-test('two calls with one id stay two, at the same time and one after the other (G9, G10)', async () => {
-  const { message } = await readParts([
-    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
-    { type: 'tool-input-delta', id: 'c1', delta: '{"x":1}' },
-    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
-    { type: 'tool-input-delta', id: 'c1', delta: '{"x":2}' },
-    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
-    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":2}' },
-    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":3}' },
-    calls,
-  ])
-  expect(message.content).toEqual([
-    sealed,
-    { ...sealed, id: 'c1_1', input: { x: 2 } },
-    { ...sealed, id: 'c1_2', input: { x: 3 } },
-  ])
-})
-
-test('a call that comes twice with one id, name and input is one, whether its input comes in pieces or not (P3, qR21, qA18)', async () => {
-  const pieces = [
-    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
-    { type: 'tool-input-delta', id: 'c1', delta: '{"x":1}' },
-  ] as const
-  for (const provider of ['openai.responses', 'openrouter']) {
-    for (const parts of [
-      [whole, { ...whole, input: '{ "x": 1 }' }],
-      [...pieces, whole, ...pieces, whole],
-    ]) {
-      const { message } = await ask(aiSdk(handMade('v4', [...parts, calls], { provider }).model))
-      expect(message.content).toEqual([sealed])
-    }
-    const unnamed = { ...whole, toolCallId: 'null' }
-    const { message } = await ask(aiSdk(handMade('v4', [unnamed, unnamed, calls], { provider }).model))
-    expect(message.content).toMatchObject([{ id: 'call_1' }, { id: 'call_2' }])
-  }
-})
-
-test('input for a call that no part contains fails the response, and a call without input does not run (qR19, qA17)', async () => {
-  const stray = { type: 'tool-input-delta', id: 'c9', delta: '{"x":1}' } as const
-  const bare = { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '' } as const
-  const failure = await failureOf(readParts([bare, stray, calls]))
-  expect(failure).toMatchObject({ code: 'invalid_chunk', retryable: true })
-  const { message } = await readParts([stray, { ...whole, toolCallId: 'c9' }, calls])
-  expect(message.content).toEqual([{ ...sealed, id: 'c9' }])
-})
-
 test.each([
   ['tool-calls', 'max_tokens', 'length'],
   ['other', 'MAX_TOKENS', 'length'],

@@ -5,6 +5,7 @@ import {
   allowsCalls,
   ConfigError,
   type FinishReason,
+  type ModelRequest,
   type PartOptions,
   type ReadChunk,
 } from '@meanwhile/core'
@@ -26,6 +27,7 @@ import { defined } from './defined.ts'
 import { StreamedError } from './explain.ts'
 import { finishReasonOf } from './finish-reasons.ts'
 import { type Bounds, singleResponse } from './single-response.ts'
+import { isCutOff } from './stop-reason.ts'
 import { textIn } from './wire-values.ts'
 
 /** What certain parts guarantee, depending on the provider's wire. */
@@ -37,12 +39,16 @@ export interface Stated {
 }
 
 /** Reads the parts of a stream. */
-export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<StreamPart> {
+export function partReader(
+  kept: Keeper,
+  { seals, begins }: Stated,
+  { inputLimits }: Pick<ModelRequest, 'inputLimits'>,
+): ReadChunk<StreamPart> {
   // Ids may be repeated, for example for the text after a call, so a start always begins something new.
   let begun = 0
   const texts = new Map<string, PartOptions>()
   const thoughts = new Map<string, PartOptions>()
-  const calls = new PartCalls(kept, seals, () => begun++)
+  const calls = new PartCalls(kept, seals, () => begun++, inputLimits)
   // The type of an approval that a call of the provider waits for.
   let approval: string | undefined
 
@@ -118,7 +124,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
       case 'tool-input-end':
         return calls.add(part, to)
       case 'tool-call':
-        return calls.state(part, to)
+        return calls.addWhole(part, to)
       case 'tool-result':
         return result(part, to)
       case 'file':
@@ -153,8 +159,7 @@ const UNIFIED: ReadonlySet<string> = new Set<FinishReason>(['stop', 'tool-calls'
  */
 function reasonOf(unified: string, raw: string | undefined): FinishReason {
   const own = finishReasonOf(raw)
-  const isCut = own !== 'other' && !allowsCalls(own)
-  return isCut || !isUnified(unified) ? own : unified
+  return isCutOff(own) || !isUnified(unified) ? own : unified
 }
 
 function isUnified(word: string): word is FinishReason {

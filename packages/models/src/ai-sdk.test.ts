@@ -282,6 +282,52 @@ test('metadata that its provider attaches to a call stays with it, and a call th
   expect(content).toHaveLength(3)
 })
 
+/** A model whose package received these chunks and made these parts of them. */
+function chunked(...parts: readonly object[]): Model {
+  class Chunked {
+    readonly specificationVersion = 'v4'
+    readonly provider = 'some.chat'
+    readonly modelId = 'm'
+    readonly supportedUrls = {}
+    async doStream() {
+      return { stream: ReadableStream.from(parts) as Awaited<ReturnType<AiSdkModel['doStream']>>['stream'] }
+    }
+  }
+  return aiSdk(new Chunked())
+}
+
+test('everything in a chunk that its package could not read is read from the raw chunk (qC17, qC25)', async () => {
+  const delta = { reasoning_content: 'Hm.', content: 'Hi' }
+  const usage = { prompt_tokens: 3, completion_tokens: 4 }
+  const { message } = await ask(
+    chunked(
+      { type: 'raw', rawValue: { choices: [{ index: 0, delta }], usage } },
+      { type: 'error', error: Object.assign(new Error('unreadable'), { name: 'AI_TypeValidationError' }) },
+      { type: 'raw', rawValue: chatChunk({}, 'stop') },
+      { type: 'finish', finishReason: { unified: 'error', raw: undefined }, usage: {} },
+    ),
+  )
+  expect(message).toMatchObject({
+    content: [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'text', text: 'Hi' },
+    ],
+    finishReason: 'stop',
+    usage: { inputTokens: 3, outputTokens: 4 },
+  })
+})
+
+test('a whole message with an empty delta is read from the raw chunk (qC55)', async () => {
+  const choice = { index: 0, delta: {}, message: { content: 'Hi' }, finish_reason: 'stop' }
+  const { message } = await ask(
+    chunked(
+      { type: 'raw', rawValue: { choices: [choice] } },
+      { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage: {} },
+    ),
+  )
+  expect(message.content).toEqual([{ type: 'text', text: 'Hi' }])
+})
+
 test('for a wrapped model of the AI SDK no chunks are requested, and its calls come from its parts', async () => {
   for (const real of onChat) {
     const inner = real.model(mockModels({ script: [respond(call('f', { x: 1 }))] }).fetch)

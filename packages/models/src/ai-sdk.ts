@@ -16,8 +16,8 @@ import { partReader } from './ai-sdk-stream.ts'
 import { checkUrls } from './ai-sdk-urls.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
+import { refuseMissingCalls } from './missing-calls.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
-import { refusePhantomCalls } from './phantom-calls.ts'
 import { filesAfterResults } from './result-files.ts'
 
 export type { AiSdkModel } from './ai-sdk-model.ts'
@@ -77,8 +77,8 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
     stream(request) {
       const messages = onChat ? filesAfterResults(request.messages) : request.messages
       const answer = parts({ ...request, messages }, ask, idleTimeout)
-      const read = partReader(kept, stated)
-      const readAll = refusePhantomCalls(hasChunks ? withChatCalls(read, request) : read)
+      const read = partReader(kept, stated, request)
+      const readAll = refuseMissingCalls(hasChunks ? withChatCalls(read, request) : read)
       return assemble(request, answer, readAll, explainAiSdk)
     },
   }

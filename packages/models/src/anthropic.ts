@@ -83,7 +83,7 @@ export function anthropic(options: AnthropicOptions): Model {
     stream: (request) =>
       answer(request, {
         open: (options) => client.messages.create(messagesRequest(model, provider, maxTokens, request), options),
-        read: messagesReader(provider),
+        read: messagesReader(provider, request),
         isSilent: isSilentEvent,
         isLast: isLastEvent,
         idleTimeout,

@@ -11,6 +11,11 @@ export function canonicalArguments(text: string): string {
   }
 }
 
+/** Whether the texts mean the same arguments. */
+export function sameArguments(text: string, other: string): boolean {
+  return text === other || canonicalArguments(text) === canonicalArguments(other)
+}
+
 /** More levels than tools accept by default. */
 const MAX_LEVELS = 1_000
 

@@ -1,18 +1,18 @@
 /** One call of a Chat Completions stream, as far as its pieces have arrived. */
 
-import { type Assembler, argumentsText, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
+import { type Assembler, argumentsText, type InputLimits } from '@meanwhile/core'
 import { ToolInput } from '@meanwhile/core/calls'
+import { CallInput } from './call-input.ts'
 import { canonicalArguments } from './canonical-arguments.ts'
-import { ContradictionError } from './explain.ts'
+import type { HeldText } from './held-text.ts'
 import { isJson } from './is-json.ts'
 
-/** The maximum characters of arguments that are kept. Longer ones never run. */
-const LONGEST = DEFAULT_INPUT_LIMITS.characters
-
-/** Arguments that may belong to another call. Only the part from the piece at `from` on is held back. */
-interface Held {
+/** Arguments that may belong to another call are held back. */
+interface Hold {
   readonly input: ToolInput
-  readonly from: number
+  /** What was shown before. */
+  readonly shown: string
+  readonly rest: CallInput
 }
 
 export class ChatCall {
@@ -30,55 +30,69 @@ export class ChatCall {
   isNamed = false
   /** Whether some of them came at an index at which no call had begun. */
   hasStrayed = false
-  readonly #pieces: string[] = []
-  #length = 0
-  #held: Held | undefined
+  readonly #limits: InputLimits
+  readonly #input: CallInput
+  readonly #held: HeldText
+  #hold: Hold | undefined
   /** The names and arguments of this call and of those that may repeat it. */
   #forms: Set<string> | undefined
 
   /** `first`: the call with the same id that this one may repeat. */
-  constructor(label: string, home: string | undefined, first: ChatCall | undefined) {
+  constructor(
+    label: string,
+    home: string | undefined,
+    first: ChatCall | undefined,
+    held: HeldText,
+    limits: InputLimits,
+  ) {
     this.label = label
+    this.#held = held
+    this.#limits = limits
+    this.#input = new CallInput(limits)
     this.home = this.index = home
     this.#first = first && (first.#first ?? first)
   }
 
   /** Whether it has any arguments. */
   get isFed(): boolean {
-    return this.#length > 0
+    return this.#input.text !== ''
   }
 
   /** Whether its arguments are complete. */
   isWhole(to: Assembler): boolean {
-    return this.#held?.input.isWhole ?? to.isWhole(this.label)
+    return this.#hold?.input.isWhole ?? to.isWhole(this.label)
   }
 
   /** Takes a piece of the arguments, and returns it unless it must be held back. */
   add(text: string): string | undefined {
-    this.#length += text.length
-    if (this.#length <= LONGEST) this.#pieces.push(text)
-    else if (this.#held) throw tooLong()
-    this.#held?.input.add(text)
-    return this.#held ? undefined : text
+    this.#input.add(text)
+    if (!this.#hold) return text
+    this.#held.add(this.#hold.rest.add(text))
+    this.#hold.input.add(text)
+    return undefined
   }
 
   /** Holds back all further arguments. */
   hold(): void {
-    if (this.#held) return
-    if (this.#length > LONGEST) throw tooLong()
-    this.#held = { input: this.#inputSoFar(), from: this.#pieces.length }
+    if (this.#hold) return
+    const shown = this.#input.text
+    const input = new ToolInput(this.#limits)
+    input.add(shown)
+    this.#hold = { input, shown, rest: new CallInput(this.#limits) }
   }
 
   /** Ends the hold, and returns the arguments that were held back. */
   release(): string {
-    const held = this.#held
-    this.#held = undefined
-    return held ? this.#pieces.slice(held.from).join('') : ''
+    if (!this.#hold) return ''
+    const { text } = this.#hold.rest
+    this.#hold = undefined
+    this.#held.release(text)
+    return text
   }
 
-  /** Whether its arguments so far are JSON. */
-  get isJson(): boolean {
-    return isJson(this.#pieces.join(''))
+  /** Whether what is held back completes its arguments. */
+  get isComplete(): boolean {
+    return this.#hold !== undefined && isJson(this.#hold.shown + this.#hold.rest.text)
   }
 
   /** Whether it may be an earlier call once more. */
@@ -91,7 +105,7 @@ export class ChatCall {
     const first = this.#first
     if (!first) return false
     if (!this.isFed) return this.name === first.name
-    first.#forms ??= new Set([first.#form(first.#inputSoFar().value().input)])
+    first.#forms ??= new Set([first.#form(first.#input.value.input)])
     const form = this.#form(input)
     const isKnown = first.#forms.has(form)
     first.#forms.add(form)
@@ -101,14 +115,4 @@ export class ChatCall {
   #form(input: unknown): string {
     return `${this.name} ${canonicalArguments(typeof input === 'string' ? input : argumentsText(input))}`
   }
-
-  #inputSoFar(): ToolInput {
-    const input = new ToolInput(DEFAULT_INPUT_LIMITS)
-    for (const piece of this.#pieces) input.add(piece)
-    return input
-  }
-}
-
-function tooLong(): ContradictionError {
-  return new ContradictionError(`more than ${LONGEST} characters of arguments may belong to another call`)
 }

@@ -1,4 +1,4 @@
-import type { ModelEvent, ToolCall } from '@meanwhile/core'
+import { callsOf as callsOfMessage, DEFAULT_INPUT_LIMITS, type ModelEvent, type ToolCall } from '@meanwhile/core'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
@@ -366,12 +366,40 @@ test('the arguments of two calls that began at one index are held back as long a
   ])
 })
 
-test('more arguments than can run are not held back (qC53)', async () => {
-  const long = `{"x":"${'y'.repeat(4 * 1024 * 1024)}"}`
-  expect(await failureOf(streamed(['f'], { index: 0, id: 'a', n: 'f' }, { index: 1, a: long }))).toMatchObject({
+test('arguments that are held back have one limit in bytes for all calls (qC53)', async () => {
+  const long = { a: 'y'.repeat(3 * 1024 * 1024) }
+  const begun = ['f', 'g', 'h'].map((n) => ({ index: 0, id: n, n }))
+  const held = [
+    { id: 'g', ...long },
+    { id: 'h', ...long },
+  ]
+  expect(await failureOf(streamed(['f', 'g', 'h'], ...begun, ...held))).toMatchObject({
     code: 'invalid_chunk',
-    message: expect.stringContaining('4194304 characters'),
+    message: expect.stringContaining('8388608 bytes'),
   })
+})
+
+test('a response that was cut off keeps the arguments that were held back, even if they are not JSON (qC22, qC50)', async () => {
+  const cutOff = [...pieces({ index: 0, id: 'a', n: 'f' }, { index: 1, a: '{"x":' }), chatChunk({}, 'length')]
+  const { message } = await read(chat, cutOff)
+  expect(message).toMatchObject({ content: [{ name: 'f', input: '{"x":' }], finishReason: 'length' })
+})
+
+test('a call that comes again is one, whatever the limit of its arguments (P3, qC52)', async () => {
+  const long = (more: string) => `{"x":"${'y'.repeat(DEFAULT_INPUT_LIMITS.characters)}${more}"}`
+  const chunks = pieces(
+    { index: 0, id: 'a', n: 'f', a: long('') },
+    { index: 1, id: 'a', n: 'f', a: long('') },
+    { index: 2, id: 'a', n: 'f', a: long('z') },
+  )
+  const inputLimits = { ...DEFAULT_INPUT_LIMITS, characters: 2 * DEFAULT_INPUT_LIMITS.characters }
+  const { message } = await read(chat, [...chunks, chatChunk({}, 'tool_calls')], { inputLimits })
+  expect(callsOfMessage(message).map(({ id }) => id)).toEqual(['a', 'a_1'])
+})
+
+test('arguments at another index continue those whose own pieces each repeat all of them (qC17, qC50)', async () => {
+  const own = ['{"x"', '{"x":'].map((a) => ({ index: 0, id: 'a', n: 'f', a }))
+  expect(await callsOf(['f'], ...own, { index: 1, a: '1}' })).toEqual([['f', { x: 1 }]])
 })
 
 test('a call that comes again is shown once, as soon as it is whole (P3, qC52)', async () => {

@@ -1,9 +1,10 @@
 /** Decides which call of a Chat Completions stream a piece belongs to, and collects the call's name. */
 
-import type { Assembler, CallPiece } from '@meanwhile/core'
+import type { Assembler, CallPiece, InputLimits } from '@meanwhile/core'
 import { ChatCall } from './chat-call.ts'
 import type { Said } from './chat-chunk.ts'
 import { ContradictionError } from './explain.ts'
+import { HeldText } from './held-text.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** The call that a piece belongs to, and what the piece adds to it. */
@@ -23,6 +24,8 @@ export interface CallOfPiece extends Pick<CallPiece, 'id' | 'nameMayGrow' | 'del
  */
 export class ChatCalls {
   readonly #names: ToolNames
+  readonly #limits: InputLimits
+  readonly #heldText: HeldText
   readonly #byIndex = new Map<string, ChatCall>()
   /** The latest call with each id. */
   readonly #byId = new Map<string, ChatCall>()
@@ -44,28 +47,34 @@ export class ChatCalls {
   #latest: ChatCall | undefined
   #count = 0
 
-  constructor(names: ToolNames) {
+  constructor(names: ToolNames, limits: InputLimits) {
     this.#names = names
+    this.#limits = limits
+    this.#heldText = new HeldText(limits)
   }
 
   of(said: Said, to: Assembler): CallOfPiece {
     const call = this.#find(said, to)
     this.#latest = call
     if (said.id !== undefined) this.#identify(call, said.id)
-    if (!call.isNamed) this.#tell(call, said)
+    if (!call.isNamed) this.#learnName(call, said)
     const delta = said.text === undefined ? undefined : call.add(said.text)
-    if (isFilled(said)) this.#deprived.delete(call)
-    if (call.name === '' && isFilled(said)) this.#nameless.add(call)
+    if (hasArguments(said)) this.#deprived.delete(call)
+    if (call.name === '' && hasArguments(said)) this.#nameless.add(call)
     else if (call.name !== '') this.#nameless.delete(call)
     return { call, id: call.id, nameMayGrow: !call.isNamed && this.#names.mayGrow(call.name), delta }
   }
 
-  /** Passes on what was held back, if a call's own arguments and those without an owner are JSON together. */
-  release(to: Assembler): void {
+  /**
+   * Passes on what was held back. If the calls may run, a call's own arguments and those without an owner must be JSON
+   * together.
+   */
+  release(mayRun: boolean, to: Assembler): void {
     this.#isOver = true
     for (const call of this.#held) {
+      const isUnowned = mayRun && call.hasStrayed && !call.isComplete
       const delta = call.release()
-      if (call.hasStrayed && !call.isJson) this.#isUnowned = true
+      if (isUnowned) this.#isUnowned = true
       else to.call(call.label, { delta })
     }
     this.#held.clear()
@@ -88,7 +97,7 @@ export class ChatCalls {
     if (named && placed?.id !== undefined && placed.id !== id && said.name === undefined) return named
     // Only where a call began may its id change (qC6).
     if (placed && placed.home !== index && id !== undefined && id !== placed.id) return this.#begin(said, to)
-    if (placed && isMoved && isFilled(said)) return this.#return(placed, said, to)
+    if (placed && isMoved && hasArguments(said)) return this.#return(placed, said, to)
     if (placed) return this.#at(placed, said, to)
     return (isBare(said) && this.#stray(index, to)) || this.#begin(said, to)
   }
@@ -104,7 +113,7 @@ export class ChatCalls {
     if (!before || before.isWhole(to)) return next
     // The arguments of both may follow (qC53).
     this.#isShared = true
-    if (!isFilled(said)) this.#hold(next)
+    if (!hasArguments(said)) this.#hold(next)
     return next
   }
 
@@ -112,7 +121,8 @@ export class ChatCalls {
     const earlier = id === undefined ? undefined : this.#byId.get(id)
     // Without an index, the same id means the same call.
     const mayRepeat = index !== undefined && earlier?.isWhole(to) && (name ?? earlier.name) === earlier.name
-    const call = new ChatCall(`call ${this.#count++}`, index, mayRepeat ? earlier : undefined)
+    const first = mayRepeat ? earlier : undefined
+    const call = new ChatCall(`call ${this.#count++}`, index, first, this.#heldText, this.#limits)
     this.#open.add(call)
     if (index === undefined) return call
     this.#byIndex.set(index, call)
@@ -135,7 +145,7 @@ export class ChatCalls {
   #move(call: ChatCall, said: Said): ChatCall {
     const { index } = said
     if (index !== undefined && !this.#byIndex.has(index)) this.#byIndex.set(index, call)
-    if (isFilled(said)) call.index = index
+    if (hasArguments(said)) call.index = index
     return call
   }
 
@@ -205,7 +215,7 @@ export class ChatCalls {
   }
 
   /** Applies a piece to a call whose name is not complete yet. */
-  #tell(call: ChatCall, { name, text }: Said): void {
+  #learnName(call: ChatCall, { name, text }: Said): void {
     if (name !== undefined) call.name = this.#named(call.name, name)
     if (text === undefined || !/[^\s{}]/.test(text)) return
     call.hasBegun = true
@@ -219,13 +229,13 @@ export class ChatCalls {
 }
 
 /** Whether it has arguments. White space belongs to any text. */
-function isFilled({ text }: Said): boolean {
+function hasArguments({ text }: Said): boolean {
   return text !== undefined && /\S/.test(text)
 }
 
 /** Whether it has only arguments. */
 function isBare(said: Said): boolean {
-  return said.id === undefined && said.name === undefined && isFilled(said)
+  return said.id === undefined && said.name === undefined && hasArguments(said)
 }
 
 const UNCLEAR = 'the response contains arguments that may belong to either of two calls'

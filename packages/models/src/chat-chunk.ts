@@ -1,8 +1,7 @@
 /** The chunks of a Chat Completions stream, in the forms in which hosts send them. */
 
-import { argumentsText } from '@meanwhile/core'
 import { isRecord } from './is-record.ts'
-import { idIn } from './wire-values.ts'
+import { argumentsIn, idIn, wordIn } from './wire-values.ts'
 
 /** The members that are read from a chunk. Hosts omit members, set them to null and add others, so none is required. */
 export interface ChatChunk {
@@ -62,16 +61,12 @@ export interface Said {
 export function saidIn({ index, id, function: called }: Readonly<Record<string, unknown>>): Said {
   const { name, arguments: text } = isRecord(called) ? called : {}
   return {
-    index: wordOf(index),
+    index: wordIn(index),
     id: idIn(id),
-    name: wordOf(name),
+    name: wordIn(name),
     // Arguments may also be a value in place of its JSON text (qC16).
-    text: (typeof text === 'string' ? text : argumentsText(text ?? undefined)) || undefined,
+    text: argumentsIn(text) || undefined,
   }
-}
-
-function wordOf(value: unknown): string | undefined {
-  return typeof value === 'number' ? String(value) : typeof value === 'string' && value !== '' ? value : undefined
 }
 
 /** Further choices (`n` above 1) are separate responses, which one message cannot hold (qC29). */
@@ -99,10 +94,10 @@ export function hasContent(delta: ChatDelta | null | undefined): boolean {
 }
 
 function contentOf(delta: ChatDelta | null | undefined): [name: string, value: unknown][] {
-  return Object.entries(delta ?? {}).filter(([name, value]) => name !== 'role' && isFilled(value))
+  return Object.entries(delta ?? {}).filter(([name, value]) => name !== 'role' && isPresent(value))
 }
 
-function isFilled(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== '' && value !== null
 }
 

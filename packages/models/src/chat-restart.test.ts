@@ -41,6 +41,10 @@ test.each([
   ],
   ['the id changes in a chunk without the role', [...under('1', role, f), ...under('2', again)]],
   ['chunks without an id come between', [...under('1', role, f), ...under(undefined, role), ...under('1', again)]],
+  [
+    'the response before only said that it had no calls and had not ended',
+    [...under('1', role, { tool_calls: [null] }, 'null', { content: 'Hi' }), ...under('2', { ...role, ...f })],
+  ],
   ['the last chunk has another id and the role, but no content', [...under('1', role, f, again), ...under('2', role)]],
 ])('not a second response: %s (P1, qC40)', async (_, chunks) => {
   const { message } = await read(chat, [...chunks, ...under('9', 'tool_calls')])

@@ -1,6 +1,7 @@
 /** Detects a second response in a Chat Completions stream. No event of this wire marks it. */
 
-import { type ChatChunk, isFirst, listOf } from './chat-chunk.ts'
+import { type ChatChunk, isFirst, listOf, reasonIn } from './chat-chunk.ts'
+import { isRecord } from './is-record.ts'
 
 /**
  * Returns a function that decides for each chunk whether it belongs to a second response. Normally all chunks of a
@@ -17,14 +18,13 @@ export function secondResponses(): (chunk: Pick<ChatChunk, 'id' | 'choices'>) =>
   return ({ id, choices }) => {
     const choice = choices?.find(isFirst)
     if (!choice) return false
-    const { finish_reason: reason } = choice
     const delta = choice.delta ?? choice.message
     if (id && id !== latest) {
       isSecond = hasStayed && hasActed && !!delta?.role
       latest = id
       hasStayed = false
     } else if (id) hasStayed = true
-    hasActed ||= !!reason || listOf(delta?.tool_calls).length > 0 || !!delta?.function_call
+    hasActed ||= reasonIn(choice) !== undefined || listOf(delta?.tool_calls).some(isRecord) || !!delta?.function_call
     return isSecond
   }
 }

@@ -1,6 +1,6 @@
 /** Converts the stream of OpenAI's Chat Completions API, and of the many compatible hosts, to model events. */
 
-import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
+import type { Assembler, ModelRequest, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
 import { allowsCalls } from '@meanwhile/core'
 import { ChatCalls } from './chat-calls.ts'
 import {
@@ -17,32 +17,36 @@ import {
 import { secondResponses } from './chat-restart.ts'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
-import { finishReasonOf } from './finish-reasons.ts'
-import { isRecord } from './is-record.ts'
+import { invalidEnd } from './explain.ts'
+import { hasMembers, isRecord } from './is-record.ts'
+import { refuseMissingCalls } from './missing-calls.ts'
 import { OpaqueData } from './opaque-data.ts'
 import { parallelCalls } from './parallel-calls.ts'
-import { refusePhantomCalls } from './phantom-calls.ts'
 import { RestartedError } from './single-response.ts'
+import { StopReason } from './stop-reason.ts'
 import { ToolNames } from './tool-names.ts'
+
+/** The members of a request that the readers of responses use. */
+export type ReadRequest = Pick<ModelRequest, 'tools' | 'toolNames' | 'inputLimits'>
 
 /**
  * On this wire calls are not sealed one by one: the end of the stream after a finish reason that allows calls seals
  * them all.
  */
-export function chatReader(provider: string, request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<ChatChunk> {
-  return refusePhantomCalls(chatChunks(provider, request))
+export function chatReader(provider: string, request: ReadRequest): ReadChunk<ChatChunk> {
+  return refuseMissingCalls(chatChunks(provider, request))
 }
 
-/** The same, if the chunks need not contain all calls of the response. */
-export function chatChunks(provider: string, request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<ChatChunk> {
-  const calls = new ChatCalls(new ToolNames(request))
+/** Returns the same reader without the check for missing calls. */
+export function chatChunks(provider: string, request: ReadRequest): ReadChunk<ChatChunk> {
+  const calls = new ChatCalls(new ToolNames(request), request.inputLimits)
   const expand = parallelCalls(request.tools)
   const deltas = new Deltas()
   const opaque = new OpaqueData()
   const isSecond = secondResponses()
   let refused = false
   let identified = false
-  let ended: FinishReason | undefined
+  const stopped = new StopReason()
   // If the latest part is reasoning: the field in which it comes, and that part.
   let thinkingIn: string | undefined
   let thoughts = 0
@@ -105,25 +109,19 @@ export function chatChunks(provider: string, request: Pick<ModelRequest, 'tools'
       name,
       // A call that is sent again is dropped.
       expand: call.mayRepeat ? (input) => (call.repeats(input) ? [] : expand(name)?.(input)) : expand(name),
-      ...(Object.keys(own).length > 0 && { metadata: { [provider]: own } }),
+      ...(hasMembers(own) && { metadata: { [provider]: own } }),
     })
   }
 
-  function finish(word: string, to: Assembler): void {
-    // Hosts may send two finish reasons; the first one is correct (qC42).
-    if (ended && CUT_OFF.has(ended)) return
-    const reason = finishReasonOf(word)
-    ended = refused && allowsCalls(reason) ? 'content-filter' : reason
-    to.response({ finishReason: word })
-  }
-
   /** After each chunk from the finish reason on, because arguments, usage and opaque data may still follow (qC21). */
-  function settle(reason: FinishReason, to: Assembler): void {
+  function settle(to: Assembler): void {
+    const reason = refused && allowsCalls(stopped.reason) ? 'content-filter' : stopped.reason
     const data = opaque.take()
     if (data) to.reasoning('', { label: 0, metadata: { [provider]: data } })
-    calls.release(to)
-    const message = allowsCalls(reason) ? calls.problem : undefined
-    to.finish(message === undefined ? reason : { code: 'invalid_chunk', message })
+    const mayRun = allowsCalls(reason)
+    calls.release(mayRun, to)
+    const message = mayRun ? calls.problem : undefined
+    to.finish(message === undefined ? reason : invalidEnd(message))
   }
 
   return (chunk, to) => {
@@ -136,12 +134,13 @@ export function chatChunks(provider: string, request: Pick<ModelRequest, 'tools'
       if (!isFirst(choice)) continue
       readDelta(deltas.of(choice), to)
       if (choice.usage) to.usage(usageOf(choice.usage))
-      const reason = reasonIn(choice)
-      if (reason !== undefined) finish(reason, to)
+      stopped.add(reasonIn(choice))
     }
     const usage = chunk.usage ?? chunk.x_groq?.usage
     if (usage) to.usage(usageOf(usage))
-    if (ended) settle(ended, to)
+    if (stopped.word === undefined) return
+    to.response({ finishReason: stopped.word })
+    settle(to)
   }
 }
 
@@ -156,9 +155,6 @@ export function isSilentChunk(chunk: ChatChunk): boolean {
 function saysSomething({ choices }: ChatChunk): boolean {
   return !!choices?.some(({ delta, message }) => hasContent(delta) || hasContent(message))
 }
-
-/** After these, no later finish reason counts. */
-const CUT_OFF: ReadonlySet<FinishReason> = new Set(['length', 'content-filter', 'error'])
 
 function usageOf(usage: ChatUsage): Usage {
   return defined({

@@ -1,6 +1,6 @@
 /** The wire of OpenAI's Chat Completions, for a loop that uses its own client. */
 
-import type { Wire } from '@meanwhile/core'
+import { DEFAULT_INPUT_LIMITS, type Wire } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { chatMessages } from './chat-request.ts'
 import { chatReader } from './chat-stream.ts'
@@ -14,7 +14,7 @@ export function chatWire(
   const provider = providerOf('chatWire', options, 'openai')
   return {
     provider,
-    reader: (request) => readSafely(chatReader(provider, request)),
+    reader: (request) => readSafely(chatReader(provider, { ...request, inputLimits: DEFAULT_INPUT_LIMITS })),
     explain,
     items: (messages) => chatMessages(messages, provider),
   }

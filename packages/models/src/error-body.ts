@@ -1,7 +1,9 @@
 /** Reads the errors of providers, with the member `error` or, on some hosts, without it. */
 
 import { defined } from './defined.ts'
+import { plainWord } from './finish-reasons.ts'
 import { isRecord } from './is-record.ts'
+import { wordIn } from './wire-values.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -13,38 +15,46 @@ export interface ErrorBody {
   readonly status?: number
 }
 
-/** The error in a body or in an event that is one; `undefined` for anything else. */
-export function errorIn(value: unknown): unknown {
+/**
+ * The error in a body or in an event that is one; `undefined` for anything else. `isForeign`: no wire has events of this
+ * name. Words are not enough to make them errors.
+ */
+export function errorIn(value: unknown, isForeign = false): unknown {
   // Google sends a list of errors.
   const body: unknown = Array.isArray(value) ? value[0] : value
   if (!isRecord(body)) return undefined
   if (isRecord(body.error)) return body.error
-  // The code may be next to the sentence.
-  if (body.error) return statusIn(body) === undefined ? body.error : body
-  return isBareError(body) ? body : undefined
+  // The code, or the sentence, may be next to it.
+  if (body.error) return typeof body.error === 'string' && isAlone(body) ? body.error : body
+  return isBareError(body, isForeign) ? body : undefined
 }
 
 /** Reads an error. OpenAI's client unwraps the body's `error`, Anthropic's does not. */
 export function errorBody(error: unknown): ErrorBody {
   const said = isRecord(error) && isRecord(error.error) ? error.error : error
   // The error is only a sentence (qT11).
-  if (!isRecord(said)) return defined({ message: wordOf(said) })
+  if (!isRecord(said)) return defined({ message: wordIn(said) })
   const type = said.type === 'error' ? undefined : codeOf(said.type)
   return defined({ code: codeOf(codeIn(said)), type, message: wordsIn(said), status: statusIn(said) })
 }
 
+/** Whether nothing next to the member `error` says more. */
+function isAlone({ error: _, ...rest }: Members): boolean {
+  return wordsIn(rest) === undefined && statusIn(rest) === undefined
+}
+
 /**
- * Whether it is an error without the member `error` (qT20): it has the words of one and a sign of failure. An event of a
- * wire has neither, and one of an unknown kind (qA1) may have words but no such sign.
+ * Whether it is an error without the member `error` (qT20): it has the words of an error, no member of a chunk or event,
+ * and no sign of success. In a foreign event (qA1), words are not enough.
  */
-function isBareError(body: Members): boolean {
+function isBareError(body: Members, isForeign: boolean): boolean {
   if (wordsIn(body) === undefined) return false
   const status = statusIn(body)
   if (status !== undefined) return status >= 400
-  if (body.object === 'error' || /error|exception/i.test(wordOf(body.type) ?? '')) return true
+  if (body.object === 'error' || /error|exception/i.test(wordIn(body.type) ?? '')) return true
   // Chunks and events always have one of these.
-  if (body.choices || body.object || body.type) return false
-  const state = wordOf(body.status)
+  if (isForeign || body.choices || body.object || body.type) return false
+  const state = wordIn(body.status)
   return !isSuccess(codeIn(body)) && (state === undefined || /error|fail/i.test(state))
 }
 
@@ -60,8 +70,8 @@ function wordsIn(body: Members): string | undefined {
 /** A sentence; or the first one in a list, in which FastAPI says what is wrong with a request. */
 function sentenceOf(value: unknown): string | undefined {
   const first: unknown = Array.isArray(value) ? value[0] : value
-  if (!isRecord(first)) return wordOf(first)
-  return wordOf(first.msg) ?? wordOf(first.message)
+  if (!isRecord(first)) return wordIn(first)
+  return wordIn(first.msg) ?? wordIn(first.message)
 }
 
 function codeIn({ code, error_code, base_resp: base }: Members): unknown {
@@ -69,7 +79,7 @@ function codeIn({ code, error_code, base_resp: base }: Members): unknown {
 }
 
 function isSuccess(code: unknown): boolean {
-  return code === 0 || /^(0|ok|success)$/i.test(wordOf(code) ?? '')
+  return code === 0 || /^(0|ok|success)$/i.test(wordIn(code) ?? '')
 }
 
 function statusIn(body: Members): number | undefined {
@@ -94,19 +104,16 @@ const MINIMAX: ReadonlyMap<unknown, number> = new Map([
 
 /** The HTTP status for a word or number: itself, or that of a code that occurs inside a stream. */
 function statusOf(value: unknown): number | undefined {
-  const word = wordOf(value)?.slice(0, LONGEST_CODE)
+  const word = wordIn(value)?.slice(0, LONGEST_CODE)
   if (word === undefined) return undefined
   if (/^[1-5]\d\d$/.test(word)) return Number(word)
   // DashScope adds details to its codes: `Throttling.RateQuota`.
   const [general = ''] = word.split('.')
-  return STATUS_OF_CODE.get(plain(word)) ?? STATUS_OF_CODE.get(plain(general))
+  return STATUS_OF_CODE.get(kindOf(word)) ?? STATUS_OF_CODE.get(kindOf(general))
 }
 
-function plain(code: string): string {
-  return code
-    .toLowerCase()
-    .replaceAll(/[\W_]/g, '')
-    .replace(/(error|exception)$/, '')
+function kindOf(code: string): string {
+  return plainWord(code).replace(/(error|exception)$/, '')
 }
 
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
@@ -126,16 +133,12 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
       [504, 'timeout_error', 'deadline_exceeded', 'gateway_timeout'],
       [529, 'overloaded_error'],
     ] as const
-  ).flatMap(([status, ...codes]) => codes.map((code) => [plain(code), status] as const)),
+  ).flatMap(([status, ...codes]) => codes.map((code) => [kindOf(code), status] as const)),
 )
 
 /** Cut, because real codes are shorter. `data` contains everything. */
 function codeOf(value: unknown): string | undefined {
-  return wordOf(value)?.slice(0, LONGEST_CODE)
+  return wordIn(value)?.slice(0, LONGEST_CODE)
 }
 
 const LONGEST_CODE = 100
-
-function wordOf(value: unknown): string | undefined {
-  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined
-}

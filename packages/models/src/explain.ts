@@ -10,6 +10,7 @@ import { errorBody } from './error-body.ts'
 import { IdleError } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
+import type { FailedEnd } from './stop-reason.ts'
 import { WrongApiError } from './wrong-api.ts'
 
 type Explanation = ModelErrorData & { readonly message: string }
@@ -44,7 +45,7 @@ export class UnreadableError extends Error {
   }
 }
 
-/** With the words of a text in place of the event. Anything else, such as a piece of JSON, may contain content. */
+/** Returns the message. It quotes plain text that came in place of the event, but not JSON, which may contain content. */
 function unreadable(said = ''): string {
   const words = /^[^\s{}[\]<"][^<{]*/.exec(said.trimStart().slice(0, LONGEST_WORDS))
   return words ? `an event could not be read: ${words[0].trimEnd()}` : 'an event could not be read'
@@ -55,7 +56,21 @@ const LONGEST_WORDS = 300
 /** Events of one stream contradict each other about a call, and it cannot be decided which is right. */
 export class ContradictionError extends Error {
   override readonly name = 'ContradictionError'
+  readonly call: { readonly id?: string; readonly name?: string } | undefined
+
+  /** `call`: the id and the name of the call, as far as they are known. */
+  constructor(message: string, call?: { readonly id?: string | undefined; readonly name?: string | undefined }) {
+    super(message)
+    this.call = call && defined({ id: call.id, name: call.name })
+  }
 }
+
+/** The end of a response that turns out to be contradictory only when it ends. */
+export function invalidEnd(message: string): FailedEnd {
+  return { code: INVALID_CHUNK, message }
+}
+
+const INVALID_CHUNK = 'invalid_chunk'
 
 /** Returns the same reader, which throws {@link UnreadableError} if a chunk lacks a member that its wire requires. */
 export function readSafely<Chunk>(read: ReadChunk<Chunk>): ReadChunk<Chunk> {
@@ -81,15 +96,17 @@ export const explain: Explain = (thrown) => {
   if (thrown instanceof AgentError) return undefined
   if (isApiError(thrown)) return thrown.status === undefined ? ofStream(thrown) : ofStatus(thrown, thrown.status)
   if (thrown instanceof UnreadableError) {
-    const told = explanation(thrown, thrown.cut ? 'stream_truncated' : 'invalid_chunk', true)
+    const told = explanation(thrown, thrown.cut ? 'stream_truncated' : INVALID_CHUNK, true)
     return { ...told, data: thrown.said }
   }
-  if (thrown instanceof ContradictionError) return explanation(thrown, 'invalid_chunk', true)
+  if (thrown instanceof ContradictionError) {
+    return { ...explanation(thrown, INVALID_CHUNK, true), ...defined({ data: thrown.call }) }
+  }
   if (thrown instanceof RestartedError) return explanation(thrown, 'stream_restarted', true)
   if (thrown instanceof IdleError) return explanation(thrown, 'idle_timeout', true)
   if (thrown instanceof WrongApiError) return explanation(thrown, 'wrong_api', false)
   if (thrown instanceof ClientCallError) return explanation(thrown, 'unsupported_call', false)
-  if (thrown instanceof SyntaxError) return explanation(thrown, 'invalid_chunk', true)
+  if (thrown instanceof SyntaxError) return explanation(thrown, INVALID_CHUNK, true)
   if (isTransportError(thrown)) return ofConnection(thrown)
   return explanation(thrown, 'unknown', false)
 }

@@ -315,6 +315,16 @@ test.each<[string, object, object]>([
     { message: 'Overloaded', status: 503, retryable: true },
   ],
   [
+    'a sentence beside a mere flag',
+    { error: true, message: 'Overloaded' },
+    { message: 'Overloaded', data: { error: true, message: 'Overloaded' } },
+  ],
+  [
+    'two sentences',
+    { error: 'Unauthorized', message: 'token expired' },
+    { message: 'token expired', data: { error: 'Unauthorized', message: 'token expired' } },
+  ],
+  [
     'a message alone',
     { message: 'Endpoint request timed out' },
     { message: 'Endpoint request timed out', retryable: false },
@@ -346,6 +356,23 @@ test('an event of an unknown kind is not an error, although it has a message or 
   ]
   const { message } = await read(chat, [...events, ...chat.hello])
   expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
+})
+
+test('in an event whose name no wire has, only a sign of failure makes words an error (qA1, qT20)', async () => {
+  const hello = chat.hello.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+  const answerTo = (data: object) => {
+    const bytes = `event: status\ndata: ${JSON.stringify(data)}\n\n${hello}`
+    return ask(chat.model(mockModels({ script: [rawResponse([{ bytes }], { wire: chat.name })] }).fetch))
+  }
+  const { message } = await answerTo({ message: 'queued' })
+  expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
+  for (const data of [
+    { error: 'queue full' },
+    { code: 503, message: 'queue full' },
+    { type: 'error', message: 'queue full' },
+  ]) {
+    expect(await failureOf(answerTo(data))).toMatchObject({ name: 'ModelError', message: 'queue full' })
+  }
 })
 
 test('an error nested 50,000 levels deep keeps its words and its status, in the stream and as the body (qT20)', async () => {

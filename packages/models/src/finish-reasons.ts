@@ -10,7 +10,7 @@ import type { FinishReason } from '@meanwhile/core'
 export function finishReasonOf(word: string | null | undefined): FinishReason {
   const said = word ?? ''
   const start = Math.max(said.lastIndexOf(':'), said.lastIndexOf('.')) + 1
-  return REASONS.get(plain(said.slice(start))) ?? 'other'
+  return REASONS.get(plainWord(said.slice(start))) ?? 'other'
 }
 
 const ALL = ['stop', 'tool-calls', 'length', 'content-filter', 'error'] as const
@@ -68,9 +68,10 @@ const WORDS: Readonly<Record<(typeof ALL)[number], readonly string[]>> = {
 }
 
 const REASONS: ReadonlyMap<string, FinishReason> = new Map(
-  ALL.flatMap((reason) => WORDS[reason].map((word) => [plain(word), reason] as const)),
+  ALL.flatMap((reason) => WORDS[reason].map((word) => [plainWord(word), reason] as const)),
 )
 
-function plain(word: string): string {
+/** The word without what providers write differently: case and separators. */
+export function plainWord(word: string): string {
   return word.toLowerCase().replaceAll(/[\W_]/g, '')
 }

@@ -1,8 +1,6 @@
+import { parsedJson } from './parsed-json.ts'
+
+/** Whether the text is JSON. */
 export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+  return parsedJson(text) !== undefined
 }

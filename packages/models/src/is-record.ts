@@ -2,3 +2,7 @@
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
+
+export function hasMembers(value: object): boolean {
+  return Object.keys(value).length > 0
+}

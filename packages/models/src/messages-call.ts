@@ -1,7 +1,9 @@
 /** A call in a block of a Messages stream, as far as it has arrived. */
 
+import type { InputLimits } from '@meanwhile/core'
+import { CallInput } from './call-input.ts'
 import { isJson } from './is-json.ts'
-import { isRecord } from './is-record.ts'
+import { hasMembers, isRecord } from './is-record.ts'
 import type { OwnCall, ProviderCall } from './messages-content.ts'
 import type { TwinCall } from './twin-calls.ts'
 import { argumentsIn, idIn } from './wire-values.ts'
@@ -16,36 +18,45 @@ export interface BlockCall extends TwinCall<BlockCall> {
   given: string
   /** Whether the start event had it as a value: a placeholder if deltas follow (qA2, qA3). */
   isPlaceholder: boolean
-  /** How much of its input is shown, if the rest waits until the call ends. */
-  shown?: number
+  /** The part of its input that waits until the call ends. */
+  waiting?: Waiting
   /** Whether its deltas must repeat its given input. */
   isCompared?: boolean
   /** Whether pieces of an index that nobody opened are part of its input. */
   hasStrays?: boolean
+  /** Whether the model that made it refused later, and another one answers. */
+  isWithdrawn?: boolean
+}
+
+interface Waiting {
+  /** What was shown before. */
+  readonly shown: string
+  readonly rest: CallInput
 }
 
 /** The call that a block starts with. */
-export function callOf(label: BlockCall['label'], { type, id, name, input }: OwnCall | ProviderCall): BlockCall {
+export function callOf(
+  label: BlockCall['label'],
+  { type, id, name, input }: OwnCall | ProviderCall,
+  limits: InputLimits,
+): BlockCall {
   const isPlaceholder = typeof input !== 'string'
   return {
     label,
     id: idIn(id),
     name,
     isOurs: type === 'tool_use',
-    given: isRecord(input) && !isFilled(input) ? '' : argumentsIn(input),
+    given: isRecord(input) && !hasMembers(input) ? '' : argumentsIn(input),
     isPlaceholder,
-    text: '',
-    told: false,
+    input: new CallInput(limits),
+    isFed: false,
     ended: false,
     isSealed: false,
   }
 }
 
-/** Whether the pieces of an index that nobody opened do not complete its input. */
-export function isBroken({ hasStrays, text }: BlockCall): boolean {
-  return hasStrays === true && !isJson(text)
-}
-
-export function isFilled(value: object): boolean {
-  return Object.keys(value).length > 0
+/** Whether its input is not JSON although it contains pieces of an index that nobody opened. */
+export function isIncomplete({ hasStrays, waiting }: BlockCall): boolean {
+  // Read as a continuation: at another index it may as well be the input of a call that is lost.
+  return hasStrays === true && waiting !== undefined && !isJson(waiting.shown + waiting.rest.text)
 }

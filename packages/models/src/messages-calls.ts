@@ -1,13 +1,14 @@
 /** Reads the input of the calls of a Messages stream. Its events may repeat or contradict each other. */
 
-import { type Assembler, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
+import type { Assembler, InputLimits } from '@meanwhile/core'
+import { CallInput } from './call-input.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
 import { HeldText, ownerless } from './held-text.ts'
 import { isJson } from './is-json.ts'
 import { LateArguments } from './late-arguments.ts'
-import { type BlockCall, isBroken } from './messages-call.ts'
-import { hasArguments, TwinCalls } from './twin-calls.ts'
+import { type BlockCall, isIncomplete } from './messages-call.ts'
+import { TwinCalls } from './twin-calls.ts'
 
 /** The index of a block, if the event has one. */
 export type Place = number | undefined
@@ -17,26 +18,29 @@ export type Place = number | undefined
  * gateways stop blocks too soon (qA10).
  */
 export class BlockCalls {
-  readonly #calls: BlockCall[] = []
+  #calls: BlockCall[] = []
   readonly #byId = new Map<string, BlockCall>()
   /** Calls whose input may not be complete. */
   readonly #open = new Set<BlockCall>()
   /** By the indexes that nobody opened: the call that their pieces continue. */
   readonly #owners = new Map<Place, BlockCall>()
-  readonly #held = new HeldText()
-  readonly #late = new LateArguments(this.#held)
-  readonly #twins = new TwinCalls<BlockCall>(
-    {
-      isOver: ({ isSealed }) => isSealed,
-      seal: (call, text, to) => this.#whole(call, text, to),
-      add: (call, text, to) => this.add(call, text, to),
-    },
-    this.#held,
-  )
+  readonly #limits: InputLimits
+  readonly #held: HeldText
+  readonly #late: LateArguments
+  readonly #twins: TwinCalls<BlockCall>
 
-  /** The labels of the calls that we run. */
-  get ours(): readonly BlockCall['label'][] {
-    return this.#calls.flatMap(({ label, isOurs, isHeld }) => (isOurs && !isHeld ? [label] : []))
+  constructor(limits: InputLimits) {
+    this.#limits = limits
+    this.#held = new HeldText(limits)
+    this.#late = new LateArguments(this.#held, limits)
+    this.#twins = new TwinCalls(
+      {
+        isOver: ({ isSealed }) => isSealed,
+        seal: (call, text, to) => this.#whole(call, text, to),
+        add: (call, text, to) => this.add(call, text, to),
+      },
+      this.#held,
+    )
   }
 
   /**
@@ -62,7 +66,7 @@ export class BlockCalls {
 
   /** A piece of a call's input. */
   add(call: BlockCall, piece: string, to: Assembler): void {
-    if (!piece) return
+    if (!piece || call.isWithdrawn) return
     if (call.isSealed || call.isRepeated) this.#late.add(call, piece)
     else this.#continue(call, piece, to)
   }
@@ -78,18 +82,19 @@ export class BlockCalls {
     const call = owner?.ended === false ? owner : this.#onlyOpen(to)
     if (!call) throw ownerless()
     this.#owners.set(place, call)
-    call.shown ??= call.text.length
+    this.#wait(call, call.input.text)
     call.hasStrays = true
     this.add(call, piece, to)
   }
 
   /** The block of the call stops. */
   end(call: BlockCall, to: Assembler): void {
+    if (call.isWithdrawn) return
     call.ended = true
     this.#open.delete(call)
-    if (isBroken(call)) return
+    if (isIncomplete(call)) return
     this.#show(call, to)
-    if (!call.told) return
+    if (!call.isFed) return
     call.isSealed = true
     if (call.isOurs && !call.isHeld) to.seal(call.label)
     this.#twins.settle(call, to)
@@ -97,8 +102,16 @@ export class BlockCalls {
 
   /** Another model answers: the calls of the one that refused are gone (qA11). */
   withdraw(to: Assembler): void {
-    for (const label of this.ours) to.call(label, { providerResult: null })
-    for (const call of this.#calls) if (call.isHeld) call.isRepeated = true
+    for (const call of this.#calls) {
+      if (!call.isOurs) continue
+      call.isWithdrawn = call.ended = true
+      if (!call.isHeld) to.call(call.label, { providerResult: null })
+    }
+    this.#calls = this.#calls.filter(({ isOurs }) => !isOurs)
+    this.#byId.clear()
+    this.#open.clear()
+    this.#owners.clear()
+    this.#late.clear()
     this.#twins.clear()
   }
 
@@ -108,18 +121,19 @@ export class BlockCalls {
    * @throws {ContradictionError} They may run, and input arrived that belongs to none of them.
    */
   finish(mayRun: boolean, to: Assembler): void {
-    if (mayRun && this.#calls.some(isBroken)) throw ownerless()
+    if (mayRun && this.#calls.some(isIncomplete)) throw ownerless()
     for (const call of this.#calls) this.#show(call, to)
     this.#twins.end(mayRun, to)
-    const isNameless = this.#calls.some(({ name, told }) => told && !name)
+    const isNameless = this.#calls.some(({ name, isFed }) => isFed && !name)
     if (mayRun && (isNameless || !this.#late.areRepeated)) throw ownerless()
   }
 
   #continue(call: BlockCall, piece: string, to: Assembler): void {
-    const delta = call.told ? piece : this.#beginning(call) + piece
-    call.told = true
-    if (call.text.length <= DEFAULT_INPUT_LIMITS.characters) call.text += delta
-    if (call.isHeld || call.shown !== undefined) this.#held.add(delta)
+    const delta = call.isFed ? piece : this.#beginning(call) + piece
+    call.isFed = true
+    const added = call.input.add(delta)
+    if (call.waiting) this.#held.add(call.waiting.rest.add(delta))
+    else if (call.isHeld) this.#held.add(added)
     else to.call(call.label, { delta })
   }
 
@@ -128,30 +142,34 @@ export class BlockCalls {
     if (call.isPlaceholder || isEmptyInput(call.given)) return ''
     if (!isJson(call.given)) return call.given
     call.isCompared = true
-    call.shown = 0
+    this.#wait(call, '')
     return ''
+  }
+
+  #wait(call: BlockCall, shown: string): void {
+    call.waiting ??= { shown, rest: new CallInput(this.#limits) }
   }
 
   /** Shows what waited for the end of the call. */
   #show(call: BlockCall, to: Assembler): void {
-    if (!call.told && !isEmptyInput(call.given)) {
+    if (!call.isFed && !isEmptyInput(call.given)) {
       call.isPlaceholder = true
       this.add(call, call.given, to)
       return
     }
-    if (call.isCompared && !hasArguments(call, call.given)) {
-      throw new ContradictionError(`the call of ${call.name} began with another input than its deltas have`)
+    if (call.isCompared && !call.input.means(call.given)) {
+      throw new ContradictionError(`the call of ${call.name} began with another input than its deltas have`, call)
     }
-    if (call.shown === undefined || call.isHeld) return
-    const delta = call.text.slice(call.shown)
+    if (!call.waiting || call.isHeld) return
+    const delta = call.waiting.rest.text
     this.#held.release(delta)
     to.call(call.label, { delta })
-    delete call.shown
+    delete call.waiting
   }
 
   #whole(call: BlockCall, text: string, to: Assembler): void {
-    call.text = text
-    call.told = call.isSealed = true
+    call.input.replace(text)
+    call.isFed = call.isSealed = true
     to.seal(call.label, text)
     this.#twins.settle(call, to)
   }

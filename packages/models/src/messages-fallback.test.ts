@@ -149,3 +149,34 @@ test.each(ways.flatMap(([way, model]) => starts.map(([when, ...rest]) => [way, w
     expect(messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))).toEqual(['b'])
   },
 )
+
+const begin = answer.slice(0, 1)
+const called = (index: number, block: object) =>
+  start(index, { type: 'tool_use', id: 'a', name: 'f', input: {}, ...block })
+const input = (index: number, partial_json: string) => ({
+  type: 'content_block_delta',
+  index,
+  delta: { type: 'input_json_delta', partial_json },
+})
+const end = answer.slice(-2)
+
+test.each<[string, object[]]>([
+  ['is not the one that its model made before', [called(0, { input: { x: 1 } }), stop(0)]],
+  ['gets pieces of other indexes, because no other call is open', [called(0, { id: 'b' })]],
+  ['runs although another one had no name', [called(0, { id: 'b', name: '' }), input(0, '{"x":2}')]],
+  ['runs although input of another one was incomplete', [called(0, { id: 'b' }), input(7, '{"x":')]],
+  ['runs although input came after the end of another one', [called(0, { input: { x: 2 } }), stop(0), input(0, '{')]],
+])('after another model took over, its call %s (qA11, qA17, qA18)', async (_, before) => {
+  const events = [...begin, ...before, start(1, fallback), stop(1), called(2, {}), input(3, '{"x":1}'), stop(2), ...end]
+  const mock = mockModels({
+    script: [
+      recordedResponse(
+        'anthropic',
+        events.map((event) => JSON.stringify(event)),
+      ),
+    ],
+  })
+  const { content } = (await ask(claude.model(mock.fetch))).message
+  const ran = content.filter((part) => part.type === 'tool-call' && part.providerResult === undefined)
+  expect(ran).toMatchObject([{ name: 'f', input: { x: 1 } }])
+})

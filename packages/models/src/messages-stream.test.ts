@@ -218,6 +218,7 @@ test('a call that starts again with another name before its input is complete is
       code: 'invalid_chunk',
       retryable: true,
       message: 'the call that started as read started again as _file before it ended',
+      data: { id: 'a', name: 'read' },
     })
   }
   for (const again of [called(0, {}), called(1, { name: 'write', id: 'b' })]) {
@@ -243,6 +244,40 @@ test('input of a call without a name fails the response, unless the name follows
   expect(await failureOf(read(claude, [begin, ...events]))).toMatchObject(invalid)
   const { content } = await messageOf(called(0, 'a', ''), called(0, 'a'), input(0, '{"x":1}'), stop(0))
   expect(content).toEqual([{ type: 'tool-call', id: 'a', name: 'f', input: { x: 1 } }])
+})
+
+test('a call that comes again, and starts twice, is one (P3, qA14, qA18)', async () => {
+  const first = [called(0, 'a'), input(0, '{"x":1}'), stop(0)]
+  const again = [called(1, 'a'), called(1, 'a'), input(1, '{"x":1}'), stop(1)]
+  expect(callsOf(await messageOf(...first, ...again))).toMatchObject([{ id: 'a', name: 'f', input: { x: 1 } }])
+  // The names of two calls come late.
+  const starts = [called(0, 'a', ''), called(1, 'a', ''), called(0, 'a'), called(1, 'a')]
+  const message = await messageOf(...starts, input(0, '{"x":1}'), input(1, '{"x":2}'), stop(0), stop(1))
+  expect(callsOf(message).map(({ name, input }) => [name, input])).toEqual([
+    ['f', { x: 1 }],
+    ['f', { x: 2 }],
+  ])
+})
+
+const resent = (index: number) => ['{"x"', '{"x":', '{"x":1}'].map((text) => input(index, text))
+
+test('a call whose pieces each repeat all input is the same call when it comes whole (P3, qA18)', async () => {
+  const again = [called(1, 'a'), input(1, '{ "x": 1 }'), stop(1)]
+  const { content } = await messageOf(called(0, 'a'), ...resent(0), stop(0), ...again)
+  expect(content).toEqual([{ type: 'tool-call', id: 'a', name: 'f', input: { x: 1 } }])
+})
+
+test('pieces of another index continue input whose own pieces each repeat all of it (qA17)', async () => {
+  const events = [called(0, 'a'), ...resent(0).slice(0, 2), input(1, '1}'), stop(0)]
+  expect(callsOf(await messageOf(...events))).toMatchObject([{ input: { x: 1 } }])
+})
+
+test('a call that comes again is one, whatever the limit of its input (P3, qA18)', async () => {
+  const long = (more: string) => `{"x":"${'y'.repeat(DEFAULT_INPUT_LIMITS.characters)}${more}"}`
+  const events = ['', '', 'z'].flatMap((more, at) => [called(at, 'a'), input(at, long(more)), stop(at)])
+  const inputLimits = { ...DEFAULT_INPUT_LIMITS, characters: 2 * DEFAULT_INPUT_LIMITS.characters }
+  const { message } = await read(claude, [begin, ...events, ...end('tool_use')], { inputLimits })
+  expect(callsOf(message).map(({ id }) => id)).toEqual(['a', 'a_1'])
 })
 
 test('an unknown delta opens no block (qA1, qA17)', async () => {

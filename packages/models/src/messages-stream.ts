@@ -1,13 +1,13 @@
 /** Converts the stream of Anthropic's Messages API to model events. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import { type Assembler, allowsCalls, type Label, type ReadChunk } from '@meanwhile/core'
+import { type Assembler, allowsCalls, type Label, type ModelRequest, type ReadChunk } from '@meanwhile/core'
 import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
 import { ownerless } from './held-text.ts'
-import { isRecord } from './is-record.ts'
-import { type BlockCall, callOf, isFilled } from './messages-call.ts'
+import { hasMembers, isRecord } from './is-record.ts'
+import { type BlockCall, callOf } from './messages-call.ts'
 import { BlockCalls, type Place } from './messages-calls.ts'
 import {
   type Content,
@@ -19,7 +19,7 @@ import {
   type ProviderResult,
 } from './messages-content.ts'
 import { type Counts, usageOf } from './messages-usage.ts'
-import { refusePhantomCalls } from './phantom-calls.ts'
+import { refuseMissingCalls } from './missing-calls.ts'
 import { singleResponse } from './single-response.ts'
 import { StopReason } from './stop-reason.ts'
 import { argumentsIn, idIn, placeIn, textIn } from './wire-values.ts'
@@ -38,10 +38,13 @@ interface Block {
 const WITHOUT_INPUT: ReadonlySet<string> = new Set(['text', 'thinking', 'redacted_thinking'])
 
 /** Reads the events. Only `message_stop` ends the response (qA7). */
-export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessageStreamEvent> {
+export function messagesReader(
+  provider: string,
+  { inputLimits }: Pick<ModelRequest, 'inputLimits'>,
+): ReadChunk<Anthropic.RawMessageStreamEvent> {
   let begun = 0
   const blocks = new Map<Place, Block>()
-  const calls = new BlockCalls()
+  const calls = new BlockCalls(inputLimits)
   // The calls that the provider runs, by id. They are sealed with their results, which are separate blocks (G16).
   const running = new Map<string, Label>()
   let counts: Counts = {}
@@ -80,14 +83,15 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     if (known && !known.ended && known.id === id && (known.name || name) === name) {
       // The same call starts again (qA14).
       known.name = name
-      to.call(known.label, { name })
+      if (!known.isHeld) to.call(known.label, { name })
       return
     }
     checkStart(known, name, to)
     const own = defined({ caller: caller?.type === 'direct' ? undefined : caller, toolset_name })
     const begun = opened(place, content)
-    const piece = { id, name, ...(isFilled(own) && { metadata: { [provider]: own } }) }
-    calls.begin(place, begun, (reader) => reader.call(begun.label, piece), to)
+    const metadata = hasMembers(own) && { metadata: { [provider]: own } }
+    // The name may come later.
+    calls.begin(place, begun, (reader) => reader.call(begun.label, { id, name: begun.name, ...metadata }), to)
   }
 
   /**
@@ -96,12 +100,12 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
    */
   function checkStart(open: BlockCall | undefined, name: string, to: Assembler): void {
     if (!open || open.ended || to.isWhole(open.label) || !isEmptyInput(open.given)) return
-    throw new ContradictionError(`the call that started as ${open.name} started again as ${name} before it ended`)
+    throw new ContradictionError(`the call that started as ${open.name} started again as ${name} before it ended`, open)
   }
 
   function opened(place: Place, content: OwnCall | ProviderCall): BlockCall {
     const label = begun++
-    const call = callOf(label, content)
+    const call = callOf(label, content, inputLimits)
     blocks.set(place, { label, type: content.type, call })
     return call
   }
@@ -201,7 +205,7 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     }
   }
 
-  return refusePhantomCalls(singleResponse({ begins, isLast: isLastEvent }, read))
+  return refuseMissingCalls(singleResponse({ begins, isLast: isLastEvent }, read))
 }
 
 function begins(event: Anthropic.RawMessageStreamEvent): Anthropic.Message | undefined {

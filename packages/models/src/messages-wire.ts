@@ -1,7 +1,7 @@
 /** The wire of Anthropic's Messages API, for a loop that uses its own client. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import type { Wire } from '@meanwhile/core'
+import { DEFAULT_INPUT_LIMITS, type Wire } from '@meanwhile/core'
 import { explain, readSafely } from './explain.ts'
 import { messageParams } from './messages-request.ts'
 import { messagesReader } from './messages-stream.ts'
@@ -12,7 +12,7 @@ export function messagesWire(options: WireOptions = {}): Wire<Anthropic.RawMessa
   const provider = providerOf('messagesWire', options, 'anthropic')
   return {
     provider,
-    reader: () => readSafely(messagesReader(provider)),
+    reader: () => readSafely(messagesReader(provider, { inputLimits: DEFAULT_INPUT_LIMITS })),
     explain,
     items: (messages) => messageParams(messages, provider),
   }

@@ -5,7 +5,7 @@
 
 import type { ChatDelta } from './chat-chunk.ts'
 import { defined } from './defined.ts'
-import { isRecord } from './is-record.ts'
+import { hasMembers, isRecord } from './is-record.ts'
 import { ReasoningDetails } from './reasoning-details.ts'
 
 /** The members of a message that are sent back. */
@@ -44,5 +44,5 @@ export class OpaqueData {
 }
 
 function filled<Value extends object>(value: Value): Value | undefined {
-  return Object.keys(value).length > 0 ? value : undefined
+  return hasMembers(value) ? value : undefined
 }

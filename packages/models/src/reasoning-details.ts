@@ -12,9 +12,9 @@ type Detail = Readonly<Record<string, unknown>>
 export class ReasoningDetails {
   readonly #details: Detail[] = []
 
-  /** Without thinking that has no signature: its provider does not take it back. */
+  /** All details except thinking blocks without a signature, which their provider does not accept. */
   get all(): readonly Detail[] {
-    return this.#details.filter(({ type, signature }) => type !== 'thinking' || isFilled(signature))
+    return this.#details.filter(({ type, signature }) => type !== 'thinking' || isSigned(signature))
   }
 
   add(pieces: unknown): void {
@@ -32,10 +32,10 @@ export class ReasoningDetails {
 /** Encrypted details arrive as a whole, and the signature ends a thinking block. */
 function goesOn(last: Detail, { type, index }: Detail): boolean {
   if (last.type !== type || last.index !== index) return false
-  return type === 'thinking' ? !isFilled(last.signature) : type === 'reasoning.text' || type === 'reasoning.summary'
+  return type === 'thinking' ? !isSigned(last.signature) : type === 'reasoning.text' || type === 'reasoning.summary'
 }
 
-function isFilled(signature: unknown): boolean {
+function isSigned(signature: unknown): boolean {
   return signature !== undefined && signature !== null && signature !== ''
 }
 

@@ -3,16 +3,17 @@
  * once.
  */
 
-import { type Assembler, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
+import type { Assembler, InputLimits } from '@meanwhile/core'
+import { canonicalArguments } from './canonical-arguments.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'
 import { HeldText } from './held-text.ts'
 import type { FunctionCall, OutputItem } from './responses-content.ts'
-import { type Item, isCall, isOver } from './responses-item.ts'
+import { type Item, identityOf, isCall, isOver } from './responses-item.ts'
 import type { OutputItems } from './responses-items.ts'
 import { StrayArguments } from './responses-strays.ts'
 import type { ToolNames } from './tool-names.ts'
-import { contentOf, hasArguments, TwinCalls } from './twin-calls.ts'
+import { contentOf, TwinCalls } from './twin-calls.ts'
 
 /** Reports a call's name, id and everything else in its item except the arguments. */
 type Tell = (item: Item, carried: FunctionCall, to: Assembler) => void
@@ -25,19 +26,24 @@ export class OutputCalls {
   readonly #items: OutputItems
   readonly #names: ToolNames
   readonly #tell: Tell
-  readonly #held = new HeldText()
+  readonly #held: HeldText
   readonly #twins: TwinCalls<Item>
   readonly #strays: StrayArguments
 
-  constructor(items: OutputItems, names: ToolNames, tell: Tell) {
+  constructor(items: OutputItems, names: ToolNames, tell: Tell, limits: InputLimits) {
     this.#items = items
     this.#names = names
     this.#tell = tell
+    this.#held = new HeldText(limits)
     this.#twins = new TwinCalls(
-      { isOver, seal: (...ended) => this.seal(...ended), add: (...more) => this.add(...more) },
+      {
+        isOver,
+        seal: (item, text, to) => this.seal(item, text, to),
+        add: (item, delta, to) => this.add(item, delta, to),
+      },
       this.#held,
     )
-    this.#strays = new StrayArguments(items, this.#held)
+    this.#strays = new StrayArguments(items, this.#held, limits)
   }
 
   begin(item: Item, carried: FunctionCall, to: Assembler): void {
@@ -56,7 +62,7 @@ export class OutputCalls {
 
   add(item: Item, delta: string, to: Assembler): void {
     if (!delta) return
-    if ((item.isSealed || item.isRepeated) && item.text) this.#strays.late(item, delta)
+    if ((item.isSealed || item.isRepeated) && item.input.text) this.#strays.late(item, delta)
     else this.#continue(item, delta, to)
   }
 
@@ -72,7 +78,7 @@ export class OutputCalls {
    */
   done(item: Item, carried: FunctionCall, to: Assembler): void {
     if (!this.#hasName(item, carried)) {
-      throw new ContradictionError(`the call announced as ${item.name} ended as ${carried.name}`)
+      throw new ContradictionError(`the call announced as ${item.name} ended as ${carried.name}`, identityOf(item))
     }
     item.done = true
     this.begin(item, carried, to)
@@ -117,11 +123,10 @@ export class OutputCalls {
   }
 
   #continue(item: Item, delta: string, to: Assembler): void {
-    item.told = true
-    // Longer arguments need no comparison.
-    if (item.text.length <= LONGEST) item.text += delta
-    if (!isCall(item)) this.#strays.add(item, delta, to)
-    else if (item.isHeld) this.#held.add(delta)
+    item.isFed = true
+    const added = item.input.add(delta)
+    if (!isCall(item)) this.#strays.add(item, added, to)
+    else if (item.isHeld) this.#held.add(added)
     else to.call(item.label, { delta })
   }
 
@@ -130,31 +135,33 @@ export class OutputCalls {
     const ending = isEmptyInput(text) ? '' : text
     this.add(item, this.#strays.end(item, ending), to)
     item.ended = true
-    if (!text && !item.told) return
-    const whole = item.told ? ending : text
-    item.told = item.isSealed = true
+    if (!text && !item.isFed) return
+    const whole = item.isFed ? ending : text
+    item.isFed = item.isSealed = true
     if (whole) this.#replace(item, whole)
     if (!item.isHeld) to.seal(item.label, whole)
     this.#twins.settle(item, to)
   }
 
   #replace(item: Item, text: string): void {
-    if (item.isHeld) this.#held.release(item.text)
+    if (item.isHeld) this.#held.release(item.input.text)
     if (item.isHeld) this.#held.add(text)
-    item.text = text
+    item.input.replace(text)
   }
 
   /** All arguments of an item that is not announced (yet). */
   #endUnknown(item: Item, text: string, to: Assembler): void {
-    if (!item.told || text.startsWith(item.text)) this.add(item, text.slice(item.text.length), to)
+    const known = item.input.text
+    if (!item.isFed || text.startsWith(known)) this.add(item, text.slice(known.length), to)
     else if (!isEmptyInput(text)) checkSame(item, text)
-    item.ended = item.isSealed = item.told
+    item.ended = item.isSealed = item.isFed
   }
 
   /** The item repeats its arguments, or contains the rest of them, and is not stated to be complete. */
   #complete(item: Item, text: string, to: Assembler): void {
-    if (item.isSealed || !text.startsWith(item.text)) checkSame(item, text)
-    else this.add(item, text.slice(item.text.length), to)
+    const known = item.input.text
+    if (item.isSealed || !text.startsWith(known)) checkSame(item, text)
+    else this.add(item, text.slice(known.length), to)
   }
 
   /**
@@ -167,24 +174,24 @@ export class OutputCalls {
 
   #isSame(known: Item, carried: FunctionCall): boolean {
     if (!this.#hasName(known, carried)) return false
-    return !isOver(known) || isEmptyInput(carried.arguments) || hasArguments(known, carried.arguments)
+    return !isOver(known) || isEmptyInput(carried.arguments) || known.input.means(carried.arguments)
   }
 
   /**
    * Calls at the end of the response with unknown ids: repetitions under other ids, or calls that no event contained.
    */
   #take(others: readonly FunctionCall[], left: Set<Item>, to: Assembler): void {
-    const known = new Set(this.#items.calls.map(contentOf))
+    const known = new Set(this.#items.calls.map(({ name, input }) => contentOf(name, input.canonical)))
     const unrepeated = new Map<string, Item[]>()
     for (const item of left) {
-      const content = contentOf(item)
+      const content = contentOf(item.name, item.input.canonical)
       const same = unrepeated.get(content)
       if (same) same.push(item)
       else unrepeated.set(content, [item])
     }
     const late: FunctionCall[] = []
     for (const carried of others) {
-      const content = contentOf({ name: carried.name, text: carried.arguments })
+      const content = contentOf(carried.name, canonicalArguments(carried.arguments))
       const same = unrepeated.get(content)?.pop()
       if (same) left.delete(same)
       else if (!known.has(content)) late.push(carried)
@@ -193,7 +200,8 @@ export class OutputCalls {
       const [instead] = left
       if (instead) {
         throw new ContradictionError(
-          `the response ended with another call of ${carried.name} in the place of the call of ${instead.name}`,
+          `the response ended with another call of ${carried.name} in the place of the call of ${instead.name ?? 'an unknown tool'}`,
+          identityOf(instead),
         )
       }
       this.done(this.#items.late(carried), carried, to)
@@ -201,10 +209,12 @@ export class OutputCalls {
   }
 }
 
-const LONGEST = DEFAULT_INPUT_LIMITS.characters
-
 /** @throws {ContradictionError} The call had other arguments before, and may have run with them. */
 function checkSame(item: Item, text: string): void {
-  if (isEmptyInput(text) || !item.text || item.text.length > LONGEST || hasArguments(item, text)) return
-  throw new ContradictionError(`the call of ${item.name ?? 'an unknown tool'} ended with two different inputs`)
+  const { input } = item
+  if (isEmptyInput(text) || !input.text || input.isTooLong || input.means(text)) return
+  throw new ContradictionError(
+    `the call of ${item.name ?? 'an unknown tool'} ended with two different inputs`,
+    identityOf(item),
+  )
 }

@@ -1,11 +1,20 @@
 /** Decides how an event ends a Responses stream. The content of the event decides, not its name (qR18). */
 
 import { allowsCalls, type FinishReason } from '@meanwhile/core'
-import type OpenAI from 'openai'
 import { finishReasonOf } from './finish-reasons.ts'
 import { isRecord } from './is-record.ts'
+import { textIn } from './wire-values.ts'
 
-export type Response = OpenAI.Responses.Response
+/** The members that are read from the response of an event. */
+export interface Response {
+  readonly id?: unknown
+  readonly model?: unknown
+  readonly status?: unknown
+  readonly output?: unknown
+  readonly usage?: unknown
+  readonly error?: unknown
+  readonly incomplete_details?: unknown
+}
 
 /** How a response ended. `word`: the provider's own reason. */
 export type End = { readonly response: Response } & (
@@ -26,19 +35,18 @@ const STATUS: ReadonlyMap<unknown, End['type']> = new Map([
 
 /** The end that this event is; `undefined` for all other events. */
 export function endOf(event: { readonly type: string; readonly response?: unknown }): End | undefined {
-  if (!isRecord(event.response)) return undefined
-  // A host's response; missing members are handled.
-  const response = event.response as object as Response
+  const { response } = event
+  if (!isRecord(response)) return undefined
   const [named, status] = [typeOf(event.type.replace('response.', '')), typeOf(response.status)]
   if (status === 'requires_action') return { type: status, word: status, reason: 'tool-calls', response }
   if (named === undefined && event.type !== 'response.done') return undefined
-  if ([named, status].includes('failed')) return { type: 'failed', error: errorIn(response), response }
+  if ([named, status].includes('failed')) return { type: 'failed', error: errorOfResponse(response), response }
   const word = incompleteWord(response)
   const isCut = word !== undefined || [named, status].includes('incomplete')
   if (isCut) return { type: 'incomplete', word: word ?? 'incomplete', reason: cutBy(word), response }
   // The name says nothing, so an unknown status counts as a reason that nobody knows.
-  if (!named && !status && response.status)
-    return { type: 'incomplete', word: response.status, reason: 'other', response }
+  const unknown = named || status ? '' : textIn(response.status)
+  if (unknown) return { type: 'incomplete', word: unknown, reason: 'other', response }
   return { type: 'completed', response }
 }
 
@@ -61,6 +69,6 @@ function cutBy(word: string | undefined): FinishReason {
   return allowsCalls(reason) ? 'other' : reason
 }
 
-function errorIn({ error, status }: Response): unknown {
-  return error ?? { message: `the provider ended the response with the status ${status}` }
+function errorOfResponse({ error, status }: Response): unknown {
+  return error ?? { message: `the provider ended the response with the status ${textIn(status) || 'failed'}` }
 }

@@ -1,6 +1,6 @@
 /** An item in the output of a Responses stream, as far as it is known. */
 
-import { hasArguments, type TwinCall } from './twin-calls.ts'
+import type { TwinCall } from './twin-calls.ts'
 import { idIn } from './wire-values.ts'
 
 /** The members that identify an item in an event. */
@@ -29,6 +29,14 @@ export interface Item extends TwinCall<Item> {
   given?: string
 }
 
+/** What an error states about the call. */
+export function identityOf({ callId, name }: Item): {
+  readonly id: string | undefined
+  readonly name: string | undefined
+} {
+  return { id: callId, name }
+}
+
 /** Whether this call is complete. */
 export function isOver({ isSealed, done }: Item): boolean {
   return done || isSealed
@@ -46,7 +54,7 @@ export function isOfOther(known: Item, { name }: Carried): boolean {
 /** Whether the call has ended, and the one in the event has other arguments. */
 export function saysOther(known: Item, { arguments: text }: Carried): boolean {
   if (typeof text !== 'string' || !text || !known.isSealed) return false
-  return !hasArguments(known, text)
+  return !known.input.means(text)
 }
 
 export function fits(item: Item, { type, call_id }: Carried): boolean {

@@ -1,8 +1,9 @@
 /** Decides which output item an event of a Responses stream belongs to. */
 
-import type { Assembler } from '@meanwhile/core'
+import type { Assembler, InputLimits } from '@meanwhile/core'
+import { CallInput } from './call-input.ts'
 import { ContradictionError } from './explain.ts'
-import { type Carried, fits, type Item, isCall, isOfOther, saysOther } from './responses-item.ts'
+import { type Carried, fits, type Item, identityOf, isCall, isOfOther, saysOther } from './responses-item.ts'
 import { idIn, placeIn } from './wire-values.ts'
 
 /** The members with which an event refers to its item. */
@@ -19,6 +20,7 @@ type Place = number | undefined
  * id for several calls (qR15).
  */
 export class OutputItems {
+  readonly #limits: InputLimits
   readonly #all: Item[] = []
   readonly #byId = new Map<string, Item>()
   readonly #byPlace = new Map<number, Item>()
@@ -27,13 +29,17 @@ export class OutputItems {
   /** Those of them whose arguments may not be complete. */
   readonly #unfinished = new Set<Item>()
 
+  constructor(limits: InputLimits) {
+    this.#limits = limits
+  }
+
   get none(): boolean {
     return this.#all.length === 0
   }
 
   /** Calls that began with arguments and received none since. */
   get untold(): readonly { readonly item: Item; readonly given: string }[] {
-    return this.#all.flatMap((item) => (!item.told && item.given ? [{ item, given: item.given }] : []))
+    return this.#all.flatMap((item) => (!item.isFed && item.given ? [{ item, given: item.given }] : []))
   }
 
   get calls(): readonly Item[] {
@@ -127,7 +133,8 @@ export class OutputItems {
     if (!other || other === here || !isCall(here) || other.place === undefined || other.place === place) return
     if (here.callId !== undefined && here.callId === other.callId) return
     throw new ContradictionError(
-      `arguments came with an item id at the place of another item, the call of ${here.name}`,
+      `arguments came with an item id at the place of another item, the call of ${here.name ?? 'an unknown tool'}`,
+      identityOf(here),
     )
   }
 
@@ -169,11 +176,7 @@ export class OutputItems {
     return item
   }
 
-  #add(
-    place: Place,
-    id: string | undefined,
-    item: Item = { label: this.#all.length, text: '', told: false, ended: false, isSealed: false, done: false },
-  ): Item {
+  #add(place: Place, id: string | undefined, item = this.#new()): Item {
     if (item.label === this.#all.length) this.#all.push(item)
     if (place !== undefined) this.#byPlace.set(place, item)
     if (id !== undefined) {
@@ -181,5 +184,10 @@ export class OutputItems {
       this.#byId.set(id, item)
     }
     return item
+  }
+
+  #new(): Item {
+    const input = new CallInput(this.#limits)
+    return { label: this.#all.length, input, isFed: false, ended: false, isSealed: false, done: false }
   }
 }

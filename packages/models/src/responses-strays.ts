@@ -1,12 +1,12 @@
 /** Argument text of a Responses stream whose call is not announced: it may be announced later, or never. */
 
-import type { Assembler } from '@meanwhile/core'
+import type { Assembler, InputLimits } from '@meanwhile/core'
+import { sameArguments } from './canonical-arguments.ts'
 import { type HeldText, ownerless } from './held-text.ts'
 import { isJson } from './is-json.ts'
 import { LateArguments } from './late-arguments.ts'
 import type { Item } from './responses-item.ts'
 import type { OutputItems } from './responses-items.ts'
-import { hasArguments } from './twin-calls.ts'
 
 /** Pieces that continue the only open call, unless calls are announced at their places. */
 interface Lent {
@@ -26,13 +26,13 @@ export class StrayArguments {
   readonly #lent = new Map<Item, Lent>()
   readonly #late: LateArguments
 
-  constructor(items: OutputItems, held: HeldText) {
+  constructor(items: OutputItems, held: HeldText, limits: InputLimits) {
     this.#items = items
     this.#held = held
-    this.#late = new LateArguments(held)
+    this.#late = new LateArguments(held, limits)
   }
 
-  /** The text is part of the item already. */
+  /** Registers text that was added to an item whose call is not announced. */
   add(item: Item, text: string, to: Assembler): void {
     this.#held.add(text)
     if (this.#strays.has(item)) return
@@ -41,7 +41,7 @@ export class StrayArguments {
     if (!owner) return
     const lent = this.#lent.get(owner)
     if (lent) lent.pieces.push(item)
-    else this.#lent.set(owner, { after: owner.text.length, pieces: [item] })
+    else this.#lent.set(owner, { after: owner.input.text.length, pieces: [item] })
   }
 
   late(item: Item, text: string): void {
@@ -51,8 +51,9 @@ export class StrayArguments {
   /** The text that waited for the item, which is announced now. */
   claim(item: Item): string {
     if (!this.#strays.delete(item)) return ''
-    this.#held.release(item.text)
-    return item.text
+    const { text } = item.input
+    this.#held.release(text)
+    return text
   }
 
   /**
@@ -63,12 +64,12 @@ export class StrayArguments {
   end(call: Item, text = ''): string {
     const lent = this.#lent.get(call)
     const pieces = lent?.pieces.filter((piece) => this.#strays.has(piece)) ?? []
-    if (!lent || pieces.length === 0 || lent.after !== call.text.length) return ''
-    const rest = joined(call.text, pieces).slice(call.text.length)
-    const all = call.text + rest
-    if (text ? !hasArguments({ text: all }, text) : !isJson(all)) return ''
+    const own = call.input.text
+    if (!lent || pieces.length === 0 || lent.after !== own.length) return ''
+    const all = joined(own, pieces)
+    if (text ? !sameArguments(all, text) : !isJson(all)) return ''
     for (const piece of pieces) this.#take(piece)
-    return text ? '' : rest
+    return text ? '' : all.slice(own.length)
   }
 
   /** The calls that the end of the response ends, with the text that continues their arguments. */
@@ -82,21 +83,21 @@ export class StrayArguments {
    * @throws {ContradictionError} They may run, and text is left.
    */
   refuse(mayRun: boolean, to: Assembler): void {
-    const isNameless = this.#items.calls.some(({ name, told }) => told && !name)
+    const isNameless = this.#items.calls.some(({ name, isFed }) => isFed && !name)
     if (mayRun && (this.#strays.size > 0 || isNameless || !this.#late.areRepeated)) throw ownerless()
-    for (const { label, text } of this.#strays) to.call(label, { delta: text })
+    for (const { label, input } of this.#strays) to.call(label, { delta: input.text })
   }
 
   #take(piece: Item): void {
     this.#strays.delete(piece)
-    this.#held.release(piece.text)
+    this.#held.release(piece.input.text)
     // A call may still be announced at its place, with its own arguments.
-    piece.text = ''
-    piece.told = piece.ended = piece.isSealed = false
+    piece.input.replace('')
+    piece.isFed = piece.ended = piece.isSealed = false
   }
 }
 
-/** The end of the arguments may repeat all of them. */
-function joined(text: string, pieces: readonly Item[]): string {
-  return pieces.reduce((all, { text, ended }) => (ended && text.startsWith(all) ? text : all + text), text)
+/** Joins the pieces. A last piece that repeats everything replaces the rest. */
+function joined(own: string, pieces: readonly Item[]): string {
+  return pieces.reduce((all, { input: { text }, ended }) => (ended && text.startsWith(all) ? text : all + text), own)
 }

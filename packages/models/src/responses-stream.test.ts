@@ -519,6 +519,45 @@ test('a response that was cut off keeps the arguments that belong to none of its
   expect(callsOf(message).map(({ input }) => input)).toEqual([{}, {}, { x: 1 }])
 })
 
+test('an item without a status does not contradict pieces that each repeat all arguments (qR9)', async () => {
+  const pieces = ['{"x"', '{"x":', '{"x":1}'].map((text) => argumentsAt(0, 'delta', text))
+  const message = await messageOf(added(0, fc1), ...pieces, done(0, { ...fc1, arguments: '{"x":1}' }), completed)
+  expect(xOf(message)).toEqual([['call_1', 'f', { x: 1 }]])
+})
+
+test('arguments longer than the default limit are passed on once (qR9)', async () => {
+  const text = `{"x":"${'y'.repeat(DEFAULT_INPUT_LIMITS.characters)}"}`
+  const pieces = [text.slice(0, -9), text.slice(-9, -3), text.slice(-3)].map((piece) => argumentsAt(0, 'delta', piece))
+  const events = [added(0, fc1), ...pieces, done(0, { ...fc1, arguments: text }), completed]
+  const inputLimits = { ...DEFAULT_INPUT_LIMITS, characters: 2 * DEFAULT_INPUT_LIMITS.characters }
+  const asked = await read(responses, events, { inputLimits })
+  const deltas = asked.events.flatMap((event) => (event.type === 'tool-input-delta' ? event.delta.length : []))
+  expect(deltas.reduce((sum, length) => sum + length)).toBe(text.length)
+})
+
+test('a refusal fails with no arguments that belong to none of its calls, because nothing of it runs (qR10, qR19)', async () => {
+  const events = [added(0, fc1), added(1, { ...fc2, call_id: 'call_2' }), stray(2, '{"x":1}')]
+  const refusal = { type: 'response.refusal.delta', output_index: 3, item_id: 'msg_1', delta: 'No.' }
+  expect((await messageOf(...events, refusal, completed)).finishReason).toBe('content-filter')
+})
+
+test('an error states what is known of a call, and a failed response that it failed (qR17, qR18, qR20)', async () => {
+  const nameless = { ...fc1, name: undefined }
+  const other = done(1, { ...fc2, call_id: 'call_2', arguments: '{}' })
+  const atOther = { ...argumentsAt(1, 'delta', '{"x":1}'), output_index: 0 }
+  expect(await failureOf(messageOf(added(0, nameless), other, atOther))).toMatchObject({
+    message: expect.stringMatching(/the call of an unknown tool$/),
+  })
+  const output = [{ ...call, id: 'fc_9', call_id: 'call_9', arguments: '{"x":2}' }]
+  const instead = { type: 'response.completed', response: { status: 'completed', output } }
+  expect(await failureOf(messageOf(added(0, nameless), argumentsAt(0, 'done', '{"x":1}'), instead))).toMatchObject({
+    message: expect.stringMatching(/the call of an unknown tool$/),
+  })
+  expect(await failureOf(messageOf({ type: 'response.failed', response: {} }))).toMatchObject({
+    message: 'the provider ended the response with the status failed',
+  })
+})
+
 test('arguments that are held back have a limit in bytes (qR19)', async () => {
   const events = [added(0, fc1), stray(1, 'x'.repeat(DEFAULT_INPUT_LIMITS.characters + 1))]
   const failure = await failureOf(messageOf(...events))

@@ -1,11 +1,13 @@
 /** Converts the stream of OpenAI's Responses API to model events. */
 
 import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk } from '@meanwhile/core'
+import { allowsCalls } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { defined } from './defined.ts'
 import { StreamedError } from './explain.ts'
+import { hasMembers } from './is-record.ts'
+import { refuseMissingCalls } from './missing-calls.ts'
 import { parallelCalls } from './parallel-calls.ts'
-import { refusePhantomCalls } from './phantom-calls.ts'
 import { OutputCalls } from './responses-calls.ts'
 import { ClientCalls } from './responses-client-calls.ts'
 import {
@@ -27,7 +29,7 @@ import { OutputItems } from './responses-items.ts'
 import { usageOf } from './responses-usage.ts'
 import { singleResponse } from './single-response.ts'
 import { ToolNames } from './tool-names.ts'
-import { argumentsIn, textIn } from './wire-values.ts'
+import { argumentsIn, idIn, textIn } from './wire-values.ts'
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent | Done
 
@@ -43,11 +45,11 @@ interface Done {
  */
 export function responsesReader(
   provider: string,
-  request: Pick<ModelRequest, 'tools' | 'toolNames'>,
+  request: Pick<ModelRequest, 'tools' | 'toolNames' | 'inputLimits'>,
 ): ReadChunk<StreamEvent> {
   const expand = parallelCalls(request.tools)
-  const items = new OutputItems()
-  const functionCalls = new OutputCalls(items, new ToolNames(request), call)
+  const items = new OutputItems(request.inputLimits)
+  const functionCalls = new OutputCalls(items, new ToolNames(request), call, request.inputLimits)
   const clientCalls = new ClientCalls()
   let calls = false
   let refused = false
@@ -55,18 +57,17 @@ export function responsesReader(
   function call({ label }: Item, { call_id: id, name, namespace, caller }: FunctionCall, to: Assembler): void {
     calls = true
     const own = defined({ namespace, caller: caller?.type === 'direct' ? undefined : caller })
-    const isPlain = Object.keys(own).length === 0
-    to.call(label, { id, name, expand: expand(name), ...(!isPlain && { metadata: { [provider]: own } }) })
+    to.call(label, { id, name, expand: expand(name), ...(hasMembers(own) && { metadata: { [provider]: own } }) })
   }
 
   function say(item: Item, text: string, to: Assembler): void {
-    item.told = true
+    item.isFed = true
     to.text(text, item)
   }
 
   // Hosts that send everything at once may omit the deltas (qR10).
   function said(item: Item, text: string | undefined, to: Assembler): void {
-    if (text && !item.told) say(item, text, to)
+    if (text && !item.isFed) say(item, text, to)
   }
 
   // The call is announced as the provider's from the start; its stream only reports that it is done (G16).
@@ -99,14 +100,15 @@ export function responsesReader(
   function ended(end: End, to: Assembler): void {
     const { response } = end
     const output = itemsIn(response.output)
-    if (response.usage) to.usage(usageOf(response.usage))
+    to.usage(usageOf(response.usage))
     if (end.type === 'failed') throw new StreamedError(end.error)
     recover(output, end.type !== 'incomplete', to)
-    functionCalls.end(end.type !== 'incomplete', to)
+    const reason = end.type === 'completed' ? completed() : end.reason
+    functionCalls.end(allowsCalls(reason), to)
     for (const item of output) clientCalls.add(item)
     clientCalls.refuse()
     if (end.type !== 'completed') to.response({ finishReason: end.word })
-    to.finish(end.type === 'completed' ? completed() : end.reason)
+    to.finish(reason)
   }
 
   // The wire's `completed` is not a finish reason: the items show whether it called tools.
@@ -179,16 +181,16 @@ export function responsesReader(
     }
   }
 
-  return refusePhantomCalls(singleResponse({ begins, idOf, isLast: isLastEvent }, read))
+  return refuseMissingCalls(singleResponse({ begins, idOf, isLast: isLastEvent }, read))
 }
 
-function begins(event: StreamEvent): Response | undefined {
+function begins(event: StreamEvent): OpenAI.Responses.Response | undefined {
   return event.type === 'response.created' ? event.response : undefined
 }
 
 /** A failed response contains the reason; that counts, whatever its id. */
 function idOf(event: StreamEvent): string | undefined {
-  return 'response' in event && endOf(event)?.type !== 'failed' ? event.response?.id : undefined
+  return 'response' in event && endOf(event)?.type !== 'failed' ? idIn(event.response?.id) : undefined
 }
 
 /** Whether the protocol ends with this event; a failed response is an error. */

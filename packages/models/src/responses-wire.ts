@@ -1,6 +1,6 @@
 /** The wire of OpenAI's Responses API, for a loop that uses its own client. */
 
-import type { Wire } from '@meanwhile/core'
+import { DEFAULT_INPUT_LIMITS, type Wire } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { explain, readSafely } from './explain.ts'
 import { inputItems } from './responses-request.ts'
@@ -19,7 +19,8 @@ export function responsesWire(
   const provider = providerOf('responsesWire', options, 'openai')
   return {
     provider,
-    reader: (request) => readSafely(refuseChat(responsesReader(provider, request))),
+    reader: (request) =>
+      readSafely(refuseChat(responsesReader(provider, { ...request, inputLimits: DEFAULT_INPUT_LIMITS }))),
     explain,
     items: (messages) => inputItems(messages, provider),
   }

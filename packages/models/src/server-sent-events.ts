@@ -4,6 +4,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { errorIn } from './error-body.ts'
 import { StreamedError, UnreadableError } from './explain.ts'
 import { isRecord } from './is-record.ts'
+import { parsedJson } from './parsed-json.ts'
 
 /** The maximum characters of one event. An event that repeats a whole response, images included, is shorter. */
 const LONGEST_EVENT = 64 * 1024 * 1024
@@ -14,8 +15,8 @@ const LONGEST_ERROR = 64 * 1024
 /**
  * Returns a function that decodes bytes and returns the events that end in them. `undefined` marks the end of the body
  * and also ends its last event, although the standard drops such an event (qT5). Throws {@link UnreadableError} for an
- * event of more than 64 Mi characters. A body that contains no event is one: some hosts send a response that is not
- * streamed, or an error (qT12). Any other body is thrown.
+ * event of more than 64 Mi characters. If the body contains no event, the whole body counts as one, because some hosts
+ * send a whole response or an error (qT12). If it is neither, it is thrown as an {@link UnreadableError}.
  */
 export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly EventSourceMessage[] {
   const decoder = new TextDecoder()
@@ -42,7 +43,7 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
 }
 
 function whole(data: string): EventSourceMessage {
-  const body = parseJson(data)
+  const body = parsedJson(data)
   if (errorIn(body) === undefined && !(isRecord(body) && Array.isArray(body.choices))) {
     throw new UnreadableError({ said: data.slice(0, LONGEST_ERROR) })
   }
@@ -74,18 +75,10 @@ function isUnknown(name: string | undefined): boolean {
  * event.
  */
 export function parseEvent({ event, data }: EventSourceMessage, last: boolean): object {
-  const value = parseJson(data)
-  const error = errorIn(value)
+  const value = parsedJson(data)
+  const error = errorIn(value, isUnknown(event))
   if (event === 'error') throw new StreamedError(error ?? value ?? data)
   if (error !== undefined) throw new StreamedError(error)
   if (!isRecord(value)) throw new UnreadableError({ cut: last && value === undefined, said: data })
   return value
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

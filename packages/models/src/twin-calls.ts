@@ -1,7 +1,7 @@
 /** Distinguishes a call that comes again from another call with the same id. */
 
 import type { Assembler, Label } from '@meanwhile/core'
-import { canonicalArguments } from './canonical-arguments.ts'
+import type { CallInput } from './call-input.ts'
 import type { HeldText } from './held-text.ts'
 
 /** A call, as far as it has arrived. */
@@ -9,9 +9,9 @@ export interface TwinCall<Self> {
   readonly label: Label
   name?: string
   /** Its arguments so far. */
-  text: string
+  readonly input: CallInput
   /** Whether any arguments have arrived. */
-  told: boolean
+  isFed: boolean
   /** Whether its arguments are complete. */
   isSealed: boolean
   /** The first call with the same id and name. */
@@ -59,7 +59,7 @@ export class TwinCalls<Call extends TwinCall<Call>> {
     const twins = this.#twins.get(first)
     if (!twins || !this.#reader.isOver(first)) return
     for (const twin of call.first ? [call] : twins.waiting.keys()) {
-      if (this.#reader.isOver(twin) && twin.text) this.#decide(first, twin, to)
+      if (this.#reader.isOver(twin) && twin.input.text) this.#decide(first, twin, to)
     }
   }
 
@@ -89,9 +89,9 @@ export class TwinCalls<Call extends TwinCall<Call>> {
   #compare(first: Call, twin: Call, tell: (to: Assembler) => void, to: Assembler): void {
     const twins = this.#of(first)
     twins.waiting.delete(twin)
-    this.#held.release(twin.text)
-    twins.shown ??= new Set([contentOf(first)])
-    const content = contentOf({ name: twin.name ?? first.name, text: twin.text })
+    this.#held.release(twin.input.text)
+    twins.shown ??= new Set([contentOf(first.name, first.input.canonical)])
+    const content = contentOf(twin.name ?? first.name, twin.input.canonical)
     if (isBlank(twin) || twins.shown.has(content)) {
       twin.isRepeated = true
       return
@@ -99,17 +99,18 @@ export class TwinCalls<Call extends TwinCall<Call>> {
     twins.shown.add(content)
     twin.isHeld = false
     tell(to)
-    to.call(twin.label, { delta: twin.text })
+    to.call(twin.label, { delta: twin.input.text })
     if (twin.isSealed) to.seal(twin.label)
   }
 
   /** The first call was sent in parts: the arguments are those of its twin. */
   #merge(first: Call, twin: Call, mayRun: boolean, to: Assembler): void {
     this.#of(first).waiting.delete(twin)
-    this.#held.release(twin.text)
+    const { text } = twin.input
+    this.#held.release(text)
     twin.isRepeated = true
-    if (mayRun) this.#reader.seal(first, twin.text, to)
-    else this.#reader.add(first, twin.text.slice(first.text.length), to)
+    if (mayRun) this.#reader.seal(first, text, to)
+    else this.#reader.add(first, text.slice(first.input.text.length), to)
   }
 
   #of(first: Call): Twins<Call> {
@@ -122,22 +123,17 @@ export class TwinCalls<Call extends TwinCall<Call>> {
   }
 }
 
-type Content = Pick<TwinCall<unknown>, 'text'> & { readonly name?: string | undefined }
-
-/** Equal for calls with the same name and arguments. */
-export function contentOf({ name = '', text }: Content): string {
-  return `${name}\n${canonicalArguments(text)}`
+/** Equal for calls with the same name and arguments. `canonical`: the arguments in canonical form. */
+export function contentOf(name: string | undefined, canonical: string): string {
+  return `${name ?? ''}\n${canonical}`
 }
 
-/** Whether the text means the same arguments. */
-export function hasArguments({ text: own }: Pick<Content, 'text'>, text: string): boolean {
-  return own === text || canonicalArguments(own) === canonicalArguments(text)
+type Content = Pick<TwinCall<unknown>, 'name' | 'input'>
+
+function continues(first: Content, { name, input }: Content): boolean {
+  return (name === undefined || name === first.name) && input.text.startsWith(first.input.text)
 }
 
-function continues(first: Content, { name, text }: Content): boolean {
-  return (name === undefined || name === first.name) && text.startsWith(first.text)
-}
-
-function isBlank({ text }: Content): boolean {
-  return text.trim() === ''
+function isBlank({ input }: Content): boolean {
+  return input.text.trim() === ''
 }

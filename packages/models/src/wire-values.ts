@@ -2,10 +2,15 @@
 
 import { argumentsText } from '@meanwhile/core'
 
-/** The id as text. Empty ids, and `"null"` of Mistral's, are none. */
+/** The id as text; `undefined` for an empty id and for the text `null`, which Mistral sends. */
 export function idIn(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' && value !== 'null' ? value : undefined
+}
+
+/** A word, or a number as one; `undefined` for anything else, and for an empty text. */
+export function wordIn(value: unknown): string | undefined {
+  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined
 }
 
 /** The index of a call, an item or a block. */

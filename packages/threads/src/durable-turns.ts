@@ -110,7 +110,7 @@ export class DurableTurns implements TurnRunner {
   ): AsyncGenerator<StoredEvent, void> {
     const stored = await this.#host.store.load(thread, { turn: id })
     const turn = stored?.turns.find((one) => one.id === id)
-    // If the turn waits for an answer since the caller has loaded it, its run has no more events until it is answered.
+    // The turn may have stopped since the caller loaded it. Its run then has no more events, or none before an answer.
     if (!stored || turn?.status !== 'running' || !hasBegun(turn)) return
     const log = await this.#openLog(thread, turn, stored.thread.seq)
     try {

@@ -39,8 +39,8 @@ export interface Assembler {
   usage(usage: Usage): void
   response(info: ResponseInfo): void
   /**
-   * Records the terminal event of the protocol, with its reason. Chunks may still follow (usage, late metadata). If the chunks end without a terminal
-   * event, the response is truncated. With an error in place of a reason it fails when the chunks end, retryably, unless a later reason replaces that.
+   * Records the terminal event of the protocol, with its reason. Chunks may still follow (usage, late metadata). If they end without such an event,
+   * the response is truncated. If an error is given in place of a reason, it fails with that error then, retryably, unless a later call replaces it.
    */
   finish(reason: FinishReason | { readonly code: string; readonly message: string }): void
 }

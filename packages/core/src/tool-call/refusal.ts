@@ -23,18 +23,18 @@ export function refusalOf(run: RunState, answer: AssistantMessage, calls: readon
   const isAnswer = answer.finishReason !== 'length'
   if (!allowsCalls(answer.finishReason)) return { text: forbiddenText(answer), cause: 'stream_truncated', isAnswer }
   const { maxSteps, tools } = run.setup
-  const { output } = run.config
-  const mayEndRun = calls.some((call) => isOutputCall(output, call) || findTool(tools, call.name)?.returnDirect)
+  const mayEndRun = calls.some((one) => isOutputCall(run.config.output, one) || findTool(tools, one.name)?.returnDirect)
   if (mayGoOn(run.steps.state) || mayEndRun) return undefined
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
 }
 
-/** The results of calls that may not run. Early calls of the response are discarded. */
+/** The results of calls that may not run. Early calls of the response are discarded. Warns if the finish reason is unknown. */
 export function refuseAll(run: RunState, answer: AssistantMessage, { cause, text }: Refusal): ToolMessage[] {
   discardResponse(run, cause)
   // A discarded call may have stopped the run. A resume then refuses the calls and emits their ends.
   run.signal.throwIfAborted()
-  if (answer.finishReason === 'other' && answer.response?.finishReason)
-    run.events.warn({ code: 'unknown-finish-reason', message: text, source: 'core' })
+  const word = answer.finishReason === 'other' && answer.response?.finishReason
+  const message = `the finish reason ${String(word).slice(0, 200)} is unknown, so the calls of the response were not run`
+  if (word) run.events.warn({ code: 'unknown-finish-reason', message, source: 'core' })
   return callsOf(answer).map((call) => refuse(run, call, text))
 }

@@ -1,12 +1,13 @@
 /** Fails a response that says that it calls tools and contains no call: its host has lost the calls. */
 
 import type { Assembler, ReadChunk } from '@meanwhile/core'
+import type { FailedEnd } from './stop-reason.ts'
 
 /**
- * Returns the same reader. A response with the finish reason `tool-calls` and without a call, also of the provider's own
- * tools, ends with the retryable error `missing_calls`, even if it has text. Calls may follow the finish reason.
+ * Returns the same reader. A response with the finish reason `tool-calls` and without a call, not even a call of the
+ * provider's own tools, ends with the retryable error `missing_calls`, even if it has text. Calls may follow the finish reason.
  */
-export function refusePhantomCalls<Chunk>(read: ReadChunk<Chunk>): ReadChunk<Chunk> {
+export function refuseMissingCalls<Chunk>(read: ReadChunk<Chunk>): ReadChunk<Chunk> {
   let watched: Assembler | undefined
   return (chunk, to) => {
     watched ??= watching(to)
@@ -49,6 +50,6 @@ function watching(to: Assembler): Assembler {
   }
 }
 
-function missing(word = 'tool-calls'): { readonly code: string; readonly message: string } {
+function missing(word = 'tool-calls'): FailedEnd {
   return { code: 'missing_calls', message: `the finish reason is ${word}, but the response contains no call` }
 }
