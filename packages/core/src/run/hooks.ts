@@ -21,7 +21,9 @@ export function beginRun(run: RunState): () => void {
     const view = viewOf(run, { context: run.context, source: one.name })
     return given(one.name, 'onRun', () => one.onRun?.(view, fail))
   })
-  return () => ends.forEach((end) => void end?.())
+  return () => {
+    for (const end of ends) end?.()
+  }
 }
 
 /** The set-up after every `beforeAgent`. A hook that returns nothing changes nothing. */
