@@ -16,6 +16,7 @@ import { z } from 'zod'
 import { CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
 import { DEFAULT_INSTRUCTION } from './closing-call.ts'
 import { retryModel } from './retry-model.ts'
+import { retryTool } from './retry-tool.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -303,4 +304,28 @@ test('a checkpoint of an older version goes on with its counts (N13, L11)', asyn
     'asked',
     'Not run: the limit of tool calls is reached (2).',
   ])
+})
+
+test('inside retryTool it counts executions, outside tool calls (N15)', async () => {
+  const run = async (isInside: boolean) => {
+    let executed = 0
+    const flaky = tool({
+      name: 'flaky',
+      description: 'Fails twice.',
+      input: z.object({}),
+      effect: 'read',
+      execute: () => {
+        if (++executed < 3) throw new Error('busy')
+        return 'fine'
+      },
+    }) as Tool
+    const limit = callLimits({ toolCalls: 2, onLimit: 'answer' })
+    const retry = retryTool({ random: () => 0 })
+    const model = scriptedModel([respond(call('flaky')), done])
+    const agent = createAgent({ model, tools: [flaky], middleware: isInside ? [retry, limit] : [limit, retry] })
+    const { messages } = await played(agent.run('Go'))
+    return messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []))
+  }
+  expect(await run(false)).toEqual(['fine'])
+  expect(await run(true)).toEqual(['Not run: the limit of tool calls is reached (2).'])
 })

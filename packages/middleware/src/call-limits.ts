@@ -108,6 +108,8 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     const maker = response.calls[place]
     if (maker && path.length > 1) counting.add(ownName(maker.name, run))
     made.count(path, counting)
+    // Inside `retryTool` each execution of a call counts.
+    for (let earlier = made.executionsOf(path); earlier > 0; earlier--) counting.add(name)
     return toolLimit(name, counting)
   }
 

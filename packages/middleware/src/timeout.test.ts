@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   createAgent,
+  interrupt,
   type Middleware,
   type Model,
   type ModelEvent,
@@ -402,4 +403,112 @@ test('a tool call over its limit fails even if an inner wrap calls tools forever
   const { events, took, timers } = await ran(scripted(calling, hello), { tool: 100 }, { inner: [inner], work })
   expect(read(events).at(-1)).toContain('100 ms')
   expect([took, timers]).toEqual([100, 0])
+})
+
+const slowSetup = (name: string, ms: number): Middleware => ({
+  name,
+  beforeAgent: (_, { signal }) =>
+    new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(resolve, ms)
+      signal.addEventListener('abort', () => {
+        clearTimeout(timer)
+        reject(signal.reason)
+      })
+    }),
+})
+
+test('the limit of a run includes every beforeAgent, before and after it in the list, and aborts one that is running (N11, W12)', async () => {
+  for (const sides of [{ outer: [slowSetup('slow', 5_000)] }, { inner: [slowSetup('slow', 5_000)] }]) {
+    const { error, took, timers } = await ran(scripted(hello), { run: 100 }, sides)
+    expect(error).toEqual(new TimeoutError('run', 100))
+    expect(took).toBe(100)
+    expect(timers).toBe(0)
+  }
+  const slowModel = scripted(respond(wait(80), say('Hello.')))
+  const later = await ran(slowModel, { run: 100 }, { outer: [slowSetup('slow', 60)] })
+  expect(later).toMatchObject({ error: new TimeoutError('run', 100), took: 100 })
+  const within = await ran(scripted(hello), { run: 100 }, { outer: [slowSetup('slow', 60)] })
+  expect(within).toMatchObject({ result: { text: 'Hello.' }, timers: 0 })
+})
+
+test('the time of the set-up counts once, also if a run is resumed or its steps run again (N12, W12)', async () => {
+  let asks = true
+  const asking: Middleware = {
+    name: 'asking',
+    beforeFinalAnswer: () => {
+      if (asks) throw interrupt('Go on?')
+    },
+  }
+  const twice: Middleware = {
+    name: 'twice',
+    async *wrapAgent(setup, next) {
+      yield* next(setup)
+      return yield* next(setup)
+    },
+  }
+  const agentOf = (limit: number, outer: readonly Middleware[] = []) =>
+    createAgent({
+      model: scripted(hello, hello),
+      middleware: [...outer, slowSetup('slow', 60), timeout({ run: limit }), asking],
+    })
+  const { checkpoint, interrupts = [] } = await played(agentOf(100).run('Hi'))
+  asks = false
+  const answers = { [interrupts[0]?.id ?? '']: 'Yes.' }
+  await expect(played(agentOf(100).resume(checkpoint ?? '', answers).result)).rejects.toEqual(
+    new TimeoutError('run', 100),
+  )
+  expect((await played(agentOf(130).resume(checkpoint ?? '', answers).result)).text).toBe('Hello.')
+  expect((await played(agentOf(100, [twice]).run('Hi'))).text).toBe('Hello.')
+})
+
+test('tool limits the work of a background call; a shorter timeout of its own remains (N11, W12)', async () => {
+  const started: string[] = []
+  const slow = (name: string, own?: number) =>
+    tool({
+      name,
+      description: 'Works.',
+      input: z.object({}),
+      background: true,
+      ...(own !== undefined && { timeout: own }),
+      execute: (_, { signal }) => {
+        started.push(name)
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      },
+    }) as Tool
+  const agent = createAgent({
+    model: scripted(respond(call('plain'), call('short'), call('long')), hello, hello),
+    tools: [slow('plain'), slow('short', 50), slow('long', 500)],
+    middleware: [timeout({ tool: 100 })],
+  })
+  const { events } = await played(collect(agent.stream('Hi')))
+  const ends = events.flatMap((event) => (event.type === 'background-end' ? [textOf(event.message)] : []))
+  const cutOff = (name: string, ms: number) =>
+    `${name} was cut off after its time limit of ${ms} ms; its effect may have happened`
+  expect(started).toEqual(['plain', 'short', 'long'])
+  expect(ends).toEqual([cutOff('short', 50), cutOff('plain', 100), cutOff('long', 100)])
+})
+
+test('a background tool with a limit of time keeps its concurrency over several runs (W12, G1)', async () => {
+  let running = 0
+  let most = 0
+  const one = tool({
+    name: 'one',
+    description: 'Works.',
+    input: z.object({}),
+    background: true,
+    concurrency: 1,
+    async execute() {
+      most = Math.max(most, ++running)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      running--
+    },
+  }) as Tool
+  const run = () =>
+    createAgent({
+      model: scripted(respond(call('one')), hello, hello),
+      tools: [one],
+      middleware: [timeout({ tool: 100 })],
+    }).run('Hi')
+  await played(Promise.all([run(), run()]))
+  expect(most).toBe(1)
 })

@@ -10,6 +10,7 @@ import {
   type Run,
   runLocal,
   TimeoutError,
+  type Tool,
   type ToolCall,
   ToolTimeoutError,
 } from '@meanwhile/core'
@@ -19,15 +20,15 @@ import { schemaOf } from './schema-of.ts'
 
 /** Time limits in milliseconds; `Infinity` means no limit. */
 export interface TimeoutOptions {
-  /** The limit of a whole run, from its first step, without the time in which it is interrupted. Default: none. */
+  /** The limit of a whole run, with its `beforeAgent` hooks, without the time in which it is interrupted. Default: none. */
   readonly run?: number
   /** The limit of a model call, from its request. Default 300,000. */
   readonly model?: number
   /** The limit of the time between two model events. Default 60,000. */
   readonly idle?: number
   /**
-   * The limit of a tool call, including its wait for a slot. The work of a `background` tool is limited only by its own
-   * `timeout`. Default: none.
+   * The limit of a tool call, including its wait for a slot. For a `background` tool, the limit of its work, without
+   * that wait: the shorter one of this limit and the tool's own `timeout`. Default: none.
    */
   readonly tool?: number
 }
@@ -46,15 +47,26 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
   checkTimes({ run, model, idle, tool })
   /** Milliseconds that the run was active; the clock stops while it waits for an answer. */
   const used = runLocal({ key: 'timeout', schema: schemaOf(isTime), initial: 0 })
+  /** When the run began in this process, and what stops the timer of its set-up. */
+  const setUp = runLocal(() => ({ begin: performance.now(), stop: () => {} }))
   // What has no limit is not wrapped, because passing each event through a wrap costs time.
   return {
     name: 'timeout',
     ignoresInput: true,
     ...(isLimit(run) && {
+      onRun(view, fail) {
+        const left = Math.max(0, run - used(view).value)
+        const timer = setTimeout(() => fail(new TimeoutError('run', run)), left)
+        const clock = setUp(view)
+        clock.stop = () => clearTimeout(timer)
+        return clock.stop
+      },
       async *wrapAgent(setup, next, view) {
         const cell = used(view)
         const before = cell.value
-        const begin = performance.now()
+        const clock = setUp(view)
+        const { begin } = clock
+        clock.stop()
         const note = () => {
           cell.value = before + performance.now() - begin
         }
@@ -64,9 +76,12 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
           return event
         })
         try {
-          return yield* limited(steps, Math.max(0, run - before), () => new TimeoutError('run', run))
+          const left = Math.max(0, run - before - (performance.now() - begin))
+          return yield* limited(steps, left, () => new TimeoutError('run', run))
         } finally {
           note()
+          // An outer wrap may enter the steps again.
+          clock.begin = performance.now()
         }
       },
     }),
@@ -74,10 +89,27 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
       wrapModel: (request, next) => limitedModel(request, next, model, idle),
     }),
     ...(isLimit(tool) && {
+      // The wraps of a background call have returned when its work begins.
+      beforeAgent(setup) {
+        const tools = setup.tools.map((one) => (one.background ? limitedTool(one, tool) : one))
+        return tools.some((one, place) => one !== setup.tools[place]) ? { ...setup, tools } : undefined
+      },
       wrapToolCall: (call, next, view) =>
         limited(next(call), tool, () => new ToolTimeoutError(call.name, tool, mayHaveStarted(call, view))),
     }),
   }
+}
+
+/** By limit: one object for each tool, because the calls of one object share its `concurrency` over all runs. */
+const limitedTools = new Map<number, WeakMap<Tool, Tool>>()
+
+function limitedTool(tool: Tool, ms: number): Tool {
+  if ((tool.timeout ?? Number.POSITIVE_INFINITY) <= ms) return tool
+  const known = limitedTools.get(ms) ?? new WeakMap<Tool, Tool>()
+  limitedTools.set(ms, known)
+  const limited = known.get(tool) ?? Object.freeze({ ...tool, timeout: ms })
+  known.set(tool, limited)
+  return limited
 }
 
 function isTime(value: unknown): value is number {

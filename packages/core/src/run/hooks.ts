@@ -5,6 +5,7 @@ import { dueHook, hookDone } from '../machine/steps.ts'
 import { blame, given } from '../middleware/compose.ts'
 import { verdictProblem } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
+import type { AgentError } from '../vocabulary/errors.ts'
 import { boundedAnswer } from '../vocabulary/input-limits.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import { type Message, withFittingReason } from '../vocabulary/message.ts'
@@ -12,6 +13,18 @@ import type { AgentState, Middleware, Verdict } from '../vocabulary/middleware.t
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import { viewOf } from './run-view.ts'
 import { checkedSetup } from './set-up.ts'
+
+/** Calls every `onRun`. Returns a function to call when the run is over. */
+export function beginRun(run: RunState): () => void {
+  const fail = (error: AgentError) => run.halt.fail(error)
+  const ends = run.middleware.map((one) => {
+    const view = viewOf(run, { context: run.context, source: one.name })
+    return given(one.name, 'onRun', () => one.onRun?.(view, fail))
+  })
+  return () => {
+    for (const end of ends) end?.()
+  }
+}
 
 /** The set-up after every `beforeAgent`. A hook that returns nothing changes nothing. */
 export async function runSetupHooks(run: RunState): Promise<AgentSetup> {

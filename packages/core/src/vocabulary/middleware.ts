@@ -2,6 +2,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Awaitable, Flow } from '../flow/flow.ts'
+import type { AgentError } from './errors.ts'
 import type { AgentEvent, AttemptFailed, CustomEvent } from './events.ts'
 import type { AssistantMessage, FinishReason, Message, ToolCall, ToolMessage } from './message.ts'
 import type { ModelEvent, ModelRequest } from './model.ts'
@@ -74,6 +75,11 @@ export interface Middleware {
    * ends with `ContextError` before its first model call.
    */
   readonly context?: StandardSchemaV1
+  /**
+   * Called when a run begins or is resumed, before every `beforeAgent`. It must not wait. `fail` ends the run with an error at any later time. The
+   * function that it returns is called when the run has ended or stopped.
+   */
+  onRun?(run: Run, fail: (error: AgentError) => void): () => void
   /** Called once per run, before any model call. */
   beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
   /** Called once per step, before the request is built from the state. */

@@ -10,10 +10,12 @@ export interface MadeCall {
 }
 
 export class MadeCalls {
-  readonly #calls: MadeCall[]
+  readonly #calls: MadeCall[] = []
+  /** How often each call was executed. */
+  readonly #executions = new Map<string, number>()
 
   constructor(calls: readonly MadeCall[]) {
-    this.#calls = [...calls]
+    for (const call of calls) this.#add(call)
   }
 
   get all(): readonly MadeCall[] {
@@ -25,23 +27,26 @@ export class MadeCalls {
   }
 
   add(makers: readonly string[], id: string, name: string): void {
-    this.#calls.push({ by: JSON.stringify(makers), id, name })
+    this.#add({ by: JSON.stringify(makers), id, name })
   }
 
   /** A call was discarded: without early starts it would never have run. */
   remove(makers: readonly string[], id: string): void {
     const by = JSON.stringify(makers)
     const place = this.#calls.findIndex((call) => call.by === by && call.id === id)
-    if (place >= 0) this.#calls.splice(place, 1)
+    if (place < 0) return
+    this.#calls.splice(place, 1)
+    this.#count(by, id, -1)
   }
 
   clear(): void {
     this.#calls.length = 0
+    this.#executions.clear()
   }
 
-  isMade(makers: readonly string[], id: string): boolean {
-    const by = JSON.stringify(makers)
-    return this.#calls.some((call) => call.by === by && call.id === id)
+  /** How often this call was executed. */
+  executionsOf(path: readonly string[]): number {
+    return this.#executions.get(keyOf(JSON.stringify(path.slice(0, -1)), path.at(-1) ?? '')) ?? 0
   }
 
   /** Adds, for each maker from the outermost on, the calls that it made before the next one of the path, and that one unless it is the last. */
@@ -57,4 +62,18 @@ export class MadeCalls {
       }
     }
   }
+
+  #add(call: MadeCall): void {
+    this.#calls.push(call)
+    this.#count(call.by, call.id, 1)
+  }
+
+  #count(by: string, id: string, more: number): void {
+    const key = keyOf(by, id)
+    this.#executions.set(key, (this.#executions.get(key) ?? 0) + more)
+  }
+}
+
+function keyOf(by: string, id: string): string {
+  return `${by} ${id}`
 }

@@ -34,7 +34,7 @@ const NO_PART: StepPart = { attempts: 0, made: [], inside: {} }
 
 export const NOTHING: SavedCounts = { ...NO_CALLS, closed: false, step: 0, counted: [] }
 
-/** The counts of one run. Each change is saved at once, because a checkpoint may be taken at any time. */
+/** The counts of one run. Each change is saved in the same turn, because a checkpoint may be taken at any time. */
 export class StepCounts {
   #cell: Cell<SavedCounts> | undefined
   #base: SavedCounts = NOTHING
@@ -42,6 +42,7 @@ export class StepCounts {
   #made = new MadeCalls([])
   #inside: Record<string, Tally> = {}
   #accepted: readonly OrderedCall[] | undefined
+  #isSaving = false
   /** The calls that have entered their wrap in this process. */
   readonly #entered = new Set<string>()
   response: ResponseOrder = new ResponseOrder()
@@ -82,10 +83,8 @@ export class StepCounts {
 
   /** Whether a call was let run before a resume. */
   mayRunAgain(path: readonly string[]): boolean {
-    const makers = path.slice(0, -1)
-    const id = path.at(-1) ?? ''
-    const isKnown = this.#made.isMade(makers, id) || (makers.length === 0 && this.#base.counted.includes(id))
-    return isKnown && !this.#entered.has(JSON.stringify(path))
+    const isCounted = path.length === 1 && this.#base.counted.includes(path[0] ?? '')
+    return (isCounted || this.#made.executionsOf(path) > 0) && !this.#entered.has(JSON.stringify(path))
   }
 
   /** A call runs. It does not count if it is discarded. */
@@ -155,7 +154,17 @@ export class StepCounts {
     this.response = new ResponseOrder(now.response)
   }
 
+  /** Saved once per turn: a step may have thousands of calls, and each save copies what the step has so far. */
   #save(): void {
+    if (this.#isSaving) return
+    this.#isSaving = true
+    queueMicrotask(() => {
+      this.#isSaving = false
+      this.#write()
+    })
+  }
+
+  #write(): void {
     if (!this.#cell) return
     const made = this.#made.all.map(({ by, id, name }) => [by, id, name] as const)
     const response = this.#accepted && { response: this.#accepted }
