@@ -23,7 +23,7 @@ function changedProjects(base: string): readonly string[] {
     const [top, folder] = file.split('/')
     if (top === 'scripts') return top
     if (!folder || (top !== 'packages' && top !== 'apps')) return []
-    // A deleted folder is no project any more, and a file is none.
+    // Neither a deleted folder nor a single file is a project.
     return existsSync(join(top, folder, 'package.json')) ? folder : []
   })
   return [...new Set(projects)]

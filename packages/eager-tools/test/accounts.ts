@@ -88,7 +88,10 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
     calls: Object.fromEntries(
       stories.map(({ id, events, within }) => [
         id,
-        [...events.map((event) => canonical(plain(event, id, ids))), ...(within.length > 0 ? [toldWithin(within)] : [])],
+        [
+          ...events.map((event) => canonical(plain(event, id, ids))),
+          ...(within.length > 0 ? [toldWithin(within)] : []),
+        ],
       ]),
     ),
     others,

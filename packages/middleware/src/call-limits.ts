@@ -7,12 +7,13 @@ import {
   type Middleware,
   type ModelFlow,
   type ModelRequest,
+  makersOf,
   map,
   type Run,
   runLocal,
   type Usage,
 } from '@meanwhile/core'
-import { errorMessage, findTool, makersOf } from '@meanwhile/core/calls'
+import { errorMessage, findTool } from '@meanwhile/core/calls'
 import { isSavedCounts, NOTHING, StepCounts } from './call-limits/step-counts.ts'
 import type { Counting } from './call-limits/tally.ts'
 import { checkCounts } from './check-options.ts'

@@ -38,7 +38,7 @@ interface ToolWork {
 interface AgentWork {
   readonly is: 'agent' | 'background agent'
   readonly questions: readonly number[]
-  /** Whether it asks each question in a step of its own. */
+  /** Whether it asks each question in its own step. */
   readonly inSteps: boolean
 }
 

@@ -165,7 +165,7 @@ test.each(['after the model', 'in a tool'])('a resume decides the same: it was s
   expect(resultsIn(result.messages)).toEqual(['look done', refused])
 })
 
-test('the direct result of a tool that was not offered is no answer (W2, A10)', async () => {
+test('the direct result of a tool that was not offered does not end the run (W2, A10)', async () => {
   const direct = toolOf('send', { returnDirect: true })
   const agent = agentOf([both, respond(say('Done.'))], { tools: [look, direct], middleware: [without('send')] })
   const { result } = await played(agent.stream('Go'))

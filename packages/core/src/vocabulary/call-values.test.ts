@@ -16,7 +16,7 @@ import {
 } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
-// Inputs that are no JSON, ids that were used before, and answers that are proxies.
+// Inputs that are not JSON, ids that were used before, and answers that are proxies.
 
 let did: unknown[] = []
 beforeEach(() => {
