@@ -75,7 +75,7 @@ test('a turn consists of exactly these chunks (UI1, UI3, UI5)', async () => {
 
 test('a call that started early keeps its card, has one result, and appears again if a retry joins it (UI3)', async () => {
   const model = scriptedModel([
-    respond(call('look', { at: 'x' }), wait(5), say('Not this'), wait(5), fail({ status: 503 })),
+    respond(call('look', { at: 'x' }), wait(50), say('Not this'), wait(50), fail({ status: 503 })),
     respond(call('look', { at: 'x' }), wait(5), say('This')),
     respond(say('Done.')),
   ])
