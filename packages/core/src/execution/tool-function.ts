@@ -17,7 +17,7 @@ import { checkedInput, described } from '../vocabulary/checked-input.ts'
 import { changesNothing } from '../vocabulary/effect.ts'
 import { inWords, RunAbortedError, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
-import { interrupt } from '../vocabulary/interrupt.ts'
+import { Interrupt, interrupt } from '../vocabulary/interrupt.ts'
 import { asJson } from '../vocabulary/json.ts'
 import type { Json, ToolCall } from '../vocabulary/message.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
@@ -60,7 +60,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   try {
     await admitted(place, execution)
     // Checked at the last moment, because another call may have stopped the run since the wait ended.
-    throwIfAborted(stopsAfterTurn(place))
+    if (!goesOn(place)) throwIfAborted(place.unstarted)
     entry.decide(movedTo(entry.state, invocation, 'entered'))
   } catch (error) {
     // In one turn, because a checkpoint between the two steps would subtract the attempt twice.
@@ -114,12 +114,18 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution): Pr
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
   const { save } = host
-  if (save && !changesNothing(does?.effect)) await unlessAborted(recently(save), stopsAfterTurn(place))
+  if (!save || changesNothing(does?.effect)) return
+  const saved = recently(save)
+  await unlessAborted(saved, unstarted).catch((error) => {
+    if (!goesOn(place)) throw error
+    return unlessAborted(saved, [entry.signal, place.signal])
+  })
 }
 
-/** What still stops an execution that has its turn. The call of background work has its result, so a halt of the run no longer stops that work. */
-function stopsAfterTurn<Result>({ entry, signal, unstarted }: InSlot<Result>): readonly AbortSignal[] {
-  return entry.state.work ? [entry.signal, signal] : unstarted
+/** Whether background work goes on although its run pauses: its call has its result, and the pause waits for it. */
+function goesOn<Result>({ host, entry, signal }: InSlot<Result>): boolean {
+  const isStopped = entry.signal.aborted || signal.aborted
+  return entry.state.work !== undefined && host.halted?.reason instanceof Interrupt && !isStopped
 }
 
 /** Whether the run, or an outer run that aborted it, stops for a resume. */

@@ -26,7 +26,10 @@ export function pull<Event, Result>(
     isOwn = funnel.claim()
     const result = work().finally(() => {
       isDone = true
-      if (asked) give(last(result))
+      if (!asked) return
+      // Before the reader continues, because an event that comes until then would be given to a question that has its answer.
+      end()
+      give(last(result))
     })
     result.catch(() => undefined)
     return result
