@@ -92,7 +92,7 @@ export function approve(options: ApproveOptions): Middleware {
     // A question was asked before the resume, so its answer applies, even if `tools` decides differently now.
     if (run.answers.length > 0) return true
     const tool = run.setup.tools.find(({ name }) => name === call.name)
-    if (!tool || !run.isOffered(call.id)) return false
+    if (!tool || !run.isOffered(call)) return false
     const isMeant = typeof tools === 'function' ? await asking(call, run, () => tools(call, run)) : isNamed(tool, tools)
     if (isMeant === false) return false
     await checkedInput(tool, call)

@@ -46,7 +46,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   run.unclaimed = { calls, undos, tools, interrupts: open }
   if (run.isOutermost) run.saver.revision = checkpoint.revision
   run.history.begin(checkpoint)
-  for (const id of checkpoint.spentIds ?? []) run.history.takenIds.add(id)
+  for (const id of checkpoint.spentIds ?? []) run.history.requests(id)
   run.usage = checkpoint.usage
   run.events.warnings.push(...checkpoint.warnings)
   loadSteps(run, checkpoint)

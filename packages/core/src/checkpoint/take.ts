@@ -5,7 +5,7 @@ import { addressOf } from '../state/address.ts'
 import { type CallEntry, isOpen } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
-import { callIds, freeze } from '../vocabulary/history.ts'
+import { freeze } from '../vocabulary/history.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { asJson } from '../vocabulary/json.ts'
 import { callsOf, textOf } from '../vocabulary/message.ts'
@@ -79,10 +79,8 @@ function spentKeysOf({ calls, steps }: RunState): Checkpoint['spentKeys'] {
 
 /** The resume repeats a model call that has not ended, so a call of its response keeps its id unless the run itself has dropped the call. */
 function spentIdsOf({ history, calls }: RunState): Checkpoint['spentIds'] {
-  const present = new Set(callIds(history.messages))
   const isDropped = (id: string) => (calls.get(id)?.discarded ?? 'run_aborted') !== 'run_aborted'
-  const isSpent = (id: string) => !present.has(id) && (calls.attemptOf(id) === undefined || isDropped(id))
-  const ids = [...history.takenIds].filter(isSpent)
+  const ids = history.idsWithout((id) => calls.attemptOf(id) !== undefined && !isDropped(id))
   return ids.length > 0 ? ids : undefined
 }
 

@@ -7,7 +7,6 @@
  * other files about calls only read. steps.ts and halt.ts have separate states.
  */
 
-import { type AssistantMessage, callsOf } from '../vocabulary/message.ts'
 import { NO_KEYS, type ResourceKeys, unionOf } from '../vocabulary/resource-keys.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, type Fate, type HasExecutions, isFinal, isUndoAhead } from './call.ts'
@@ -27,8 +26,8 @@ export interface ResponseState {
   readonly attempts: Map<number, Attempt>
   /** The attempt that announced an id first, by call id. */
   readonly announcedBy: Map<string, number>
-  /** The ids of calls of tools that the model's request did not offer. */
-  readonly unoffered: Set<string>
+  /** The tools that the model has called although its request did not offer them, by call id. */
+  readonly unoffered: Map<string, string>
 }
 
 /** An execution that waits for its turn. */
@@ -78,7 +77,7 @@ export function noCalls(): Calls {
   return {
     all: new Map(),
     made: 0,
-    response: { isOpen: false, attempts: new Map(), announcedBy: new Map(), unoffered: new Set() },
+    response: { isOpen: false, attempts: new Map(), announcedBy: new Map(), unoffered: new Map() },
     order: [],
     inner: new Set(),
     asked: new Map(),
@@ -115,14 +114,9 @@ export function needsSlot({ maker, work }: Pick<CallState, 'maker' | 'work'>): b
   return maker === undefined && !work
 }
 
-/** Whether the call with this id, which this attempt requests, may start early. */
-export function mayStartFor({ response }: Calls, attempt: number, id: string): boolean {
-  return response.isOpen && !response.attempts.get(attempt)?.hasFailed && !response.unoffered.has(id)
-}
-
-/** The ids of the calls of a message whose tools the model's request did not offer. */
-export function unofferedIn({ response: { unoffered } }: Calls, message: AssistantMessage): string[] {
-  return unoffered.size === 0 ? [] : callsOf(message).flatMap(({ id }) => (unoffered.has(id) ? [id] : []))
+/** Whether calls that this attempt requests may start early. */
+export function mayStartFor({ response }: Calls, attempt: number): boolean {
+  return response.isOpen && !response.attempts.get(attempt)?.hasFailed
 }
 
 /** Whether only failed attempts request a call, so that it waits for a later attempt with an equal request. */

@@ -91,10 +91,20 @@ export function endsAfter(calls: Calls, one: number, other: number, seen: Set<nu
   return false
 }
 
-/** Whether a slot is free for a call: a slot of its run or, for an inner call, one of its maker. The tool that asks for a call lends it its own. */
+/** Whether a slot is free for a call: a slot of its run or, for an inner call, one of its maker. A tool that asks for a call lends it its own. */
 function hasRoom(calls: Calls, call: CallState): boolean {
-  if (needsSlot(call)) return calls.slotsTaken < calls.limit || isAsked(calls, call.number)
+  if (needsSlot(call)) return calls.slotsTaken < calls.limit || isNeeded(calls, call.number)
   return call.maker === undefined || (calls.innerSlotsTaken.get(call.maker) ?? 0) < calls.innerLimit
+}
+
+/** Whether a running tool asks for a call, or for one that this call blocks, directly or not. */
+function isNeeded(calls: Calls, number: number, seen: Set<number> = new Set()): boolean {
+  if (calls.asked.size === 0 || seen.has(number)) return false
+  seen.add(number)
+  if (isAsked(calls, number)) return true
+  for (const { call, blockedBy } of calls.waiting)
+    if (blockedBy === number && call !== number && isNeeded(calls, call, seen)) return true
+  return false
 }
 
 /** Whether a waiting execution must be examined again, because something that it waits for has changed. */

@@ -53,7 +53,7 @@ export function attemptFlow(
 ): ModelFlow {
   const controller = new AbortController()
   const sent = withOutputTool(request)
-  const offered = new Set(sent.toolChoice === 'none' ? [] : sent.tools.map(({ name }) => name))
+  const offered = new Set(request.toolChoice === 'none' ? [] : request.tools.map(({ name }) => name))
   // The abort of the run must reach the model even if a wrap has replaced the signal in the request.
   const stops = [run.signal, request.signal]
   let following: readonly (() => void)[] = []

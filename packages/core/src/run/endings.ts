@@ -2,6 +2,7 @@
 
 import { within } from '../flow/grace.ts'
 import { ownWorks } from '../machine/background.ts'
+import type { CallState } from '../machine/call.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
 import { abortCalls, callsOver } from '../tool-call/commit-or-discard.ts'
@@ -47,12 +48,15 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   if (!run.signal.aborted) {
     halt.post({ is: 'pause' }, reason)
     run.showQuestions(run.work.checkpoints.questionsOf(run))
-    // While a response streams, all calls are early: the response of the resume decides about them, so the run only waits for the grace time.
-    const isStreaming = steps.state.current?.phase === 'model'
+    // While a response streams, the run waits for its early calls only for the grace time: the response of the resume decides about them.
+    const isStreaming = steps.state.current?.phase === 'model' && !halt.state.mode
+    if (isStreaming)
+      await Promise.allSettled(calls.entries().flatMap(({ state, promise }) => (isSure(state) ? [promise] : [])))
     const idle = halt.state.mode || isStreaming ? within(config.grace, calls.idle()) : calls.idle()
     await (halt.state.mode ? idle : Promise.all([idle, background.idle()]))
   }
   inboxClosed(run.steps.state)
+  calls.events.warnOfResults()
   const checkpoint = run.takeLast()
   const { interrupts, status } = checkpoint
   run.showQuestions(interrupts)
@@ -85,6 +89,11 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
     ...asked,
     ...rest,
   })
+}
+
+/** Whether a running call counts, whatever the response will request: a hook or wrap has made it. */
+function isSure({ fate, course }: CallState): boolean {
+  return fate === 'committed' && course === 'begun'
 }
 
 /** Returns the last messages of a cancelled run: the partial response, and a result for each call. */

@@ -1,11 +1,12 @@
 /** Calls the `before…` and `after…` hooks. Each receives data, returns changed data, and has its own span. */
 
 import type { Awaitable } from '../flow/flow.ts'
+import { unheard } from '../flow/unheard.ts'
 import { dueHook, hookDone } from '../machine/steps.ts'
 import { blame, given } from '../middleware/compose.ts'
 import { verdictProblem } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
-import type { AgentError } from '../vocabulary/errors.ts'
+import { type AgentError, MiddlewareError } from '../vocabulary/errors.ts'
 import { boundedAnswer } from '../vocabulary/input-limits.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import { type Message, withFittingReason } from '../vocabulary/message.ts'
@@ -14,15 +15,30 @@ import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import { viewOf } from './run-view.ts'
 import { checkedSetup } from './set-up.ts'
 
-/** Calls every `onRun`. Returns a function to call when the run is over. */
-export function beginRun(run: RunState): () => void {
+/**
+ * Calls every `onRun`, and adds to `ends` what each returns, to be called when the run is over.
+ *
+ * @throws {MiddlewareError} An `onRun` threw, or returned something other than a function.
+ */
+export function beginRun(run: RunState, ends: (() => void)[]): void {
   const fail = (error: AgentError) => run.halt.fail(error)
-  const ends = run.middleware.map((one) => {
+  for (const one of run.middleware) {
     const view = viewOf(run, { context: run.context, source: one.name })
-    return given(one.name, 'onRun', () => one.onRun?.(view, fail))
-  })
-  return () => {
-    for (const end of ends) end?.()
+    const end: unknown = given(one.name, 'onRun', () => unheard(one.onRun?.(view, fail)))
+    if (end !== undefined && typeof end !== 'function')
+      throw new MiddlewareError(one.name, 'onRun', 'returned something other than a function')
+    if (end) ends.push(() => void given(one.name, 'onRun', () => end() as unknown))
+  }
+}
+
+/** Calls each of these functions, although one of them may throw: the run has its end already. */
+export function endRun(ends: readonly (() => void)[]): void {
+  for (const end of ends) {
+    try {
+      end()
+    } catch {
+      // Nobody is left to read it.
+    }
   }
 }
 

@@ -2,7 +2,6 @@
 
 import type { Context } from '@opentelemetry/api'
 import { LazyController } from '../flow/follow.ts'
-import { unofferedIn } from '../machine/calls.ts'
 import { callsLimited } from '../machine/decide-calls.ts'
 import {
   answerAccepted,
@@ -25,7 +24,7 @@ import type { Answer } from '../state/run-steps.ts'
 import { commitCalls } from '../tool-call/commit-calls.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
 import { isDirect } from '../tool-call/return-direct.ts'
-import { modelFailed, responseBegins, responseRestored } from '../tool-call/streamed-calls.ts'
+import { modelFailed, responseBegins, responseRestored, unofferedIn } from '../tool-call/streamed-calls.ts'
 import { isOutputCall } from '../vocabulary/agent-config.ts'
 import { MaxStepsError, MiddlewareError } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
@@ -145,7 +144,7 @@ async function askModel(run: RunState): Promise<void> {
     const { message, attempt } = await callModel(run, request)
     run.history.append(message)
     run.steps.modelCalled()
-    modelSucceeded(run.steps.state, attempt, unofferedIn(run.calls.table.state, message))
+    modelSucceeded(run.steps.state, attempt, unofferedIn(run, message))
     if (isEmpty(message)) run.events.warn(EMPTY_ANSWER)
     run.saver.soon()
   } catch (error) {

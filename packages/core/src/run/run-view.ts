@@ -9,7 +9,6 @@ import type { RunState } from '../state/run.ts'
 import { callTool } from '../tool-call/call-tool.ts'
 import { callStood, cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import { warm } from '../tool-call/streamed-calls.ts'
-import { warnOnceCommitted } from '../tool-call/wait-for-commit.ts'
 import type { CallOptions, SideRequest } from '../vocabulary/call-options.ts'
 import type { PathPart } from '../vocabulary/events.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../vocabulary/message.ts'
@@ -97,8 +96,8 @@ class RunView implements Run {
     return statusOf(this.#state, callId, path, this.#actor.call)
   }
 
-  isOffered(callId: string): boolean {
-    return !this.#state.calls.isUnoffered(callId)
+  isOffered(call: ToolCall): boolean {
+    return !this.#state.calls.isUnoffered(call)
   }
 
   warm(callId: string, name: string): void {
@@ -122,7 +121,7 @@ class RunView implements Run {
     if (this.#isOver) return
     const { source, call, outside, warned } = this.#actor
     warned?.()
-    if (call?.provisional) warnOnceCommitted(this.#state, call, code, message, source)
+    if (call) this.#state.calls.events.warn(call, { code, message, source })
     else this.#state.events.warn({ code, message, source }, outside)
   }
 

@@ -7,7 +7,7 @@ import { inputMessages } from '../vocabulary/history.ts'
 import type { AgentResult, CompletedResult } from '../vocabulary/result.ts'
 import { type Beginning, checkRunOptions, type ResumeOptions, type Resumption } from '../vocabulary/run-options.ts'
 import { completed, end, failed, resultIn, stopped } from './endings.ts'
-import { beginRun, runSetupHooks } from './hooks.ts'
+import { beginRun, endRun, runSetupHooks } from './hooks.ts'
 import { withOwnTools } from './set-up.ts'
 import { wrappedLoop } from './wrapped-loop.ts'
 
@@ -15,7 +15,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
   const { signal } = options
   const abort = () => run.halt.fail(new RunAbortedError(signal?.reason))
   let unfollow = () => {}
-  let ended = () => {}
+  const ends: (() => void)[] = []
   try {
     checkRunOptions(options, 'resume' in beginning)
     if (signal) unfollow = follow(signal, abort)
@@ -31,7 +31,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
     }
     run.unlock()
     run.signal.throwIfAborted()
-    ended = beginRun(run)
+    beginRun(run, ends)
     return await completed(run, await run.halt.until(work(run)))
   } catch (thrown) {
     const error = run.signal.aborted ? run.halt.reason : thrown
@@ -39,8 +39,8 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
     return await stopped(run, error).catch((thrown: unknown) => failed(run, run.halt.failure ?? thrown))
   } finally {
     run.halt.close()
-    ended()
     unfollow()
+    endRun(ends)
   }
 }
 

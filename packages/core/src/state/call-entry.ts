@@ -80,6 +80,8 @@ export class CallEntry {
   readonly maker: CallEntry | undefined
   /** For a call in the run of an agent: the call that runs this agent, if there is one. */
   readonly caller: CallEntry | undefined
+  /** A call whose tool asks for this one by its id. */
+  asker: CallEntry | undefined
   readonly #makerKey: string | undefined
   readonly seat: Seat | undefined
   /** The strongest effect, the keys and the inputs that it may have before it is committed. */

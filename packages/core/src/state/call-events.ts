@@ -42,6 +42,8 @@ export class CallEvents {
   readonly #waiting: Map<CallEntry, WaitingEvents> = new Map()
   /** The ids of the calls whose needed members the reader has seen. */
   readonly #ready: Set<string> = new Set()
+  /** Warnings about calls that are neither committed nor discarded. */
+  readonly #warnings: Map<CallEntry, Warning[]> = new Map()
 
   constructor(run: Listener) {
     this.#run = run
@@ -113,6 +115,26 @@ export class CallEvents {
     const { callId: startedAs, toolName } = ofCall(entry)
     const callId = entry.id
     this.#run.events.push({ type: 'tool-committed', callId, toolName, ...(startedAs !== callId && { startedAs }) })
+    this.#warnOf(entry)
+  }
+
+  /** Emits a warning about a call, once the call is committed. A discarded call has none, as if it had never been made. */
+  warn(entry: CallEntry, warning: Warning): void {
+    const waiting = this.#warnings.get(entry) ?? []
+    if (!entry.provisional) {
+      if (!entry.discarded) this.#run.events.warn(warning)
+    } else this.#warnings.set(entry, [...waiting, warning])
+  }
+
+  /** Called when the run stops for a resume, which keeps the results of these calls, but not their warnings. */
+  warnOfResults(): void {
+    for (const entry of this.#warnings.keys()) if (entry.message) this.#warnOf(entry)
+  }
+
+  #warnOf(entry: CallEntry): void {
+    const warnings = this.#warnings.get(entry) ?? []
+    this.#warnings.delete(entry)
+    for (const warning of warnings) this.#run.events.warn(warning)
   }
 
   /** Emits the discard of a call, if the reader has seen the call. */
@@ -120,6 +142,7 @@ export class CallEvents {
     // The reader sees the input that the call started with, even if the rest was wrong or never arrived.
     if (entry.rest && this.#ready.has(entry.call.id)) this.show(entry, entry.rest.started)
     this.#waiting.delete(entry)
+    this.#warnings.delete(entry)
     if (entry.discarded && entry.state.told !== 'hidden')
       this.#run.events.push({ type: 'tool-discarded', ...ofCall(entry), cause: entry.discarded })
   }

@@ -3,6 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { isFinal } from '../machine/call.ts'
 import type { Interrupt } from '../vocabulary/interrupt.ts'
+import type { ToolCall } from '../vocabulary/message.ts'
 import type { ToolState, ToolStatus } from '../vocabulary/tool-status.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents, type Listener } from './call-events.ts'
@@ -91,9 +92,9 @@ export class RunCalls {
     return this.table.state.response.announcedBy.get(callId)
   }
 
-  /** Whether the model wrote this call although its request did not offer the tool. */
-  isUnoffered(callId: string): boolean {
-    return this.table.state.response.unoffered.has(callId)
+  /** Whether the model wrote this call although its request did not offer the tool. A wrap or hook may have given the call another tool since. */
+  isUnoffered({ id, name }: Pick<ToolCall, 'id' | 'name'>): boolean {
+    return this.table.state.response.unoffered.get(id) === name
   }
 
   /** Returns the call with this id, which may be its own or one that a later attempt gave it. */

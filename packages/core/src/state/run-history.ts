@@ -12,6 +12,10 @@ export class RunHistory {
   readonly takenIds: Set<string> = new Set()
   /** The same set, read-only, for models and the wraps around them. */
   readonly ids: ReadonlySet<string> = new ReadOnlySet(this.takenIds)
+  /** The ids of calls that responses have requested, also of those that failed. */
+  readonly #requestedIds: Set<string> = new Set()
+  /** The ids of calls that are or were in the history. */
+  readonly #used: Set<string> = new Set()
   #messages: readonly Message[] = []
   /** Messages that are not in the list yet. They are added together, because each addition copies the list. */
   #appended: Message[] = []
@@ -41,6 +45,7 @@ export class RunHistory {
 
   append<Added extends Message>(message: Added): Added {
     this.#appended.push(freeze(message))
+    this.#use([message])
     this.#events.push({ type: 'message', message })
     return message
   }
@@ -48,7 +53,14 @@ export class RunHistory {
   /** Sets the initial history, and marks the ids of its calls as taken. */
   begin({ messages }: AgentState): void {
     this.#become(freeze([...messages]))
-    for (const id of callIds(messages)) this.takenIds.add(id)
+    this.#use(messages)
+  }
+
+  #use(messages: readonly Message[]): void {
+    for (const id of callIds(messages)) {
+      this.requests(id)
+      this.#used.add(id)
+    }
   }
 
   /** Replaces the history with the one that a hook returned. */
@@ -87,9 +99,21 @@ export class RunHistory {
     this.#pairs.check(this.messages)
   }
 
-  /** Whether a call of the history has this id. It knows the history of the last check. */
+  /** A response requests a call with this id, or has done so before the resume: no other call may have it. */
+  requests(id: string): void {
+    this.takenIds.add(id)
+    this.#requestedIds.add(id)
+  }
+
+  /** Whether a call of the history has or had this id. */
   hasCall(id: string): boolean {
-    return this.#pairs?.calls.has(id) ?? false
+    return this.#used.has(id)
+  }
+
+  /** The ids of calls of responses that the history does not contain, except for those that `isOpen` accepts. */
+  idsWithout(isOpen: (id: string) => boolean): string[] {
+    const present = new Set(callIds(this.messages))
+    return [...this.#requestedIds].filter((id) => !present.has(id) && !isOpen(id))
   }
 
   #become(messages: readonly Message[]): void {
@@ -102,8 +126,7 @@ export class RunHistory {
 
 /** Checks a history that grows. It examines each message once. */
 export class Pairs {
-  /** The ids of all calls. */
-  readonly calls: Set<string> = new Set()
+  readonly #calls: Set<string> = new Set()
   readonly #open: Set<string> = new Set()
   readonly #wrong: string[] = []
   #seen = 0
@@ -122,8 +145,8 @@ export class Pairs {
   }
 
   #call(id: string): void {
-    if (this.calls.has(id)) this.#wrong.push(id)
-    this.calls.add(id)
+    if (this.#calls.has(id)) this.#wrong.push(id)
+    this.#calls.add(id)
     this.#open.add(id)
   }
 }

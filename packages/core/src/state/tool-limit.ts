@@ -8,6 +8,7 @@ interface LimitedCall {
   readonly tool: Tool | undefined
   readonly maker: LimitedCall | undefined
   readonly caller: LimitedCall | undefined
+  readonly asker: LimitedCall | undefined
   readonly seat: Seat | undefined
   readonly provisional: boolean
 }
@@ -97,9 +98,9 @@ export class Seat {
   }
 }
 
-/** Returns the call that contains this call: its maker, or the call that runs the agent whose model requests it. */
-function madeFor({ maker, caller }: Omit<LimitedCall, 'seat'>): LimitedCall | undefined {
-  return maker ?? caller
+/** Returns the call that waits for this one: its maker, one that asks for it by its id, or the call that runs the agent whose model requests it. */
+function madeFor({ maker, asker, caller }: Omit<LimitedCall, 'seat'>): LimitedCall | undefined {
+  return maker ?? asker ?? caller
 }
 
 interface Waiter {

@@ -76,6 +76,11 @@ export class Turns {
     if (replaced) this.#takeOver(replaced, slot)
     else {
       const turn = this.#turn(slot, signals)
+      // A call that a tool asks for may be blocked by this one, and only now it is known what this one waits for.
+      if (turn && this.#calls.asked.size > 0) {
+        callChanged(this.#calls, call.number)
+        this.advance()
+      }
       if (turn) await turn
     }
     return slot

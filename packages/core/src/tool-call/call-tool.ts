@@ -93,13 +93,14 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   if (maker && found && found.maker !== maker) {
     if (endsAfter(table.state, found.number, maker.number)) throw new ToolCircleError(call.name, found.id)
     callAsked(table.state, maker.number, found.number)
+    found.asker ??= maker
   }
   table.turns.advance()
   // If the maker has settled, nothing can wait for the calls that it makes now.
   if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()
   if (found) return beginCall(run, found, actor).promise
   const isFree = maker ? !past : !history.takenIds.has(call.id)
-  const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt, call.id)
+  const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt) && !calls.isUnoffered(call)
   // After the response has ended, only the loop starts its calls. So either the loop has made this call, or it must not be made.
   if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
   return startCall(run, call, { actor, attempt, options }).promise
@@ -123,7 +124,8 @@ function onNeeds(
   const { calls, setup } = run
   const attempt = calls.attemptOf(call.id)
   const tool = findTool(setup.tools, call.name)
-  const mayStart = tool && attempt !== undefined && mayStartFor(calls.table.state, attempt, call.id) && !actor.call
+  const isOffered = tool && attempt !== undefined && !calls.isUnoffered(call)
+  const mayStart = isOffered && mayStartFor(calls.table.state, attempt) && !actor.call
   const rest = mayStart ? run.work.needs.restOf(run, call, tool, attempt) : undefined
   if (rest) rest.follow(startCall(run, call, { actor, attempt, options, rest }), whole)
   return unheard((rest?.whole ?? whole).then((whole) => callTool(run, whole, actor, options)))

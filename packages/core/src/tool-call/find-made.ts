@@ -34,12 +34,14 @@ export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCa
   const same = calls.get(call.id)
   same?.rest?.complete(same, call)
   if (same && !same.discarded) {
-    if (sameCall(same.call, call)) return same
-    if (same.state.isRequested) discard(run, same, 'arguments_changed')
+    // An earlier attempt may have offered the tool of a call with this id, while this one does not.
+    const isOther = same.provisional && same.tool !== undefined && calls.isUnoffered(call)
+    if (sameCall(same.call, call) && !isOther) return same
+    if (same.state.isRequested) discard(run, same, isOther ? 'call_withdrawn' : 'arguments_changed')
   }
   const attempt = calls.attemptOf(call.id)
   const content = calls.table.contentOf(steps.begun, call)
-  if (attempt === undefined || content === undefined || calls.isUnoffered(call.id)) return undefined
+  if (attempt === undefined || content === undefined || calls.isUnoffered(call)) return undefined
   if (!coming && !mayStart(run.halt.state)) return undefined
   const unmade = (coming ?? []).map(({ name }) => factsOf(findTool(setup.tools, name)))
   const held = joinableCall(calls.table.state, content, attempt, unmade)

@@ -21,9 +21,13 @@ export function otherInput(made: ToolCall, call: ToolCall): string {
   }
 }
 
+/** The most characters of an input that a result begins with. */
+const MOST_SHOWN = 4_000
+
 /** Adds the input that a call ran with. The call in the history keeps what the model wrote. */
 export function withInput(message: ToolMessage, input: string): ToolMessage {
-  const text = `This call ran with another input: ${input}.\n`
+  const shown = input.length > MOST_SHOWN ? `${input.slice(0, MOST_SHOWN)}… (${input.length} characters)` : input
+  const text = `This call ran with another input: ${shown}.\n`
   return { ...message, content: [{ type: 'text', text }, ...message.content] }
 }
 

@@ -23,9 +23,7 @@ import { boundedResult } from '../vocabulary/output-limits.ts'
 import { isNumber, isText, optional } from '../vocabulary/shape.ts'
 import { cutOffResult } from './history-results.ts'
 import { errorMessage, otherInput, withInput } from './no-result-message.ts'
-import { isDirect } from './return-direct.ts'
 import { RunHost } from './run-host.ts'
-import { warnOnceCommitted } from './wait-for-commit.ts'
 
 /** Returns the result of a call. Anything thrown on the way becomes an error result, except an `AgentError`, which ends the run. */
 export async function performCall(run: RunState, entry: CallEntry): Promise<Result> {
@@ -37,7 +35,8 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
     const isOfOne = new Set(inputs).size === 1 || entry.outcomes.save().filter((one) => 'message' in one).length === 1
     // If wraps make one result from several, only they know what it is for. A direct result is the answer for the user.
     const input = isOfOne && hasRun() ? inputs.at(-1) : undefined
-    return !input || isDirect(run, { ...message, callId: entry.id }) ? message : withInput(message, input)
+    const isDirect = entry.tool?.returnDirect !== undefined && entry.tool.returnDirect !== false && !message.isError
+    return !input || isDirect ? message : withInput(message, input)
   }
   try {
     // The result does not state what this function changes: it is how the agent reads inputs, as a schema is.
@@ -69,7 +68,7 @@ function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: u
   const { id, name } = entry.call
   const place = `middleware ${middleware} threw in wrapToolCall`
   const message = `${place}, so call ${id} of ${name} failed: ${messageOf(error).slice(0, 500)}`
-  warnOnceCommitted(run, entry, 'wrap-threw', message)
+  run.calls.events.warn(entry, { code: 'wrap-threw', message, source: 'core' })
 }
 
 async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {

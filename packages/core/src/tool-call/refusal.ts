@@ -23,7 +23,8 @@ export function refusalOf(run: RunState, answer: AssistantMessage, calls: readon
   const isAnswer = answer.finishReason !== 'length'
   if (!allowsCalls(answer.finishReason)) return { text: forbiddenText(answer), cause: 'stream_truncated', isAnswer }
   const { maxSteps, tools } = run.setup
-  const mayEndRun = calls.some((one) => isOutputCall(run.config.output, one) || findTool(tools, one.name)?.returnDirect)
+  const isDirect = (one: ToolCall) => findTool(tools, one.name)?.returnDirect && !run.calls.isUnoffered(one)
+  const mayEndRun = calls.some((one) => isOutputCall(run.config.output, one) || isDirect(one))
   if (mayGoOn(run.steps.state) || mayEndRun) return undefined
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
 }

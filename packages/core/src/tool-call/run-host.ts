@@ -21,7 +21,7 @@ import type { Run, Tool } from '../vocabulary/tool.ts'
 import { ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
 import { textMessage } from './no-result-message.ts'
 import { resultMessage } from './result-message.ts'
-import { waitForCommit, warnOnceCommitted } from './wait-for-commit.ts'
+import { waitForCommit } from './wait-for-commit.ts'
 
 /** A class with methods, because closures would have to be created for each of possibly thousands of calls. */
 export class RunHost implements Host<ToolMessage> {
@@ -66,7 +66,7 @@ export class RunHost implements Host<ToolMessage> {
   }
 
   warn(message: string): void {
-    warnOnceCommitted(this.#run, this.#entry, 'effect-failed', message)
+    this.#run.calls.events.warn(this.#entry, { code: 'effect-failed', message, source: 'core' })
   }
 
   get save(): (() => Promise<void>) | undefined {
@@ -129,7 +129,7 @@ function again(known: Outcome, tool: string): ToolMessage {
 
 /** A call of no tool of the run, or of one that the request did not offer. */
 async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
-  if (run.calls.isUnoffered(call.id)) throw new Error(`Not run: ${shownName(call.name)} is not available in this step.`)
+  if (run.calls.isUnoffered(call)) throw new Error(`Not run: ${shownName(call.name)} is not available in this step.`)
   const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
   if (answer !== undefined) return freeze(textMessage(call, answer, false))
   throw new UnknownToolError(

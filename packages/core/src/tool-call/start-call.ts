@@ -37,7 +37,7 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
   const entry = new CallEntry(table, {
     key: rest ? table.keyOfStart(call) : table.keyOf(call, steps.begun, isRequested, maker),
     call,
-    tool: !maker && calls.isUnoffered(call.id) ? undefined : findTool(setup.tools, call.name),
+    tool: !maker && calls.isUnoffered(call) ? undefined : findTool(setup.tools, call.name),
     step: steps.begun,
     parent: actor && maker ? actor.context : context,
     attributes: options.attributes ?? {},

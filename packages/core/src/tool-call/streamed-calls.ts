@@ -28,9 +28,11 @@ export function responseBegins({ calls, steps, telemetry }: RunState): void {
 /** Called when a resumed step already has its response, with the calls that it requests and the calls that were made for it before the resume. */
 export function responseRestored(run: RunState, answer: AssistantMessage, attempt: number | undefined): void {
   responseBegins(run)
-  const { calls, steps } = run
-  for (const id of steps.step.unoffered ?? []) calls.table.state.response.unoffered.add(id)
-  for (const { id } of callsOf(answer)) {
+  const { calls, steps, setup } = run
+  const unoffered = steps.step.unoffered ?? []
+  for (const call of callsOf(answer)) {
+    const { id } = call
+    if (unoffered.includes(id)) calls.table.state.response.unoffered.set(id, resolveAliases(call, setup.tools).name)
     callAnnounced(run, id, attempt ?? 0)
     // It belongs to this response. An equal call of the response is another call and does not join it (H11).
     const by = calls.attemptOf(id)
@@ -44,7 +46,7 @@ type Named = Pick<ToolCall, 'id' | 'name'>
 /** Called when a model attempt announces a call; attempt 0 is a wrap that answers itself. Only the first announcement of an id counts. */
 export function callAnnounced({ calls, history }: RunState, callId: string, attempt: number, context?: Context): void {
   if (!idAnnounced(calls.table.state, callId, attempt)) return
-  history.takenIds.add(callId)
+  history.requests(callId)
   if (context && !calls.contexts.has(attempt)) calls.contexts.set(attempt, context)
 }
 
@@ -53,7 +55,13 @@ export function callWritten({ calls, setup }: RunState, { id, name }: Named, off
   const { unoffered } = calls.table.state.response
   const tool = findTool(setup.tools, name)
   if (!tool || offered.has(tool.name) || offered.has(name)) unoffered.delete(id)
-  else unoffered.add(id)
+  else unoffered.set(id, tool.name)
+}
+
+/** The ids of the calls of a message whose tools the model's request did not offer. */
+export function unofferedIn({ calls, setup }: RunState, message: AssistantMessage): string[] {
+  const isUnoffered = (call: ToolCall) => calls.isUnoffered(resolveAliases(call, setup.tools))
+  return callsOf(message).flatMap((call) => (isUnoffered(call) ? [call.id] : []))
 }
 
 /** Implements `run.warm`. */
@@ -61,7 +69,8 @@ export function warm(run: RunState, callId: string, name: string, failed: (messa
   const { calls, setup } = run
   const attempt = calls.attemptOf(callId)
   const tool = findTool(setup.tools, name)
-  if (!tool || attempt === undefined || !mayStartFor(calls.table.state, attempt, callId) || calls.get(callId)) return
+  if (!tool || calls.isUnoffered({ id: callId, name: tool.name })) return
+  if (attempt === undefined || !mayStartFor(calls.table.state, attempt) || calls.get(callId)) return
   calls.warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
 }
 

@@ -77,16 +77,3 @@ async function untilCallerCommitted(
   }
   if (caller.discarded) throw new ToolDiscardedError(caller.call.id, caller.discarded)
 }
-
-/** Emits a warning about a call when the call is committed. A discarded call emits none, as if it had never been made. */
-export function warnOnceCommitted(
-  run: RunState,
-  entry: CallEntry,
-  code: string,
-  message: string,
-  source: string = 'core',
-): void {
-  void entry.decided.promise.then(() => {
-    if (entry.state.fate === 'committed') run.events.warn({ code, message, source })
-  })
-}

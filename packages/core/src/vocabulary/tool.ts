@@ -247,7 +247,7 @@ export interface Run {
    * Whether the request that reached the model offered the tool of this call of the response. If not, the call is not executed: the model reads that
    * the tool is not available in this step. True for a call that no model wrote.
    */
-  isOffered(callId: string): boolean
+  isOffered(call: ToolCall): boolean
   /**
    * Runs `warm` of the tool with this name for a call of the response that is streaming: at most once per call, and only before the call has started.
    * If `warm` throws, the run warns.

@@ -209,7 +209,7 @@ function requestedEarly(
   const isMade = found !== undefined && callOf(s.calls, found).course !== 'asleep'
   if (!isMade && !mayStart(s.halt)) return undefined
   if (found !== undefined) return begunAgain(s, found)
-  return mayStartFor(s.calls, attempt, call.id) ? added(s, call, kind, { attempt, ceiling }) : undefined
+  return mayStartFor(s.calls, attempt) ? added(s, call, kind, { attempt, ceiling }) : undefined
 }
 
 /** A call that the function of another call makes. */

@@ -253,7 +253,7 @@ function copyOfCalls(calls: Calls): Calls {
   return {
     ...calls,
     all: new Map(calls.all),
-    response: { isOpen, attempts: new Map(attempts), announcedBy: new Map(announcedBy), unoffered: new Set(unoffered) },
+    response: { isOpen, attempts: new Map(attempts), announcedBy: new Map(announcedBy), unoffered: new Map(unoffered) },
     order: [...calls.order],
     inner: new Set(calls.inner),
     asked: new Map(calls.asked),
