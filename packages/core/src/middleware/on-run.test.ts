@@ -54,3 +54,34 @@ test('an onRun that throws ends the run with a MiddlewareError that names it (W1
     message: expect.stringMatching(/faulty, onRun: .*no clock/) as string,
   })
 })
+
+test('each end of onRun is called, although another onRun or end throws, and changes no result (W12, A25)', async () => {
+  const log: string[] = []
+  const noting = (name: string, onRun: Middleware['onRun']): Middleware => ({ name, onRun })
+  const ends = (name: string) => () => void log.push(name)
+  const throwing = () => () => {
+    throw new Error('no end')
+  }
+  const result = await agentOf(
+    noting('a', throwing),
+    noting('b', () => ends('b')),
+  ).run('Go')
+  expect(result.status).toBe('completed')
+  const refusing = noting('d', () => {
+    throw new Error('no begin')
+  })
+  const late = noting('e', async () => ends('e') as never)
+  await expect(
+    agentOf(
+      noting('c', () => ends('c')),
+      refusing,
+    ).run('Go'),
+  ).rejects.toMatchObject({ middleware: 'd' })
+  await expect(
+    agentOf(
+      noting('c', () => ends('c')),
+      late,
+    ).run('Go'),
+  ).rejects.toMatchObject({ middleware: 'e' })
+  expect(log).toEqual(['b', 'c', 'c'])
+})

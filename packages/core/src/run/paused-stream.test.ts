@@ -95,3 +95,27 @@ test('at an interrupt an early call that may have an effect gets the same time, 
   expect(did).toEqual(['attempt 1', 'aborted'])
   expect(later).toMatchObject({ status: 'completed', unknown: ['call_1_1_1'] })
 })
+
+test('at an interrupt a call that a wrap has made by itself ends as it would without (W11)', async () => {
+  const pay: Tool = {
+    name: 'pay',
+    description: 'p',
+    input: z.object({}),
+    execute: async (_, { signal }) => {
+      await new Promise((resolve) => setTimeout(resolve, 5_000))
+      did.push(signal.aborted ? 'aborted' : 'paid')
+    },
+  }
+  const paying: Middleware = {
+    name: 'paying',
+    wrapModel(request, next, run) {
+      void run.callTool({ type: 'tool-call', id: 'own', name: 'pay', input: {} }).catch(() => undefined)
+      return next(request)
+    },
+  }
+  const model = scriptedModel([respond(say('Well.'), wait(1_000))])
+  const agent = createAgent({ model, tools: [pay], grace: 100, middleware: [paying, asks] })
+  const { result } = await played(agent.stream('Go'))
+  expect(result.status).toBe('interrupted')
+  expect(did).toEqual(['paid'])
+})

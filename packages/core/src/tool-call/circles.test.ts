@@ -3,7 +3,16 @@ import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
 import { played } from '../../test/played-runs.ts'
-import { agentTool, createAgent, type Run, type Tool, type ToolCall, type ToolMessage, textOf } from '../index.ts'
+import {
+  agentTool,
+  createAgent,
+  type Middleware,
+  type Run,
+  type Tool,
+  type ToolCall,
+  type ToolMessage,
+  textOf,
+} from '../index.ts'
 import { call, respond, type ScriptStep, say, scriptedModel, wait } from '../testing.ts'
 
 // Calls that wait for each other: for keys, for slots, and for results that a tool asks for.
@@ -168,3 +177,48 @@ test.each([[[]], [[early]]])(
     expect(did).toEqual(['both begins', 'write begins', 'write ends', 'read begins', 'read ends', 'both ends'])
   },
 )
+
+test('a limited tool that asks for another call of its own tool, or of another limited tool, does not wait for a slot (W9)', async () => {
+  const limited = { concurrency: 1 }
+  const first = toolOf('first', asking('b', 'second'), limited)
+  const second = toolOf('second', () => 'seen', limited)
+  const steps = [call('first', {}, { id: 'a' }), call('second', {}, { id: 'c' }), call('second', {}, { id: 'b' })]
+  expect(await resultsOf([first, second], steps)).toEqual(['seen', 'seen', 'seen'])
+  const both: Tool = {
+    ...second,
+    execute: (_, { callId, run }) => (callId === 'a' ? asking('b', 'second')(run) : 'seen'),
+  }
+  expect(await resultsOf([both], [call('second', {}, { id: 'a' }), call('second', {}, { id: 'b' })])).toEqual([
+    'seen',
+    'seen',
+  ])
+})
+
+test('a circle is found when a call in between begins to wait later (W10)', async () => {
+  const first = toolOf('first', asking('b', 'second'))
+  const between = toolOf('between', () => 'seen')
+  const second = toolOf('second', () => 'seen')
+  const slowly: Middleware = {
+    name: 'slowly',
+    async *wrapToolCall(one, next) {
+      if (one.name === 'between') await sleep(50)
+      return yield* next(one)
+    },
+  }
+  const steps = [call('first', {}, { id: 'a' }), call('between', {}, { id: 'c' }), call('second', {}, { id: 'b' })]
+  const results = await resultsOf([first, between, second], steps, { toolConcurrency: 1, middleware: [slowly] })
+  expect(results).toContain('seen')
+  expect(results.some((text) => text.includes('which ends only after this call'))).toBe(true)
+})
+
+test('a keyed call in front of one that running tools ask for gets a slot, although they hold them all (W10)', async () => {
+  const asks = toolOf('asks', asking('b', 'second'))
+  const second = toolOf('second', () => 'seen', keyed)
+  const steps = [
+    call('asks', {}, { id: 'a' }),
+    call('asks', {}, { id: 'd' }),
+    call('second', {}, { id: 'c' }),
+    call('second', {}, { id: 'b' }),
+  ]
+  expect(await resultsOf([asks, second], steps, { toolConcurrency: 2 })).toEqual(['seen', 'seen', 'seen', 'seen'])
+})

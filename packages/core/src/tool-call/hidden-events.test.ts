@@ -6,6 +6,7 @@ import {
   type AgentEvent,
   agentTool,
   createAgent,
+  interrupt,
   type Middleware,
   map,
   type Tool,
@@ -305,6 +306,21 @@ test('a warning of an early call waits until the call is committed (W43)', async
     type: 'run-end',
     result: { warnings: [{ code: 'careful', source: 'warning' }] },
   })
+})
+
+test('the warning of an early call whose result a pause keeps is in the result and in the checkpoint (W43)', async () => {
+  const asks: Middleware = {
+    name: 'asks',
+    wrapModel: (request, next) =>
+      map(next(request), (event) => {
+        if (event.type === 'text-delta') throw interrupt('May I?')
+        return event
+      }),
+  }
+  const model = scriptedModel([respond(call('warning'), wait(50), say('Well'))])
+  const events = await eventsOf({ model, tools: [warning], middleware: [asks, early] })
+  const warnings = [{ code: 'careful', message: 'Careful.', source: 'warning' }]
+  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { warnings, checkpoint: { warnings } } })
 })
 
 test('a call that is discarded leaves no warning (W43)', async () => {

@@ -76,3 +76,9 @@ test('of a call that ran again with a repaired input, the result contains the on
   expect((await toldBy([again([{ to: 'eve' }, { to: 'ada' }], false)])).told).toEqual(['paid ada'])
   expect((await toldBy([again([{ to: 'ada' }, { to: 'bob' }], true)])).told).toEqual(['paid ada, paid bob'])
 })
+
+test('of a long input the result contains the beginning and the length (W5)', async () => {
+  const { told } = await toldBy([handing({ to: 'x'.repeat(10_000) })])
+  expect(told[0]?.length).toBeLessThan(15_000)
+  expect(told[0]).toContain('… (10009 characters)')
+})

@@ -9,6 +9,7 @@ import {
   interrupt,
   type Middleware,
   type Model,
+  ModelError,
   memoryStore,
   type Tool,
   type ToolMessage,
@@ -182,4 +183,69 @@ test('a closing request may still be answered by the output tool (W2, F4)', asyn
   })
   const { result } = await played(agent.stream('Go'))
   expect(result).toMatchObject({ status: 'completed', output: { sum: 3 } })
+})
+
+test('under `toolChoice: none` an agent with an output schema executes no tool either (W2, O13)', async () => {
+  const model = scriptedModel([respond(call('send', {}, { id: 'b' }), call('final_answer', { sum: 3 }))])
+  const agent = createAgent({
+    model,
+    tools: [send],
+    output: z.object({ sum: z.number() }),
+    middleware: [forbidding, early],
+  })
+  const { result } = await played(agent.stream('Go'))
+  expect(did).toEqual([])
+  expect(result).toMatchObject({ status: 'completed', output: { sum: 3 } })
+})
+
+test('an early call is not taken over by a later attempt that was not offered its tool (W2, H11)', async () => {
+  let attempts = 0
+  const repeating: Model = {
+    provider: 'mine',
+    id: 'm',
+    async *stream({ messages }) {
+      if (messages.length > 1)
+        return { role: 'assistant', content: [{ type: 'text', text: 'Done.' }], finishReason: 'stop' }
+      const one = { type: 'tool-call', id: 'b', name: 'send', input: {} } as const
+      yield { type: 'tool-call', call: one }
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      if (++attempts === 1) throw new ModelError('broken', { code: 'x', retryable: true })
+      return { role: 'assistant', content: [one], finishReason: 'tool-calls' }
+    },
+  }
+  const narrowing: Middleware = {
+    name: 'narrowing',
+    async *wrapModel(request, next) {
+      try {
+        return yield* next(request)
+      } catch {
+        return yield* next({ ...request, tools: [] })
+      }
+    },
+  }
+  const { result } = await played(agentOf([], { model: repeating, middleware: [narrowing, early] }).stream('Go'))
+  expect(resultsIn(result.messages)).toEqual([refused])
+  expect(did).toEqual(['send'])
+})
+
+test('a call that a wrap or hook gives another tool is judged by that tool (W2, C9)', async () => {
+  const replacing: Middleware = {
+    name: 'replacing',
+    afterModel({ messages }) {
+      const last = messages.at(-1)
+      if (last?.role !== 'assistant') return
+      const content = last.content.map((part) => (part.type === 'tool-call' ? { ...part, name: 'look' } : part))
+      return { messages: [...messages.slice(0, -1), { ...last, content }] }
+    },
+  }
+  const responses = [respond(call('send', {}, { id: 'b' })), respond(say('Done.'))]
+  await played(agentOf(responses, { middleware: [without('send'), replacing] }).stream('Go'))
+  expect(did).toEqual(['look'])
+})
+
+test('a direct tool that was not offered does not let the calls of the last step run (W2, A10)', async () => {
+  const direct = toolOf('send', { returnDirect: true })
+  const agent = agentOf([both], { tools: [look, direct], middleware: [without('send')], maxSteps: 1 })
+  await expect(played(agent.stream('Go'))).rejects.toMatchObject({ name: 'MaxStepsError' })
+  expect(did).toEqual([])
 })

@@ -186,3 +186,42 @@ function proxied<Value extends object>(value: Value): Value {
     },
   })
 }
+
+test('an id stays used when a hook takes its call out of the history (W8)', async () => {
+  const forgetting: Middleware = {
+    name: 'forgetting',
+    beforeModel: ({ messages }, { step }) => (step === 2 ? { messages: messages.slice(0, 1) } : undefined),
+  }
+  let turn = 0
+  const model: Model = {
+    provider: 'mine',
+    id: 'm',
+    async *stream() {
+      return answerOf(callOf({ n: ++turn }))
+    },
+  }
+  const { error } = await settled(agentOf({ model, middleware: [forgetting] }).stream('Go'))
+  expect(error).toMatchObject({ name: 'ModelError', code: 'invalid_call_id' })
+  expect(did).toEqual([{ n: 1 }])
+})
+
+test('a hook may make a call with the same id on each resume (W8, L9)', async () => {
+  const texts: unknown[] = []
+  const loading: Middleware = {
+    name: 'loading',
+    async beforeAgent(_, run) {
+      const { isError } = await run.callTool({ ...callOf({ n: 0 }, 'load') })
+      texts.push(isError)
+    },
+    wrapModel(request, next, { answers }) {
+      if (answers.length === 0) throw interrupt('May I?')
+      return next(request)
+    },
+  }
+  const agent = agentOf({ model: scriptedModel([respond(say('Done.'))]), middleware: [loading] })
+  const { result } = await played(agent.stream('Go'))
+  const [question] = result.interrupts ?? []
+  const { result: later } = await played(agent.resume(result.checkpoint ?? '', { [question?.id ?? '']: 'yes' }))
+  expect(later.status).toBe('completed')
+  expect(texts).toEqual([undefined, undefined])
+})
