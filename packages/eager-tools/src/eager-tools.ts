@@ -55,8 +55,9 @@ export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', indep
  *
  * These calls never start early: calls whose input fails the schema; calls that are not a `read` and whose schema,
  * `prepareInput` or wrap changes the input, unless `schemas` says that their tool's schema is fixed; calls of unknown
- * tools; calls of the last permitted step; calls after one that is not a `read` and names no resource key; and calls with a resource key that an
- * earlier call names or may still name, if that call has not started.
+ * tools, and of tools that the request did not offer; calls of the last permitted step; calls after one that is not a
+ * `read` and names no resource key; and calls with a resource key that an earlier call names or may still name, if that
+ * call has not started.
  *
  * Savings are in `result.savings`; the totals are on the run's span. If a model changes arguments that were already
  * closed, calls of that tool start only when sealed for the rest of the run; after the second time this applies to all

@@ -57,7 +57,7 @@ test('an onRun that throws ends the run with a MiddlewareError that names it (W1
 
 test('each end of onRun is called, although another onRun or end throws, and changes no result (W12, A25)', async () => {
   const log: string[] = []
-  const noting = (name: string, onRun: Middleware['onRun']): Middleware => ({ name, onRun })
+  const noting = (name: string, onRun: NonNullable<Middleware['onRun']>): Middleware => ({ name, onRun })
   const ends = (name: string) => () => void log.push(name)
   const throwing = () => () => {
     throw new Error('no end')
@@ -70,7 +70,7 @@ test('each end of onRun is called, although another onRun or end throws, and cha
   const refusing = noting('d', () => {
     throw new Error('no begin')
   })
-  const late = noting('e', async () => ends('e') as never)
+  const late = noting('e', (async () => ends('e')) as never)
   await expect(
     agentOf(
       noting('c', () => ends('c')),

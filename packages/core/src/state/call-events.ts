@@ -192,7 +192,7 @@ function ofCall({ call: { id, name } }: CallEntry): OfCall {
 }
 
 function leftOut({ call }: CallEntry, dropped: number): Warning {
-  const why = `the call started early, and at most ${MOST_WAITING} of its events wait until the reader has seen it`
+  const why = `the call started early, and at most ${MOST_WAITING} of them wait until the reader has seen it`
   return {
     code: 'events-left-out',
     message: `${dropped} custom events of ${call.name} were left out: ${why}`,

@@ -34,7 +34,7 @@ const NO_PART: StepPart = { attempts: 0, made: [], inside: {} }
 
 export const NOTHING: SavedCounts = { ...NO_CALLS, closed: false, step: 0, counted: [] }
 
-/** The counts of one run. Each change is saved in the same turn, because a checkpoint may be taken at any time. */
+/** The counts of one run. Changes are saved once per turn of the event loop, because a checkpoint may be taken in any turn. */
 export class StepCounts {
   #cell: Cell<SavedCounts> | undefined
   #base: SavedCounts = NOTHING
