@@ -41,8 +41,8 @@ export class EagerLoop {
   readonly budget: Budget | undefined
   readonly #needed: string
   readonly #told = new Set<string>()
-  /** Tools whose schema has returned different values for the same arguments. */
-  readonly #differing = new Set<string>()
+  /** Tools whose schema has returned different values for the same arguments, and tools that have declined. */
+  readonly #barred = new Set<string>()
   #unasked = 0
 
   /** `needed`: the name and version of the library whose loop this is. */
@@ -86,15 +86,25 @@ export class EagerLoop {
     }
   }
 
-  /** Whether calls of a tool do not start early any more, because the host had another input than an early call. */
-  isDiffering(tool: string): boolean {
-    return this.#differing.has(tool)
+  /** Whether calls of a tool do not start early any more. */
+  isBarred(tool: string): boolean {
+    return this.#barred.has(tool)
+  }
+
+  /** An early call has read something that exists only when the response has ended. */
+  declined(tool: string, member: string): void {
+    if (this.#barred.has(tool)) return
+    this.#barred.add(tool)
+    this.warn({
+      code: 'tool-declined',
+      message: `${tool} does not start early any more: it reads ${member}, which exists only when the response has ended, and the call is executed again`,
+    })
   }
 
   /** For the same arguments, the host's check returned another input than that of an early call. */
   differs(tool: string, members: readonly string[]): void {
-    if (this.#differing.has(tool)) return
-    this.#differing.add(tool)
+    if (this.#barred.has(tool)) return
+    this.#barred.add(tool)
     const where = members.length > 0 ? ` (the difference is in ${members.join(', ')})` : ''
     this.warn({
       code: 'schema-differs',

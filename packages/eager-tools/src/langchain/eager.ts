@@ -6,7 +6,7 @@ import { ConfigError } from '@meanwhile/core'
 import type { NamedModel } from '../call-maker.ts'
 import { type Declared, type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop, type HostRun } from '../host/eager-loop.ts'
-import type { HostCalls } from '../host/host-calls.ts'
+import type { HostCalls, TakenCall } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
 import { checkNames, type EagerSettings } from '../host/settings.ts'
 import { checkedInput, startOf, withId } from './early-tool.ts'
@@ -185,7 +185,10 @@ class EagerAgent {
     const [declared, tool] = [this.#declared.get(name), this.#tools.get(name)]
     if (!declared || !tool) return { name }
     const check = (written: unknown) => checkedInput(tool, written)
-    return { name, early: { ...declared, check, checksItself: true, start: startOf(tool, config) } }
+    return {
+      name,
+      early: { ...declared, check, checksItself: true, leavesOnAbort: true, start: startOf(tool, config) },
+    }
   }
 
   /**
@@ -209,11 +212,11 @@ class EagerAgent {
     })
   }
 
-  /** The calls of the last response, if they may be joined. */
+  /** The calls of the last response. */
   #askedOf(messages: unknown): HostCalls | undefined {
     const step = this.#steps.of(messages)
     if (!step) this.#unlinked(lastAnswer(messages))
-    return step?.calls.stage === 'over' ? undefined : step?.calls
+    return step?.calls
   }
 
   /** A message requests a declared tool but belongs to no known step. It may come from an earlier process. */
@@ -227,15 +230,25 @@ class EagerAgent {
 
 /** Returns the result of the equal early call, or calls the tool. */
 async function joined(calls: HostCalls, tool: AgentTool, asked: AskedCall, config: NodeConfig): Promise<unknown> {
-  const taken = calls.take(asked.id, tool.name, asked.args, config.signal)
-  try {
-    const output: unknown = await taken?.result
-    const own = taken && !taken.isDeclined && withId(output, asked.id)
-    if (own) return own.output
-  } catch (error) {
-    if (!taken?.isDeclined) throw error
-  }
+  const call = [asked.id, tool.name, asked.args, config.signal] as const
+  const taken = calls.take(...call)
+  const early = taken && (await used(taken, asked.id))
+  if (early) return early.output
+  await calls.cleared(...call)?.done
   return tool.invoke(asked, config)
+}
+
+/** The result of an early call; `undefined` if the agent must make the call itself. */
+async function used(taken: TakenCall, id: string | undefined): Promise<{ readonly output: unknown } | undefined> {
+  try {
+    const output: unknown = await Promise.race([taken.result, taken.declined])
+    const own = taken.isDeclined ? undefined : withId(output, id)
+    if (!own) taken.giveUp()
+    return own
+  } catch (error) {
+    if (!taken.isDeclined) throw error
+    return undefined
+  }
 }
 
 interface WatchingMiddleware extends AgentMiddleware {
