@@ -5,6 +5,7 @@ import { Breaker } from '../breaker.ts'
 import { Budget } from '../budget.ts'
 import type { NamedModel } from '../call-maker.ts'
 import type { StepSavings } from '../savings.ts'
+import type { EarlyCall } from './early-call.ts'
 import { HostCalls } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
@@ -31,6 +32,8 @@ export interface HostStep {
 /** One run of the host's loop: its step count, and which models have changed arguments. */
 export class HostRun {
   readonly breaker: Breaker = new Breaker()
+  /** Early calls above `read` that are not used, until they have settled and been undone. */
+  readonly leaving: Set<EarlyCall> = new Set()
   steps = 0
 }
 

@@ -22,6 +22,10 @@ export interface EarlyHost {
   enter<Result>(work: () => Result): Result
   /** Called when the call has released its slot and its keys. */
   freed(): void
+  /** Called when the call is discarded although it may have changed something. */
+  leaves(early: EarlyCall): void
+  /** Called when that call has settled and been undone. */
+  gone(early: EarlyCall): void
   /** Called when the function has read something that exists only when the response has ended. */
   declined(tool: string, member: string): void
   warn(code: string, message: string): void
@@ -251,6 +255,7 @@ export class EarlyCall implements CallFacts {
     this.state = { ...this.state, fate: 'discarded', cause }
     this.abort(reason)
     this.#result?.drop()
+    if (this.isAboveRead && this.started !== undefined) this.#host.leaves(this)
     if (this.started === undefined) this.#isOver = true
     else if (this.settled) this.#work = this.#work.then(() => this.#end())
     else this.#abandonLater()
@@ -355,6 +360,7 @@ export class EarlyCall implements CallFacts {
     this.#isUndoing = true
     const done = await this.#undone()
     this.#isGone = true
+    this.#host.gone(this)
     if (!isTold) this.#host.telemetry.ended(this, done)
   }
 

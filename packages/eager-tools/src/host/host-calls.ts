@@ -221,15 +221,21 @@ export class HostCalls {
    * and the host waits. `undefined`: there is nothing to wait for. `signal`: that of the host's execution.
    */
   cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Clearing | undefined {
-    const runs = this.#early.begun.filter(
+    const own = this.#early.begun.filter(
       (early) => early.tool.name === name && early.isAboveRead && this.#isUnusedRunOf(early, id, input),
     )
+    const runs = [...new Set([...own, ...this.#leaving(name, input)])]
     if (runs.length === 0) return undefined
     for (const early of runs) early.discard('arguments_changed', new Error('the host makes this call itself'))
     return {
       done: endedRuns(name, runs, this.#loop.settings.hold, signal),
       isStream: runs.some(({ isStream }) => isStream),
     }
+  }
+
+  /** Equal calls of this run that are not used. If one is undone too late, that undoes what a later one does. */
+  #leaving(name: string, input: unknown): readonly EarlyCall[] {
+    return [...this.#run.leaving].filter((early) => early.tool.name === name && early.isWith(input))
   }
 
   /** Whether an early call was made for a call that the host makes itself, and is not over. */
@@ -354,6 +360,8 @@ export class HostCalls {
     const { policy, schemas } = this.#loop.settings
     if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
     if (this.#loop.isBarred(call.name)) return 'schema'
+    const { written, value } = input as HostInput
+    if (this.#leaving(call.name, this.#toolOf(call.name)?.checksItself ? written : value).length > 0) return 'effect'
     const reason = deferral(start, () => policy?.(call, { effect, evidence, model }), this.#loop)
     if (reason || !mustKeepInput(call.name, effect, schemas)) return reason
     return this.#keepsInput(call.name, input as HostInput) ? undefined : 'schema'
@@ -423,6 +431,8 @@ export class HostCalls {
       signal: this.#options.signal,
       enter: (work) => (this.#options.enter ? this.#options.enter(work) : work()),
       freed: () => this.#early.go(),
+      leaves: (early) => void this.#run.leaving.add(early),
+      gone: (early) => void this.#run.leaving.delete(early),
       declined: (tool, member) => this.#loop.declined(tool, member),
       warn: (code, message) => this.#loop.warn({ code, message }),
     }

@@ -201,3 +201,18 @@ test('a function that leaves on an abort is aborted only once the host has taken
     expect(host.log).toEqual(['0 move 1', isTaken ? '10 move 1 aborted' : '50 move 1 undone'])
   }
 })
+
+test('while an unused call is being undone, an equal call of the same run does not start, early or by the host (W46)', async () => {
+  const host = new Host()
+  const first = await accepted(host, moving(host, 100), { n: 1 })
+  void first.release()
+  const calls = await accepted(host, moving(host), { n: 1 })
+  void noted(host, asked(calls, 'a', 'move', { n: 1 }))
+  await after(200)
+  await calls.release()
+  const later = await accepted(host, moving(host), { n: 1 })
+  expect(await asked(later, 'a', 'move', { n: 1 })).toBe('move 1')
+  expect(host.log).toEqual(['0 move 1', '110 move 1 undone', '110 by the host', '220 move 1'])
+  await later.release()
+  expect(host.run.leaving.size).toBe(0)
+})

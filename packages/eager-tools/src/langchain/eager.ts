@@ -161,7 +161,7 @@ class EagerAgent {
     return {
       handler: new HeardCalls(step.calls, { streams: alwaysStream, seals }),
       answered: (message) => {
-        this.#steps.answered(step, message)
+        this.#steps.answered(step, message, node)
         if (this.#isAsked(message, tools)) step.calls.stood()
         else void step.calls.release('call_withdrawn', new Error('the agent executes none of these calls now'))
       },
@@ -206,17 +206,20 @@ class EagerAgent {
   #joining(tool: AgentTool): AgentTool {
     return over(tool, {
       invoke: (input, config) => {
-        const calls = isAskedCall(input) && config?.state && this.#askedOf(config.state.messages)
-        return calls ? joined(calls, tool, input, config) : tool.invoke(input, config)
+        const linked = isAskedCall(input) && config?.state && this.#linked(config.state.messages, config)
+        return linked ? joined(linked, tool, input, config) : tool.invoke(input, config)
       },
     })
   }
 
-  /** The calls of the last response. */
-  #askedOf(messages: unknown): HostCalls | undefined {
+  /** The calls of the last response. If its message is a copy, it must have the same id. */
+  #linked(messages: unknown, config: NodeConfig): Linked | undefined {
     const step = this.#steps.of(messages)
-    if (!step) this.#unlinked(lastAnswer(messages))
-    return step?.calls
+    if (step) return { calls: step.calls, isSame: true }
+    const [answer, last] = [lastAnswer(messages), this.#steps.lastOf(config)]
+    const isSame = answer?.id !== undefined && answer.id === last?.answerId
+    if (!isSame) this.#unlinked(answer)
+    return last && { calls: last.calls, isSame }
   }
 
   /** A message requests a declared tool but belongs to no known step. It may come from an earlier process. */
@@ -228,10 +231,21 @@ class EagerAgent {
   }
 }
 
+interface Linked {
+  readonly calls: HostCalls
+  /** Whether these calls are certainly those of the message that the agent executes. */
+  readonly isSame: boolean
+}
+
 /** Returns the result of the equal early call, or calls the tool. */
-async function joined(calls: HostCalls, tool: AgentTool, asked: AskedCall, config: NodeConfig): Promise<unknown> {
+async function joined(
+  { calls, isSame }: Linked,
+  tool: AgentTool,
+  asked: AskedCall,
+  config: NodeConfig,
+): Promise<unknown> {
   const call = [asked.id, tool.name, asked.args, config.signal] as const
-  const taken = calls.take(...call)
+  const taken = isSame ? calls.take(...call) : undefined
   const early = taken && (await used(taken, asked.id))
   if (early) return early.output
   await calls.cleared(...call)?.done

@@ -387,7 +387,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'a middleware replaces the calls by copies: they are executed by the agent (R3)': {
+  'a middleware replaces the message and its calls by copies with the same id (R2)': {
     options: () => ({
       middleware: [
         createMiddleware({
@@ -395,6 +395,22 @@ const cases: Readonly<Record<string, Case>> = {
           async wrapModelCall(request, ask) {
             const { content, tool_calls = [], id } = await ask(request)
             return new AIMessage({ content, tool_calls: structuredClone(tool_calls), ...(id && { id }) })
+          },
+        }),
+      ],
+    }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a middleware replaces the message and its calls by copies with another id: they are executed by the agent (R3)': {
+    options: () => ({
+      middleware: [
+        createMiddleware({
+          name: 'copy',
+          async wrapModelCall(request, ask) {
+            const { content, tool_calls = [] } = await ask(request)
+            return new AIMessage({ content, tool_calls: structuredClone(tool_calls) })
           },
         }),
       ],

@@ -1,4 +1,4 @@
-import { ToolMessage } from '@langchain/core/messages'
+import { AIMessage, ToolMessage } from '@langchain/core/messages'
 import { Command, getCurrentTaskInput } from '@langchain/langgraph'
 import { ChatOpenAI } from '@langchain/openai'
 import { call, fail, respond, say, wait } from '@meanwhile/core/testing'
@@ -152,4 +152,33 @@ test('a tool gets the state of the model’s node (W46)', async () => {
   const [plain, eager] = both
   expect(eager).toEqual(plain)
   expect(plain).toMatchObject({ result: expect.arrayContaining(['tool 1: Oslo']) })
+})
+
+test('a middleware replaces the message and its calls by copies: the seat stays reserved, and is reserved twice only if the copy has another id (W46)', async () => {
+  for (const isSame of [true, false]) {
+    const copy = createMiddleware({
+      name: 'copy',
+      async wrapModelCall(request, ask) {
+        const { content, tool_calls = [], id } = await ask(request)
+        return new AIMessage({ content, tool_calls: structuredClone(tool_calls), ...(isSame && id && { id }) })
+      },
+    })
+    const [plain, eager] = await reserved({ middleware: [copy] })
+    expect(plain).toMatchObject({ seats: ['a'], executed: 1 })
+    expect(eager).toEqual({ ...Object(plain), executed: isSame ? 1 : 2 })
+  }
+})
+
+test('a middleware drops a response and asks again for the same seat: it stays reserved (W46)', async () => {
+  const twice = createMiddleware({
+    name: 'twice',
+    async wrapModelCall(request, ask) {
+      await ask(request)
+      return await ask(request)
+    },
+  })
+  const script = [...accepted.slice(0, 1), ...accepted]
+  const [plain, eager] = await reserved({ middleware: [twice], script: [...script, respond(say('done'))] })
+  expect(plain).toMatchObject({ seats: ['a'], executed: 1 })
+  expect(eager).toMatchObject({ seats: ['a'] })
 })
