@@ -62,10 +62,11 @@ export class EagerLoop {
     return new HostRun()
   }
 
-  /** The calls of one step. `undefined` if none of them can start early. */
+  /** The calls of one step. `undefined` if none of them can start early, or has to wait for one that did. */
   step(run: HostRun, step: HostStep): HostCalls | undefined {
     run.steps++
-    if (this.isOff || !step.tools.some(({ early }) => early)) return undefined
+    const mayStart = !this.isOff && step.tools.some(({ early }) => early)
+    if (!mayStart && run.leaving.size === 0) return undefined
     return new HostCalls(this, run, step)
   }
 

@@ -221,10 +221,10 @@ export class HostCalls {
    * and the host waits. `undefined`: there is nothing to wait for. `signal`: that of the host's execution.
    */
   cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Clearing | undefined {
-    const own = this.#early.begun.filter(
+    const all = new Set([...this.#early.begun, ...this.#run.leaving])
+    const runs = [...all].filter(
       (early) => early.tool.name === name && early.isAboveRead && this.#isUnusedRunOf(early, id, input),
     )
-    const runs = [...new Set([...own, ...this.#leaving(name, input)])]
     if (runs.length === 0) return undefined
     for (const early of runs) early.discard('arguments_changed', new Error('the host makes this call itself'))
     return {
@@ -233,19 +233,18 @@ export class HostCalls {
     }
   }
 
-  /** Equal calls of this run that are not used. If one is undone too late, that undoes what a later one does. */
-  #leaving(name: string, input: unknown): readonly EarlyCall[] {
-    return [...this.#run.leaving].filter((early) => early.tool.name === name && early.isWith(input))
-  }
-
   /** Whether an early call was made for a call that the host makes itself, and is not over. */
   #isUnusedRunOf(early: EarlyCall, id: string | undefined, input: unknown): boolean {
     if (early.isTaken || early.isGone) return false
-    if (early.isWith(input) && (early.hostId === id || early.attempt < this.#attempt)) return true
-    if (early.attempt < this.#attempt)
-      return this.#asked.some((call) => this.#response?.hostIdOf(call.id) === id && sameCall(early.call, call))
-    // Another call with this id may still take an open one.
-    return early.hostId === id && (!early.isOpen || (this.#response?.countOf(id) ?? 0) <= 1)
+    const heard = this.#response?.countOf(id) ?? 0
+    // An equal call that is undone too late undoes what this one does. For a call that was not heard, as the step was
+    // over by then, it is not known what the model had written.
+    if (this.#run.leaving.has(early) && (heard === 0 || early.isWith(input))) return true
+    if (early.attempt === this.#attempt && early.hostId === id && this.#early.begun.includes(early))
+      // Another call with this id may still take an open one.
+      return !early.isOpen || early.isWith(input) || heard <= 1
+    const isRequested = (call: ToolCall) => this.#response?.hostIdOf(call.id) === id && sameCall(early.call, call)
+    return early.isWith(input) || this.#asked.some(isRequested)
   }
 
   /** The host has another input than an early call. If the arguments are the same, the schema made the difference. */
@@ -359,9 +358,11 @@ export class HostCalls {
     const { effect, evidence } = start
     const { policy, schemas } = this.#loop.settings
     if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
+    if (this.#loop.isOff) return 'effect'
     if (this.#loop.isBarred(call.name)) return 'schema'
     const { written, value } = input as HostInput
-    if (this.#leaving(call.name, this.#toolOf(call.name)?.checksItself ? written : value).length > 0) return 'effect'
+    const asked = this.#toolOf(call.name)?.checksItself ? written : value
+    for (const early of this.#run.leaving) if (early.tool.name === call.name && early.isWith(asked)) return 'effect'
     const reason = deferral(start, () => policy?.(call, { effect, evidence, model }), this.#loop)
     if (reason || !mustKeepInput(call.name, effect, schemas)) return reason
     return this.#keepsInput(call.name, input as HostInput) ? undefined : 'schema'

@@ -57,8 +57,9 @@ type InputOf<Tool> = Tool extends { func(input: infer Input, ...rest: never): un
  * ```
  *
  * The caller gets the same results, and tools that are not declared execute just as often. A `read` may execute once
- * more if its result is not used. Declare only tools whose result depends on their input, `context` and `store`: a tool
- * that uses `state`, `writer` or `interrupt` is executed by the agent at the usual time. With
+ * more if its result is not used. Declare only tools whose result depends on their input, `context`, `store` and the
+ * state at the model's node: a tool that reads the messages of the state, or uses `writer` or `interrupt`, is executed by
+ * the agent, and starts early no more. With
  * `humanInTheLoopMiddleware`, `toolCallLimitMiddleware` or `toolEmulatorMiddleware` nothing starts early unless
  * `approval` names the tools that they may prevent.
  *
