@@ -78,7 +78,8 @@ export class Steps {
 
 /** Identifies an agent within a run: a graph may contain several. */
 function agentOf({ metadata }: NodeConfig): string {
-  return String(metadata?.langgraph_checkpoint_ns ?? '').replace(/[^|]*$/, '')
+  const task: unknown = metadata?.langgraph_checkpoint_ns
+  return typeof task === 'string' ? task.slice(0, task.lastIndexOf('|') + 1) : ''
 }
 
 export function callsOf(message: unknown): NonNullable<AIMessage['tool_calls']> {
