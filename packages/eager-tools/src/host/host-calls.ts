@@ -97,6 +97,11 @@ export class HostCalls {
     return this.#stage
   }
 
+  /** Whether an early call that the host has not taken may have changed something. */
+  get mayHaveChanged(): boolean {
+    return this.#early.begun.some((early) => early.isAboveRead && !early.isTaken && !early.isGone)
+  }
+
   // The stream. None of these methods waits or throws.
 
   /** A call begins. Returns the label for its further pieces. */

@@ -213,14 +213,12 @@ class EagerAgent {
     })
   }
 
-  /** The calls of the last response. If its message is a copy, it must have the same id. */
+  /** The calls of the last response. */
   #linked(messages: unknown, config: NodeConfig): Linked | undefined {
-    const step = this.#steps.of(messages)
-    if (step) return { calls: step.calls, isSame: true }
-    const [answer, last] = [lastAnswer(messages), this.#steps.lastOf(config)]
-    const isSame = answer?.id !== undefined && answer.id === last?.answerId
-    if (!isSame) this.#unlinked(answer)
-    return last && { calls: last.calls, isSame }
+    const step = this.#steps.of(messages, config)
+    if (!step) this.#unlinked(lastAnswer(messages))
+    const { calls } = step ?? this.#steps.lastOf(config) ?? {}
+    return calls && { calls, isSame: step !== undefined }
   }
 
   /** A message requests a declared tool but belongs to no known step. It may come from an earlier process. */

@@ -182,3 +182,31 @@ test('a middleware drops a response and asks again for the same seat: it stays r
   expect(plain).toMatchObject({ seats: ['a'], executed: 1 })
   expect(eager).toMatchObject({ seats: ['a'] })
 })
+
+test('a read is executed once, although a middleware asks the model again and drops that response (W46)', async () => {
+  const judged = createMiddleware({
+    name: 'judged',
+    async wrapModelCall(request, ask) {
+      const answer = await ask(request)
+      await ask(request)
+      return answer
+    },
+  })
+  const script = [...accepted.slice(0, 1), respond(say('fine')), ...accepted.slice(1), respond(say('fine'))]
+  const [plain, eager] = await reserved({ middleware: [judged], script, effects: { look: 'read' } })
+  expect(plain).toMatchObject({ executed: 1 })
+  expect(eager).toEqual(plain)
+})
+
+test('if an early run does not end within `hold`, the call fails and the seat is not reserved twice (W46)', async () => {
+  const change = createMiddleware({
+    name: 'change',
+    wrapToolCall: (request, ask) => ask({ ...request, toolCall: { ...request.toolCall, args: { q: 'b' } } }),
+  })
+  const [, eager] = await reserved({ middleware: [change], ms: 1_000, settings: { hold: 100 } })
+  expect(eager).toMatchObject({
+    seats: [],
+    executed: 1,
+    result: { thrown: expect.stringContaining('UnfinishedEarly') },
+  })
+})

@@ -36,12 +36,15 @@ export class Steps {
 
   /** The step in which a node calls its model with these messages: a new one, or that of a request which has failed. */
   requested(node: NodeConfig, messages: unknown, begin: (run: HostRun) => HostCalls | undefined): Step | undefined {
-    const before = this.of(messages) ?? this.lastOf(node)
+    const before = this.of(messages, node)
     // Its tools have been executed.
     void before?.calls.release()
+    const last = this.lastOf(node)
+    // A middleware has dropped its response. What it has changed must be undone before this response can request it again.
+    if (last?.calls.mayHaveChanged) void last.calls.release()
     const failed = this.#failed.get(node)
     if (failed?.calls.again()) return failed
-    const run = failed?.run ?? before?.run ?? this.#loop.run()
+    const run = failed?.run ?? before?.run ?? last?.run ?? this.#loop.run()
     const calls = begin(run)
     return calls && { run, calls }
   }
@@ -67,12 +70,15 @@ export class Steps {
     return control && this.#last.get(control)?.get(agentOf(node))
   }
 
-  /** The step of the last message among these that a model has written. */
-  of(messages: unknown): Step | undefined {
+  /** The step of the last message among these that a model has written. A copy of that message has the same id. */
+  of(messages: unknown, node: NodeConfig): Step | undefined {
     const answer = lastAnswer(messages)
     if (!answer) return undefined
     const [call] = callsOf(answer)
-    return this.#answered.get(answer) ?? (call && this.#answered.get(call))
+    const step = this.#answered.get(answer) ?? (call && this.#answered.get(call))
+    if (step) return step
+    const last = this.lastOf(node)
+    return answer.id !== undefined && answer.id === last?.answerId ? last : undefined
   }
 }
 
