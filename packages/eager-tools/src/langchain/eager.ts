@@ -207,7 +207,7 @@ class EagerAgent {
   #joining(tool: AgentTool): AgentTool {
     return over(tool, {
       invoke: (input, config) => {
-        const linked = isAskedCall(input) && config?.state && this.#linked(config.state.messages, config)
+        const linked = isAskedCall(input) && config && this.#linked(config.state?.messages, config)
         return linked ? joined(linked, tool, input, config) : tool.invoke(input, config)
       },
     })

@@ -6,7 +6,8 @@ import { mockModels } from '@meanwhile/harness'
 import { createMiddleware, modelRetryMiddleware, type ToolRuntime } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { type Agent, human, type Played, played, shown } from '../../test/langchain.ts'
+import { type Agent, human, type Options, type Played, played, shown } from '../../test/langchain.ts'
+import { over } from './over.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -209,4 +210,16 @@ test('if an early run does not end within `hold`, the call fails and the seat is
     executed: 1,
     result: { thrown: expect.stringContaining('UnfinishedEarly') },
   })
+})
+
+test('if the tools do not get the state, an early run is undone before the agent executes the call (W46)', async () => {
+  const blind = ({ tools, ...rest }: Options): Options => ({
+    ...rest,
+    tools: tools.map((one) =>
+      over(one, { invoke: (input, config) => one.invoke(input, config && { ...config, state: {} }) }),
+    ),
+  })
+  const [plain, eager] = await reserved({ cut: blind })
+  expect(plain).toMatchObject({ seats: ['a'], executed: 1 })
+  expect(eager).toEqual({ ...Object(plain), executed: 2 })
 })
