@@ -6,6 +6,7 @@ import { Budget } from '../budget.ts'
 import type { NamedModel } from '../call-maker.ts'
 import type { StepSavings } from '../savings.ts'
 import type { EarlyCall } from './early-call.ts'
+import { endedRuns } from './ended-runs.ts'
 import { HostCalls } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
@@ -42,6 +43,8 @@ export class EagerLoop {
   readonly settings: EagerSettings
   readonly independent: ReadonlySet<string>
   readonly budget: Budget | undefined
+  /** Those of all runs. See {@link HostRun.leaving}. */
+  readonly leaving: Set<EarlyCall> = new Set()
   readonly #needed: string
   readonly #told = new Set<string>()
   /** Tools whose schema has returned different values for the same arguments, and tools that have declined. */
@@ -68,6 +71,16 @@ export class EagerLoop {
     const mayStart = !this.isOff && step.tools.some(({ early }) => early)
     if (!mayStart && run.leaving.size === 0) return undefined
     return new HostCalls(this, run, step)
+  }
+
+  /**
+   * The host makes a call that belongs to no known step, such as one that was approved in a later run. Resolves when an
+   * unused early run of it has settled and been undone, as {@link HostCalls.cleared} does.
+   */
+  cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Promise<void> | undefined {
+    if (id === undefined || this.leaving.size === 0) return undefined
+    const runs = [...this.leaving].filter((one) => one.hostId === id && one.tool.name === name && one.isWith(input))
+    return runs.length > 0 ? endedRuns(name, runs, this.settings.hold, signal) : undefined
   }
 
   /** Whether `eager()` has switched itself off, because too many early calls were not used. */

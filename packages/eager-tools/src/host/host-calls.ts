@@ -437,8 +437,12 @@ export class HostCalls {
       signal: this.#options.signal,
       enter: (work) => (this.#options.enter ? this.#options.enter(work) : work()),
       freed: () => this.#early.go(),
-      leaves: (early) => void this.#run.leaving.add(early),
-      gone: (early) => void this.#run.leaving.delete(early),
+      leaves: (early) => {
+        for (const { leaving } of [this.#run, this.#loop]) leaving.add(early)
+      },
+      gone: (early) => {
+        for (const { leaving } of [this.#run, this.#loop]) leaving.delete(early)
+      },
       declined: (tool, member) => this.#loop.declined(tool, member),
       warn: (code, message) => this.#loop.warn({ code, message }),
     }

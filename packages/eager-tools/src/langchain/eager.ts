@@ -208,7 +208,9 @@ class EagerAgent {
     return over(tool, {
       invoke: (input, config) => {
         const linked = isAskedCall(input) && config && this.#linked(config.state?.messages, config)
-        return linked ? joined(linked, tool, input, config) : tool.invoke(input, config)
+        if (linked) return joined(linked, tool, input, config)
+        const done = isAskedCall(input) && this.#loop.cleared(input.id, tool.name, input.args, config?.signal)
+        return done ? done.then(() => tool.invoke(input, config)) : tool.invoke(input, config)
       },
     })
   }

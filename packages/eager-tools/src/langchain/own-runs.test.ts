@@ -1,9 +1,9 @@
 import { AIMessage, ToolMessage } from '@langchain/core/messages'
-import { Command, getCurrentTaskInput } from '@langchain/langgraph'
+import { Command, getCurrentTaskInput, MemorySaver } from '@langchain/langgraph'
 import { ChatOpenAI } from '@langchain/openai'
 import { call, fail, respond, say, wait } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
-import { createMiddleware, modelRetryMiddleware, type ToolRuntime } from 'langchain'
+import { createMiddleware, humanInTheLoopMiddleware, modelRetryMiddleware, type ToolRuntime } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { type Agent, human, type Options, type Played, played, shown } from '../../test/langchain.ts'
@@ -222,4 +222,43 @@ test('if the tools do not get the state, an early run is undone before the agent
   const [plain, eager] = await reserved({ cut: blind })
   expect(plain).toMatchObject({ seats: ['a'], executed: 1 })
   expect(eager).toEqual({ ...Object(plain), executed: 2 })
+})
+
+test('if another call of the response needs an approval, the early run is undone before the approved run executes the call (W46)', async () => {
+  const log: string[] = []
+  const begin = performance.now()
+  const note = (text: string) => void log.push(`${Math.round(performance.now() - begin)} ${text}`)
+  const compensate = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 40))
+    note('undone')
+  }
+  // With `exactOptionalPropertyTypes` its parameter is `never`.
+  const guard = humanInTheLoopMiddleware(Object({ interruptOn: { send: true } }) as never)
+  using mock = mockModels({
+    script: [respond(seat, call('send', { q: 'x' }, { id: '2' }), say('x'), wait(50)), respond(say('done'))],
+  })
+  mock.listen()
+  const model = new ChatOpenAI({
+    apiKey: 'none',
+    model: 'gpt',
+    useResponsesApi: true,
+    configuration: { baseURL: 'http://models.test/v1', fetch: mock.fetch },
+  })
+  await played(
+    {
+      responses: [],
+      effects: { look: { effect: 'reversible', compensate } },
+      settings: { approval: ['send'] },
+      options: () => ({ model, middleware: [guard], checkpointer: new MemorySaver() }),
+      look: () => () => note('reserved'),
+      async go(agent) {
+        const config = { configurable: { thread_id: 't' }, version: 'v3' as const }
+        await (await agent.streamEvents(human(), config)).output
+        const decisions = [{ type: 'approve' }]
+        return shown(await (await agent.streamEvents(new Command({ resume: { decisions } }), config)).output)
+      },
+    },
+    true,
+  )
+  expect(log).toEqual(['20 reserved', '90 undone', '110 reserved'])
 })
