@@ -100,7 +100,7 @@ export function told(calls: HostCalls, id: string | undefined, name: string, inp
   return label
 }
 
-/** What the host gets for a call: the result of the early call, or its own. */
+/** What the host gets for a call: the result of the early call, or its own, which it makes once nothing is in its way. */
 export async function asked(
   calls: HostCalls,
   id: string | undefined,
@@ -109,7 +109,10 @@ export async function asked(
   signal?: AbortSignal,
 ): Promise<unknown> {
   const taken = calls.take(id, name, input, signal)
-  if (!taken) return 'by the host'
+  if (!taken) {
+    const made = calls.cleared(id, name, input, signal)?.done.then(() => 'by the host')
+    return made?.catch((error: Error) => `threw ${error.message}`) ?? 'by the host'
+  }
   const { result } = taken
   if (result instanceof Promise) return result.catch((error: Error) => `threw ${error.message}`)
   const values: unknown[] = []

@@ -21,6 +21,7 @@ import type { HostTool } from '../host/host-tool.ts'
 import { checkNames, type EagerSettings } from '../host/settings.ts'
 import { collected } from './collected.ts'
 import { earlyTool, joining, Restraints } from './early-tools.ts'
+import { executed } from './executed.ts'
 import type {
   Callback,
   ModelRequest,
@@ -180,10 +181,10 @@ class EagerOptions {
 
   #joining(name: string, tool: SdkTool): SdkTool {
     if (!this.#declared.has(name) || typeof tool.execute !== 'function') return tool
-    return joining(tool, (input, { toolCallId, messages, abortSignal }) => {
+    return joining(tool, (input, { toolCallId: id, messages, abortSignal: signal }, own) => {
       const calls = this.#steps.ofMessages(messages)?.calls
       if (!calls && this.#hasLost && !this.#loop.isOff) this.#loop.unlinked()
-      return calls?.take(toolCallId, name, input, abortSignal)
+      return calls ? executed(calls, { id, name, input, signal }, own) : own()
     })
   }
 

@@ -72,12 +72,9 @@ export function earlyTool(
  */
 export function joining(
   tool: SdkTool,
-  take: (input: unknown, asked: ToolAsked) => { readonly result: unknown } | undefined,
+  join: (input: unknown, asked: ToolAsked, own: () => unknown) => unknown,
 ): SdkTool {
-  const execute = (input: unknown, asked: ToolAsked) => {
-    const taken = take(input, asked)
-    return taken ? taken.result : tool.execute?.(input, asked)
-  }
+  const execute = (input: unknown, asked: ToolAsked) => join(input, asked, () => tool.execute?.(input, asked))
   return new Proxy(tool, {
     get(target, key) {
       if (key === 'execute') return execute

@@ -5,6 +5,8 @@ import { Breaker } from '../breaker.ts'
 import { Budget } from '../budget.ts'
 import type { NamedModel } from '../call-maker.ts'
 import type { StepSavings } from '../savings.ts'
+import type { EarlyCall } from './early-call.ts'
+import { endedRuns } from './ended-runs.ts'
 import { HostCalls } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
@@ -31,6 +33,8 @@ export interface HostStep {
 /** One run of the host's loop: its step count, and which models have changed arguments. */
 export class HostRun {
   readonly breaker: Breaker = new Breaker()
+  /** Early calls above `read` that are not used, until they have settled and been undone. */
+  readonly leaving: Set<EarlyCall> = new Set()
   steps = 0
 }
 
@@ -39,10 +43,12 @@ export class EagerLoop {
   readonly settings: EagerSettings
   readonly independent: ReadonlySet<string>
   readonly budget: Budget | undefined
+  /** Those of all runs. See {@link HostRun.leaving}. */
+  readonly leaving: Set<EarlyCall> = new Set()
   readonly #needed: string
   readonly #told = new Set<string>()
-  /** Tools whose schema has returned different values for the same arguments. */
-  readonly #differing = new Set<string>()
+  /** Tools whose schema has returned different values for the same arguments, and tools that have declined. */
+  readonly #barred = new Set<string>()
   #unasked = 0
 
   /** `needed`: the name and version of the library whose loop this is. */
@@ -59,11 +65,22 @@ export class EagerLoop {
     return new HostRun()
   }
 
-  /** The calls of one step. `undefined` if none of them can start early. */
+  /** The calls of one step. `undefined` if none of them can start early, or has to wait for one that did. */
   step(run: HostRun, step: HostStep): HostCalls | undefined {
     run.steps++
-    if (this.isOff || !step.tools.some(({ early }) => early)) return undefined
+    const mayStart = !this.isOff && step.tools.some(({ early }) => early)
+    if (!mayStart && run.leaving.size === 0) return undefined
     return new HostCalls(this, run, step)
+  }
+
+  /**
+   * The host makes a call that belongs to no known step, such as one that was approved in a later run. Resolves when an
+   * unused early run of it has settled and been undone, as {@link HostCalls.cleared} does.
+   */
+  cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Promise<void> | undefined {
+    if (id === undefined || this.leaving.size === 0) return undefined
+    const runs = [...this.leaving].filter((one) => one.hostId === id && one.tool.name === name && one.isWith(input))
+    return runs.length > 0 ? endedRuns(name, runs, this.settings.hold, signal) : undefined
   }
 
   /** Whether `eager()` has switched itself off, because too many early calls were not used. */
@@ -86,15 +103,25 @@ export class EagerLoop {
     }
   }
 
-  /** Whether calls of a tool do not start early any more, because the host had another input than an early call. */
-  isDiffering(tool: string): boolean {
-    return this.#differing.has(tool)
+  /** Whether calls of a tool do not start early any more. */
+  isBarred(tool: string): boolean {
+    return this.#barred.has(tool)
+  }
+
+  /** An early call has read something that exists only when the response has ended. */
+  declined(tool: string, member: string): void {
+    if (this.#barred.has(tool)) return
+    this.#barred.add(tool)
+    this.warn({
+      code: 'tool-declined',
+      message: `${tool} does not start early any more: it reads ${member}, which exists only when the response has ended, and the call is executed again`,
+    })
   }
 
   /** For the same arguments, the host's check returned another input than that of an early call. */
   differs(tool: string, members: readonly string[]): void {
-    if (this.#differing.has(tool)) return
-    this.#differing.add(tool)
+    if (this.#barred.has(tool)) return
+    this.#barred.add(tool)
     const where = members.length > 0 ? ` (the difference is in ${members.join(', ')})` : ''
     this.warn({
       code: 'schema-differs',

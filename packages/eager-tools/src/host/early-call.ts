@@ -22,6 +22,12 @@ export interface EarlyHost {
   enter<Result>(work: () => Result): Result
   /** Called when the call has released its slot and its keys. */
   freed(): void
+  /** Called when the call is discarded although it may have changed something. */
+  leaves(early: EarlyCall): void
+  /** Called when that call has settled and been undone. */
+  gone(early: EarlyCall): void
+  /** Called when the function has read something that exists only when the response has ended. */
+  declined(tool: string, member: string): void
   warn(code: string, message: string): void
 }
 
@@ -72,10 +78,14 @@ export class EarlyCall implements CallFacts {
   /** Created when it is first read, because most functions never read it. */
   #taken: Promise<void> | undefined
   #isDeclined = false
+  #tellDeclined: () => void = () => undefined
+  #declined: Promise<void> | undefined
   /** The failure that the function reported although it returned a value. */
   #failure: Error | undefined
   #isOver = false
   #isEnded = false
+  #isUndoing = false
+  #isGone = false
   #work: Promise<void> = Promise.resolve()
   #grace: ReturnType<typeof setTimeout> | undefined
 
@@ -131,6 +141,30 @@ export class EarlyCall implements CallFacts {
     return this.#isDeclined
   }
 
+  /** Resolves when the function declines. Stays pending if it never does. */
+  get declined(): Promise<void> {
+    this.#declined ??= new Promise((resolve) => {
+      if (this.#isDeclined) resolve()
+      else this.#tellDeclined = resolve
+    })
+    return this.#declined
+  }
+
+  /** Whether a second execution may change more than one. */
+  get isAboveRead(): boolean {
+    return this.#beginning.effect !== 'read'
+  }
+
+  /** Whether the function has yielded its result. */
+  get isStream(): boolean {
+    return this.#result?.isStream ?? false
+  }
+
+  /** Whether it was discarded, has settled and been undone. */
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
   /** Whether the host may join this call if it executes an equal one. */
   get isOpen(): boolean {
     return this.started !== undefined && this.state.fate === 'provisional' && !this.#isDeclined
@@ -165,6 +199,7 @@ export class EarlyCall implements CallFacts {
           }
           this.executions.push(execution)
           this.#result = new KeptResult(this.#called())
+          if (this.#isDeclined) this.#result.drop()
           return this.#result.done
         },
         done: (result) => result,
@@ -186,8 +221,10 @@ export class EarlyCall implements CallFacts {
   take(signal?: AbortSignal): Promise<unknown> | AsyncIterable<unknown> {
     this.state = { ...this.state, fate: 'committed' }
     this.#tellTaken()
+    const { signal: hosts } = this.#host
+    if (hosts?.aborted) this.abort(hosts.reason)
     // The signal of the host's step is already followed for all calls.
-    if (signal && signal !== this.#host.signal && !this.settled) {
+    if (signal && signal !== hosts && !this.settled) {
       const abort = () => this.abort(signal.reason)
       const unfollow = follow(signal, abort)
       if (signal.aborted) abort()
@@ -199,15 +236,26 @@ export class EarlyCall implements CallFacts {
 
   /** Aborts the function unless it has settled. */
   abort(reason: unknown): void {
-    if (!this.settled) this.#controller.abort(reason)
+    const { tool } = this.#beginning
+    const mustSettle = tool.leavesOnAbort && this.isAboveRead && !this.isTaken
+    if (!this.settled && !mustSettle) this.#controller.abort(reason)
   }
 
   /** The host will not use this call. */
   discard(cause: DiscardCause, reason: unknown): void {
-    if (this.state.fate !== 'provisional') return
+    if (this.state.fate === 'provisional') this.#drop(cause, reason)
+  }
+
+  /** The host has taken this call, but cannot use its result. */
+  giveUp(reason: unknown): void {
+    if (this.isTaken) this.#drop('call_withdrawn', reason)
+  }
+
+  #drop(cause: DiscardCause, reason: unknown): void {
     this.state = { ...this.state, fate: 'discarded', cause }
     this.abort(reason)
     this.#result?.drop()
+    if (this.isAboveRead && this.started !== undefined) this.#host.leaves(this)
     if (this.started === undefined) this.#isOver = true
     else if (this.settled) this.#work = this.#work.then(() => this.#end())
     else this.#abandonLater()
@@ -237,9 +285,7 @@ export class EarlyCall implements CallFacts {
         get text() {
           return text()
         },
-        decline: () => {
-          this.#isDeclined = true
-        },
+        decline: (member) => this.#decline(member),
         failed: (error) => {
           this.#failure = error
         },
@@ -247,6 +293,15 @@ export class EarlyCall implements CallFacts {
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  #decline(member: string): void {
+    // The host already has the result.
+    if (this.#isDeclined || (this.settled && this.isTaken)) return
+    this.#isDeclined = true
+    this.#tellDeclined()
+    this.#host.declined(this.call.name, member)
+    if (this.state.fate !== 'discarded') this.#drop('call_withdrawn', new Error(`it has read ${member}`))
   }
 
   #whenTaken(): Promise<void> {
@@ -289,13 +344,24 @@ export class EarlyCall implements CallFacts {
     this.#host.freed()
   }
 
-  /** Ends the span once the function has settled and the call is taken or discarded. */
+  /** Once the function has settled and the call is taken or discarded: ends the span, and undoes a discarded call. */
   #end(): Promise<void> | undefined {
-    if (this.state.fate === 'provisional' || this.#isEnded) return undefined
+    const { fate } = this.state
+    if (fate === 'provisional') return undefined
+    const isTold = this.#isEnded
     this.#isEnded = true
-    if (this.state.fate === 'discarded') return this.#undone().then((done) => this.#host.telemetry.ended(this, done))
-    this.#host.telemetry.ended(this)
+    if (fate === 'discarded') return this.#gone(isTold)
+    if (!isTold) this.#host.telemetry.ended(this)
     return undefined
+  }
+
+  async #gone(isTold: boolean): Promise<void> {
+    if (this.#isUndoing) return
+    this.#isUndoing = true
+    const done = await this.#undone()
+    this.#isGone = true
+    this.#host.gone(this)
+    if (!isTold) this.#host.telemetry.ended(this, done)
   }
 
   /** Returns whether the call was undone; `undefined` if nothing had to be undone. */

@@ -8,10 +8,10 @@ export class EarlyCalls {
   readonly begun: EarlyCall[] = []
   readonly #waiting: EarlyCall[] = []
   readonly #slots: number
-  readonly #mayBegin: () => boolean
+  readonly #mayBegin: (early: EarlyCall) => boolean
 
-  /** No call starts while `mayBegin` returns `false`. */
-  constructor(slots: number, mayBegin: () => boolean) {
+  /** A call does not start while `mayBegin` returns `false`. */
+  constructor(slots: number, mayBegin: (early: EarlyCall) => boolean) {
     this.#slots = slots
     this.#mayBegin = mayBegin
   }
@@ -32,7 +32,7 @@ export class EarlyCalls {
     const before = [...running]
     for (const early of this.#waiting.splice(0)) {
       const waits =
-        running.length >= this.#slots || before.some(({ keys }) => keysMeet(keys, early.keys)) || !this.#mayBegin()
+        running.length >= this.#slots || before.some(({ keys }) => keysMeet(keys, early.keys)) || !this.#mayBegin(early)
       before.push(early)
       if (waits) {
         this.#waiting.push(early)

@@ -3,9 +3,9 @@
 import { unref } from './unref.ts'
 
 /** The default, in milliseconds. */
-const HOLD = 30_000
+export const HOLD = 30_000
 /** A timer with a longer delay would fire at once. */
-const LONGEST = 2 ** 31 - 1
+export const LONGEST: number = 2 ** 31 - 1
 
 export class Hold {
   readonly #ms: number

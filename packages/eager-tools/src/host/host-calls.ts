@@ -15,6 +15,7 @@ import { Attempt } from './attempt.ts'
 import type { EagerLoop, HostRun, HostStep } from './eager-loop.ts'
 import { EarlyCall, type EarlyHost } from './early-call.ts'
 import { EarlyCalls } from './early-calls.ts'
+import { endedRuns } from './ended-runs.ts'
 import { Hold } from './hold.ts'
 import { type EarlyTool, type HostInput, toolFor } from './host-tool.ts'
 import { charge, stepSavings } from './step-account.ts'
@@ -28,6 +29,21 @@ export interface TakenCall {
   readonly result: Promise<unknown> | AsyncIterable<unknown>
   /** The function declined: its result must not be used, and the host makes the call itself. */
   readonly isDeclined: boolean
+  /** Resolves when the function declines. Stays pending if it never does. */
+  readonly declined: Promise<void>
+  /** The host cannot use the result, and makes the call itself. */
+  giveUp(): void
+}
+
+/** What the host waits for before it makes a call itself. */
+export interface Clearing {
+  /**
+   * Resolves when the early runs of the call have settled and been undone. Rejects with an
+   * {@link UnfinishedEarlyCallError} if that takes longer than `hold`.
+   */
+  readonly done: Promise<void>
+  /** Whether an early run has yielded its result. */
+  readonly isStream: boolean
 }
 
 /**
@@ -71,12 +87,19 @@ export class HostCalls {
     this.#step = run.steps
     const { toolConcurrency, hold } = loop.settings
     this.#slots = toolConcurrency ?? options.toolConcurrency ?? Number.POSITIVE_INFINITY
-    this.#early = new EarlyCalls(this.#slots, () => this.#stage === 'streaming' && !options.signal?.aborted)
+    this.#early = new EarlyCalls(this.#slots, ({ tool: { name } }) => {
+      return this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(name)
+    })
     this.#hold = new Hold(hold, () => void this.release())
   }
 
   get stage(): Stage {
     return this.#stage
+  }
+
+  /** Whether an early call that the host has not taken may have changed something. */
+  get mayHaveChanged(): boolean {
+    return this.#early.begun.some((early) => early.isAboveRead && !early.isTaken && !early.isGone)
   }
 
   // The stream. None of these methods waits or throws.
@@ -165,7 +188,7 @@ export class HostCalls {
   /**
    * The host executes a call. `input` is what the host's own check returned; for a tool that checks it itself, the input
    * as the model wrote it. Returns an early call with the same id and input; each is returned once. From then on
-   * `signal` aborts it. `undefined`: the host must make the call itself.
+   * `signal` aborts it. `undefined`: the host must make the call itself, once it is {@link HostCalls.cleared}.
    */
   take(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): TakenCall | undefined {
     if (this.#stage !== 'stood') return undefined
@@ -182,6 +205,10 @@ export class HostCalls {
         get isDeclined() {
           return found.isDeclined
         },
+        get declined() {
+          return found.declined
+        },
+        giveUp: () => found.giveUp(new Error('the host cannot use the result')),
       }
     }
     // Another call with this id may still match it.
@@ -192,6 +219,37 @@ export class HostCalls {
       }
     }
     return undefined
+  }
+
+  /**
+   * The host makes a call itself. An early run of it that may have changed something must be over first: it is discarded,
+   * and the host waits. `undefined`: there is nothing to wait for. `signal`: that of the host's execution.
+   */
+  cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Clearing | undefined {
+    const all = new Set([...this.#early.begun, ...this.#run.leaving])
+    const runs = [...all].filter(
+      (early) => early.tool.name === name && early.isAboveRead && this.#isUnusedRunOf(early, id, input),
+    )
+    if (runs.length === 0) return undefined
+    for (const early of runs) early.discard('arguments_changed', new Error('the host makes this call itself'))
+    return {
+      done: endedRuns(name, runs, this.#loop.settings.hold, signal),
+      isStream: runs.some(({ isStream }) => isStream),
+    }
+  }
+
+  /** Whether an early call was made for a call that the host makes itself, and is not over. */
+  #isUnusedRunOf(early: EarlyCall, id: string | undefined, input: unknown): boolean {
+    if (early.isTaken || early.isGone) return false
+    const heard = this.#response?.countOf(id) ?? 0
+    // An equal call that is undone too late undoes what this one does. For a call that was not heard, as the step was
+    // over by then, it is not known what the model had written.
+    if (this.#run.leaving.has(early) && (heard === 0 || early.isWith(input))) return true
+    if (early.attempt === this.#attempt && early.hostId === id && this.#early.begun.includes(early))
+      // Another call with this id may still take an open one.
+      return !early.isOpen || early.isWith(input) || heard <= 1
+    const isRequested = (call: ToolCall) => this.#response?.hostIdOf(call.id) === id && sameCall(early.call, call)
+    return early.isWith(input) || this.#asked.some(isRequested)
   }
 
   /** The host has another input than an early call. If the arguments are the same, the schema made the difference. */
@@ -247,7 +305,8 @@ export class HostCalls {
   /** Whether the host asked for any of the early calls of this response; `undefined` if there were none. */
   get #isAsked(): boolean | undefined {
     if (this.#hasDiffered || this.#early.begun.some(({ isTaken }) => isTaken)) return true
-    return this.#early.begun.some((early) => early.attempt === this.#attempt) ? false : undefined
+    const mayBeAsked = (early: EarlyCall) => early.attempt === this.#attempt && !early.isDeclined
+    return this.#early.begun.some(mayBeAsked) ? false : undefined
   }
 
   // How calls start.
@@ -304,7 +363,11 @@ export class HostCalls {
     const { effect, evidence } = start
     const { policy, schemas } = this.#loop.settings
     if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
-    if (this.#loop.isDiffering(call.name)) return 'schema'
+    if (this.#loop.isOff) return 'effect'
+    if (this.#loop.isBarred(call.name)) return 'schema'
+    const { written, value } = input as HostInput
+    const asked = this.#toolOf(call.name)?.checksItself ? written : value
+    for (const early of this.#run.leaving) if (early.tool.name === call.name && early.isWith(asked)) return 'effect'
     const reason = deferral(start, () => policy?.(call, { effect, evidence, model }), this.#loop)
     if (reason || !mustKeepInput(call.name, effect, schemas)) return reason
     return this.#keepsInput(call.name, input as HostInput) ? undefined : 'schema'
@@ -374,6 +437,13 @@ export class HostCalls {
       signal: this.#options.signal,
       enter: (work) => (this.#options.enter ? this.#options.enter(work) : work()),
       freed: () => this.#early.go(),
+      leaves: (early) => {
+        for (const { leaving } of [this.#run, this.#loop]) leaving.add(early)
+      },
+      gone: (early) => {
+        for (const { leaving } of [this.#run, this.#loop]) leaving.delete(early)
+      },
+      declined: (tool, member) => this.#loop.declined(tool, member),
       warn: (code, message) => this.#loop.warn({ code, message }),
     }
     return this.#made

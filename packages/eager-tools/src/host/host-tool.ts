@@ -22,6 +22,11 @@ export interface EarlyTool extends DeclaredTool {
    * that input.
    */
   readonly checksItself?: true
+  /**
+   * If its signal aborts, the returned promise rejects although the function may still be running. Above `read`, the
+   * signal then aborts only once the host has taken the call: it must be known when the function has ended, and how.
+   */
+  readonly leavesOnAbort?: true
   /** Calls the host's own function with everything the host would pass to it. */
   start(input: unknown, call: StartedCall): unknown
 }
@@ -42,9 +47,10 @@ export interface StartedCall {
   /** Resolves when the host uses the call. Stays pending if it never does. */
   readonly taken: Promise<void>
   /**
-   * The function needs something that only the host has. Its result is not used, and the host makes the call itself.
+   * The function has read something that exists only when the response has ended. Its result is not used, the host makes
+   * the call itself, and the tool starts early no more with this `eager()`. `member`: what it has read.
    */
-  decline(): void
+  decline(member: string): void
   /** The returned value stands for an error. The host gets it, and `compensate` is not called. */
   failed(error: Error): void
 }

@@ -120,7 +120,7 @@ test('a call that declines is not joined, and the host makes the call (R3)', asy
     early: {
       effect: 'read',
       start: (_, { decline }) => {
-        decline()
+        decline('the state')
         throw new Error('there is no state')
       },
     },
@@ -140,7 +140,7 @@ test('a call may decline after it was joined: the host is notified (R3)', async 
       effect: 'read',
       async start(_, { decline }) {
         await new Promise((resolve) => setTimeout(resolve, 100))
-        decline()
+        decline('the state')
         return 'half'
       },
     },

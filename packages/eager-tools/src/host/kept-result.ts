@@ -17,6 +17,11 @@ export class KeptResult {
     }
   }
 
+  /** Whether the function yields its values. */
+  get isStream(): boolean {
+    return this.#yields !== undefined
+  }
+
   /** The result as the function returned it: a promise or an async iterable. For one reader. */
   read(): Promise<unknown> | AsyncIterable<unknown> {
     return this.#yields?.read(this.done) ?? this.done
@@ -78,6 +83,6 @@ class KeptYields {
   }
 }
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }

@@ -6,7 +6,7 @@ import { ConfigError } from '@meanwhile/core'
 import type { NamedModel } from '../call-maker.ts'
 import { type Declared, type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop, type HostRun } from '../host/eager-loop.ts'
-import type { HostCalls } from '../host/host-calls.ts'
+import type { HostCalls, TakenCall } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
 import { checkNames, type EagerSettings } from '../host/settings.ts'
 import { checkedInput, startOf, withId } from './early-tool.ts'
@@ -57,8 +57,9 @@ type InputOf<Tool> = Tool extends { func(input: infer Input, ...rest: never): un
  * ```
  *
  * The caller gets the same results, and tools that are not declared execute just as often. A `read` may execute once
- * more if its result is not used. Declare only tools whose result depends on their input, `context` and `store`: a tool
- * that uses `state`, `writer` or `interrupt` is executed by the agent at the usual time. With
+ * more if its result is not used. Declare only tools whose result depends on their input, `context`, `store` and the
+ * state at the model's node: a tool that reads the messages of the state, or uses `writer` or `interrupt`, is executed by
+ * the agent, and starts early no more. With
  * `humanInTheLoopMiddleware`, `toolCallLimitMiddleware` or `toolEmulatorMiddleware` nothing starts early unless
  * `approval` names the tools that they may prevent.
  *
@@ -161,7 +162,7 @@ class EagerAgent {
     return {
       handler: new HeardCalls(step.calls, { streams: alwaysStream, seals }),
       answered: (message) => {
-        this.#steps.answered(step, message)
+        this.#steps.answered(step, message, node)
         if (this.#isAsked(message, tools)) step.calls.stood()
         else void step.calls.release('call_withdrawn', new Error('the agent executes none of these calls now'))
       },
@@ -185,7 +186,10 @@ class EagerAgent {
     const [declared, tool] = [this.#declared.get(name), this.#tools.get(name)]
     if (!declared || !tool) return { name }
     const check = (written: unknown) => checkedInput(tool, written)
-    return { name, early: { ...declared, check, checksItself: true, start: startOf(tool, config) } }
+    return {
+      name,
+      early: { ...declared, check, checksItself: true, leavesOnAbort: true, start: startOf(tool, config) },
+    }
   }
 
   /**
@@ -203,17 +207,20 @@ class EagerAgent {
   #joining(tool: AgentTool): AgentTool {
     return over(tool, {
       invoke: (input, config) => {
-        const calls = isAskedCall(input) && config?.state && this.#askedOf(config.state.messages)
-        return calls ? joined(calls, tool, input, config) : tool.invoke(input, config)
+        const linked = isAskedCall(input) && config && this.#linked(config.state?.messages, config)
+        if (linked) return joined(linked, tool, input, config)
+        const done = isAskedCall(input) && this.#loop.cleared(input.id, tool.name, input.args, config?.signal)
+        return done ? done.then(() => tool.invoke(input, config)) : tool.invoke(input, config)
       },
     })
   }
 
-  /** The calls of the last response, if they may be joined. */
-  #askedOf(messages: unknown): HostCalls | undefined {
-    const step = this.#steps.of(messages)
+  /** The calls of the last response. */
+  #linked(messages: unknown, config: NodeConfig): Linked | undefined {
+    const step = this.#steps.of(messages, config)
     if (!step) this.#unlinked(lastAnswer(messages))
-    return step?.calls.stage === 'over' ? undefined : step?.calls
+    const { calls } = step ?? this.#steps.lastOf(config) ?? {}
+    return calls && { calls, isSame: step !== undefined }
   }
 
   /** A message requests a declared tool but belongs to no known step. It may come from an earlier process. */
@@ -225,17 +232,38 @@ class EagerAgent {
   }
 }
 
+interface Linked {
+  readonly calls: HostCalls
+  /** Whether these calls are certainly those of the message that the agent executes. */
+  readonly isSame: boolean
+}
+
 /** Returns the result of the equal early call, or calls the tool. */
-async function joined(calls: HostCalls, tool: AgentTool, asked: AskedCall, config: NodeConfig): Promise<unknown> {
-  const taken = calls.take(asked.id, tool.name, asked.args, config.signal)
-  try {
-    const output: unknown = await taken?.result
-    const own = taken && !taken.isDeclined && withId(output, asked.id)
-    if (own) return own.output
-  } catch (error) {
-    if (!taken?.isDeclined) throw error
-  }
+async function joined(
+  { calls, isSame }: Linked,
+  tool: AgentTool,
+  asked: AskedCall,
+  config: NodeConfig,
+): Promise<unknown> {
+  const call = [asked.id, tool.name, asked.args, config.signal] as const
+  const taken = isSame ? calls.take(...call) : undefined
+  const early = taken && (await used(taken, asked.id))
+  if (early) return early.output
+  await calls.cleared(...call)?.done
   return tool.invoke(asked, config)
+}
+
+/** The result of an early call; `undefined` if the agent must make the call itself. */
+async function used(taken: TakenCall, id: string | undefined): Promise<{ readonly output: unknown } | undefined> {
+  try {
+    const output: unknown = await Promise.race([taken.result, taken.declined])
+    const own = taken.isDeclined ? undefined : withId(output, id)
+    if (!own) taken.giveUp()
+    return own
+  } catch (error) {
+    if (!taken.isDeclined) throw error
+    return undefined
+  }
 }
 
 interface WatchingMiddleware extends AgentMiddleware {

@@ -26,7 +26,10 @@ afterEach(() => void vi.useRealTimers())
 interface Case extends Played {
   readonly plain: readonly string[]
   readonly eager?: readonly string[]
+  readonly warnings?: readonly string[]
 }
+
+const declined = { warnings: ['tool-declined'] }
 
 const a = '{"q":"a"}'
 
@@ -187,7 +190,8 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`50 1 ${a}`, `150 1 ${a} aborted`],
     eager: [`0 1 ${a}`, `150 1 ${a} aborted`],
   },
-  'a tool that reads the state is executed by the agent (R3)': {
+  'a tool that reads the messages of the state is executed by the agent (R3)': {
+    ...declined,
     look:
       () =>
       (_, { state }) =>
@@ -196,7 +200,8 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`, `100 1 ${a}`],
   },
-  'a tool that reads the state only after the response is accepted is executed by the agent, too (R3)': {
+  'a tool that reads the messages only after the response is accepted is executed by the agent, too (R3)': {
+    ...declined,
     ms: 150,
     look:
       () =>
@@ -206,7 +211,8 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`, `150 1 ${a}`],
   },
-  'a tool that catches the error of reading the state is executed by the agent, too (R3)': {
+  'a tool that catches the error of reading the messages is executed by the agent, too (R3)': {
+    ...declined,
     ms: 150,
     look:
       () =>
@@ -222,6 +228,7 @@ const cases: Readonly<Record<string, Case>> = {
     eager: [`0 1 ${a}`, `150 1 ${a}`],
   },
   'a tool that writes to the stream is executed by the agent (R3)': {
+    ...declined,
     look:
       () =>
       (_, { writer }) => {
@@ -270,6 +277,7 @@ const cases: Readonly<Record<string, Case>> = {
     eager: [`0 1 ${a}`, `151 9 ${a}`],
   },
   'a tool that interrupts is executed by the agent, and resumed (R3)': {
+    ...declined,
     options: () => ({ checkpointer: new MemorySaver() }),
     look: () => () => `human said ${interrupt('sure?')}`,
     go: resumed('yes'),
@@ -278,6 +286,7 @@ const cases: Readonly<Record<string, Case>> = {
     eager: [`0 1 ${a}`, `100 1 ${a}`, `120 1 ${a}`],
   },
   'a tool of a class of its own that interrupts is executed by the agent, and resumed (R3)': {
+    ...declined,
     options: () => ({ checkpointer: new MemorySaver(), tools: [new Asking()] }),
     go: resumed('yes'),
     responses: [looks(), answer],
@@ -378,7 +387,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${a}`],
     eager: [`0 1 ${a}`],
   },
-  'a middleware replaces the calls by copies: they are executed by the agent (R3)': {
+  'a middleware replaces the message and its calls by copies with the same id (R2)': {
     options: () => ({
       middleware: [
         createMiddleware({
@@ -386,6 +395,22 @@ const cases: Readonly<Record<string, Case>> = {
           async wrapModelCall(request, ask) {
             const { content, tool_calls = [], id } = await ask(request)
             return new AIMessage({ content, tool_calls: structuredClone(tool_calls), ...(id && { id }) })
+          },
+        }),
+      ],
+    }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a middleware replaces the message and its calls by copies with another id: they are executed by the agent (R3)': {
+    options: () => ({
+      middleware: [
+        createMiddleware({
+          name: 'copy',
+          async wrapModelCall(request, ask) {
+            const { content, tool_calls = [] } = await ask(request)
+            return new AIMessage({ content, tool_calls: structuredClone(tool_calls) })
           },
         }),
       ],
@@ -475,10 +500,10 @@ const cases: Readonly<Record<string, Case>> = {
   },
 }
 
-test.for(Object.entries(cases))('%s', async ([, { plain, eager = plain, ...played }]) => {
+test.for(Object.entries(cases))('%s', async ([, { plain, eager = plain, warnings = [], ...played }]) => {
   const came = await plainAndEager(played)
   expect(came.eager.result).toEqual(came.plain.result)
   expect({ plain: came.plain.log, eager: came.eager.log }).toEqual({ plain, eager })
-  expect(came.eager.warnings).toEqual([])
+  expect(came.eager.warnings).toEqual(warnings)
   expect(vi.getTimerCount()).toBe(0)
 })

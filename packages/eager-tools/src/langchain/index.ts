@@ -2,5 +2,6 @@
 
 export type { DeclaredCall, DeclaredEffect, HostEffect } from '../host/declared.ts'
 export type { EagerSettings, HostPolicy, HostPolicyContext } from '../host/settings.ts'
+export { UnfinishedEarlyCallError } from '../host/unfinished-early-call-error.ts'
 export type { StepSavings } from '../savings.ts'
 export { type Effects, eager } from './eager.ts'

@@ -35,6 +35,8 @@ export interface ChatModel {
 
 /** The config that a node of the agent's graph receives and passes to its model or its tools. */
 export interface NodeConfig extends RunnableConfig {
+  /** The same object in all nodes of one run of the graph. */
+  readonly control?: object
   /** Only in the tools node: the state of the graph. */
   readonly state?: { readonly messages?: unknown }
 }

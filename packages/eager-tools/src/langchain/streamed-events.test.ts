@@ -35,7 +35,7 @@ async function streamed({ script, middleware = [], signal, work = slow }: Case, 
   const schema = z.object({ q: z.string() })
   const look = tool((_, runtime: ToolRuntime) => work(runtime), { name: 'look', description: 'looks', schema })
   const given: object = { model, tools: [look], middleware }
-  const options = isEager ? eager<object>(given, { look: 'read' }) : given
+  const options = isEager ? eager<object>(given, { look: 'read' }, { onWarning: () => undefined }) : given
   const agent = createAgent(options as Parameters<typeof createAgent>[0])
   const events: string[] = []
   const config = { version: 'v3' as const, ...(signal && { signal: signal() }) }

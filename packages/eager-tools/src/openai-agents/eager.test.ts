@@ -587,3 +587,20 @@ test('thousands of steps leave no record, no listener and no timer (R7)', async 
   expect(getEventListeners(signal, 'abort').length).toBeLessThan(10)
   expect(process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout')).toEqual([])
 })
+
+const changed = [[...sealed('1'), 50, done(requested('1', 'look', '{"q":"b"}'))], answer]
+
+test('if the final response has changed the arguments of a call, the SDK’s call begins when the early one has been undone (W46)', async () => {
+  const look = { effect: 'reversible' as const, compensate: () => sleep(30) }
+  expect(await executed({ responses: changed, effects: { look } })).toEqual([
+    ['50 look 1 b'],
+    ['0 look 1 a', '80 look 1 b'],
+  ])
+})
+
+test('if that takes longer than `hold`, the SDK’s call fails, and its tool is not called (W46)', async () => {
+  const look = { effect: 'reversible' as const, compensate: () => sleep(200) }
+  const { log, result } = await played({ responses: changed, effects: { look }, settings: { hold: 100 } }, true)
+  expect(log).toEqual(['0 look 1 a'])
+  expect(result).toMatchObject({ threw: expect.stringContaining('its effect may have happened') })
+})

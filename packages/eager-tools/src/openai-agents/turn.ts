@@ -175,19 +175,21 @@ export class Turn {
     const parameters = { ...tool.parameters }
     turns.set(parameters, this)
     this.#early.set(parameters, tool)
-    const invoke: FunctionTool['invoke'] = async (context, text, details) =>
-      this.#taken(tool.name, text, details)?.result ?? tool.invoke(context, text, details)
+    const invoke: FunctionTool['invoke'] = async (context, text, details) => {
+      if (!this.#isRequested) this.#options.run.options.loop.unlinked()
+      const input = parsed(text)
+      const asked = [details?.toolCall?.callId, tool.name, input?.value, details?.signal] as const
+      const taken = input && this.#calls?.take(...asked)
+      if (taken) return taken.result
+      const clearing = input && this.#calls?.cleared(...asked)
+      if (clearing) await clearing.done
+      return tool.invoke(context, text, details)
+    }
     // A spread would lose members of tools.
     return Object.create(Object.getPrototypeOf(tool) as object, {
       ...Object.getOwnPropertyDescriptors(tool),
       ...Object.getOwnPropertyDescriptors({ parameters, invoke }),
     }) as FunctionTool
-  }
-
-  #taken(name: string, text: string, details: Parameters<FunctionTool['invoke']>[2]): ReturnType<HostCalls['take']> {
-    if (!this.#isRequested) this.#options.run.options.loop.unlinked()
-    const input = parsed(text)
-    return input && this.#calls?.take(details?.toolCall?.callId, name, input.value, details?.signal)
   }
 }
 

@@ -1,0 +1,38 @@
+/** Executes a call of the loop: joins its early run, or waits for an early run that is not used and calls the tool. */
+
+import type { HostCalls } from '../host/host-calls.ts'
+import { isAsyncIterable } from '../host/kept-result.ts'
+
+export interface AskedExecution {
+  readonly id: string | undefined
+  readonly name: string
+  readonly input: unknown
+  readonly signal: AbortSignal | undefined
+}
+
+/** `own` calls the tool as the loop would. */
+export function executed(calls: HostCalls, asked: AskedExecution, own: () => unknown): unknown {
+  const { id, name, input, signal } = asked
+  const taken = calls.take(id, name, input, signal)
+  if (taken) return taken.result
+  const clearing = calls.cleared(id, name, input, signal)
+  if (!clearing) return own()
+  // The loop must know at once whether the tool yields.
+  return clearing.isStream ? streamedAfter(clearing.done, own) : lastAfter(clearing.done, own)
+}
+
+async function* streamedAfter(done: Promise<void>, own: () => unknown): AsyncGenerator<unknown, void> {
+  await done
+  const result = own()
+  if (isAsyncIterable(result)) yield* result
+  else yield await result
+}
+
+async function lastAfter(done: Promise<void>, own: () => unknown): Promise<unknown> {
+  await done
+  const result = own()
+  if (!isAsyncIterable(result)) return result
+  let last: unknown
+  for await (const value of result) last = value
+  return last
+}
