@@ -7,7 +7,7 @@ import { StandingClock } from '../../test/standing-clock.ts'
 // Checkpoints of runs that were stopped while they were running, in each format. They are pinned and never rewritten. The outcomes of their
 // resumes are pinned, too. Those were rewritten when inner calls began to wait for their keys (decision 11), when a stop ended the wait for
 // a save, when joins ended with the halt of a run, when an execution that has not begun no longer counted as an attempt, when calls
-// were made that a settled call had made and that were never entered (L20), when the ids of dropped calls were kept (W8), and when
+// were made that a settled call had made and that were never entered (L20), and when
 // no event was lost any more at the end of a loop inside a `wrapAgent` (W1).
 
 const clock = new StandingClock()
