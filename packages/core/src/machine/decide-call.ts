@@ -114,6 +114,11 @@ export function marked(call: CallState, what: Noted): CallState {
   return { ...call, [what]: true }
 }
 
+/** Sets the strongest effect that the call may have before it is committed. */
+export function limited(call: CallState, ceiling: CallState['ceiling']): CallState {
+  return { ...call, ceiling }
+}
+
 /** The reader has not seen the call yet, so its events wait. Only events of a provisional call do. */
 export function hidden(call: CallState): CallState {
   return call.fate === 'provisional' ? { ...call, told: 'hidden' } : call

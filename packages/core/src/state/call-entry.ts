@@ -85,7 +85,7 @@ export class CallEntry {
   readonly #makerKey: string | undefined
   readonly seat: Seat | undefined
   /** The strongest effect, the keys and the inputs that it may have before it is committed. */
-  readonly most: Bounds
+  most: Bounds
   /** Present if it started with only the members that its tool needs. */
   readonly rest: Rest<CallEntry> | undefined
   readonly warmUp: WarmUp | undefined

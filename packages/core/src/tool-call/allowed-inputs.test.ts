@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { callOf, callsEffect, played } from '../../test/calls-effect.ts'
 import { startingEarly, withdrawing } from '../../test/early-calls.ts'
@@ -64,4 +64,22 @@ test('what a call allows does not apply to the calls that it makes (W4)', async 
   const early = startingEarly({ allow: asWritten })
   await played(createAgent({ model: model(), tools: [book, worker('put', 'idempotent')], middleware: [early] }))
   expect(log).toEqual(['0 put 2'])
+})
+
+test('an early call that a cancel kept from starting is limited by the options of the start after the resume (W4, L20)', async () => {
+  const filling = z.object({ n: z.number(), at: z.string().default('now') })
+  const agent = createAgent({
+    model: { provider: 'p', id: 'm', stream: (request) => model().stream(request) },
+    tools: [worker('book', 'idempotent', { input: filling })],
+    middleware: [startingEarly({ allow: asWritten }), withdrawing()],
+  })
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(50)
+  void run.cancel()
+  await vi.runAllTimersAsync()
+  const { checkpoint } = await run.result
+  const again = agent.resume(checkpoint ?? '')
+  await vi.runAllTimersAsync()
+  expect((await again.result).status).toBe('completed')
+  expect(log).toEqual([])
 })

@@ -98,7 +98,7 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   table.turns.advance()
   // If the maker has settled, nothing can wait for the calls that it makes now.
   if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()
-  if (found) return beginCall(run, found, actor).promise
+  if (found) return beginCall(run, found, actor, options).promise
   const isFree = maker ? !past : !history.takenIds.has(call.id)
   const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt) && !calls.isUnoffered(call)
   // After the response has ended, only the loop starts its calls. So either the loop has made this call, or it must not be made.

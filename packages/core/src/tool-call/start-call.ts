@@ -2,7 +2,7 @@
 
 import { follow, type LazyController } from '../flow/follow.ts'
 import { wasEntered } from '../machine/call.ts'
-import { begun, endOf } from '../machine/decide-call.ts'
+import { begun, endOf, limited } from '../machine/decide-call.ts'
 import type { Actor } from '../state/actor.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import type { Ending, Result } from '../state/call-outcomes.ts'
@@ -63,12 +63,16 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
 
 /**
  * Begins a call of a checkpoint when it is requested. If the call already has a result, its inner calls that never started begin instead,
- * because nothing requests those again.
+ * because nothing requests those again. `options`: those of the early start, because a checkpoint does not contain them.
  */
-export function beginCall(run: RunState, entry: CallEntry, actor?: Actor): CallEntry {
+export function beginCall(run: RunState, entry: CallEntry, actor?: Actor, options?: CallOptions): CallEntry {
   if (entry.reused) for (const child of entry.children) if (!wasEntered(child.state)) beginCall(run, child)
   if (entry.state.course !== 'asleep') return entry
   entry.parent = actor && entry.maker ? actor.context : run.context
+  if (options && entry.provisional && !entry.maker) {
+    entry.most = options
+    entry.decide(limited(entry.state, options.ceiling))
+  }
   begin(run, entry)
   return entry
 }
