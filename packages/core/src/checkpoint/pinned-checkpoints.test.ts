@@ -7,8 +7,8 @@ import { StandingClock } from '../../test/standing-clock.ts'
 // Checkpoints of runs that were stopped while they were running, in each format. They are pinned and never rewritten. The outcomes of their
 // resumes are pinned, too. Those were rewritten when inner calls began to wait for their keys (decision 11), when a stop ended the wait for
 // a save, when joins ended with the halt of a run, when an execution that has not begun no longer counted as an attempt, when calls
-// were made that a settled call had made and that were never entered (L20), and when
-// no event was lost any more at the end of a loop inside a `wrapAgent` (W1).
+// were made that a settled call had made and that were never entered (L20), when no event
+// was lost any more at the end of a loop inside a `wrapAgent` (W1), and when the limits of an early start held after a resume, too (W4).
 
 const clock = new StandingClock()
 
