@@ -189,3 +189,14 @@ test('its events while it waits are sent after its start, and as often as withou
   ])
   expect(told(eager)).toEqual(told(await events([])))
 })
+
+test('a call whose request forbids calls does not start when its needed members are complete either (W2)', async () => {
+  const forbidding: Middleware = {
+    name: 'forbidding',
+    wrapModel: (request, next) => next({ ...request, toolChoice: 'none' }),
+  }
+  const { log, results, lines } = await ran({ middleware: [forbidding] })
+  expect(log).toEqual([])
+  expect(lines).toEqual((await ran({ middleware: [forbidding], eager: false })).lines)
+  expect(results).toEqual([['c1', 'Not run: read is not available in this step.']])
+})

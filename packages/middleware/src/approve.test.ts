@@ -543,3 +543,14 @@ test('a question has the form of its answer as JSON Schema: approvals match it, 
   expect(approvals.map(fits)).toEqual(approvals.map(() => true))
   expect(NO_APPROVALS.map(fits)).toEqual(NO_APPROVALS.map(() => false))
 })
+
+test('nobody is asked about a call of a tool that the request did not offer (W2)', async () => {
+  const hiding: Middleware = {
+    name: 'hiding',
+    wrapModel: (request, next) => next({ ...request, tools: request.tools.filter(({ name }) => name !== 'send') }),
+  }
+  const { agent, ran } = sender([[call('send', { n: 1 })]], { after: [hiding] })
+  const result = await agent.run('Go')
+  expect(resultsOf(result)).toEqual(['error: Not run: send is not available in this step.'])
+  expect([result.status, ran]).toEqual(['completed', []])
+})

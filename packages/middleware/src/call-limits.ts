@@ -104,10 +104,18 @@ export function callLimits(options: CallLimitsOptions): Middleware {
   function limitFor(path: readonly string[], name: string, run: Run): CallLimitError | undefined {
     const { made, response, counting } = of(run)
     const place = response.placeOf(path[0] ?? '')
-    for (const before of response.calls.slice(0, Math.max(0, place)))
-      if (!toolLimit(ownName(before.name, run), counting)) counting.add(ownName(before.name, run))
+    const ownNames = new Map<string, string>()
+    const ownNameOf = (written: string) => {
+      const own = ownNames.get(written) ?? ownName(written, run)
+      ownNames.set(written, own)
+      return own
+    }
+    for (const before of response.calls.slice(0, Math.max(0, place))) {
+      const own = ownNameOf(before.name)
+      if (!toolLimit(own, counting)) counting.add(own)
+    }
     const maker = response.calls[place]
-    if (maker && path.length > 1) counting.add(ownName(maker.name, run))
+    if (maker && path.length > 1) counting.add(ownNameOf(maker.name))
     made.count(path, counting)
     // Inside `retryTool` each execution of a call counts.
     for (let earlier = made.executionsOf(path); earlier > 0; earlier--) counting.add(name)

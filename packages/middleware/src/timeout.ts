@@ -101,14 +101,14 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
 }
 
 /** By limit: one object for each tool, because the calls of one object share its `concurrency` over all runs. */
-const limitedTools = new Map<number, WeakMap<Tool, Tool>>()
+const limitedTools = new WeakMap<Tool, Map<number, Tool>>()
 
 function limitedTool(tool: Tool, ms: number): Tool {
   if ((tool.timeout ?? Number.POSITIVE_INFINITY) <= ms) return tool
-  const known = limitedTools.get(ms) ?? new WeakMap<Tool, Tool>()
-  limitedTools.set(ms, known)
-  const limited = known.get(tool) ?? Object.freeze({ ...tool, timeout: ms })
-  known.set(tool, limited)
+  const byLimit = limitedTools.get(tool) ?? new Map<number, Tool>()
+  limitedTools.set(tool, byLimit)
+  const limited = byLimit.get(ms) ?? Object.freeze({ ...tool, timeout: ms })
+  byLimit.set(ms, limited)
   return limited
 }
 

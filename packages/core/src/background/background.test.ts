@@ -593,3 +593,18 @@ test('an abort between the hand-over of work and the end of its run ends the run
   expect(error).toMatchObject({ name: 'AbortError', cause: { message: 'enough' } })
   expect(log).toEqual(['started', 'built'])
 })
+
+test('work whose beginning is being stored as the run is cancelled after-model begins after the resume (O18, L20)', async () => {
+  const log: string[] = []
+  const { checkpoints } = storeOf(50)
+  const responses = [respond(call('build')), respond(wait(500), say('Hm.')), respond(say('Done.'))]
+  const { agent } = agentOf(responses, [build({ ms: 10, log })], { checkpoints })
+  const run = agent.stream('Go')
+  while (run.toolStatus('call_1_1') === undefined) await vi.advanceTimersByTimeAsync(1)
+  await vi.advanceTimersByTimeAsync(20)
+  void run.cancel({ at: 'after-model' })
+  const first = await settled(run.result)
+  expect([first.status, log]).toEqual(['cancelled', []])
+  const { status, unknown } = await settled(agent.resume(first.checkpoint ?? '').result)
+  expect([status, unknown, log]).toEqual(['completed', undefined, ['started', 'built']])
+})

@@ -103,10 +103,10 @@ export function isMakerOf(calls: Calls, number: number, other: number): boolean 
   return maker !== undefined && (maker === number || isMakerOf(calls, number, maker))
 }
 
-/** Whether a tool asks for this call by its id. */
-export function isAsked({ asked }: Calls, number: number): boolean {
-  for (const calls of asked.values()) if (calls.includes(number)) return true
-  return false
+/** A call whose tool asks for this one by its id, and which has not settled. */
+export function askerOf({ asked }: Calls, number: number): number | undefined {
+  for (const [asker, calls] of asked) if (calls.includes(number)) return asker
+  return undefined
 }
 
 /** Whether a call has a place in call order and needs slots of its run. An inner call uses the place of its maker. */

@@ -2,7 +2,7 @@
 
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, executionOf, hasSettled } from './call.ts'
-import { type Calls, callOf, isAsked, needsSlot, type WaitingExecution } from './calls.ts'
+import { askerOf, type Calls, callOf, needsSlot, type WaitingExecution } from './calls.ts'
 import { executionOver, movedTo } from './decide-call.ts'
 import { callChanged, decideCall } from './decide-calls.ts'
 import { obstacleOf } from './obstacle.ts'
@@ -72,7 +72,7 @@ const TURN: Due = { is: 'turn' }
 
 /** Whether a call that something waits for, its maker or a tool that asks for it, is blocked by a call that ends only after it: a circle. */
 function isCircle(calls: Calls, { number, maker }: CallState, blockedBy: number): boolean {
-  const isAwaited = maker !== undefined || isAsked(calls, number)
+  const isAwaited = maker !== undefined || askerOf(calls, number) !== undefined
   return blockedBy !== number && isAwaited && endsAfter(calls, blockedBy, number)
 }
 
@@ -101,7 +101,7 @@ function hasRoom(calls: Calls, call: CallState): boolean {
 function isNeeded(calls: Calls, number: number, seen: Set<number> = new Set()): boolean {
   if (calls.asked.size === 0 || seen.has(number)) return false
   seen.add(number)
-  if (isAsked(calls, number)) return true
+  if (askerOf(calls, number) !== undefined) return true
   for (const { call, blockedBy } of calls.waiting)
     if (blockedBy === number && call !== number && isNeeded(calls, call, seen)) return true
   return false

@@ -79,8 +79,10 @@ export function attemptFlow(
         firstEvent ??= performance.now()
         const call = announcedCall(event)
         if ('input' in event) freeze(event.input)
-        if (call) observer.announced?.(call.id, attempt, context)
-        if (call) observer.wrote?.(call, offered)
+        if (call) {
+          observer.announced?.(call.id, attempt, context)
+          observer.wrote?.(call, offered)
+        }
         return { ...bounded(event, run.config.inputLimits), runId: run.id, step: run.steps.begun, attempt }
       })
     },

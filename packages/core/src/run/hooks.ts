@@ -27,17 +27,17 @@ export function beginRun(run: RunState, ends: (() => void)[]): void {
     const end: unknown = given(one.name, 'onRun', () => unheard(one.onRun?.(view, fail)))
     if (end !== undefined && typeof end !== 'function')
       throw new MiddlewareError(one.name, 'onRun', 'returned something other than a function')
-    if (end) ends.push(() => void given(one.name, 'onRun', () => end() as unknown))
+    if (end) ends.push(() => void end())
   }
 }
 
-/** Calls each of these functions, although one of them may throw: the run has its end already. */
+/** Calls each of these functions. What one throws is dropped: the run has its end, and must neither lose it nor the other ends. */
 export function endRun(ends: readonly (() => void)[]): void {
   for (const end of ends) {
     try {
       end()
     } catch {
-      // Nobody is left to read it.
+      // There is no result, event or warning any more that could contain it.
     }
   }
 }

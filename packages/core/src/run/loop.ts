@@ -178,9 +178,8 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
 async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const due = toMake(run, calls)
   const made = await commitCalls(run, due, run.steps.step.attempt)
-  return due.length === calls.length
-    ? made
-    : calls.map((call) => made[due.indexOf(call)] ?? freeze(outputMessage(call)))
+  const results = new Map(due.map((call, index) => [call, made[index]]))
+  return calls.map((call) => results.get(call) ?? freeze(outputMessage(call)))
 }
 
 /** Emits the ends of calls that were not made. The other calls have emitted their own. */

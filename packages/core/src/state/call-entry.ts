@@ -4,7 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
 import { type CallState, hasSettled, type MiddlewareHook, type WorkState, wasEntered } from '../machine/call.ts'
-import { type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
+import { askerOf, type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
 import { addsQuestion, asksQuestion, marked, meetsStop, parked, renamed, settled } from '../machine/decide-call.ts'
 import { callMade, decideCall } from '../machine/decide-calls.ts'
 import { type CallBegun, loadedCall } from '../machine/saved-state.ts'
@@ -80,8 +80,6 @@ export class CallEntry {
   readonly maker: CallEntry | undefined
   /** For a call in the run of an agent: the call that runs this agent, if there is one. */
   readonly caller: CallEntry | undefined
-  /** A call whose tool asks for this one by its id. */
-  asker: CallEntry | undefined
   readonly #makerKey: string | undefined
   readonly seat: Seat | undefined
   /** The strongest effect, the keys and the inputs that it may have before it is committed. */
@@ -170,6 +168,12 @@ export class CallEntry {
 
   get id(): string {
     return this.state.id
+  }
+
+  /** A call whose tool asks for this one by its id, and waits for it. */
+  get asker(): CallEntry | undefined {
+    const asker = askerOf(this.table.state, this.number)
+    return asker === undefined ? undefined : this.table.of(asker)
   }
 
   /** Its inner calls. */

@@ -120,10 +120,11 @@ export class CallEvents {
 
   /** Emits a warning about a call, once the call is committed. A discarded call has none, as if it had never been made. */
   warn(entry: CallEntry, warning: Warning): void {
-    const waiting = this.#warnings.get(entry) ?? []
-    if (!entry.provisional) {
-      if (!entry.discarded) this.#run.events.warn(warning)
-    } else this.#warnings.set(entry, [...waiting, warning])
+    if (entry.provisional) {
+      const waiting = this.#warnings.get(entry) ?? []
+      this.#warnings.set(entry, waiting)
+      waiting.push(warning)
+    } else if (!entry.discarded) this.#run.events.warn(warning)
   }
 
   /** Called when the run stops for a resume, which keeps the results of these calls, but not their warnings. */

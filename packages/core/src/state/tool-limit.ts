@@ -84,22 +84,30 @@ export class Seat {
 
   /** Whether it runs inside a call that has a slot of a limited tool. */
   #isInsideSlot(): boolean {
-    for (let above = madeFor(this.#call); above; above = madeFor(above))
-      if (above.seat && above.seat.#slots.length > 0) return true
+    for (const { seat } of above(this.#call)) if (seat && seat.#slots.length > 0) return true
     return false
   }
 
   #slotAbove(): ToolSlot | undefined {
-    for (let above = madeFor(this.#call); above; above = madeFor(above)) {
-      const { seat } = above
+    for (const { seat } of above(this.#call))
       if (seat && seat.#queue === this.#queue && seat.#slots[0]) return seat.#slots[0]
-    }
     return undefined
   }
 }
 
-/** Returns the call that waits for this one: its maker, one that asks for it by its id, or the call that runs the agent whose model requests it. */
-function madeFor({ maker, asker, caller }: Omit<LimitedCall, 'seat'>): LimitedCall | undefined {
+/**
+ * The calls that wait for this one, directly or not: its maker, one that asks for it by its id, or the call that runs the agent whose model requests
+ * it. Each comes once: a call may ask for one that has not waited for it.
+ */
+function* above(call: Omit<LimitedCall, 'seat'>): Generator<LimitedCall> {
+  const seen = new Set<LimitedCall>()
+  for (let one = next(call); one && !seen.has(one); one = next(one)) {
+    seen.add(one)
+    yield one
+  }
+}
+
+function next({ maker, asker, caller }: Omit<LimitedCall, 'seat'>): LimitedCall | undefined {
   return maker ?? asker ?? caller
 }
 

@@ -2,7 +2,14 @@ import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { callOf, callsEffect, played } from '../../test/calls-effect.ts'
 import { startingEarly, withdrawing } from '../../test/early-calls.ts'
-import { type AgentOptions, type CallOptions, createAgent, type Middleware, type Tool } from '../index.ts'
+import {
+  type AgentOptions,
+  type CallOptions,
+  createAgent,
+  type Middleware,
+  type Tool,
+  type ToolContext,
+} from '../index.ts'
 import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const { log, restart, worker } = callsEffect()
@@ -83,3 +90,27 @@ test('an early call that a cancel kept from starting is limited by the options o
   expect((await again.result).status).toBe('completed')
   expect(log).toEqual([])
 })
+
+test.each([
+  ['that it waits for', ({ run }) => callOf(run, 'put')],
+  ['that it does not wait for', ({ run }) => void callOf(run, 'put').catch(() => undefined)],
+] satisfies [string, (context: ToolContext) => unknown][])(
+  'a call %s is limited by the ceiling of the early start after the resume (W4, L20)',
+  async (_, make) => {
+    const plan = worker('book', 'calls', { execute: async (_, context) => (await make(context)) ?? 'ok' })
+    const agent = createAgent({
+      model: { provider: 'p', id: 'm', stream: (request) => model().stream(request) },
+      tools: [plan, worker('put', 'idempotent')],
+      middleware: [startingEarly({ ceiling: 'read' }), withdrawing()],
+    })
+    const run = agent.stream('Go')
+    await vi.advanceTimersByTimeAsync(50)
+    void run.cancel()
+    await vi.runAllTimersAsync()
+    const { checkpoint } = await run.result
+    const again = agent.resume(checkpoint ?? '')
+    await vi.runAllTimersAsync()
+    expect((await again.result).status).toBe('completed')
+    expect(log).toEqual([])
+  },
+)

@@ -93,7 +93,6 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   if (maker && found && found.maker !== maker) {
     if (endsAfter(table.state, found.number, maker.number)) throw new ToolCircleError(call.name, found.id)
     callAsked(table.state, maker.number, found.number)
-    found.asker ??= maker
   }
   table.turns.advance()
   // If the maker has settled, nothing can wait for the calls that it makes now.

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
-import { early } from '../../test/early-calls.ts'
+import { startingEarly } from '../../test/early-calls.ts'
 import { played } from '../../test/played-runs.ts'
 import {
   agentTool,
@@ -162,7 +162,7 @@ test('a call that must not wait fails, also inside a call with a slot (W9)', asy
   expect(results).toEqual(['', 'Not run: busy is already running 1 call, its maximum.'])
 })
 
-test.each([[[]], [[early]]])(
+test.each([[[]], [[startingEarly({ ceiling: 'calls' })]]])(
   'a write and a read of one maker keep the order in which they were made (W10)',
   async (middleware) => {
     const write = toolOf('write', () => sleep(10), keyed)
@@ -221,4 +221,58 @@ test('a keyed call in front of one that running tools ask for gets a slot, altho
     call('second', {}, { id: 'b' }),
   ]
   expect(await resultsOf([asks, second], steps, { toolConcurrency: 2 })).toEqual(['seen', 'seen', 'seen', 'seen'])
+})
+
+test('calls that ask for each other one after another, without waiting, make no circle, whatever slots they need then (W9)', async () => {
+  const limited = { concurrency: 1 }
+  let executions = 0
+  const first = toolOf('first', (run) => void run?.callTool(callOf('b', 'second')))
+  const second = toolOf(
+    'second',
+    async (run) => {
+      executions++
+      await sleep(20)
+      return await asking('a', 'first')(run)
+    },
+    limited,
+  )
+  const twice: Middleware = {
+    name: 'twice',
+    async *wrapToolCall(one, next) {
+      yield* next(one)
+      return yield* next(one)
+    },
+  }
+  const steps = [call('first', {}, { id: 'a' }), call('second', {}, { id: 'b' })]
+  expect(await resultsOf([first, second], steps, { middleware: [twice] })).toEqual(['', ''])
+  expect(executions).toBe(2)
+})
+
+test('an inner call that its maker does not wait for may ask for the maker of that maker, whatever slots it needs then (W9)', async () => {
+  let executions = 0
+  const outer = toolOf('outer', async (run) => {
+    await run?.callTool(callOf('b', 'middle'))
+    await sleep(50)
+  })
+  const middle = toolOf('middle', (run) => void run?.callTool(callOf('c', 'inner')))
+  const inner = toolOf(
+    'inner',
+    async (run) => {
+      executions++
+      await sleep(10)
+      return await asking('a', 'outer')(run)
+    },
+    { concurrency: 1 },
+  )
+  const twice: Middleware = {
+    name: 'twice',
+    async *wrapToolCall(one, next) {
+      if (one.name === 'inner') yield* next(one)
+      return yield* next(one)
+    },
+  }
+  const later = toolOf('later', () => sleep(200))
+  const steps = [call('outer', {}, { id: 'a' }), call('later', {}, { id: 'd' })]
+  expect(await resultsOf([outer, middle, inner, later], steps, { middleware: [twice] })).toEqual(['', ''])
+  expect(executions).toBe(2)
 })

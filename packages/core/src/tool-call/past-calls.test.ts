@@ -13,7 +13,7 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
+import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // What a run keeps of calls from earlier steps.
 
@@ -92,6 +92,7 @@ test('over 60 steps the stored data of calls stays as small as in the first step
 })
 
 test('a run keeps neither input nor output of a call of an earlier step if its history does not contain them (MA13, A23)', async () => {
+  vi.useFakeTimers()
   /** By the id of the call. */
   const inputs = new Map<string, WeakRef<object>>()
   const past = ['stays 0', 'goes 0', 'part of stays 0', 'part of goes 0']
@@ -115,14 +116,19 @@ test('a run keeps neither input nor output of a call of an earlier step if its h
     call('stays', { n: 0, ms: 0 }, { id: 'stays 0' }),
     call('goes', { n: 0, ms: 0 }, { id: 'goes 0' }),
   )
-  const responses = [first, respond(call('part', { n: 1 }, { id: 'part' })), respond(say('Done'))]
+  // A withdrawn call is kept until a step begins after it has settled.
+  const second = respond(wait(10), call('part', { n: 1 }, { id: 'part' }))
+  const responses = [first, second, respond(say('Done'))]
   const model: Model = {
     provider: 'p',
     id: 'm',
     stream: (request) => scriptedModel(responses.splice(0, 1)).stream(request),
   }
   const tools = [calling('stays'), calling('goes'), part]
-  await createAgent({ model, tools, middleware: [early, withdrawing('goes'), forgetting] }).run('Go')
+  const running = createAgent({ model, tools, middleware: [early, withdrawing('goes'), forgetting] }).run('Go')
+  await vi.runAllTimersAsync()
+  await running
+  vi.useRealTimers()
   expect([...inputs.keys()]).toEqual(expect.arrayContaining(past))
   expect(asked).toEqual([0, SAID, 'ToolDiscardedError', 'call goes 0 was discarded: call_withdrawn'])
 })

@@ -46,7 +46,7 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
     maker,
     caller: run.caller,
     provisional: maker ? maker.provisional : isRequested && table.state.response.isOpen,
-    most: maker ? { ceiling: maker.most.ceiling } : options,
+    most: limitsOf(maker, options),
     rest,
     warmUp: maker ? undefined : warmUps.take(call.id),
   })
@@ -63,18 +63,25 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
 
 /**
  * Begins a call of a checkpoint when it is requested. If the call already has a result, its inner calls that never started begin instead,
- * because nothing requests those again. `options`: those of the early start, because a checkpoint does not contain them.
+ * because nothing requests those again. `options`: those of the early start.
  */
-export function beginCall(run: RunState, entry: CallEntry, actor?: Actor, options?: CallOptions): CallEntry {
-  if (entry.reused) for (const child of entry.children) if (!wasEntered(child.state)) beginCall(run, child)
-  if (entry.state.course !== 'asleep') return entry
-  entry.parent = actor && entry.maker ? actor.context : run.context
-  if (options && entry.provisional && !entry.maker) {
-    entry.most = options
-    entry.decide(limited(entry.state, options.ceiling))
+export function beginCall(run: RunState, entry: CallEntry, actor?: Actor, options: CallOptions = {}): CallEntry {
+  const isAsleep = entry.state.course === 'asleep'
+  if (entry.provisional && (isAsleep || entry.reused)) {
+    // A checkpoint does not contain the limits.
+    entry.most = limitsOf(entry.maker, options)
+    entry.decide(limited(entry.state, entry.most.ceiling))
   }
+  if (entry.reused) for (const child of entry.children) if (!wasEntered(child.state)) beginCall(run, child)
+  if (!isAsleep) return entry
+  entry.parent = actor && entry.maker ? actor.context : run.context
   begin(run, entry)
   return entry
+}
+
+/** The limits of an early call. `allow` and `keys` of a call do not apply to the calls that it makes. */
+function limitsOf(maker: CallEntry | undefined, options: CallOptions): CallEntry['most'] {
+  return maker ? { ceiling: maker.most.ceiling } : options
 }
 
 function begin(run: RunState, entry: CallEntry): void {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { early } from '../../test/early-calls.ts'
+import { early, startingEarly } from '../../test/early-calls.ts'
 import { played } from '../../test/played-runs.ts'
 import {
   type AgentOptions,
@@ -166,6 +166,23 @@ test.each(['after the model', 'in a tool'])('a resume decides the same: it was s
   expect(resultsIn(result.messages)).toEqual(['look done', refused])
 })
 
+test('a call of a wrap that asked about it is not executed after the resume either (W2, L2)', async () => {
+  const asking: Middleware = {
+    name: 'asking',
+    async *wrapToolCall(one, next, { answers }) {
+      if (one.name === 'send' && answers.length === 0) throw interrupt('May I?')
+      return yield* next(one)
+    },
+  }
+  const first = await played(agentOf([both], { middleware: [without('send'), asking] }).stream('Go'))
+  const [question] = first.result.interrupts ?? []
+  const stored = JSON.parse(JSON.stringify(first.checkpoint)) as Checkpoint
+  const later = agentOf([respond(say('Done.'))], { middleware: [asking] })
+  const { result } = await played(later.resume(stored, { [question?.id ?? '']: 'yes' }))
+  expect(did).toEqual(['look'])
+  expect(resultsIn(result.messages)).toEqual(['look done', refused])
+})
+
 test('the direct result of a tool that was not offered does not end the run (W2, A10)', async () => {
   const direct = toolOf('send', { returnDirect: true })
   const agent = agentOf([both, respond(say('Done.'))], { tools: [look, direct], middleware: [without('send')] })
@@ -198,35 +215,42 @@ test('under `toolChoice: none` an agent with an output schema executes no tool e
   expect(result).toMatchObject({ status: 'completed', output: { sum: 3 } })
 })
 
-test('an early call is not taken over by a later attempt that was not offered its tool (W2, H11)', async () => {
-  let attempts = 0
-  const repeating: Model = {
-    provider: 'mine',
-    id: 'm',
-    async *stream({ messages }) {
-      if (messages.length > 1)
-        return { role: 'assistant', content: [{ type: 'text', text: 'Done.' }], finishReason: 'stop' }
-      const one = { type: 'tool-call', id: 'b', name: 'send', input: {} } as const
-      yield { type: 'tool-call', call: one }
-      await new Promise((resolve) => setTimeout(resolve, 10))
-      if (++attempts === 1) throw new ModelError('broken', { code: 'x', retryable: true })
-      return { role: 'assistant', content: [one], finishReason: 'tool-calls' }
-    },
-  }
-  const narrowing: Middleware = {
-    name: 'narrowing',
-    async *wrapModel(request, next) {
-      try {
-        return yield* next(request)
-      } catch {
-        return yield* next({ ...request, tools: [] })
-      }
-    },
-  }
-  const { result } = await played(agentOf([], { model: repeating, middleware: [narrowing, early] }).stream('Go'))
-  expect(resultsIn(result.messages)).toEqual([refused])
-  expect(did).toEqual(['send'])
-})
+test.each([
+  ['the same id', 'b'],
+  ['another id', 'c'],
+])(
+  'an early call is not taken over by a later attempt that was not offered its tool, with %s (W2, H11)',
+  async (_, id) => {
+    let attempts = 0
+    const repeating: Model = {
+      provider: 'mine',
+      id: 'm',
+      async *stream({ messages }) {
+        if (messages.length > 1)
+          return { role: 'assistant', content: [{ type: 'text', text: 'Done.' }], finishReason: 'stop' }
+        const one = { type: 'tool-call', id: attempts === 0 ? 'b' : id, name: 'send', input: {} } as const
+        yield { type: 'tool-call', call: one }
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        if (++attempts === 1) throw new ModelError('broken', { code: 'x', retryable: true })
+        return { role: 'assistant', content: [one], finishReason: 'tool-calls' }
+      },
+    }
+    const narrowing: Middleware = {
+      name: 'narrowing',
+      async *wrapModel(request, next) {
+        try {
+          return yield* next(request)
+        } catch {
+          return yield* next({ ...request, tools: [] })
+        }
+      },
+    }
+    const middleware = [narrowing, startingEarly({ only: (one) => one.id === 'b' })]
+    const { result } = await played(agentOf([], { model: repeating, middleware }).stream('Go'))
+    expect(resultsIn(result.messages)).toEqual([refused])
+    expect(did).toEqual(['send'])
+  },
+)
 
 test('a call that a wrap or hook gives another tool is judged by that tool (W2, C9)', async () => {
   const replacing: Middleware = {

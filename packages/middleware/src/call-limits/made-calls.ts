@@ -49,7 +49,10 @@ export class MadeCalls {
     return this.#executions.get(keyOf(JSON.stringify(path.slice(0, -1)), path.at(-1) ?? '')) ?? 0
   }
 
-  /** Adds, for each maker from the outermost on, the calls that it made before the next one of the path, and that one unless it is the last. */
+  /**
+   * Adds what counts before the last call of the path. Each call of the path made the next one: what counts are the calls that it made before that
+   * one, and the next one itself, except for the last.
+   */
   count(path: readonly string[], counting: Counting): void {
     for (let depth = 1; depth < path.length; depth++) {
       const by = JSON.stringify(path.slice(0, depth))
