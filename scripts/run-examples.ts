@@ -1,5 +1,6 @@
 // Runs every example, a few at a time: without a key and, if it can use a real model, with a key against a stand-in model on the same wire.
 // Fails if one of them fails. Names of examples run only these: npm run examples -- hello-agent
+// Node itself runs them, because their modules are then compiled once for all of them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -18,7 +19,10 @@ const AT_ONCE = 3
 const KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY']
 
 /** The environment without keys, so that no example calls a model that costs money. */
-const keyless = Object.fromEntries(Object.entries(process.env).filter(([name]) => !KEYS.includes(name)))
+const keyless = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !KEYS.includes(name))),
+  NODE_COMPILE_CACHE: 'node_modules/.cache/compiled',
+}
 
 function jobsOf(file: string, standIn: string): readonly Job[] {
   const source = readFileSync(file, 'utf8')
@@ -37,7 +41,7 @@ function jobsOf(file: string, standIn: string): readonly Job[] {
 async function succeeds({ file, how, env }: Job): Promise<boolean> {
   const args = ['--conditions=@meanwhile/source', file]
   const isChat = file.endsWith('/terminal-agent.ts')
-  const example = spawn('tsx', isChat ? [...args, ':memory:'] : args, { env, timeout: 60_000 })
+  const example = spawn(process.execPath, isChat ? [...args, ':memory:'] : args, { env, timeout: 60_000 })
   // An example that asks for permission gets it. Examples that do not ask may have ended by then.
   example.stdin.on('error', () => {}).end(isChat ? 'Write to ada@example.org.\ny\n' : 'y\n')
   const [out, errors, [code, signal]] = await Promise.all([
