@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
-import { sources, testTimeout } from './vitest.config.ts'
+import { env, sources, testTimeout } from './vitest.config.ts'
 
 /** What is tried on a real PostgreSQL server: apart from the other tests, as not every machine has one. */
 export default defineConfig({
@@ -10,6 +10,7 @@ export default defineConfig({
     exclude: configDefaults.exclude,
     globalSetup: 'apps/postgres-cluster/src/global-setup.ts',
     environment: 'node',
+    env,
     // The tests mostly wait: for heartbeats, and for servers that start again.
     maxWorkers: 4,
     // A commit waits for the disk, and a server that has crashed takes seconds to start.

@@ -92,6 +92,8 @@ export class Fleet {
   readonly #folder: string
   readonly #close: () => Promise<void>
   readonly #workers = new Map<number, Worker>()
+  /** Workers that are not ready yet. */
+  readonly #starting = new Set<ChildProcess>()
   #count = 0
   /** When a worker has last started or ended. */
   #changedAt = 0
@@ -123,8 +125,8 @@ export class Fleet {
   }
 
   async close(): Promise<void> {
-    const workers = [...this.#workers.values()]
-    await Promise.all(workers.map((worker) => this.#end(worker, 'SIGKILL')))
+    const workers = [...this.#workers.values()].map((worker) => worker.process)
+    await Promise.all([...workers, ...this.#starting].map((child) => this.#end(child, 'SIGKILL')))
     await this.#close()
     await this.pool.end()
     await rm(this.#folder, { recursive: true, force: true })
@@ -142,7 +144,8 @@ export class Fleet {
       throw new Error('a worker ended before it was ready')
     })
     ended.catch(() => undefined)
-    await Promise.race([once(child, 'message'), ended])
+    this.#starting.add(child)
+    await Promise.race([once(child, 'message'), ended]).finally(() => this.#starting.delete(child))
     const pid = child.pid ?? 0
     this.#workers.set(pid, { process: child, name })
     this.#changedAt = Date.now()
@@ -153,7 +156,7 @@ export class Fleet {
   async kill(pid: number, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<Death> {
     const worker = this.#workers.get(pid)
     if (!worker) throw new Error(`no worker ${pid}`)
-    const ms = await this.#end(worker, signal)
+    const ms = await this.#end(worker.process, signal)
     // Not earlier, because until its end it may return a run, or claim one.
     const held = this.held(pid)
     if (signal === 'SIGKILL') await this.bury(worker.name, held)
@@ -260,7 +263,7 @@ export class Fleet {
     await this.pool.query(death(this.#options.driver), [held, name])
   }
 
-  async #end({ process: child }: Worker, signal: NodeJS.Signals): Promise<number> {
+  async #end(child: ChildProcess, signal: NodeJS.Signals): Promise<number> {
     const begun = Date.now()
     if (child.pid !== undefined) this.#workers.delete(child.pid)
     const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : Promise.resolve()

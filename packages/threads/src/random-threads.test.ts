@@ -321,7 +321,7 @@ test('after any sequence of requests and crashes, the history is valid, no messa
     }),
     {
       examples: FOUND.map((orders) => [orders]),
-      ...propertyRuns({ small: 15, middle: 100, whole: 5_000 }),
+      ...propertyRuns({ small: 15, middle: 40, whole: 5_000 }),
     },
   )
 })
