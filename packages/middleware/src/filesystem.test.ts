@@ -246,6 +246,14 @@ test('a file that would become too large is not written (N36)', async () => {
   expect(await backend.stat('b.txt')).toBeUndefined()
 })
 
+test('with maxBytes 0 only empty files may be written (N36)', async () => {
+  const { texts } = await toolResults(
+    [filesystem({ backend: memoryBackend(), maxBytes: 0 })],
+    [[toWrite('a.txt', ''), toWrite('b.txt', 'x')]],
+  )
+  expect(texts).toEqual([expect.stringMatching(/^(Wrote|Created)/), expect.stringContaining('at most 0 are allowed')])
+})
+
 test('ls lists a folder, sorted, folders with a slash; an empty folder and a missing one differ', async () => {
   const backend = memoryBackend({ 'b.txt': '', 'a/x.txt': '', 'a/c/y.txt': '' })
   expect(await read(backend, [call('ls', {}), call('ls', { path: 'a' }), call('ls', { path: 'z' })])).toEqual([
