@@ -12,7 +12,7 @@ import { deferral } from '../policy.ts'
 import { StreamedResponse } from '../response.ts'
 import { differingMembers, sameValue } from '../same-value.ts'
 import { Attempt } from './attempt.ts'
-import type { EagerLoop, HostRun, HostStep } from './eager-loop.ts'
+import type { EagerLoop, HostRun, HostStep, HostUse } from './eager-loop.ts'
 import { EarlyCall, type EarlyHost } from './early-call.ts'
 import { EarlyCalls } from './early-calls.ts'
 import { endedRuns } from './ended-runs.ts'
@@ -75,8 +75,8 @@ export class HostCalls {
   #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
-  /** The host has asked for an early call, but with another input for the same arguments. */
-  #hasDiffered = false
+  /** Tools that the host has executed itself although a call of them had started early. */
+  readonly #changed: Set<string> = new Set()
   /** Stops what {@link HostCalls.#followHost} started. */
   #unfollow: (() => void) | undefined
 
@@ -213,6 +213,7 @@ export class HostCalls {
     }
     // Another call with this id may still match it.
     if ((this.#response?.countOf(id) ?? 0) <= 1) {
+      if (mine.length > 0) this.#changed.add(name)
       for (const early of mine) {
         this.#compare(early, input)
         early.discard('arguments_changed', new Error('the arguments have changed'))
@@ -256,7 +257,6 @@ export class HostCalls {
   #compare({ call, input }: EarlyCall, hosts: unknown): void {
     if (this.#toolOf(call.name)?.checksItself) return
     if (!this.#asked.some((asked) => asked.id === call.id && sameCall(asked, call))) return
-    this.#hasDiffered = true
     this.#loop.differs(call.name, differingMembers(input, hosts))
   }
 
@@ -280,7 +280,8 @@ export class HostCalls {
     this.#stage = 'over'
     this.#early.clear()
     this.#hold.end()
-    const isAsked = stage === 'stood' && !this.#options.signal?.aborted ? this.#isAsked : undefined
+    const isAccepted = stage === 'stood' && !this.#options.signal?.aborted
+    const uses = isAccepted ? this.#uses() : new Map<string, HostUse>()
     const early = this.#early.begun
     if (early.length === 0) return
     const left = early.filter((early) => !early.isTaken)
@@ -299,14 +300,19 @@ export class HostCalls {
         asked: this.#asked,
       })
     if (this.#loop.budget) charge(this.#loop.budget, savings(), cause === 'run_aborted')
-    this.#loop.ended(isAsked, savings)
+    this.#loop.ended(uses, savings)
   }
 
-  /** Whether the host asked for any of the early calls of this response; `undefined` if there were none. */
-  get #isAsked(): boolean | undefined {
-    if (this.#hasDiffered || this.#early.begun.some(({ isTaken }) => isTaken)) return true
-    const mayBeAsked = (early: EarlyCall) => early.attempt === this.#attempt && !early.isDeclined
-    return this.#early.begun.some(mayBeAsked) ? false : undefined
+  /** What the host did with the early calls of the accepted response, by tool. */
+  #uses(): ReadonlyMap<string, HostUse> {
+    const uses = new Map<string, HostUse>()
+    for (const early of this.#early.begun) {
+      const { name } = early.tool
+      if (early.isTaken) uses.set(name, 'used')
+      else if (!uses.has(name) && early.attempt === this.#attempt && !early.isDeclined)
+        uses.set(name, this.#changed.has(name) ? 'changed' : 'unused')
+    }
+    return uses
   }
 
   // How calls start.
@@ -363,7 +369,6 @@ export class HostCalls {
     const { effect, evidence } = start
     const { policy, schemas } = this.#loop.settings
     if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
-    if (this.#loop.isOff) return 'effect'
     if (this.#loop.isBarred(call.name)) return 'schema'
     const { written, value } = input as HostInput
     const asked = this.#toolOf(call.name)?.checksItself ? written : value
