@@ -146,12 +146,9 @@ export class EagerLoop {
     this.bar(tool, 'schema-differs', reason)
   }
 
-  /** A model request of the host could not be linked to its step. */
-  unlinked(): void {
-    this.warnOnce(
-      'host-unknown',
-      `no tool starts early: a model request could not be linked to its step. eager() needs ${this.#needed}; is another version installed?`,
-    )
+  /** A model request of the host could not be linked to its step. `why`: if the cause is known. */
+  unlinked(why = `eager() needs ${this.#needed}; is another version installed?`): void {
+    this.warnOnce('host-unknown', `no tool starts early: a model request could not be linked to its step. ${why}`)
   }
 
   warn({ code, message }: Parameters<Run['warn']>[0]): void {

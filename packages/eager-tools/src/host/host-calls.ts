@@ -87,8 +87,9 @@ export class HostCalls {
     this.#step = run.steps
     const { toolConcurrency, hold } = loop.settings
     this.#slots = toolConcurrency ?? options.toolConcurrency ?? Number.POSITIVE_INFINITY
-    this.#early = new EarlyCalls(this.#slots, ({ tool: { name } }) => {
-      return this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(name)
+    this.#early = new EarlyCalls(this.#slots, ({ tool: { name }, hostId }) => {
+      const isOpen = this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(name)
+      return isOpen && this.#mayStart(name, hostId)
     })
     this.#hold = new Hold(hold, () => void this.release())
   }
@@ -370,12 +371,17 @@ export class HostCalls {
     const { policy, schemas } = this.#loop.settings
     if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
     if (this.#loop.isBarred(call.name)) return 'schema'
+    if (!this.#mayStart(call.name, this.#response?.hostIdOf(call.id))) return 'effect'
     const { written, value } = input as HostInput
     const asked = this.#toolOf(call.name)?.checksItself ? written : value
     for (const early of this.#run.leaving) if (early.tool.name === call.name && early.isWith(asked)) return 'effect'
     const reason = deferral(start, () => policy?.(call, { effect, evidence, model }), this.#loop)
     if (reason || !mustKeepInput(call.name, effect, schemas)) return reason
     return this.#keepsInput(call.name, input as HostInput) ? undefined : 'schema'
+  }
+
+  #mayStart(name: string, id: string | undefined): boolean {
+    return this.#toolOf(name)?.mayStart?.(id) ?? true
   }
 
   #keepsInput(name: string, { written, value }: HostInput): boolean {

@@ -14,6 +14,7 @@ interface RawEvent {
     readonly name: string
     readonly namespace?: string
     readonly arguments?: string
+    readonly caller?: { readonly type?: string }
   }
   readonly choices?: readonly {
     readonly index: number
@@ -25,6 +26,15 @@ interface RawCall {
   readonly index: number
   readonly id?: string
   readonly function?: { readonly name?: string; readonly arguments?: string }
+}
+
+/** Calls of tools that the SDK executes in this process, although they are no functions. They never start early. */
+const LOCAL: ReadonlySet<string> = new Set(['computer_call', 'shell_call', 'local_shell_call', 'apply_patch_call'])
+
+/** Only a plain call has the name of its tool: others are never early. */
+function nameOf({ name, namespace, caller }: NonNullable<RawEvent['item']>): string {
+  if (caller && caller.type !== 'direct') return `${caller.type}:${name}`
+  return namespace ? `${namespace}.${name}` : name
 }
 
 export class CallReader {
@@ -65,8 +75,8 @@ export class CallReader {
 
   #responsesEvent({ type, output_index: index = -1, delta, item }: RawEvent): void {
     const isCall = item?.type === 'function_call'
-    if (type === 'response.output_item.added' && isCall)
-      this.#begin(index, item.call_id, item.namespace ? `${item.namespace}.${item.name}` : item.name)
+    if (type === 'response.output_item.added' && item && (isCall || LOCAL.has(item.type)))
+      this.#begin(index, item.call_id, isCall ? nameOf(item) : item.type)
     else if (type === 'response.function_call_arguments.delta') this.#add(index, delta)
     else if (type === 'response.output_item.done' && isCall) this.#seal(index, item.arguments)
   }

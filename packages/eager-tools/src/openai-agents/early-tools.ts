@@ -48,6 +48,8 @@ async function mayBeEarly(tool: Tool, { declared, own, context, loop }: EarlyToo
   // An agent as a tool may interrupt, and the SDK finds its run again by the call object that the SDK itself made.
   if ('on' in tool) return false
   if (tool.inputGuardrails?.length || tool.deferLoading) return false
+  // The SDK refuses a response in which the model itself calls it.
+  if (tool.allowedCallers && !tool.allowedCallers.includes('direct')) return false
   // These receive details that only the SDK's own call has. The extractor of an MCP server receives only the call's id.
   if (tool.outputSchema || (tool.customDataExtractor && own.includes(tool))) return false
   return !(await mayNeedApproval(tool, context, loop))

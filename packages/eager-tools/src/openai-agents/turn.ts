@@ -1,27 +1,22 @@
 /** One turn of a run: the tools that the SDK gets, the model requests, and the requested calls. */
 
-import { AsyncLocalStorage } from 'node:async_hooks'
 import {
-  createCustomSpan,
   type FunctionTool,
-  type getCurrentSpan,
-  getCurrentTraceContext,
-  invokeFunctionTool,
   ModelBehaviorError,
   type ModelRequest,
   type ModelResponse,
   type StreamEvent,
   type Tool,
   Usage,
-  withTraceContext,
 } from '@openai/agents'
 import type { HostCalls } from '../host/host-calls.ts'
 import type { EarlyTool, HostTool } from '../host/host-tool.ts'
 import type { AgentRun, AnyAgent } from './agent-run.ts'
 import { CallReader } from './call-reader.ts'
+import { errorsOf, invoked, surroundings, tellErrors } from './early-invocation.ts'
+import { joiningTool } from './joining-tool.ts'
 import type { PreparedInputs } from './prepared-inputs.ts'
 
-type CurrentSpan = NonNullable<ReturnType<typeof getCurrentSpan>>
 type Ask<Answer> = (request: ModelRequest) => Answer
 
 export interface TurnOptions {
@@ -54,6 +49,8 @@ export class Turn {
   readonly #options: TurnOptions
   /** By the parameters in the request. */
   readonly #early: Map<object, FunctionTool> = new Map()
+  /** Calls that have started early and that the SDK has not executed, by their id. */
+  readonly #started: Map<string | undefined, EarlyTool & { readonly name: string }> = new Map()
   readonly #enter: <Result>(work: () => Result) => Result
   #calls: HostCalls | undefined
   #isRequested = false
@@ -102,7 +99,18 @@ export class Turn {
 
   /** The SDK executes nothing more in this turn. */
   async release(): Promise<void> {
+    if (this.#calls?.stage === 'stood') this.#barPrevented()
     await this.#calls?.release()
+  }
+
+  /** A tool with a call that the user has prevented after it had started. */
+  #barPrevented(): void {
+    for (const [id, { name, mayStart }] of this.#started) {
+      if (mayStart?.(id)) continue
+      const reason =
+        'a call had started before it was rejected, or before the tool got another `needsApproval` or an input guardrail. List the tool in the setting `approval`'
+      this.#options.run.options.loop.bar(name, 'late-approval', reason)
+    }
   }
 
   /** `undefined` if no call may start early, or if a model inside this one is already observed. */
@@ -156,18 +164,28 @@ export class Turn {
   #earlyTool(tool: FunctionTool): EarlyTool {
     const { run, inputs } = this.#options
     const { declared, context } = run.options
-    const { name } = tool
-    return {
+    const { name, needsApproval, invoke } = tool
+    const early: EarlyTool = {
       ...(declared.get(name) ?? { effect: 'external' }),
       checksItself: true,
       keepsInput: (written) => inputs.keepsInput(tool, written),
-      start: (_, { id = '', signal, text, written, failed }) => {
-        const toolCall = { type: 'function_call', callId: id, name, arguments: text, status: 'completed' } as const
-        const details = { toolCall, signal }
-        inputs.give(details, written, text)
-        return invoked(tool, { runContext: context, input: text, details }, failed)
+      // What the user has changed since the turn began may keep the SDK from executing the call.
+      mayStart: (id) =>
+        tool.needsApproval === needsApproval &&
+        tool.invoke === invoke &&
+        !tool.inputGuardrails?.length &&
+        !this.#isRejected(name, id),
+      start: (_, call) => {
+        this.#started.set(call.id, { ...early, name })
+        return invoked(tool, { context, call, prepare: (details) => inputs.give(details, call.written, call.text) })
       },
     }
+    return early
+  }
+
+  #isRejected(toolName: string, callId: string | undefined): boolean {
+    const { context } = this.#options.run.options
+    return callId !== undefined && context.isToolApproved({ toolName, callId }) === false
   }
 
   /** The same tool, with its own parameters object for this turn. It joins a call that has started early. */
@@ -176,82 +194,29 @@ export class Turn {
     turns.set(parameters, this)
     this.#early.set(parameters, tool)
     const invoke: FunctionTool['invoke'] = async (context, text, details) => {
-      if (!this.#isRequested) this.#options.run.options.loop.unlinked()
+      if (!this.#isRequested) this.#options.run.unlinked()
       const input = parsed(text)
       const asked = [details?.toolCall?.callId, tool.name, input?.value, details?.signal] as const
       const taken = input && this.#calls?.take(...asked)
-      if (taken) return taken.result
+      if (taken) {
+        this.#started.delete(details?.toolCall?.callId)
+        await Promise.race([taken.declined, settled(taken.result)])
+        if (!taken.isDeclined) {
+          tellErrors(errorsOf(taken.result))
+          return taken.result
+        }
+      }
       const clearing = input && this.#calls?.cleared(...asked)
       if (clearing) await clearing.done
       return tool.invoke(context, text, details)
     }
-    // A spread would lose members of tools.
-    return Object.create(Object.getPrototypeOf(tool) as object, {
-      ...Object.getOwnPropertyDescriptors(tool),
-      ...Object.getOwnPropertyDescriptors({ parameters, invoke }),
-    }) as FunctionTool
+    return joiningTool(tool, { parameters, invoke })
   }
 }
 
-type Invocation = Omit<Parameters<typeof invokeFunctionTool>[0], 'tool'>
-
-/**
- * Invokes a tool as the SDK does, and reports failures. Most tools return a text for the model instead of throwing;
- * then only the current span gets the error. So each call gets its own stand-in span, and the error contains the tool's
- * name. A timeout is not reported at all: the SDK just stops waiting.
- */
-async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Error) => void): Promise<unknown> {
-  hearErrors(({ message, data }) => {
-    if (message === FAILED && data?.tool_name === tool.name) failed(new Error(message))
-  })
-  if (tool.timeoutMs === undefined) return await invokeFunctionTool({ ...asked, tool })
-  let isOver = false
-  const invoke: FunctionTool['invoke'] = async (...given) => {
-    const output: unknown = await tool.invoke(...given)
-    isOver = true
-    return output
-  }
-  const watched: FunctionTool = Object.create(tool, { invoke: { value: invoke } })
-  const output: unknown = await invokeFunctionTool({ ...asked, tool: watched })
-  if (!isOver) failed(new Error(`${tool.name} exceeded its timeout`))
-  return output
-}
-
-/** The span error that the SDK sets for a tool whose error becomes a text. */
-const FAILED = 'Error running tool (non-fatal)'
-
-type SpanError = Parameters<CurrentSpan['setError']>[0]
-
-/** Calls `heard` with each error that the current span gets. It must be a stand-in, which only one call has. */
-function hearErrors(heard: (error: SpanError) => void): void {
-  const span = getCurrentTraceContext()?.span
-  if (!span) return
-  const { setError } = span
-  const heardFirst: typeof setError = (error) => {
-    heard(error)
-    setError.call(span, error)
-  }
-  Object.defineProperty(span, 'setError', { value: heardFirst })
-}
-
-/**
- * Captures the async context in which tools of this turn are called, so that SDK spans opened by a tool nest under the
- * agent's.
- */
-function surroundings(): <Result>(work: () => Result) => Result {
-  const inContext = AsyncLocalStorage.snapshot()
-  const current = getCurrentTraceContext()
-  if (!current) return inContext
-  const { trace } = current
-  const span = current.span ?? createCustomSpan({ data: { name: 'turn' } }, trace)
-  return (work) => inContext(() => withTraceContext({ trace, span: standIn(span) }, work))
-}
-
-/**
- * What a tool sets on its span applies to its call, not to the agent: a clone has the same id and is never exported.
- */
-function standIn(span: CurrentSpan): CurrentSpan {
-  return Object.defineProperty(span.clone(), 'spanData', { value: { ...span.spanData } })
+/** Resolves when a result is there. An error is left to whoever awaits the result itself. */
+function settled(result: Promise<unknown> | AsyncIterable<unknown>): Promise<unknown> {
+  return result instanceof Promise ? result.catch(() => undefined) : Promise.resolve()
 }
 
 function parsed(text: string): { readonly value: unknown } | undefined {

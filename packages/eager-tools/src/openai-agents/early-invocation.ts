@@ -1,0 +1,124 @@
+/** Invokes a tool as the SDK does, before the response has ended. */
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  createCustomSpan,
+  type FunctionTool,
+  getCurrentSpan,
+  getCurrentTraceContext,
+  invokeFunctionTool,
+  type RunContext,
+  withTraceContext,
+} from '@openai/agents'
+import type { StartedCall } from '../host/host-tool.ts'
+import { declining, knownCall } from './known-context.ts'
+
+type Details = NonNullable<Parameters<FunctionTool['invoke']>[2]>
+type CurrentSpan = NonNullable<ReturnType<typeof getCurrentSpan>>
+type SpanError = Parameters<CurrentSpan['setError']>[0]
+
+export interface EarlyInvocation {
+  readonly context: RunContext<unknown>
+  readonly call: StartedCall
+  /** Gets the details that the tool will get. */
+  prepare(details: Details): void
+}
+
+/** By the promise of an invocation: what its span would have got. */
+const errors: WeakMap<object, readonly SpanError[]> = new WeakMap()
+
+/** The errors of an early invocation, which the SDK would have set on its own span. */
+export function errorsOf(invocation: object): readonly SpanError[] {
+  return errors.get(invocation) ?? []
+}
+
+/** Sets errors on the current span. */
+export function tellErrors(errors: readonly SpanError[]): void {
+  const span = getCurrentSpan()
+  for (const error of errors) span?.setError(error)
+}
+
+/**
+ * Invokes a tool and reports failures. Most tools return a text for the model instead of throwing; then only the
+ * current span gets the error. So each call gets its own stand-in span, and the error contains the tool's name.
+ */
+export function invoked(tool: FunctionTool, { context, call, prepare }: EarlyInvocation): Promise<unknown> {
+  const { id = '', text, signal, failed } = call
+  const decline = declineOf(call)
+  const toolCall = { type: 'function_call', callId: id, name: tool.name, arguments: text, status: 'completed' } as const
+  const details: Details = { toolCall: knownCall(toolCall, decline), signal }
+  // Only an agent that is a tool has a state; the SDK has the member for each tool.
+  Reflect.set(details, 'resumeState', undefined)
+  prepare(details)
+  const heard: SpanError[] = []
+  hearErrors((error) => {
+    heard.push(error)
+    if (error.message === FAILED && error.data?.tool_name === tool.name) failed(new Error(error.message))
+  })
+  const output = declining(decline, () => timed(tool, { runContext: context, input: text, details }, failed))
+  errors.set(output, heard)
+  return output
+}
+
+/** Once the SDK has taken the call, its response has ended, and everything is known. */
+function declineOf(call: StartedCall): (member: string) => void {
+  let isTaken = false
+  void call.taken.then(() => {
+    isTaken = true
+  })
+  return (member) => {
+    if (!isTaken) call.decline(member)
+  }
+}
+
+type Invocation = Omit<Parameters<typeof invokeFunctionTool>[0], 'tool'>
+
+/** A timeout is not reported by the SDK: it just stops waiting. */
+async function timed(tool: FunctionTool, asked: Invocation, failed: (error: Error) => void): Promise<unknown> {
+  if (tool.timeoutMs === undefined) return await invokeFunctionTool({ ...asked, tool })
+  let isOver = false
+  const invoke: FunctionTool['invoke'] = async (...given) => {
+    const output: unknown = await tool.invoke(...given)
+    isOver = true
+    return output
+  }
+  const watched: FunctionTool = Object.create(tool, { invoke: { value: invoke } })
+  const output: unknown = await invokeFunctionTool({ ...asked, tool: watched })
+  if (!isOver) failed(new Error(`${tool.name} exceeded its timeout`))
+  return output
+}
+
+/** The span error that the SDK sets for a tool whose error becomes a text. */
+const FAILED = 'Error running tool (non-fatal)'
+
+/** Calls `heard` with each error that the current span gets. It must be a stand-in, which only one call has. */
+function hearErrors(heard: (error: SpanError) => void): void {
+  const span = getCurrentTraceContext()?.span
+  if (!span) return
+  const { setError } = span
+  const heardFirst: typeof setError = (error) => {
+    heard(error)
+    setError.call(span, error)
+  }
+  Object.defineProperty(span, 'setError', { value: heardFirst })
+}
+
+/**
+ * Captures the async context in which tools of this turn are called, so that SDK spans opened by a tool nest under the
+ * agent's.
+ */
+export function surroundings(): <Result>(work: () => Result) => Result {
+  const inContext = AsyncLocalStorage.snapshot()
+  const current = getCurrentTraceContext()
+  if (!current) return inContext
+  const { trace } = current
+  const span = current.span ?? createCustomSpan({ data: { name: 'turn' } }, trace)
+  return (work) => inContext(() => withTraceContext({ trace, span: standIn(span) }, work))
+}
+
+/**
+ * What a tool sets on its span applies to its call, not to the agent: a clone has the same id and is never exported.
+ */
+function standIn(span: CurrentSpan): CurrentSpan {
+  return Object.defineProperty(span.clone(), 'spanData', { value: { ...span.spanData } })
+}
