@@ -1,6 +1,7 @@
 /** Invokes a tool as the SDK does, before the response has ended. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { follow } from '@meanwhile/core/calls'
 import {
   createCustomSpan,
   type FunctionTool,
@@ -55,7 +56,7 @@ export function invoked(tool: FunctionTool, { context, call, prepare }: EarlyInv
     heard.push(error)
     if (error.message === FAILED && error.data?.tool_name === tool.name) failed(new Error(error.message))
   })
-  const output = declining(decline, () => timed(tool, { runContext: context, input: text, details }, failed))
+  const output = declining(decline, () => timed(tool, { runContext: context, input: text, details }, call))
   errors.set(output, heard)
   return output
 }
@@ -73,19 +74,45 @@ function declineOf(call: StartedCall): (member: string) => void {
 
 type Invocation = Omit<Parameters<typeof invokeFunctionTool>[0], 'tool'>
 
-/** A timeout is not reported by the SDK: it just stops waiting. */
-async function timed(tool: FunctionTool, asked: Invocation, failed: (error: Error) => void): Promise<unknown> {
-  if (tool.timeoutMs === undefined) return await invokeFunctionTool({ ...asked, tool })
+/**
+ * A timeout is not reported by the SDK: it just stops waiting. The user hears of it when the SDK asks for the call, and
+ * never if it does not.
+ */
+async function timed(tool: FunctionTool, asked: Invocation, call: StartedCall): Promise<unknown> {
+  const { timeoutMs, timeoutErrorFunction } = tool
+  if (timeoutMs === undefined) return await invokeFunctionTool({ ...asked, tool })
   let isOver = false
+  const expired = () => call.failed(new Error(`${tool.name} exceeded its timeout`))
   const invoke: FunctionTool['invoke'] = async (...given) => {
     const output: unknown = await tool.invoke(...given)
     isOver = true
     return output
   }
-  const watched: FunctionTool = Object.create(tool, { invoke: { value: invoke } })
+  const told: FunctionTool['timeoutErrorFunction'] =
+    timeoutErrorFunction &&
+    (async (...given) => {
+      expired()
+      await takenBy(call)
+      return await timeoutErrorFunction(...given)
+    })
+  const watched: FunctionTool = Object.create(tool, {
+    invoke: { value: invoke },
+    timeoutErrorFunction: { value: told },
+  })
   const output: unknown = await invokeFunctionTool({ ...asked, tool: watched })
-  if (!isOver) failed(new Error(`${tool.name} exceeded its timeout`))
+  if (!isOver) expired()
   return output
+}
+
+/** Resolves when the SDK takes the call, and rejects when it is discarded. */
+function takenBy({ taken, signal }: StartedCall): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const unfollow = follow(signal, () => reject(signal.reason))
+    void taken.then(() => {
+      unfollow()
+      resolve()
+    })
+  })
 }
 
 /** The span error that the SDK sets for a tool whose error becomes a text. */

@@ -3,7 +3,14 @@
  * around its original one, which changes nothing in a run that is not eager.
  */
 
-import { Agent, type Model, type ModelProvider, type ModelRequest, type Runner } from '@openai/agents'
+import {
+  Agent,
+  type FunctionToolResult,
+  type Model,
+  type ModelProvider,
+  type ModelRequest,
+  type Runner,
+} from '@openai/agents'
 import { currentRun, runOf } from './current-run.ts'
 import { originalTool } from './joining-tool.ts'
 import { turnOf } from './turn.ts'
@@ -46,7 +53,33 @@ export function watchAgent(agent: unknown): void {
   }
   hide(agent, 'getAllTools', all)
   hide(agent, 'getEnabledHandoffs', enabled)
+  watchBehavior(agent)
   hide<'emit', Agent['emit']>(agent, 'emit', (type, ...args) => emit(type, ...withOwnTools(args)))
+}
+
+/** While an eager run decides whether it ends, the user's function gets the user's own tools. */
+function watchBehavior(agent: Agent): void {
+  let given = agent.toolUseBehavior
+  if (!Object.getOwnPropertyDescriptor(agent, 'toolUseBehavior')?.configurable) return
+  Object.defineProperty(agent, 'toolUseBehavior', {
+    configurable: true,
+    enumerable: true,
+    get(): ToolUseBehavior {
+      const decide = given
+      if (typeof decide !== 'function' || !currentRun()) return decide
+      return (context, results) => decide(context, results.map(withOwnTool))
+    },
+    set(behavior: ToolUseBehavior) {
+      given = behavior
+    },
+  })
+}
+
+type ToolUseBehavior = Agent['toolUseBehavior']
+
+function withOwnTool(result: FunctionToolResult): FunctionToolResult {
+  // It is read by the SDK, too, so it stays the same object.
+  return Object.assign(result, { tool: originalTool(result.tool) })
 }
 
 /** The models that a provider returns. */

@@ -14,6 +14,7 @@ import type { EarlyTool, HostTool } from '../host/host-tool.ts'
 import type { AgentRun, AnyAgent } from './agent-run.ts'
 import { CallReader } from './call-reader.ts'
 import { errorsOf, invoked, surroundings, tellErrors } from './early-invocation.ts'
+import { type Checked, isUnchanged } from './early-tools.ts'
 import { joiningTool } from './joining-tool.ts'
 import type { PreparedInputs } from './prepared-inputs.ts'
 
@@ -24,7 +25,7 @@ export interface TurnOptions {
   readonly agent: AnyAgent
   readonly tools: readonly Tool[]
   /** The tools that may start early. */
-  readonly early: ReadonlySet<Tool>
+  readonly early: ReadonlyMap<Tool, Checked>
   readonly inputs: PreparedInputs
 }
 
@@ -162,19 +163,15 @@ export class Turn {
   }
 
   #earlyTool(tool: FunctionTool): EarlyTool {
-    const { run, inputs } = this.#options
+    const { run, inputs, early: all } = this.#options
+    const checked = all.get(tool)
     const { declared, context } = run.options
-    const { name, needsApproval, invoke } = tool
+    const { name } = tool
     const early: EarlyTool = {
       ...(declared.get(name) ?? { effect: 'external' }),
       checksItself: true,
       keepsInput: (written) => inputs.keepsInput(tool, written),
-      // What the user has changed since the turn began may keep the SDK from executing the call.
-      mayStart: (id) =>
-        tool.needsApproval === needsApproval &&
-        tool.invoke === invoke &&
-        !tool.inputGuardrails?.length &&
-        !this.#isRejected(name, id),
+      mayStart: (id) => !!checked && isUnchanged(tool, checked) && !this.#isRejected(name, id),
       start: (_, call) => {
         this.#started.set(call.id, { ...early, name })
         return invoked(tool, { context, call, prepare: (details) => inputs.give(details, call.written, call.text) })
