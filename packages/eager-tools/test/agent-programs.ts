@@ -7,11 +7,11 @@ import {
   Agent,
   type AgentOptions,
   type FunctionTool,
+  type IndividualRunOptions,
   type RunConfig,
   RunContext,
   Runner,
   type RunState,
-  type StreamRunOptions,
   tool,
 } from '@openai/agents'
 import { vi } from 'vitest'
@@ -25,7 +25,7 @@ import { type Part, Script, sleep } from './agents.ts'
 export type Tell = (callback: string, ...given: readonly unknown[]) => void
 
 export type ToolOptions = Partial<Parameters<typeof tool>[0]>
-export type RunOptions = Partial<StreamRunOptions<unknown, Agent>>
+export type RunOptions = Partial<IndividualRunOptions<unknown, Agent>>
 
 /** What a program adds to the agent, the runner, the run and the tools. */
 export interface Added {
@@ -46,7 +46,7 @@ export interface Program {
   readonly streams?: boolean
   readonly effects?: Readonly<Record<string, DeclaredEffect<never>>>
   readonly settings?: EagerSettings
-  /** How long a tool runs. */
+  /** How long a tool runs; `book` six times as long. */
   readonly ms?: number
   /** Instead of one run. `see` reads a result whole. */
   readonly go?: (world: World) => Promise<unknown>
@@ -77,6 +77,7 @@ export interface ToldProgram {
   readonly calls: readonly string[]
   /** When each execution began, also an aborted one, in milliseconds. */
   readonly times: readonly number[]
+  /** Of these executions, those that `compensate` has undone. */
   readonly undone: readonly string[]
   /** What the SDK does for calls at the same time is ordered by call, because it depends on how long tools run. */
   readonly callbacks: readonly string[]
@@ -85,7 +86,7 @@ export interface ToldProgram {
   readonly warnings: readonly string[]
 }
 
-const RUN_EVENTS = ['agent_start', 'agent_end', 'agent_handoff', 'agent_tool_start', 'agent_tool_end'] as const
+export const RUN_EVENTS = ['agent_start', 'agent_end', 'agent_handoff', 'agent_tool_start', 'agent_tool_end'] as const
 
 /** Requires fake time. */
 export async function told(program: Program, isEager: boolean): Promise<ToldProgram> {
@@ -101,8 +102,8 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
     look: 'read',
     book: {
       effect: 'reversible',
-      compensate: ({ q }: { q: string }) => {
-        undone.push(q)
+      compensate: (_: object, output: unknown) => {
+        undone.push(String(output).replace(/ ok$/, ''))
       },
     },
   }
@@ -117,13 +118,13 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
       }
       executions.push(execution)
       try {
-        await sleep(ms, details?.signal)
+        await sleep(name === 'book' ? ms * 6 : ms, details?.signal)
       } catch (error) {
         execution.isAborted = true
         throw error
       }
       if (q === 'throws') throw new Error(`${name} is broken`)
-      return `${name} ${q} ok`
+      return `${execution.line} ok`
     }
   const make = (name: string, more: ToolOptions) =>
     tool({
@@ -161,7 +162,7 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
   }
   const start: World['start'] = async (from = agent, input = 'go') => {
     const options: RunOptions = { ...added.run }
-    return streams
+    return (options.stream ?? streams)
       ? see(await runner.run(from, input, { ...options, stream: true }))
       : see(await runner.run(from, input, { ...options, stream: false }))
   }

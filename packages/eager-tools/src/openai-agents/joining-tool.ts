@@ -4,6 +4,11 @@ import type { FunctionTool } from '@openai/agents'
 
 type Replaced = Pick<FunctionTool, 'parameters' | 'invoke'>
 
+export interface Joining extends Replaced {
+  /** Whether the SDK parses the arguments of this tool's calls itself, before it invokes the tool. */
+  isParsed(): boolean
+}
+
 const originals: WeakMap<object, FunctionTool> = new WeakMap()
 
 /** The user's tool that such a tool stands for. Anything else is returned as it is. */
@@ -12,10 +17,16 @@ export function originalTool(value: unknown): unknown {
 }
 
 /** What is changed in the original meanwhile, such as its approval, also holds for the SDK. */
-export function joiningTool(original: FunctionTool, replaced: Replaced): FunctionTool {
+export function joiningTool(original: FunctionTool, { isParsed, ...replaced }: Joining): FunctionTool {
   const target = isFixed(original) ? copyOf(original) : original
+  let before: PropertyKey | undefined
   const joining = new Proxy(target, {
-    get: (_, key) => (isReplaced(key) ? replaced[key] : Reflect.get(target, key)),
+    get(_, key) {
+      // The SDK finds the parser of a tool by its `invoke`, which it reads right after the parameters.
+      const isForParser = key === 'invoke' && before === 'parameters'
+      before = key
+      return isReplaced(key) && !(isForParser && isParsed()) ? replaced[key] : Reflect.get(target, key)
+    },
     getOwnPropertyDescriptor(_, key) {
       const descriptor = Reflect.getOwnPropertyDescriptor(target, key)
       if (!descriptor || !isReplaced(key)) return descriptor

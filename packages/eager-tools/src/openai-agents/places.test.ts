@@ -409,6 +409,7 @@ test.each(Object.keys(inside))('%s, with the context of the run: the calls of bo
   const program: Program = {
     responses: [first, one('3'), answer, one('4'), answer],
     settings: { independent: ['ask', 'send'] },
+    ms: 2,
     go,
   }
   const plain = await told(program, false)
@@ -418,7 +419,7 @@ test.each(Object.keys(inside))('%s, with the context of the run: the calls of bo
   // The run inside is plain, and the run around it is eager before and after it.
   expect([calls, times]).toEqual([
     ['book 2 b', 'send 5 a', 'look 3 a', 'look 4 a'],
-    [0, 100, 200, 220],
+    [0, 100, 200, 202],
   ])
 })
 

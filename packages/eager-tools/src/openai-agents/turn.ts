@@ -52,6 +52,8 @@ export class Turn {
   readonly #early: Map<object, FunctionTool> = new Map()
   /** Calls that have started early and that the SDK has not executed, by their id. */
   readonly #started: Map<string | undefined, EarlyTool & { readonly name: string }> = new Map()
+  /** Tools with a call whose input their schema rejects. */
+  readonly #invalid: Set<FunctionTool> = new Set()
   readonly #enter: <Result>(work: () => Result) => Result
   #calls: HostCalls | undefined
   #isRequested = false
@@ -170,6 +172,11 @@ export class Turn {
     const early: EarlyTool = {
       ...(declared.get(name) ?? { effect: 'external' }),
       checksItself: true,
+      check: (written) => {
+        if (inputs.accepts(tool, written)) return written
+        this.#invalid.add(tool)
+        throw new TypeError('the schema of the tool rejects the input')
+      },
       keepsInput: (written) => inputs.keepsInput(tool, written),
       mayStart: (id) => !!checked && isUnchanged(tool, checked) && !this.#isRejected(name, id),
       start: (_, call) => {
@@ -207,7 +214,9 @@ export class Turn {
       if (clearing) await clearing.done
       return tool.invoke(context, text, details)
     }
-    return joiningTool(tool, { parameters, invoke })
+    // The input of a call that has started early has been parsed already, and user's code in a schema runs once.
+    const hasStarted = () => [...this.#started.values()].some(({ name }) => name === tool.name)
+    return joiningTool(tool, { parameters, invoke, isParsed: () => this.#invalid.has(tool) || !hasStarted() })
   }
 }
 
