@@ -77,7 +77,7 @@ export interface ToldProgram {
   readonly calls: readonly string[]
   /** When each execution began, also an aborted one, in milliseconds. */
   readonly times: readonly number[]
-  /** Of these executions, those that `compensate` has undone. */
+  /** Those that `compensate` has undone, without their ids. */
   readonly undone: readonly string[]
   /** What the SDK does for calls at the same time is ordered by call, because it depends on how long tools run. */
   readonly callbacks: readonly string[]
@@ -103,7 +103,7 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
     book: {
       effect: 'reversible',
       compensate: (_: object, output: unknown) => {
-        undone.push(String(output).replace(/ ok$/, ''))
+        undone.push(String(output).replace(' ', ' - ').replace(/ ok$/, ''))
       },
     },
   }
@@ -124,7 +124,7 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
         throw error
       }
       if (q === 'throws') throw new Error(`${name} is broken`)
-      return `${execution.line} ok`
+      return `${name} ${q} ok`
     }
   const make = (name: string, more: ToolOptions) =>
     tool({
@@ -185,6 +185,23 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
     })),
     warnings,
   }
+}
+
+/** How often a tool was executed with each input, without what was undone. */
+export function countOf(
+  tool: string,
+  { calls, undone }: Pick<ToldProgram, 'calls' | 'undone'>,
+): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const [lines, by] of [
+    [calls, 1],
+    [undone, -1],
+  ] as const)
+    for (const line of lines) {
+      const [name, , q = ''] = line.split(' ')
+      if (name === tool) counts[q] = (counts[q] ?? 0) + by
+    }
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))
 }
 
 function agentBy(way: Way, base: AgentOptions, added: Partial<AgentOptions>): Agent {

@@ -3,7 +3,7 @@ import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AGENT, RUN, RUNNER, TOOL, type Values } from '../../test/agent-options.ts'
-import { type Program, type Tell, told, type Way } from '../../test/agent-programs.ts'
+import { countOf, type Program, type Tell, told, type Way } from '../../test/agent-programs.ts'
 import { answer, done, type Part, raw, requested, sealed, text } from '../../test/agents.ts'
 
 unhandledRejections()
@@ -100,27 +100,14 @@ function addsOf({ options, retries }: Drawn): Program['adds'] {
   }
 }
 
-/** How often each tool was executed with each input, without what was undone. */
-function counted(calls: readonly string[], undone: readonly string[] = []): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  const add = (line: string, by: number) => {
-    const [name, , q] = line.split(' ')
-    const key = `${name} ${q}`
-    counts[key] = (counts[key] ?? 0) + by
-  }
-  for (const line of calls) add(line, 1)
-  for (const line of undone) add(line, -1)
-  return counts
-}
-
-const of = (tool: string, counts: Readonly<Record<string, number>>) =>
-  Object.fromEntries(Object.entries(counts).filter(([key, count]) => key.startsWith(tool) && count > 0))
-
 test('with any options and hooks, however they are given, and any responses, only the times of tools differ, and no accepted call is made twice or undone (W46, W47, W48)', async () => {
   let joined = 0
   await fc.assert(
     fc.asyncProperty(program, async (drawn) => {
-      const { way, streams } = drawn
+      const { way, streams, options } = drawn
+      const has = (name: string) => options.some(({ option }) => option === name)
+      // The SDK refuses such a tool.
+      fc.pre(!has('outputSchema') || !has('timeoutBehavior'))
       const adds = addsOf(drawn)
       const scenario: Program = {
         responses: scriptOf(drawn),
@@ -139,13 +126,13 @@ test('with any options and hooks, however they are given, and any responses, onl
         requests,
       })
       expect(early.warnings.filter((warning) => !warning.startsWith('breaker'))).toEqual([])
-      const [made, own] = [counted(early.calls, early.undone), counted(plain.calls)]
-      expect(of('send', made)).toEqual(of('send', own))
+      expect(countOf('send', early)).toEqual(countOf('send', plain))
       // A call that fails changes nothing, and is not undone.
-      const { 'book throws': _, ...booked } = of('book', made)
-      const { 'book throws': __, ...accepted } = of('book', own)
+      const { throws: _, ...booked } = countOf('book', early)
+      const { throws: __, ...accepted } = countOf('book', plain)
       expect(booked).toEqual(accepted)
-      for (const [key, count] of Object.entries(of('look', own))) expect(made[key]).toBeGreaterThanOrEqual(count)
+      const reads = countOf('look', early)
+      for (const [q, count] of Object.entries(countOf('look', plain))) expect(reads[q]).toBeGreaterThanOrEqual(count)
       if (early.times.some((time, at) => time < (plain.times[at] ?? 0))) joined++
     }),
     propertyRuns({ small: 60, middle: 500, whole: 3_000 }),
