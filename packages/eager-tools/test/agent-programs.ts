@@ -144,11 +144,13 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
   // Guardrails count as the runner got them when it was made, so they are not given later.
   if (way !== 'given') Object.assign(runner.config, added.runner)
   await vi.dynamicImportSettled()
-  const base: AgentOptions = { name: 'a', instructions: 'i', model: 'scripted', tools: Object.values(tools) }
-  const agent = agentBy(way, base, added.agent ?? {})
+  const shared = { instructions: 'i', model: 'scripted', tools: Object.values(tools) }
+  const other = new Agent({ ...shared, name: 'other' })
+  const agent = agentBy(way, { ...shared, name: 'a', handoffs: [other] }, added.agent ?? {})
   for (const event of RUN_EVENTS) {
     runner.on(event, (...given: readonly unknown[]) => tell(`runner ${event}`, ...given))
-    agent.on(event, (...given: readonly unknown[]) => tell(`agent ${event}`, ...given))
+    for (const one of [agent, other])
+      one.on(event, (...given: readonly unknown[]) => tell(`${one.name} ${event}`, ...given))
   }
   const see: World['see'] = async (result) => {
     const events: string[] = []

@@ -1,6 +1,6 @@
 /** Reads tool calls from the raw events of OpenAI's two wires, which the SDK's models pass on unchanged. */
 
-import type { StreamEvent } from '@openai/agents'
+import type { ModelResponse, StreamEvent } from '@openai/agents'
 import type { CallLabel, HostCalls } from '../host/host-calls.ts'
 
 /** The members that are read of a Responses event or a Chat Completions chunk. */
@@ -40,6 +40,7 @@ function nameOf({ name, namespace, caller }: NonNullable<RawEvent['item']>): str
 export class CallReader {
   readonly #calls: HostCalls
   readonly #seen: Set<string>
+  readonly #accepted: (output: ModelResponse['output']) => void
   /** The ids of this response. */
   readonly #ids: Set<string> = new Set()
   /** By the call's index in the response. */
@@ -47,10 +48,12 @@ export class CallReader {
 
   /**
    * `seen`: ids of calls that earlier responses have requested. The ids of this response are added when it is accepted.
+   * `accepted`: called with the output of the response, before its calls count.
    */
-  constructor(calls: HostCalls, seen: Set<string>) {
+  constructor(calls: HostCalls, seen: Set<string>, accepted: (output: ModelResponse['output']) => void) {
     this.#calls = calls
     this.#seen = seen
+    this.#accepted = accepted
   }
 
   /** Reads an event. After a malformed one, which a user's own model may send, no call starts early. */
@@ -65,6 +68,7 @@ export class CallReader {
   #hear(event: StreamEvent): void {
     if (event.type === 'response_done') {
       for (const id of this.#ids) this.#seen.add(id)
+      this.#accepted(event.response.output)
       this.#calls.stood()
     } else if (event.type === 'model') {
       const raw: RawEvent | undefined = event.event

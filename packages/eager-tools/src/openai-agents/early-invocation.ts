@@ -25,18 +25,23 @@ export interface EarlyInvocation {
   prepare(details: Details): void
 }
 
-/** By the promise of an invocation: what its span would have got. */
-const errors: WeakMap<object, readonly SpanError[]> = new WeakMap()
-
-/** The errors of an early invocation, which the SDK would have set on its own span. */
-export function errorsOf(invocation: object): readonly SpanError[] {
-  return errors.get(invocation) ?? []
+/** What a tool has set on its span. */
+interface SpanNotes {
+  readonly errors: SpanError[]
+  /** The members of its data that are new. */
+  data(): object
 }
 
-/** Sets errors on the current span. */
-export function tellErrors(errors: readonly SpanError[]): void {
+/** By the promise of an invocation. */
+const notes: WeakMap<object, SpanNotes> = new WeakMap()
+
+/** Sets on the current span what an early invocation would have set on it. */
+export function noteOnSpan(invocation: object): void {
+  const noted = notes.get(invocation)
   const span = getCurrentSpan()
-  for (const error of errors) span?.setError(error)
+  if (!noted || !span) return
+  Object.assign(span.spanData, noted.data())
+  for (const error of noted.errors) span.setError(error)
 }
 
 /**
@@ -51,14 +56,21 @@ export function invoked(tool: FunctionTool, { context, call, prepare }: EarlyInv
   // Only an agent that is a tool has a state; the SDK has the member for each tool.
   Reflect.set(details, 'resumeState', undefined)
   prepare(details)
-  const heard: SpanError[] = []
+  const noted = { errors: [] as SpanError[], data: newData() }
   hearErrors((error) => {
-    heard.push(error)
+    noted.errors.push(error)
     if (error.message === FAILED && error.data?.tool_name === tool.name) failed(new Error(error.message))
   })
   const output = declining(decline, () => timed(tool, { runContext: context, input: text, details }, call))
-  errors.set(output, heard)
+  notes.set(output, noted)
   return output
+}
+
+/** Compares the data of the current span, which must be a stand-in, with that of now. */
+function newData(): () => object {
+  const data: object = getCurrentSpan()?.spanData ?? {}
+  const before = new Map(Object.entries(data))
+  return () => Object.fromEntries(Object.entries(data).filter(([key, value]) => before.get(key) !== value))
 }
 
 /** Once the SDK has taken the call, its response has ended, and everything is known. */

@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers())
 
 const call = fc.record({
-  name: fc.constantFrom('look', 'look', 'book', 'book', 'send'),
+  name: fc.constantFrom('look', 'look', 'look', 'book', 'book', 'book', 'send', 'transfer_to_other'),
   value: fc.constantFrom('a', 'b', 'throws', 'bad'),
   pause: fc.constantFrom(0, 5, 60, 150),
   /** The accepted response has other arguments than the stream. */

@@ -13,7 +13,7 @@ import type { HostCalls } from '../host/host-calls.ts'
 import type { EarlyTool, HostTool } from '../host/host-tool.ts'
 import type { AgentRun, AnyAgent } from './agent-run.ts'
 import { CallReader } from './call-reader.ts'
-import { errorsOf, invoked, surroundings, tellErrors } from './early-invocation.ts'
+import { invoked, noteOnSpan, surroundings } from './early-invocation.ts'
 import { type Checked, isUnchanged } from './early-tools.ts'
 import { joiningTool } from './joining-tool.ts'
 import type { PreparedInputs } from './prepared-inputs.ts'
@@ -52,8 +52,8 @@ export class Turn {
   readonly #early: Map<object, FunctionTool> = new Map()
   /** Calls that have started early and that the SDK has not executed, by their id. */
   readonly #started: Map<string | undefined, EarlyTool & { readonly name: string }> = new Map()
-  /** Tools with a call whose input their schema rejects. */
-  readonly #invalid: Set<FunctionTool> = new Set()
+  /** Names of tools with a call in the accepted response that has not started early. */
+  readonly #late: Set<string> = new Set()
   readonly #enter: <Result>(work: () => Result) => Result
   #calls: HostCalls | undefined
   #isRequested = false
@@ -142,7 +142,7 @@ export class Turn {
     ask: Ask<AsyncIterable<StreamEvent>>,
     request: ModelRequest,
   ): AsyncGenerator<StreamEvent, void> {
-    const reader = new CallReader(calls, this.#options.run.seen)
+    const reader = new CallReader(calls, this.#options.run.seen, (output) => this.#accept(output))
     this.#isHeard = true
     try {
       for await (const event of ask(request)) {
@@ -154,6 +154,11 @@ export class Turn {
       // Has no effect if the response was accepted.
       calls.failed()
     }
+  }
+
+  #accept(output: ModelResponse['output']): void {
+    for (const item of output)
+      if (item.type === 'function_call' && !this.#started.has(item.callId)) this.#late.add(item.name)
   }
 
   /** A tool of the request, for the engine. */
@@ -174,7 +179,6 @@ export class Turn {
       checksItself: true,
       check: (written) => {
         if (inputs.accepts(tool, written)) return written
-        this.#invalid.add(tool)
         throw new TypeError('the schema of the tool rejects the input')
       },
       keepsInput: (written) => inputs.keepsInput(tool, written),
@@ -206,7 +210,7 @@ export class Turn {
         this.#started.delete(details?.toolCall?.callId)
         await Promise.race([taken.declined, settled(taken.result)])
         if (!taken.isDeclined) {
-          tellErrors(errorsOf(taken.result))
+          noteOnSpan(taken.result)
           return taken.result
         }
       }
@@ -215,8 +219,8 @@ export class Turn {
       return tool.invoke(context, text, details)
     }
     // The input of a call that has started early has been parsed already, and user's code in a schema runs once.
-    const hasStarted = () => [...this.#started.values()].some(({ name }) => name === tool.name)
-    return joiningTool(tool, { parameters, invoke, isParsed: () => this.#invalid.has(tool) || !hasStarted() })
+    const isParsed = () => this.#started.size === 0 || this.#late.has(tool.name)
+    return joiningTool(tool, { parameters, invoke, isParsed })
   }
 }
 
