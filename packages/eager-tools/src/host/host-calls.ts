@@ -266,8 +266,7 @@ export class HostCalls {
    * any more. Never rejects.
    */
   async release(cause?: DiscardCause, reason?: unknown): Promise<void> {
-    const stage = this.#stage
-    if (stage !== 'over') this.#end(stage, cause ?? this.#causeOf(stage), reason)
+    if (this.#stage !== 'over') this.#end(cause ?? this.#causeOf(this.#stage), reason)
     await Promise.all(this.#early.begun.map((early) => early.over()))
     this.#unfollow?.()
   }
@@ -277,12 +276,12 @@ export class HostCalls {
     return stage === 'stood' ? 'call_withdrawn' : 'stream_error'
   }
 
-  #end(stage: Stage, cause: DiscardCause, given: unknown): void {
+  #end(cause: DiscardCause, given: unknown): void {
     this.#stage = 'over'
     this.#early.clear()
     this.#hold.end()
-    const isAccepted = stage === 'stood' && !this.#options.signal?.aborted
-    const uses = isAccepted ? this.#uses() : new Map<string, HostUse>()
+    // Nothing follows from a step that was aborted, or whose host has failed for another reason.
+    const uses = cause === 'call_withdrawn' ? this.#uses() : new Map<string, HostUse>()
     const early = this.#early.begun
     if (early.length === 0) return
     const left = early.filter((early) => !early.isTaken)

@@ -110,14 +110,19 @@ export class AgentRun {
     this.#state = result.state
     try {
       await result.completed
-    } catch {
+      this.over()
+    } catch (error) {
       // The caller of the run gets the error.
+      this.failed(error)
     }
-    this.over()
   }
 
   over(): void {
     void this.#turn?.release()
+  }
+
+  failed(error: unknown): void {
+    void this.#turn?.fail(error)
   }
 
   #isMine(agent: AnyAgent, span: unknown): boolean {

@@ -64,7 +64,7 @@ export function eager<R extends Runner>(
       else agentRun.over()
       return result
     } catch (error) {
-      agentRun.over()
+      agentRun.failed(error)
       throw error
     }
   }

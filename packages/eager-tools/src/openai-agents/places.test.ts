@@ -489,3 +489,19 @@ test.each([
     `host-unknown: no tool starts early: a model request could not be linked to its step. ${cause}`,
   ])
 })
+
+test('a response that the SDK refuses switches nothing off (W48)', async () => {
+  const go: Program['go'] = async ({ start }) => {
+    const results: unknown[] = []
+    for (let run = 0; run < 5; run++) results.push(await start().catch((error: Error) => error.message))
+    return results
+  }
+  const first: Part[] = [...sealed('1'), 100, done(requested('1'), requested('2', 'unknown'))]
+  for (const streams of [true, false]) {
+    const program: Program = { responses: [first], go, streams, settings: { alwaysStream: true } }
+    const plain = await told(program, false)
+    const { times, warnings, result } = await told(program, true)
+    expect(result).toEqual(plain.result)
+    expect([plain.times.length, times.length, warnings]).toEqual([0, 5, []])
+  }
+})

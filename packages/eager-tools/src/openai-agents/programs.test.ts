@@ -55,6 +55,7 @@ const program = fc.record({
   }),
   way: fc.constantFrom<Way[]>('given', 'with the call', 'spread'),
   streams: fc.boolean(),
+  alwaysStream: fc.constantFrom(true, true, true, false),
   retries: fc.boolean(),
 })
 type Drawn = typeof program extends fc.Arbitrary<infer Value> ? Value : never
@@ -104,7 +105,7 @@ test('with any options and hooks, however they are given, and any responses, onl
   let joined = 0
   await fc.assert(
     fc.asyncProperty(program, async (drawn) => {
-      const { way, streams, options } = drawn
+      const { way, streams, alwaysStream, options } = drawn
       const has = (name: string) => options.some(({ option }) => option === name)
       // The SDK refuses such a tool.
       fc.pre(!has('outputSchema') || !has('timeoutBehavior'))
@@ -113,7 +114,7 @@ test('with any options and hooks, however they are given, and any responses, onl
         responses: scriptOf(drawn),
         way,
         streams,
-        settings: { alwaysStream: true },
+        settings: { alwaysStream },
         ...(adds && { adds }),
       }
       const plain = await told(scenario, false)

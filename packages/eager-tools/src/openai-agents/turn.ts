@@ -11,6 +11,7 @@ import {
 } from '@openai/agents'
 import type { HostCalls } from '../host/host-calls.ts'
 import type { EarlyTool, HostTool } from '../host/host-tool.ts'
+import { sameValue } from '../same-value.ts'
 import type { AgentRun, AnyAgent } from './agent-run.ts'
 import { CallReader } from './call-reader.ts'
 import { invoked, noteOnSpan, surroundings } from './early-invocation.ts'
@@ -44,6 +45,12 @@ export function turnOf({ tools }: ModelRequest): Turn | undefined {
   return undefined
 }
 
+/** A call that has started early. */
+interface Started extends Pick<EarlyTool, 'mayStart'> {
+  readonly name: string
+  readonly written: unknown
+}
+
 export class Turn {
   /** The tools for the SDK. */
   readonly tools: Tool[]
@@ -51,7 +58,7 @@ export class Turn {
   /** By the parameters in the request. */
   readonly #early: Map<object, FunctionTool> = new Map()
   /** Calls that have started early and that the SDK has not executed, by their id. */
-  readonly #started: Map<string | undefined, EarlyTool & { readonly name: string }> = new Map()
+  readonly #started: Map<string | undefined, Started> = new Map()
   /** Names of tools with a call in the accepted response that has not started early. */
   readonly #late: Set<string> = new Set()
   readonly #enter: <Result>(work: () => Result) => Result
@@ -106,6 +113,11 @@ export class Turn {
     await this.#calls?.release()
   }
 
+  /** The run has failed, perhaps because the SDK has refused the response. */
+  async fail(error: unknown): Promise<void> {
+    await this.#calls?.release('stream_error', error)
+  }
+
   /** A tool with a call that the user has prevented after it had started. */
   #barPrevented(): void {
     for (const [id, { name, mayStart }] of this.#started) {
@@ -157,8 +169,12 @@ export class Turn {
   }
 
   #accept(output: ModelResponse['output']): void {
-    for (const item of output)
-      if (item.type === 'function_call' && !this.#started.has(item.callId)) this.#late.add(item.name)
+    for (const item of output) {
+      if (item.type !== 'function_call') continue
+      const started = this.#started.get(item.callId)
+      const input = started && parsed(item.arguments)
+      if (!input || !sameValue(input.value, started.written)) this.#late.add(item.name)
+    }
   }
 
   /** A tool of the request, for the engine. */
@@ -184,7 +200,7 @@ export class Turn {
       keepsInput: (written) => inputs.keepsInput(tool, written),
       mayStart: (id) => !!checked && isUnchanged(tool, checked) && !this.#isRejected(name, id),
       start: (_, call) => {
-        this.#started.set(call.id, { ...early, name })
+        this.#started.set(call.id, { ...early, name, written: call.written })
         return invoked(tool, { context, call, prepare: (details) => inputs.give(details, call.written, call.text) })
       },
     }
