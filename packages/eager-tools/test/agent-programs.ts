@@ -212,7 +212,7 @@ function agentBy(way: Way, base: AgentOptions, added: Partial<AgentOptions>): Ag
   return Object.assign(new Agent(base), added)
 }
 
-/** As text. Of the user's own objects it says that they are these. */
+/** As text, which says whether a tool is the user's own object. */
 function written(given: readonly unknown[], tools: Readonly<Record<string, FunctionTool>>): string {
   const own = new Set<unknown>(Object.values(tools))
   return JSON.stringify(given, (key, value: unknown) => {

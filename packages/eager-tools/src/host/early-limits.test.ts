@@ -84,7 +84,7 @@ test('three steps in a row with unused early calls switch a tool off, with one w
   expect(host.warnings).toEqual(['switched-off'])
 })
 
-test('a tool whose early calls are never used is switched off alone, and the warning names it and the cause (W48)', async () => {
+test('a tool whose early calls are never used is switched off, and no other one; the warning names it and the cause (W48)', async () => {
   const said: string[] = []
   const settings: EagerSettings = {
     independent: ['put'],

@@ -28,7 +28,7 @@ interface RawCall {
   readonly function?: { readonly name?: string; readonly arguments?: string }
 }
 
-/** Calls of tools that the SDK executes in this process, although they are no functions. They never start early. */
+/** Calls of tools that the SDK executes in this process, although they are not functions. They never start early. */
 const LOCAL: ReadonlySet<string> = new Set(['computer_call', 'shell_call', 'local_shell_call', 'apply_patch_call'])
 
 /** Only a plain call has the name of its tool: others are never early. */

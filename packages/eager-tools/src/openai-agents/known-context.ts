@@ -1,4 +1,4 @@
-/** What an early call can know of its run: not what exists only when the response has ended. */
+/** What an early call can read about its run: not what exists only when the response has ended. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FunctionCallItem, RunContext } from '@openai/agents'

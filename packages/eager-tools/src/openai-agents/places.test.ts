@@ -261,7 +261,7 @@ test.each([
   ['an approval', (tool: { needsApproval: unknown }) => void (tool.needsApproval = async () => true)],
   ['an input guardrail', (tool: { inputGuardrails?: unknown }) => void (tool.inputGuardrails = rejecting('no'))],
 ])(
-  '%s that is given when a call has started already counts, and ends early starts of that tool alone, with one warning (W47)',
+  '%s that is given when a call has started already counts, and ends early starts of that tool and no other one, with one warning (W47)',
   async (_, change) => {
     const go: Program['go'] = async ({ runner, agent, tools, see }) => {
       const { look } = tools

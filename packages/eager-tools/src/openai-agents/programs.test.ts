@@ -69,7 +69,7 @@ function streamed({ wire }: Drawn, { name, value }: Call, id: string, index: num
   return pieces.map((piece) => raw({ choices: [{ index: 0, delta: { tool_calls: [{ index, ...piece }] } }] }))
 }
 
-/** Whether a call may end the run, so that it depends on their times what becomes of the others. */
+/** Whether a call may end the run, so that the result of the others depends on their times. */
 const isFatal = ({ option, at }: Drawn['options'][number]): boolean =>
   option === 'outputSchema' ||
   (option === 'errorFunction' && at === 1) ||

@@ -240,7 +240,7 @@ export class Turn {
   }
 }
 
-/** Resolves when a result is there. An error is left to whoever awaits the result itself. */
+/** Resolves when a result is there. An error is left to the caller that awaits the result itself. */
 function settled(result: Promise<unknown> | AsyncIterable<unknown>): Promise<unknown> {
   return result instanceof Promise ? result.catch(() => undefined) : Promise.resolve()
 }
