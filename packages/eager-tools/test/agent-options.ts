@@ -112,7 +112,7 @@ export const AGENT: Values = {
     },
   ],
   handoffDescription: () => ['d'],
-  handoffs: () => [[new Agent({ name: 'b', instructions: 'i', model: 'scripted' })]],
+  handoffs: () => [[new Agent({ name: 'other', instructions: 'i', model: 'scripted' })]],
   handoffOutputTypeWarningEnabled: () => [false],
   model: () => ['other', '', new Script(SCRIPT)],
   modelSettings,
@@ -270,9 +270,9 @@ export const SCRIPT: readonly Part[][] = [
   ],
   [
     ...sealed('4', 'look', THROWS),
-    ...sealed('5', 'transfer_to_b', '{}', 1),
+    ...sealed('5', 'transfer_to_other', '{}', 1),
     100,
-    done(requested('4', 'look', THROWS), requested('5', 'transfer_to_b', '{}')),
+    done(requested('4', 'look', THROWS), requested('5', 'transfer_to_other', '{}')),
   ],
   answer,
 ]
