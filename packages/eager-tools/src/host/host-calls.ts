@@ -266,7 +266,8 @@ export class HostCalls {
    * any more. Never rejects.
    */
   async release(cause?: DiscardCause, reason?: unknown): Promise<void> {
-    if (this.#stage !== 'over') this.#end(cause ?? this.#causeOf(this.#stage), reason)
+    const stage = this.#stage
+    if (stage !== 'over') this.#end(stage, cause ?? this.#causeOf(stage), reason)
     await Promise.all(this.#early.begun.map((early) => early.over()))
     this.#unfollow?.()
   }
@@ -276,12 +277,13 @@ export class HostCalls {
     return stage === 'stood' ? 'call_withdrawn' : 'stream_error'
   }
 
-  #end(cause: DiscardCause, given: unknown): void {
+  #end(stage: Stage, cause: DiscardCause, given: unknown): void {
     this.#stage = 'over'
     this.#early.clear()
     this.#hold.end()
     // Nothing follows from a step that was aborted, or whose host has failed for another reason.
-    const uses = cause === 'call_withdrawn' ? this.#uses() : new Map<string, HostUse>()
+    const isAccepted = stage === 'stood' && cause === 'call_withdrawn'
+    const uses = isAccepted ? this.#uses() : new Map<string, HostUse>()
     const early = this.#early.begun
     if (early.length === 0) return
     const left = early.filter((early) => !early.isTaken)
