@@ -26,7 +26,7 @@ import { eager } from '../src/openai-agents/index.ts'
 // The SDK's exporter wakes every five seconds by the current clock, which may be that of a later test.
 setTraceProcessors([])
 
-type Item = Extract<StreamEvent, { type: 'response_done' }>['response']['output'][number]
+export type Item = Extract<StreamEvent, { type: 'response_done' }>['response']['output'][number]
 /** An event, a pause in milliseconds, or the error of the stream. */
 export type Part = StreamEvent | number | Error
 

@@ -1,4 +1,4 @@
-/** The shared state of one `eager()`: its settings, budget and warnings, and whether it is still switched on. */
+/** The shared state of one `eager()`: its settings, budget and warnings, and which tools start early no more. */
 
 import { messageOf, type Run } from '@meanwhile/core'
 import { Breaker } from '../breaker.ts'
@@ -11,8 +11,14 @@ import { HostCalls } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
 
-/** After this many steps in a row in which the host used none of the early calls, `eager()` switches itself off. */
-const MOST_UNASKED = 3
+/** After this many steps in a row in which the host used none of a tool's early calls, the tool starts early no more. */
+const MOST_UNUSED = 3
+
+/**
+ * What the host did with the early calls of a tool in one step: it used at least one, it executed the tool only with
+ * other input, or it did not ask for them at all.
+ */
+export type HostUse = 'used' | 'changed' | 'unused'
 
 /** What is known of a step before its model request. */
 export interface HostStep {
@@ -47,9 +53,10 @@ export class EagerLoop {
   readonly leaving: Set<EarlyCall> = new Set()
   readonly #needed: string
   readonly #told = new Set<string>()
-  /** Tools whose schema has returned different values for the same arguments, and tools that have declined. */
+  /** Tools that start early no more. */
   readonly #barred = new Set<string>()
-  #unasked = 0
+  /** By tool: in how many steps in a row the host has used none of its early calls. */
+  readonly #unused = new Map<string, number>()
 
   /** `needed`: the name and version of the library whose loop this is. */
   constructor(settings: EagerSettings, needed: string) {
@@ -68,7 +75,7 @@ export class EagerLoop {
   /** The calls of one step. `undefined` if none of them can start early, or has to wait for one that did. */
   step(run: HostRun, step: HostStep): HostCalls | undefined {
     run.steps++
-    const mayStart = !this.isOff && step.tools.some(({ early }) => early)
+    const mayStart = step.tools.some(({ name, early }) => early && !this.#isOff(name))
     if (!mayStart && run.leaving.size === 0) return undefined
     return new HostCalls(this, run, step)
   }
@@ -83,17 +90,9 @@ export class EagerLoop {
     return runs.length > 0 ? endedRuns(name, runs, this.settings.hold, signal) : undefined
   }
 
-  /** Whether `eager()` has switched itself off, because too many early calls were not used. */
-  get isOff(): boolean {
-    return this.#unasked >= MOST_UNASKED
-  }
-
-  /**
-   * A step with early calls is over. `isAsked`: whether the host used any of them; `undefined` if it had no reason to.
-   */
-  ended(isAsked: boolean | undefined, savings: () => StepSavings): void {
-    if (isAsked) this.#unasked = 0
-    else if (isAsked === false && ++this.#unasked === MOST_UNASKED) this.#switchedOff()
+  /** A step with early calls is over. `uses`: by tool, without the tools that the host had no reason to execute. */
+  ended(uses: ReadonlyMap<string, HostUse>, savings: () => StepSavings): void {
+    for (const [tool, use] of uses) this.#ended(tool, use)
     const { onStep } = this.settings
     if (!onStep) return
     try {
@@ -103,51 +102,59 @@ export class EagerLoop {
     }
   }
 
+  /** Whether a tool was switched off because its early calls were never used. */
+  #isOff(tool: string): boolean {
+    return (this.#unused.get(tool) ?? 0) >= MOST_UNUSED
+  }
+
+  #ended(tool: string, use: HostUse): void {
+    if (use === 'used') {
+      this.#unused.delete(tool)
+      return
+    }
+    this.#unused.set(tool, (this.#unused.get(tool) ?? 0) + 1)
+    if (!this.#isOff(tool)) return
+    const why =
+      use === 'changed'
+        ? 'it was executed with other input each time'
+        : `something prevents or answers its calls after the model has requested them, or eager() does not recognize them because another version than ${this.#needed} is installed`
+    this.bar(tool, 'switched-off', `in ${MOST_UNUSED} steps in a row none of its early calls was used: ${why}`)
+  }
+
   /** Whether calls of a tool do not start early any more. */
   isBarred(tool: string): boolean {
     return this.#barred.has(tool)
   }
 
-  /** An early call has read something that exists only when the response has ended. */
-  declined(tool: string, member: string): void {
+  /** Calls of a tool do not start early any more. The first time, there is a warning with the reason. */
+  bar(tool: string, code: string, reason: string): void {
     if (this.#barred.has(tool)) return
     this.#barred.add(tool)
-    this.warn({
-      code: 'tool-declined',
-      message: `${tool} does not start early any more: it reads ${member}, which exists only when the response has ended, and the call is executed again`,
-    })
+    this.warn({ code, message: `${tool} does not start early any more: ${reason}` })
+  }
+
+  /** An early call has read something that exists only when the response has ended. */
+  declined(tool: string, member: string): void {
+    const reason = `it reads ${member}, which exists only when the response has ended, and the call is executed again`
+    this.bar(tool, 'tool-declined', reason)
   }
 
   /** For the same arguments, the host's check returned another input than that of an early call. */
   differs(tool: string, members: readonly string[]): void {
-    if (this.#barred.has(tool)) return
-    this.#barred.add(tool)
     const where = members.length > 0 ? ` (the difference is in ${members.join(', ')})` : ''
-    this.warn({
-      code: 'schema-differs',
-      message: `${tool} does not start early any more: for the same arguments its schema has returned two different inputs${where}, and the call is executed with both`,
-    })
+    const reason = `for the same arguments its schema has returned two different inputs${where}, and the call is executed with both`
+    this.bar(tool, 'schema-differs', reason)
   }
 
-  /** A model request of the host could not be linked to its step. */
-  unlinked(): void {
-    this.warnOnce(
-      'host-unknown',
-      `no tool starts early: a model request could not be linked to its step. eager() needs ${this.#needed}; is another version installed?`,
-    )
+  /** A model request of the host could not be linked to its step. `why`: if the cause is known. */
+  unlinked(why = `eager() needs ${this.#needed}; is another version installed?`): void {
+    this.warnOnce('host-unknown', `no tool starts early: a model request could not be linked to its step. ${why}`)
   }
 
   warn({ code, message }: Parameters<Run['warn']>[0]): void {
     const { onWarning } = this.settings
     if (onWarning) onWarning({ code, message, source: 'eager' })
     else emitWarning(code, message)
-  }
-
-  #switchedOff(): void {
-    this.warnOnce(
-      'switched-off',
-      `no tool starts early any more: in ${MOST_UNASKED} steps in a row the host used none of the calls that had started early. eager() needs ${this.#needed}; is another version installed?`,
-    )
   }
 
   /** Sends each warning only once. */

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { abortable, after, Host, told } from '../../test/host.ts'
+import type { HostTool } from './host-tool.ts'
+import type { EagerSettings } from './settings.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 
@@ -52,22 +54,65 @@ test('a read of a failed response counts as waste, also if the host then aborts 
   expect(host.log).toEqual(['0 look 1'])
 })
 
-test('three steps in a row with unused early calls switch it off, with one warning (R10)', async () => {
-  const host = new Host()
-  const step = async (asks: boolean) => {
-    const calls = host.loop.step(host.run, { tools: host.tools })
-    if (!calls) return 'off'
-    told(calls, 'a', 'look', { n: 1 })
-    await after(10)
-    calls.stood()
-    if (asks) calls.take('a', 'look', { n: 1 })
-    await calls.release()
-    return 'early'
+/** A step in which a call of each of these tools starts early, and what the host then asks for. */
+async function used(
+  host: Host,
+  names: readonly string[],
+  asks: Readonly<Record<string, object>>,
+  tools: readonly HostTool[] = host.tools,
+): Promise<string> {
+  const calls = host.loop.step(host.run, { tools })
+  if (!calls) return 'off'
+  const began = host.started.length
+  for (const [index, name] of names.entries()) {
+    const label = told(calls, `${index}`, name, { n: 1 })
+    calls.seal(label)
   }
+  await after(10)
+  calls.stood()
+  for (const [name, input] of Object.entries(asks)) calls.take(`${names.indexOf(name)}`, name, input)
+  await calls.release()
+  return `${host.started.length - began} early`
+}
+
+test('three steps in a row with unused early calls switch a tool off, with one warning (R10)', async () => {
+  const host = new Host()
   const steps: string[] = []
-  for (const asks of [false, false, true, false, false, false, false, false]) steps.push(await step(asks))
-  expect(steps).toEqual(['early', 'early', 'early', 'early', 'early', 'early', 'off', 'off'])
+  for (const asks of [false, false, true, false, false, false, false, false])
+    steps.push(await used(host, ['look'], asks ? { look: { n: 1 } } : {}))
+  expect(steps).toEqual([...Array(6).fill('1 early'), '0 early', '0 early'])
   expect(host.warnings).toEqual(['switched-off'])
+})
+
+test('a tool whose early calls are never used is switched off, and no other one; the warning names it and the cause (W48)', async () => {
+  const said: string[] = []
+  const settings: EagerSettings = {
+    independent: ['put'],
+    onWarning: ({ code, message }) => void said.push(`${code}: ${message}`),
+  }
+  const host = new Host(settings)
+  const steps: string[] = []
+  const tools = host.tools.map(({ name, early }) => ({
+    name,
+    ...(early && { early: { ...early, checksItself: true as const } }),
+  }))
+  for (let step = 0; step < 5; step++) steps.push(await used(host, ['look', 'put'], { put: { n: 1 } }, tools))
+  for (let step = 0; step < 5; step++) steps.push(await used(host, ['put'], { put: { n: 2 } }, tools))
+  expect(steps).toEqual([
+    ...['2 early', '2 early', '2 early', '1 early', '1 early'],
+    ...['1 early', '1 early', '1 early', '0 early', '0 early'],
+  ])
+  expect(said).toEqual([
+    'switched-off: look does not start early any more: in 3 steps in a row none of its early calls was used: something prevents or answers its calls after the model has requested them, or eager() does not recognize them because another version than host 1 is installed',
+    'switched-off: put does not start early any more: in 3 steps in a row none of its early calls was used: it was executed with other input each time',
+  ])
+})
+
+test('once all tools of a step are switched off, nothing watches it (R10)', async () => {
+  const host = new Host()
+  const tools = [host.early('look', 'read'), { name: 'send' }]
+  for (let step = 0; step < 3; step++) await used(host, ['look'], {}, tools)
+  expect(host.loop.step(host.run, { tools })).toBe(undefined)
 })
 
 test('steps that fail, are aborted, or have no early call do not count (R10)', async () => {
@@ -84,5 +129,5 @@ test('steps that fail, are aborted, or have no early call do not count (R10)', a
     abort()
     for (const calls of [failing, aborted, plain]) await calls.release()
   }
-  expect([host.loop.isOff, host.warnings]).toEqual([false, []])
+  expect([host.loop.isBarred('look'), host.warnings]).toEqual([false, []])
 })

@@ -12,7 +12,7 @@ import { deferral } from '../policy.ts'
 import { StreamedResponse } from '../response.ts'
 import { differingMembers, sameValue } from '../same-value.ts'
 import { Attempt } from './attempt.ts'
-import type { EagerLoop, HostRun, HostStep } from './eager-loop.ts'
+import type { EagerLoop, HostRun, HostStep, HostUse } from './eager-loop.ts'
 import { EarlyCall, type EarlyHost } from './early-call.ts'
 import { EarlyCalls } from './early-calls.ts'
 import { endedRuns } from './ended-runs.ts'
@@ -75,8 +75,8 @@ export class HostCalls {
   #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
-  /** The host has asked for an early call, but with another input for the same arguments. */
-  #hasDiffered = false
+  /** Tools that the host has executed itself although a call of them had started early. */
+  readonly #changed: Set<string> = new Set()
   /** Stops what {@link HostCalls.#followHost} started. */
   #unfollow: (() => void) | undefined
 
@@ -87,8 +87,9 @@ export class HostCalls {
     this.#step = run.steps
     const { toolConcurrency, hold } = loop.settings
     this.#slots = toolConcurrency ?? options.toolConcurrency ?? Number.POSITIVE_INFINITY
-    this.#early = new EarlyCalls(this.#slots, ({ tool: { name } }) => {
-      return this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(name)
+    this.#early = new EarlyCalls(this.#slots, ({ tool: { name }, hostId }) => {
+      const isOpen = this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(name)
+      return isOpen && this.#mayStart(name, hostId)
     })
     this.#hold = new Hold(hold, () => void this.release())
   }
@@ -213,6 +214,7 @@ export class HostCalls {
     }
     // Another call with this id may still match it.
     if ((this.#response?.countOf(id) ?? 0) <= 1) {
+      if (mine.length > 0) this.#changed.add(name)
       for (const early of mine) {
         this.#compare(early, input)
         early.discard('arguments_changed', new Error('the arguments have changed'))
@@ -256,7 +258,6 @@ export class HostCalls {
   #compare({ call, input }: EarlyCall, hosts: unknown): void {
     if (this.#toolOf(call.name)?.checksItself) return
     if (!this.#asked.some((asked) => asked.id === call.id && sameCall(asked, call))) return
-    this.#hasDiffered = true
     this.#loop.differs(call.name, differingMembers(input, hosts))
   }
 
@@ -280,7 +281,9 @@ export class HostCalls {
     this.#stage = 'over'
     this.#early.clear()
     this.#hold.end()
-    const isAsked = stage === 'stood' && !this.#options.signal?.aborted ? this.#isAsked : undefined
+    // Nothing follows from a step that was aborted, or whose host has failed for another reason.
+    const isAccepted = stage === 'stood' && cause === 'call_withdrawn'
+    const uses = isAccepted ? this.#uses() : new Map<string, HostUse>()
     const early = this.#early.begun
     if (early.length === 0) return
     const left = early.filter((early) => !early.isTaken)
@@ -299,14 +302,19 @@ export class HostCalls {
         asked: this.#asked,
       })
     if (this.#loop.budget) charge(this.#loop.budget, savings(), cause === 'run_aborted')
-    this.#loop.ended(isAsked, savings)
+    this.#loop.ended(uses, savings)
   }
 
-  /** Whether the host asked for any of the early calls of this response; `undefined` if there were none. */
-  get #isAsked(): boolean | undefined {
-    if (this.#hasDiffered || this.#early.begun.some(({ isTaken }) => isTaken)) return true
-    const mayBeAsked = (early: EarlyCall) => early.attempt === this.#attempt && !early.isDeclined
-    return this.#early.begun.some(mayBeAsked) ? false : undefined
+  /** What the host did with the early calls of the accepted response, by tool. */
+  #uses(): ReadonlyMap<string, HostUse> {
+    const uses = new Map<string, HostUse>()
+    for (const early of this.#early.begun) {
+      const { name } = early.tool
+      if (early.isTaken) uses.set(name, 'used')
+      else if (!uses.has(name) && early.attempt === this.#attempt && !early.isDeclined)
+        uses.set(name, this.#changed.has(name) ? 'changed' : 'unused')
+    }
+    return uses
   }
 
   // How calls start.
@@ -363,14 +371,18 @@ export class HostCalls {
     const { effect, evidence } = start
     const { policy, schemas } = this.#loop.settings
     if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
-    if (this.#loop.isOff) return 'effect'
     if (this.#loop.isBarred(call.name)) return 'schema'
+    if (!this.#mayStart(call.name, this.#response?.hostIdOf(call.id))) return 'effect'
     const { written, value } = input as HostInput
     const asked = this.#toolOf(call.name)?.checksItself ? written : value
     for (const early of this.#run.leaving) if (early.tool.name === call.name && early.isWith(asked)) return 'effect'
     const reason = deferral(start, () => policy?.(call, { effect, evidence, model }), this.#loop)
     if (reason || !mustKeepInput(call.name, effect, schemas)) return reason
     return this.#keepsInput(call.name, input as HostInput) ? undefined : 'schema'
+  }
+
+  #mayStart(name: string, id: string | undefined): boolean {
+    return this.#toolOf(name)?.mayStart?.(id) ?? true
   }
 
   #keepsInput(name: string, { written, value }: HostInput): boolean {

@@ -23,6 +23,11 @@ export interface EarlyTool extends DeclaredTool {
    */
   readonly checksItself?: true
   /**
+   * Whether nothing keeps the host from executing this call, as far as is known when it would start. `id`: the one that
+   * the host will use.
+   */
+  mayStart?(id: string | undefined): boolean
+  /**
    * If its signal aborts, the returned promise rejects although the function may still be running. Above `read`, the
    * signal then aborts only once the host has taken the call: it must be known when the function has ended, and how.
    */

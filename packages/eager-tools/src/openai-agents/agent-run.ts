@@ -1,19 +1,31 @@
 /** One run of an eager runner: its turns and their shared state. */
 
-import type { Agent, AgentOutputType, InputGuardrail, RunConfig, RunContext, RunState, Tool } from '@openai/agents'
-import { type Declared, unknownTool } from '../host/declared.ts'
+import type {
+  Agent,
+  AgentInputItem,
+  AgentOutputType,
+  InputGuardrail,
+  RunConfig,
+  RunContext,
+  RunState,
+  Tool,
+} from '@openai/agents'
+import type { Declared } from '../host/declared.ts'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
-import { unknownNames } from '../host/settings.ts'
 import { earlyTools, loadInternals } from './early-tools.ts'
 import { PreparedInputs } from './prepared-inputs.ts'
 import { Turn } from './turn.ts'
+import { warnOfNames } from './warn-of-names.ts'
 
 /** The members of an agent that are read, whatever the types of its context and its output. */
 export type AnyAgent = Pick<
   Agent<unknown, AgentOutputType>,
   'model' | 'tools' | 'inputGuardrails' | 'handoffs' | 'mcpServers'
 >
-type AnyState = Pick<RunState<unknown, Agent<unknown, AgentOutputType>>, 'pendingInput'>
+type AnyState = Pick<
+  RunState<unknown, Agent<unknown, AgentOutputType>>,
+  'pendingInput' | 'history' | '_currentAgentSpan'
+>
 
 /** The result of a streamed run. */
 interface StreamedResult {
@@ -28,46 +40,69 @@ export interface AgentRunOptions {
   readonly context: RunContext<unknown>
   /** Only for a resumed run. */
   readonly state: AnyState | undefined
+  /** Whether the conversation begins with this run, so that the agents it can reach are all agents there are. */
+  readonly isFirst: boolean
   readonly isStreamed: boolean
   readonly toolConcurrency: number | undefined
-}
-
-/** A run is found by its context, which the SDK passes to the tools of each turn. */
-const runs: WeakMap<object, AgentRun> = new WeakMap()
-
-export function runOf(context: object): AgentRun | undefined {
-  return runs.get(context)
 }
 
 export class AgentRun {
   readonly options: AgentRunOptions
   readonly host: HostRun
   /** Ids of calls that earlier responses have requested. The SDK never executes a second call with the same id. */
-  readonly seen: Set<string> = new Set()
+  readonly seen: Set<string>
   #state: AnyState | undefined
   #turns = 0
   #turn: Turn | undefined
+  /** That of the agent whose turns these are. Each agent of a run has its own. */
+  #span: unknown
+  /** The agent that the run has been handed off to. */
+  #next: unknown
+  #asksUnlinked = false
 
   constructor(options: AgentRunOptions) {
-    const { context, state, loop } = options
+    const { state, loop } = options
     this.options = options
     this.host = loop.run()
     this.#state = state
-    runs.set(context, this)
+    this.seen = new Set(callIdsOf(state?.history ?? []))
   }
 
-  /** A turn begins with these tools. */
-  async turn(agent: AnyAgent, tools: readonly Tool[]): Promise<Tool[]> {
+  /**
+   * A turn begins with these tools. `undefined` if it is a turn of another run with the same context, inside a tool.
+   * `span`: that of the agent.
+   */
+  async turn(agent: AnyAgent, tools: readonly Tool[], span: unknown): Promise<Tool[] | undefined> {
+    if (!this.#isMine(agent, span)) return undefined
     void this.#turn?.release()
     this.#turn = undefined
     const isFirst = this.#turns++ === 0
-    if (isFirst) this.#nameUnknown(agent, tools)
-    if (this.#mayBeRefused(agent, isFirst)) return [...tools]
-    const { declared, context, loop } = this.options
+    const { declared, context, loop, isFirst: isWhole } = this.options
+    if (isFirst && isWhole) warnOfNames({ agent, tools, declared, loop })
+    if (this.#mayBeRefused(agent, isFirst)) return undefined
     const early = await earlyTools(tools, { declared, own: agent.tools, context, loop })
     const inputs = new PreparedInputs(await loadInternals())
     this.#turn = new Turn({ run: this, agent, tools, early, inputs })
     return this.#turn.tools
+  }
+
+  /** The run continues with another agent. */
+  handsOff(next: unknown): void {
+    this.#next = next
+  }
+
+  /** A model gets a request that belongs to no turn with early tools. */
+  asksUnlinked(): void {
+    this.#asksUnlinked = true
+  }
+
+  /** The SDK executes a call although no request of its turn was seen. */
+  unlinked(): void {
+    this.options.loop.unlinked(
+      this.#asksUnlinked
+        ? 'a model gets copies of the tools of its request'
+        : 'the model could not be observed: its object is frozen, or it has been exchanged during the run',
+    )
   }
 
   /** Waits for a streamed result; the run is over when its stream is. */
@@ -75,14 +110,29 @@ export class AgentRun {
     this.#state = result.state
     try {
       await result.completed
-    } catch {
+      this.over()
+    } catch (error) {
       // The caller of the run gets the error.
+      this.failed(error)
     }
-    this.over()
   }
 
   over(): void {
     void this.#turn?.release()
+  }
+
+  failed(error: unknown): void {
+    void this.#turn?.fail(error)
+  }
+
+  #isMine(agent: AnyAgent, span: unknown): boolean {
+    if (span === undefined) return false
+    if (span === this.#span) return true
+    if (this.#span !== undefined && agent !== this.#next) return false
+    if (this.options.state && this.options.state._currentAgentSpan !== span) return false
+    this.#span = span
+    this.#next = undefined
+    return true
   }
 
   /** Guardrails that run in parallel with the model may still reject the input. */
@@ -94,27 +144,8 @@ export class AgentRun {
     const isGuarded = guardrails.some(({ runInParallel }) => runInParallel !== false)
     return isGuarded && (isFirst || (this.#state?.pendingInput.length ?? 0) > 0)
   }
-
-  /**
-   * Warns about unknown names in the first turn, because tools are known only then. Tools of an MCP server of another
-   * agent cannot be known.
-   */
-  #nameUnknown(agent: AnyAgent, tools: readonly Tool[]): void {
-    const agents = reachable(agent)
-    if ([...agents].some((other) => other !== agent && other.mcpServers.length > 0)) return
-    const names = [tools, ...[...agents].map((one) => one.tools)].flat().map(({ name }) => name)
-    const { declared, loop } = this.options
-    for (const name of declared.keys())
-      if (!names.includes(name)) loop.warnOnce('unknown-tool', `effects.${name} ${unknownTool(name, names)}`)
-    for (const [setting, reason] of unknownNames(loop.settings, names))
-      loop.warnOnce('unknown-tool', `${setting}: ${reason}`)
-  }
 }
 
-/** An agent and all agents it can hand off to. */
-function reachable(agent: AnyAgent, found: Set<AnyAgent> = new Set()): Set<AnyAgent> {
-  if (found.has(agent)) return found
-  found.add(agent)
-  for (const handoff of agent.handoffs) reachable('agent' in handoff ? handoff.agent : handoff, found)
-  return found
+function callIdsOf(items: readonly AgentInputItem[]): readonly string[] {
+  return items.flatMap((item) => (item.type === 'function_call' ? [item.callId] : []))
 }

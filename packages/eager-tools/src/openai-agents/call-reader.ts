@@ -1,6 +1,6 @@
 /** Reads tool calls from the raw events of OpenAI's two wires, which the SDK's models pass on unchanged. */
 
-import type { StreamEvent } from '@openai/agents'
+import type { ModelResponse, StreamEvent } from '@openai/agents'
 import type { CallLabel, HostCalls } from '../host/host-calls.ts'
 
 /** The members that are read of a Responses event or a Chat Completions chunk. */
@@ -14,6 +14,7 @@ interface RawEvent {
     readonly name: string
     readonly namespace?: string
     readonly arguments?: string
+    readonly caller?: { readonly type?: string }
   }
   readonly choices?: readonly {
     readonly index: number
@@ -27,9 +28,19 @@ interface RawCall {
   readonly function?: { readonly name?: string; readonly arguments?: string }
 }
 
+/** Calls of tools that the SDK executes in this process, although they are not functions. They never start early. */
+const LOCAL: ReadonlySet<string> = new Set(['computer_call', 'shell_call', 'local_shell_call', 'apply_patch_call'])
+
+/** Only a plain call has the name of its tool: others are never early. */
+function nameOf({ name, namespace, caller }: NonNullable<RawEvent['item']>): string {
+  if (caller && caller.type !== 'direct') return `${caller.type}:${name}`
+  return namespace ? `${namespace}.${name}` : name
+}
+
 export class CallReader {
   readonly #calls: HostCalls
   readonly #seen: Set<string>
+  readonly #accepted: (output: ModelResponse['output']) => void
   /** The ids of this response. */
   readonly #ids: Set<string> = new Set()
   /** By the call's index in the response. */
@@ -37,10 +48,12 @@ export class CallReader {
 
   /**
    * `seen`: ids of calls that earlier responses have requested. The ids of this response are added when it is accepted.
+   * `accepted`: called with the output of the response, before its calls count.
    */
-  constructor(calls: HostCalls, seen: Set<string>) {
+  constructor(calls: HostCalls, seen: Set<string>, accepted: (output: ModelResponse['output']) => void) {
     this.#calls = calls
     this.#seen = seen
+    this.#accepted = accepted
   }
 
   /** Reads an event. After a malformed one, which a user's own model may send, no call starts early. */
@@ -55,6 +68,7 @@ export class CallReader {
   #hear(event: StreamEvent): void {
     if (event.type === 'response_done') {
       for (const id of this.#ids) this.#seen.add(id)
+      this.#accepted(event.response.output)
       this.#calls.stood()
     } else if (event.type === 'model') {
       const raw: RawEvent | undefined = event.event
@@ -65,8 +79,8 @@ export class CallReader {
 
   #responsesEvent({ type, output_index: index = -1, delta, item }: RawEvent): void {
     const isCall = item?.type === 'function_call'
-    if (type === 'response.output_item.added' && isCall)
-      this.#begin(index, item.call_id, item.namespace ? `${item.namespace}.${item.name}` : item.name)
+    if (type === 'response.output_item.added' && item && (isCall || LOCAL.has(item.type)))
+      this.#begin(index, item.call_id, isCall ? nameOf(item) : item.type)
     else if (type === 'response.function_call_arguments.delta') this.#add(index, delta)
     else if (type === 'response.output_item.done' && isCall) this.#seal(index, item.arguments)
   }

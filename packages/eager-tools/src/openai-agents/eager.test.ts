@@ -107,23 +107,23 @@ test('each eager() around one runner has its own effects (R1)', async () => {
   expect(log).toEqual(['0 look', '100 send', '100 send', '200 look'])
 })
 
-test('an unknown tool name is a warning in the first turn, once (R11)', async () => {
+test('a misspelt tool name is a warning in the first turn, once (R11)', async () => {
   const said: string[] = []
   const onWarning = ({ code, message }: { code: string; message: string }) => void said.push(`${code}: ${message}`)
   const go: Case['go'] = async (runner, agent) => {
     for (const _ of [1, 2]) await consumed(await runner.run(agent, 'go', { stream: true }))
   }
-  await played({ responses: [answer], effects: { look: 'read', lok: 'read' }, settings: { onWarning }, go }, true)
+  await played({ responses: [answer], effects: { lok: 'read' }, settings: { onWarning }, go }, true)
   expect(said).toEqual(['unknown-tool: effects.lok is not the name of a tool; did you mean look?'])
 })
 
-test('each unknown name in effects, approval, independent and schemas is a warning in the first turn (R11)', async () => {
+test('each misspelt name in effects, approval, independent and schemas is a warning in the first turn (R11)', async () => {
   const said: string[] = []
   const onWarning = ({ code, message }: { code: string; message: string }) => void said.push(`${code}: ${message}`)
   const go: Case['go'] = async (runner, agent) => {
     for (const _ of [1, 2]) await consumed(await runner.run(agent, 'go', { stream: true }))
   }
-  const effects = { look: 'read', lok: 'read', loook: 'read' } as const
+  const effects = { lok: 'read', loook: 'read' } as const
   await played(
     {
       responses: [answer],
@@ -152,6 +152,25 @@ test('a tool of an agent that comes later is known (R11)', async () => {
     true,
   )
   expect(warnings).toEqual([])
+})
+
+test('a runner with effects for several agents warns of nothing: in a run of one of them, and in a conversation that goes on with the last agent (W48)', async () => {
+  const named = (name: string) => tool({ name, description: name, parameters: z.object({}), execute: () => name })
+  const refund = new Agent({ name: 'refunds', model: 'scripted', tools: [named('refund'), named('book')] })
+  const triage = new Agent({ name: 'triage', model: 'scripted', tools: [named('look')], handoffs: [refund] })
+  const go: Case['go'] = async (runner) => {
+    const first = await runner.run(triage, 'go', { stream: true })
+    await consumed(first)
+    const { lastAgent = triage, history } = first
+    const later = [...history, { role: 'user' as const, content: 'and' }]
+    for (const agent of [lastAgent, triage]) await consumed(await runner.run(agent, later, { stream: true }))
+    await consumed(await runner.run(refund, 'go', { stream: true }))
+    return lastAgent.name
+  }
+  const effects = { look: 'read', book: 'read', weather: 'read' } as const
+  const responses = [[done(requested('h', 'transfer_to_refunds', '{}'))], answer]
+  const { warnings, result } = await played({ responses, effects, go }, true)
+  expect([result, warnings]).toEqual(['refunds', []])
 })
 
 test('model objects, of an agent or of the runner, are observed, and stay the same objects (R2)', async () => {
@@ -492,7 +511,7 @@ test('if a request is not linked to its turn, nothing starts early, and there is
   expect([log, warnings]).toEqual([['100 look 1 a', '220 look 2 a'], ['host-unknown']])
 })
 
-test('if calls are not linked to their turn, reads are made twice in three steps, then eager() is off (R10)', async () => {
+test('if calls are not linked to their turn, reads are made twice in three steps, then their tool is off (R10)', async () => {
   const go: Case['go'] = async (runner, agent) => {
     await runner.run(agent, 'x', { stream: true }).then(consumed)
     // The SDK gets the original tools.

@@ -1,13 +1,15 @@
 /** `eager()` for the OpenAI Agents SDK: a runner whose declared tool calls start early. */
 
 import { ConfigError } from '@meanwhile/core'
-import { Agent, RunContext, Runner, RunState, StreamedRunResult } from '@openai/agents'
+import { Agent, type AgentInputItem, RunContext, Runner, RunState, StreamedRunResult } from '@openai/agents'
 import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop } from '../host/eager-loop.ts'
 import type { EagerSettings } from '../host/settings.ts'
 import { AgentRun } from './agent-run.ts'
+import { within } from './current-run.ts'
 import { loadInternals } from './early-tools.ts'
-import { watchAgent, watchModel, watchProvider } from './seams.ts'
+import { watchUsage } from './known-context.ts'
+import { watchAgent, watchModel, watchProvider, watchRunner } from './seams.ts'
 
 type RunArguments = Parameters<Runner['run']>
 
@@ -38,27 +40,31 @@ export function eager<R extends Runner>(
     const given: unknown = options?.context
     const context = state?._context ?? (given instanceof RunContext ? given : new RunContext(given))
     const { config } = runner
-    const { toolExecution = config.toolExecution } = options ?? {}
+    const toolExecution = options?.toolExecution ?? config.toolExecution
     const agentRun = new AgentRun({
       loop,
       declared,
       config,
       context,
       state,
-      isStreamed: options?.stream === true,
+      isFirst: beginsConversation(input, options),
+      isStreamed: Boolean(options?.stream),
       toolConcurrency: toolExecution?.maxFunctionToolConcurrency ?? undefined,
     })
+    watchUsage(context)
+    watchRunner(runner)
     watchProvider(config.modelProvider)
     watchModel(config.model)
     watchAgent(agent)
     watchAgent(state?._currentAgent)
     try {
-      const result: unknown = await runner.run(agent, input, state ? options : Object.assign({}, options, { context }))
+      const own = state ? options : withContext(options, context)
+      const result: unknown = await within(agentRun, () => runner.run(agent, input, own))
       if (result instanceof StreamedRunResult) void agentRun.streams(result)
       else agentRun.over()
       return result
     } catch (error) {
-      agentRun.over()
+      agentRun.failed(error)
       throw error
     }
   }
@@ -71,6 +77,24 @@ export function eager<R extends Runner>(
     },
     set: (target, key, value) => Reflect.set(target, key, value, target),
   })
+}
+
+type RunOptions = RunArguments[2]
+
+/** The same options with this context. */
+function withContext(options: RunOptions, context: RunContext<unknown>): RunOptions {
+  return Object.create(Object.getPrototypeOf(options ?? {}) as object, {
+    ...Object.getOwnPropertyDescriptors(options ?? {}),
+    ...Object.getOwnPropertyDescriptors({ context }),
+  }) as RunOptions
+}
+
+/** Whether no agent has answered before. In a conversation that goes on, the agent may be one that was handed off to. */
+function beginsConversation(input: RunArguments[1], options: RunOptions): boolean {
+  if (input instanceof RunState || options?.session || options?.conversationId || options?.previousResponseId)
+    return false
+  const isOfUser = (item: AgentInputItem) => 'role' in item && item.role !== 'assistant'
+  return typeof input === 'string' || input.every(isOfUser)
 }
 
 function whyNoRunner(given: unknown): string {

@@ -37,10 +37,25 @@ export function loadInternals(): Promise<Internals> {
   return loading
 }
 
-export async function earlyTools(tools: readonly Tool[], options: EarlyToolsOptions): Promise<ReadonlySet<Tool>> {
-  const early = new Set<Tool>()
-  for (const tool of tools) if (await mayBeEarly(tool, options)) early.add(tool)
+/** What decided that a tool may start early. If the user changes it afterwards, the decision does not hold. */
+export type Checked = Pick<FunctionTool, 'needsApproval' | 'invoke'>
+
+export async function earlyTools(
+  tools: readonly Tool[],
+  options: EarlyToolsOptions,
+): Promise<ReadonlyMap<Tool, Checked>> {
+  const early = new Map<Tool, Checked>()
+  for (const tool of tools) {
+    if (tool.type !== 'function') continue
+    const { needsApproval, invoke } = tool
+    if (await mayBeEarly(tool, options)) early.set(tool, { needsApproval, invoke })
+  }
   return early
+}
+
+/** Whether nothing has been added to the tool that may keep the SDK from executing its calls. */
+export function isUnchanged(tool: FunctionTool, { needsApproval, invoke }: Checked): boolean {
+  return tool.needsApproval === needsApproval && tool.invoke === invoke && !tool.inputGuardrails?.length
 }
 
 async function mayBeEarly(tool: Tool, { declared, own, context, loop }: EarlyToolsOptions): Promise<boolean> {
@@ -48,6 +63,8 @@ async function mayBeEarly(tool: Tool, { declared, own, context, loop }: EarlyToo
   // An agent as a tool may interrupt, and the SDK finds its run again by the call object that the SDK itself made.
   if ('on' in tool) return false
   if (tool.inputGuardrails?.length || tool.deferLoading) return false
+  // The SDK refuses a response in which the model itself calls it.
+  if (tool.allowedCallers && !tool.allowedCallers.includes('direct')) return false
   // These receive details that only the SDK's own call has. The extractor of an MCP server receives only the call's id.
   if (tool.outputSchema || (tool.customDataExtractor && own.includes(tool))) return false
   return !(await mayNeedApproval(tool, context, loop))

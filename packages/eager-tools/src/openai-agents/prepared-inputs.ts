@@ -13,15 +13,23 @@ export class PreparedInputs {
     this.#internals = internals
   }
 
+  /** Whether the schema of the tool accepts the input, as far as the SDK exposes how the tool parses it. */
+  accepts(tool: FunctionTool, written: unknown): boolean {
+    try {
+      return this.#prepare(tool, written)?.result.success ?? true
+    } catch {
+      // The SDK throws for a schema that is checked asynchronously, and reports that when it executes the call.
+      return false
+    }
+  }
+
   /**
-   * Whether the tool gets its input exactly as the model wrote it. `false` also if its schema rejects the input, or if
-   * the SDK does not expose how the tool parses it.
+   * Whether the tool gets its input, which its schema accepts, exactly as the model wrote it. `false` also if the SDK
+   * does not expose how the tool parses it.
    */
   keepsInput(tool: FunctionTool, written: unknown): boolean {
     const prepared = this.#prepare(tool, written)
-    if (!prepared?.result.success) return false
-    this.#prepared.set(Object(written), prepared)
-    return sameValue(written, prepared.result.value)
+    return prepared !== undefined && sameValue(written, prepared.result.value)
   }
 
   /** A call with these details gets the input that was parsed for it, if one was. */
@@ -31,11 +39,11 @@ export class PreparedInputs {
   }
 
   #prepare(tool: FunctionTool, written: unknown): PreparedInput | undefined {
-    try {
-      return this.#internals.prepareFunctionToolInput?.(tool, JSON.stringify(written))
-    } catch {
-      // The SDK throws for a schema that is checked asynchronously, and reports that when it executes the call.
-      return undefined
-    }
+    const known = this.#prepared.get(Object(written))
+    if (known) return known
+    if (!('prepareFunctionToolInput' in this.#internals)) return undefined
+    const prepared = this.#internals.prepareFunctionToolInput?.(tool, JSON.stringify(written))
+    if (prepared) this.#prepared.set(Object(written), prepared)
+    return prepared
   }
 }

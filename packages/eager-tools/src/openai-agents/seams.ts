@@ -3,22 +3,49 @@
  * around its original one, which changes nothing in a run that is not eager.
  */
 
-import { Agent, type Model, type ModelProvider, type ModelRequest } from '@openai/agents'
-import { runOf } from './agent-run.ts'
+import {
+  Agent,
+  type FunctionToolResult,
+  type Model,
+  type ModelProvider,
+  type ModelRequest,
+  type Runner,
+} from '@openai/agents'
+import { currentRun, runOf } from './current-run.ts'
+import { originalTool } from './joining-tool.ts'
 import { turnOf } from './turn.ts'
 
 const watched: WeakSet<object> = new WeakSet()
 
-/** The turns of an agent, and of the agents it hands off to. */
+/** The handoffs of a runner. Its hooks get the user's own tools. */
+export function watchRunner(runner: Runner): void {
+  if (!isNew(runner)) return
+  const emit = runner.emit.bind(runner)
+  const told: typeof emit = (type, ...args) => {
+    const [context, , next] = args
+    if (type === 'agent_handoff') runOf(context)?.handsOff(next)
+    return emit(type, ...withOwnTools(args))
+  }
+  hide(runner, 'emit', told)
+}
+
+/** What a hook gets, with the user's own tools. */
+function withOwnTools<Args extends readonly unknown[]>(args: Args): Args {
+  // Each argument has the type of the one that it stands for.
+  return args.map(originalTool) as unknown[] as readonly unknown[] as Args
+}
+
+/** The turns of an agent, and of the agents it hands off to. Its hooks get the user's own tools. */
 export function watchAgent(agent: unknown): void {
   if (!(agent instanceof Agent)) return
   watchModel(agent.model)
   if (!isNew(agent)) return
   const { getAllTools, getEnabledHandoffs }: Pick<Agent, 'getAllTools' | 'getEnabledHandoffs'> = agent
-  const all: Agent['getAllTools'] = async (context, ...rest) => {
-    const tools = await getAllTools.call(agent, context, ...rest)
-    return (await runOf(context)?.turn(agent, tools)) ?? tools
+  const all: Agent['getAllTools'] = async (context, span, ...rest) => {
+    const tools = await getAllTools.call(agent, context, span, ...rest)
+    return (await runOf(context)?.turn(agent, tools, span)) ?? tools
   }
+  const emit: Agent['emit'] = agent.emit.bind(agent)
   const enabled: Agent['getEnabledHandoffs'] = async (context) => {
     const handoffs = await getEnabledHandoffs.call(agent, context)
     if (runOf(context)) for (const handoff of handoffs) watchAgent(handoff.agent)
@@ -26,6 +53,33 @@ export function watchAgent(agent: unknown): void {
   }
   hide(agent, 'getAllTools', all)
   hide(agent, 'getEnabledHandoffs', enabled)
+  watchBehavior(agent)
+  hide<'emit', Agent['emit']>(agent, 'emit', (type, ...args) => emit(type, ...withOwnTools(args)))
+}
+
+/** While an eager run decides whether it ends, the user's function gets the user's own tools. */
+function watchBehavior(agent: Agent): void {
+  let given = agent.toolUseBehavior
+  if (!Object.getOwnPropertyDescriptor(agent, 'toolUseBehavior')?.configurable) return
+  Object.defineProperty(agent, 'toolUseBehavior', {
+    configurable: true,
+    enumerable: true,
+    get(): ToolUseBehavior {
+      const decide = given
+      if (typeof decide !== 'function' || !currentRun()) return decide
+      return (context, results) => decide(context, results.map(withOwnTool))
+    },
+    set(behavior: ToolUseBehavior) {
+      given = behavior
+    },
+  })
+}
+
+type ToolUseBehavior = Agent['toolUseBehavior']
+
+function withOwnTool(result: FunctionToolResult): FunctionToolResult {
+  // It is read by the SDK, too, so it stays the same object.
+  return Object.assign(result, { tool: originalTool(result.tool) })
 }
 
 /** The models that a provider returns. */
@@ -49,15 +103,20 @@ function watchRequests(model: Model): void {
   const { getResponse, getStreamedResponse } = model
   const whole: Model['getResponse'] = (request) => getResponse.call(model, request)
   const streamed: Model['getStreamedResponse'] = (request) => getStreamedResponse.call(model, request)
+  const asked = (request: ModelRequest) => {
+    const turn = turnOf(request)
+    if (!turn) currentRun()?.asksUnlinked()
+    return turn
+  }
   hide(
     model,
     'getResponse',
-    (request: ModelRequest) => turnOf(request)?.whole(whole, streamed, request) ?? whole(request),
+    (request: ModelRequest) => asked(request)?.whole(whole, streamed, request) ?? whole(request),
   )
   hide(
     model,
     'getStreamedResponse',
-    (request: ModelRequest) => turnOf(request)?.streamed(streamed, request) ?? streamed(request),
+    (request: ModelRequest) => asked(request)?.streamed(streamed, request) ?? streamed(request),
   )
 }
 

@@ -157,3 +157,14 @@ test('SDK spans that a tool opens nest under its turn’s, and neither turn nor 
     plain.find(({ data }) => data.type === 'agent')?.data,
   ])
 })
+
+test('the SDK’s own spans have the same data and errors, also what a tool sets on the span of its call (W48)', async () => {
+  const told = (spans: SdkSpan[]) =>
+    spans.filter(({ data }) => data.type !== 'custom').map(({ data, error }) => ({ data, error }))
+  const plain = told(await sdkSpans(false))
+  expect(told(await sdkSpans(true))).toEqual(plain)
+  expect(plain.find(({ data }) => data.type === 'function')).toMatchObject({
+    data: { mcp_data: { server: 'm' } },
+    error: { data: { tool_name: 'look' } },
+  })
+})

@@ -1,27 +1,24 @@
 /** One turn of a run: the tools that the SDK gets, the model requests, and the requested calls. */
 
-import { AsyncLocalStorage } from 'node:async_hooks'
 import {
-  createCustomSpan,
   type FunctionTool,
-  type getCurrentSpan,
-  getCurrentTraceContext,
-  invokeFunctionTool,
   ModelBehaviorError,
   type ModelRequest,
   type ModelResponse,
   type StreamEvent,
   type Tool,
   Usage,
-  withTraceContext,
 } from '@openai/agents'
 import type { HostCalls } from '../host/host-calls.ts'
 import type { EarlyTool, HostTool } from '../host/host-tool.ts'
+import { sameValue } from '../same-value.ts'
 import type { AgentRun, AnyAgent } from './agent-run.ts'
 import { CallReader } from './call-reader.ts'
+import { invoked, noteOnSpan, surroundings } from './early-invocation.ts'
+import { type Checked, isUnchanged } from './early-tools.ts'
+import { joiningTool } from './joining-tool.ts'
 import type { PreparedInputs } from './prepared-inputs.ts'
 
-type CurrentSpan = NonNullable<ReturnType<typeof getCurrentSpan>>
 type Ask<Answer> = (request: ModelRequest) => Answer
 
 export interface TurnOptions {
@@ -29,7 +26,7 @@ export interface TurnOptions {
   readonly agent: AnyAgent
   readonly tools: readonly Tool[]
   /** The tools that may start early. */
-  readonly early: ReadonlySet<Tool>
+  readonly early: ReadonlyMap<Tool, Checked>
   readonly inputs: PreparedInputs
 }
 
@@ -48,12 +45,22 @@ export function turnOf({ tools }: ModelRequest): Turn | undefined {
   return undefined
 }
 
+/** A call that has started early. */
+interface Started extends Pick<EarlyTool, 'mayStart'> {
+  readonly name: string
+  readonly written: unknown
+}
+
 export class Turn {
   /** The tools for the SDK. */
   readonly tools: Tool[]
   readonly #options: TurnOptions
   /** By the parameters in the request. */
   readonly #early: Map<object, FunctionTool> = new Map()
+  /** Calls that have started early and that the SDK has not executed, by their id. */
+  readonly #started: Map<string | undefined, Started> = new Map()
+  /** Names of tools with a call in the accepted response that has not started early. */
+  readonly #late: Set<string> = new Set()
   readonly #enter: <Result>(work: () => Result) => Result
   #calls: HostCalls | undefined
   #isRequested = false
@@ -102,7 +109,23 @@ export class Turn {
 
   /** The SDK executes nothing more in this turn. */
   async release(): Promise<void> {
+    if (this.#calls?.stage === 'stood') this.#barPrevented()
     await this.#calls?.release()
+  }
+
+  /** The run has failed, perhaps because the SDK has refused the response. */
+  async fail(error: unknown): Promise<void> {
+    await this.#calls?.release('stream_error', error)
+  }
+
+  /** A tool with a call that the user has prevented after it had started. */
+  #barPrevented(): void {
+    for (const [id, { name, mayStart }] of this.#started) {
+      if (mayStart?.(id)) continue
+      const reason =
+        'a call had started before it was rejected, or before the tool got another `needsApproval` or an input guardrail. List the tool in the setting `approval`'
+      this.#options.run.options.loop.bar(name, 'late-approval', reason)
+    }
   }
 
   /** `undefined` if no call may start early, or if a model inside this one is already observed. */
@@ -131,7 +154,7 @@ export class Turn {
     ask: Ask<AsyncIterable<StreamEvent>>,
     request: ModelRequest,
   ): AsyncGenerator<StreamEvent, void> {
-    const reader = new CallReader(calls, this.#options.run.seen)
+    const reader = new CallReader(calls, this.#options.run.seen, (output) => this.#accept(output))
     this.#isHeard = true
     try {
       for await (const event of ask(request)) {
@@ -145,6 +168,15 @@ export class Turn {
     }
   }
 
+  #accept(output: ModelResponse['output']): void {
+    for (const item of output) {
+      if (item.type !== 'function_call') continue
+      const started = this.#started.get(item.callId)
+      const input = started && parsed(item.arguments)
+      if (!input || !sameValue(input.value, started.written)) this.#late.add(item.name)
+    }
+  }
+
   /** A tool of the request, for the engine. */
   #hostTool(requested: ModelRequest['tools'][number]): HostTool {
     const { name } = requested
@@ -154,20 +186,30 @@ export class Turn {
   }
 
   #earlyTool(tool: FunctionTool): EarlyTool {
-    const { run, inputs } = this.#options
+    const { run, inputs, early: all } = this.#options
+    const checked = all.get(tool)
     const { declared, context } = run.options
     const { name } = tool
-    return {
+    const early: EarlyTool = {
       ...(declared.get(name) ?? { effect: 'external' }),
       checksItself: true,
+      check: (written) => {
+        if (inputs.accepts(tool, written)) return written
+        throw new TypeError('the schema of the tool rejects the input')
+      },
       keepsInput: (written) => inputs.keepsInput(tool, written),
-      start: (_, { id = '', signal, text, written, failed }) => {
-        const toolCall = { type: 'function_call', callId: id, name, arguments: text, status: 'completed' } as const
-        const details = { toolCall, signal }
-        inputs.give(details, written, text)
-        return invoked(tool, { runContext: context, input: text, details }, failed)
+      mayStart: (id) => !!checked && isUnchanged(tool, checked) && !this.#isRejected(name, id),
+      start: (_, call) => {
+        this.#started.set(call.id, { ...early, name, written: call.written })
+        return invoked(tool, { context, call, prepare: (details) => inputs.give(details, call.written, call.text) })
       },
     }
+    return early
+  }
+
+  #isRejected(toolName: string, callId: string | undefined): boolean {
+    const { context } = this.#options.run.options
+    return callId !== undefined && context.isToolApproved({ toolName, callId }) === false
   }
 
   /** The same tool, with its own parameters object for this turn. It joins a call that has started early. */
@@ -176,82 +218,31 @@ export class Turn {
     turns.set(parameters, this)
     this.#early.set(parameters, tool)
     const invoke: FunctionTool['invoke'] = async (context, text, details) => {
-      if (!this.#isRequested) this.#options.run.options.loop.unlinked()
+      if (!this.#isRequested) this.#options.run.unlinked()
       const input = parsed(text)
       const asked = [details?.toolCall?.callId, tool.name, input?.value, details?.signal] as const
       const taken = input && this.#calls?.take(...asked)
-      if (taken) return taken.result
+      if (taken) {
+        this.#started.delete(details?.toolCall?.callId)
+        await Promise.race([taken.declined, settled(taken.result)])
+        if (!taken.isDeclined) {
+          noteOnSpan(taken.result)
+          return taken.result
+        }
+      }
       const clearing = input && this.#calls?.cleared(...asked)
       if (clearing) await clearing.done
       return tool.invoke(context, text, details)
     }
-    // A spread would lose members of tools.
-    return Object.create(Object.getPrototypeOf(tool) as object, {
-      ...Object.getOwnPropertyDescriptors(tool),
-      ...Object.getOwnPropertyDescriptors({ parameters, invoke }),
-    }) as FunctionTool
+    // The input of a call that has started early has been parsed already, and user's code in a schema runs once.
+    const isParsed = () => this.#started.size === 0 || this.#late.has(tool.name)
+    return joiningTool(tool, { parameters, invoke, isParsed })
   }
 }
 
-type Invocation = Omit<Parameters<typeof invokeFunctionTool>[0], 'tool'>
-
-/**
- * Invokes a tool as the SDK does, and reports failures. Most tools return a text for the model instead of throwing;
- * then only the current span gets the error. So each call gets its own stand-in span, and the error contains the tool's
- * name. A timeout is not reported at all: the SDK just stops waiting.
- */
-async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Error) => void): Promise<unknown> {
-  hearErrors(({ message, data }) => {
-    if (message === FAILED && data?.tool_name === tool.name) failed(new Error(message))
-  })
-  if (tool.timeoutMs === undefined) return await invokeFunctionTool({ ...asked, tool })
-  let isOver = false
-  const invoke: FunctionTool['invoke'] = async (...given) => {
-    const output: unknown = await tool.invoke(...given)
-    isOver = true
-    return output
-  }
-  const watched: FunctionTool = Object.create(tool, { invoke: { value: invoke } })
-  const output: unknown = await invokeFunctionTool({ ...asked, tool: watched })
-  if (!isOver) failed(new Error(`${tool.name} exceeded its timeout`))
-  return output
-}
-
-/** The span error that the SDK sets for a tool whose error becomes a text. */
-const FAILED = 'Error running tool (non-fatal)'
-
-type SpanError = Parameters<CurrentSpan['setError']>[0]
-
-/** Calls `heard` with each error that the current span gets. It must be a stand-in, which only one call has. */
-function hearErrors(heard: (error: SpanError) => void): void {
-  const span = getCurrentTraceContext()?.span
-  if (!span) return
-  const { setError } = span
-  const heardFirst: typeof setError = (error) => {
-    heard(error)
-    setError.call(span, error)
-  }
-  Object.defineProperty(span, 'setError', { value: heardFirst })
-}
-
-/**
- * Captures the async context in which tools of this turn are called, so that SDK spans opened by a tool nest under the
- * agent's.
- */
-function surroundings(): <Result>(work: () => Result) => Result {
-  const inContext = AsyncLocalStorage.snapshot()
-  const current = getCurrentTraceContext()
-  if (!current) return inContext
-  const { trace } = current
-  const span = current.span ?? createCustomSpan({ data: { name: 'turn' } }, trace)
-  return (work) => inContext(() => withTraceContext({ trace, span: standIn(span) }, work))
-}
-
-/**
- * What a tool sets on its span applies to its call, not to the agent: a clone has the same id and is never exported.
- */
-function standIn(span: CurrentSpan): CurrentSpan {
-  return Object.defineProperty(span.clone(), 'spanData', { value: { ...span.spanData } })
+/** Resolves when a result is there. An error is left to the caller that awaits the result itself. */
+function settled(result: Promise<unknown> | AsyncIterable<unknown>): Promise<unknown> {
+  return result instanceof Promise ? result.catch(() => undefined) : Promise.resolve()
 }
 
 function parsed(text: string): { readonly value: unknown } | undefined {
