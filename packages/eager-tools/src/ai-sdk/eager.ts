@@ -183,7 +183,7 @@ class EagerOptions {
     if (!this.#declared.has(name) || typeof tool.execute !== 'function') return tool
     return joining(tool, (input, { toolCallId: id, messages, abortSignal: signal }, own) => {
       const calls = this.#steps.ofMessages(messages)?.calls
-      if (!calls && this.#hasLost && !this.#loop.isOff) this.#loop.unlinked()
+      if (!calls && this.#hasLost) this.#loop.unlinked()
       return calls ? executed(calls, { id, name, input, signal }, own) : own()
     })
   }

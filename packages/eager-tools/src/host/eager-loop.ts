@@ -1,4 +1,4 @@
-/** The shared state of one `eager()`: its settings, budget and warnings, and whether it is still switched on. */
+/** The shared state of one `eager()`: its settings, budget and warnings, and which tools start early no more. */
 
 import { messageOf, type Run } from '@meanwhile/core'
 import { Breaker } from '../breaker.ts'
@@ -11,8 +11,19 @@ import { HostCalls } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
 
-/** After this many steps in a row in which the host used none of the early calls, `eager()` switches itself off. */
-const MOST_UNASKED = 3
+/** After this many steps in a row in which the host used none of a tool's early calls, the tool starts early no more. */
+const MOST_UNUSED = 3
+
+/**
+ * What the host did with a tool's early calls in one step:
+ * - `used`: it used at least one.
+ * - `changed`: it executed the tool with other arguments.
+ * - `unasked`: it did not execute the calls.
+ */
+export type Use = 'used' | 'changed' | 'unasked'
+
+/** By tool. Tools that the host had no reason to execute are left out. */
+export type Uses = ReadonlyMap<string, Use>
 
 /** What is known of a step before its model request. */
 export interface HostStep {
@@ -47,9 +58,12 @@ export class EagerLoop {
   readonly leaving: Set<EarlyCall> = new Set()
   readonly #needed: string
   readonly #told = new Set<string>()
-  /** Tools whose schema has returned different values for the same arguments, and tools that have declined. */
+  /** Tools that start early no more. */
   readonly #barred = new Set<string>()
-  #unasked = 0
+  /** By tool: in how many steps in a row the host has used none of its early calls. */
+  readonly #unused = new Map<string, number>()
+  /** Whether the host has executed any early call. */
+  #hasAsked = false
 
   /** `needed`: the name and version of the library whose loop this is. */
   constructor(settings: EagerSettings, needed: string) {
@@ -68,7 +82,7 @@ export class EagerLoop {
   /** The calls of one step. `undefined` if none of them can start early, or has to wait for one that did. */
   step(run: HostRun, step: HostStep): HostCalls | undefined {
     run.steps++
-    const mayStart = !this.isOff && step.tools.some(({ early }) => early)
+    const mayStart = step.tools.some(({ early }) => early)
     if (!mayStart && run.leaving.size === 0) return undefined
     return new HostCalls(this, run, step)
   }
@@ -83,17 +97,9 @@ export class EagerLoop {
     return runs.length > 0 ? endedRuns(name, runs, this.settings.hold, signal) : undefined
   }
 
-  /** Whether `eager()` has switched itself off, because too many early calls were not used. */
-  get isOff(): boolean {
-    return this.#unasked >= MOST_UNASKED
-  }
-
-  /**
-   * A step with early calls is over. `isAsked`: whether the host used any of them; `undefined` if it had no reason to.
-   */
-  ended(isAsked: boolean | undefined, savings: () => StepSavings): void {
-    if (isAsked) this.#unasked = 0
-    else if (isAsked === false && ++this.#unasked === MOST_UNASKED) this.#switchedOff()
+  /** A step with early calls is over. */
+  ended(uses: Uses, savings: () => StepSavings): void {
+    for (const [tool, use] of uses) this.#ended(tool, use)
     const { onStep } = this.settings
     if (!onStep) return
     try {
@@ -103,6 +109,30 @@ export class EagerLoop {
     }
   }
 
+  #ended(tool: string, use: Use): void {
+    this.#hasAsked ||= use !== 'unasked'
+    if (use === 'used') {
+      this.#unused.delete(tool)
+      return
+    }
+    const unused = (this.#unused.get(tool) ?? 0) + 1
+    this.#unused.set(tool, unused)
+    if (unused < MOST_UNUSED) return
+    const what =
+      use === 'changed'
+        ? `in ${MOST_UNUSED} steps in a row it was executed with other arguments than the model had written`
+        : `in ${MOST_UNUSED} steps in a row none of its calls that had started early was executed afterwards`
+    const version = this.#hasAsked ? '' : `. eager() needs ${this.#needed}; is another version installed?`
+    this.bar(tool, 'switched-off', what + version)
+  }
+
+  /** Calls of a tool do not start early any more. `why`: the rest of the sentence that the warning begins. */
+  bar(tool: string, code: string, why: string): void {
+    if (this.#barred.has(tool)) return
+    this.#barred.add(tool)
+    this.warn({ code, message: `${tool} does not start early any more: ${why}` })
+  }
+
   /** Whether calls of a tool do not start early any more. */
   isBarred(tool: string): boolean {
     return this.#barred.has(tool)
@@ -110,23 +140,21 @@ export class EagerLoop {
 
   /** An early call has read something that exists only when the response has ended. */
   declined(tool: string, member: string): void {
-    if (this.#barred.has(tool)) return
-    this.#barred.add(tool)
-    this.warn({
-      code: 'tool-declined',
-      message: `${tool} does not start early any more: it reads ${member}, which exists only when the response has ended, and the call is executed again`,
-    })
+    this.bar(
+      tool,
+      'tool-declined',
+      `it reads ${member}, which exists only when the response has ended, and the call is executed again`,
+    )
   }
 
   /** For the same arguments, the host's check returned another input than that of an early call. */
   differs(tool: string, members: readonly string[]): void {
-    if (this.#barred.has(tool)) return
-    this.#barred.add(tool)
     const where = members.length > 0 ? ` (the difference is in ${members.join(', ')})` : ''
-    this.warn({
-      code: 'schema-differs',
-      message: `${tool} does not start early any more: for the same arguments its schema has returned two different inputs${where}, and the call is executed with both`,
-    })
+    this.bar(
+      tool,
+      'schema-differs',
+      `for the same arguments its schema has returned two different inputs${where}, and the call is executed with both`,
+    )
   }
 
   /** A model request of the host could not be linked to its step. */
@@ -141,13 +169,6 @@ export class EagerLoop {
     const { onWarning } = this.settings
     if (onWarning) onWarning({ code, message, source: 'eager' })
     else emitWarning(code, message)
-  }
-
-  #switchedOff(): void {
-    this.warnOnce(
-      'switched-off',
-      `no tool starts early any more: in ${MOST_UNASKED} steps in a row the host used none of the calls that had started early. eager() needs ${this.#needed}; is another version installed?`,
-    )
   }
 
   /** Sends each warning only once. */

@@ -65,6 +65,8 @@ export class EarlyCall implements CallFacts {
   /** When the function settled, in `performance.now()`. */
   ended: number | undefined
   error: unknown
+  /** Whether the host has executed the call, with this input or with another. */
+  isAsked = false
   readonly #beginning: EarlyBeginning
   readonly #host: EarlyHost
   readonly #evidenceAt: number = performance.now()
@@ -220,6 +222,7 @@ export class EarlyCall implements CallFacts {
   /** The host executes the call and gets this result. From now on, `signal` aborts the function. */
   take(signal?: AbortSignal): Promise<unknown> | AsyncIterable<unknown> {
     this.state = { ...this.state, fate: 'committed' }
+    this.isAsked = true
     this.#tellTaken()
     const { signal: hosts } = this.#host
     if (hosts?.aborted) this.abort(hosts.reason)

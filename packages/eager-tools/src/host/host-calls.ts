@@ -12,7 +12,7 @@ import { deferral } from '../policy.ts'
 import { StreamedResponse } from '../response.ts'
 import { differingMembers, sameValue } from '../same-value.ts'
 import { Attempt } from './attempt.ts'
-import type { EagerLoop, HostRun, HostStep } from './eager-loop.ts'
+import type { EagerLoop, HostRun, HostStep, Use, Uses } from './eager-loop.ts'
 import { EarlyCall, type EarlyHost } from './early-call.ts'
 import { EarlyCalls } from './early-calls.ts'
 import { endedRuns } from './ended-runs.ts'
@@ -27,12 +27,21 @@ export type CallLabel = number
 export interface TakenCall {
   /** The function's result: a promise or an async iterable. */
   readonly result: Promise<unknown> | AsyncIterable<unknown>
+  /** The signal that the function received. */
+  readonly signal: AbortSignal
   /** The function declined: its result must not be used, and the host makes the call itself. */
   readonly isDeclined: boolean
   /** Resolves when the function declines. Stays pending if it never does. */
   readonly declined: Promise<void>
   /** The host cannot use the result, and makes the call itself. */
   giveUp(): void
+}
+
+/** An early call of the accepted response that the host has not executed. */
+export interface UnaskedCall {
+  /** The id the host would use for it. */
+  readonly id: string | undefined
+  readonly tool: string
 }
 
 /** What the host waits for before it makes a call itself. */
@@ -75,8 +84,8 @@ export class HostCalls {
   #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
-  /** The host has asked for an early call, but with another input for the same arguments. */
-  #hasDiffered = false
+  /** Tools that the host has asked for with another input for the same arguments. */
+  readonly #differing: Set<string> = new Set()
   /** Stops what {@link HostCalls.#followHost} started. */
   #unfollow: (() => void) | undefined
 
@@ -95,6 +104,14 @@ export class HostCalls {
 
   get stage(): Stage {
     return this.#stage
+  }
+
+  /** The early calls of the accepted response that the host has not executed so far, whatever the input. */
+  get unasked(): readonly UnaskedCall[] {
+    if (this.#stood === undefined) return []
+    return this.#early.begun
+      .filter((early) => early.attempt === this.#attempt && !early.isAsked && !early.isDeclined)
+      .map(({ hostId, tool }) => ({ id: hostId, tool: tool.name }))
   }
 
   /** Whether an early call that the host has not taken may have changed something. */
@@ -191,9 +208,12 @@ export class HostCalls {
    * `signal` aborts it. `undefined`: the host must make the call itself, once it is {@link HostCalls.cleared}.
    */
   take(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): TakenCall | undefined {
+    const isMine = (early: EarlyCall) =>
+      early.tool.name === name && early.attempt === this.#attempt && early.hostId === id
+    for (const early of this.#early.begun) if (isMine(early)) early.isAsked = true
     if (this.#stage !== 'stood') return undefined
     const open = this.#early.begun.filter((early) => early.isOpen && early.tool.name === name)
-    const mine = open.filter((early) => early.attempt === this.#attempt && early.hostId === id)
+    const mine = open.filter(isMine)
     const found =
       mine.find((early) => early.isWith(input)) ??
       // A call of an earlier, failed attempt, which used other ids.
@@ -202,6 +222,7 @@ export class HostCalls {
       const result = found.take(signal)
       return {
         result,
+        signal: found.signal,
         get isDeclined() {
           return found.isDeclined
         },
@@ -256,7 +277,7 @@ export class HostCalls {
   #compare({ call, input }: EarlyCall, hosts: unknown): void {
     if (this.#toolOf(call.name)?.checksItself) return
     if (!this.#asked.some((asked) => asked.id === call.id && sameCall(asked, call))) return
-    this.#hasDiffered = true
+    this.#differing.add(call.name)
     this.#loop.differs(call.name, differingMembers(input, hosts))
   }
 
@@ -280,7 +301,7 @@ export class HostCalls {
     this.#stage = 'over'
     this.#early.clear()
     this.#hold.end()
-    const isAsked = stage === 'stood' && !this.#options.signal?.aborted ? this.#isAsked : undefined
+    const uses: Uses = stage === 'stood' && !this.#options.signal?.aborted ? this.#uses() : new Map()
     const early = this.#early.begun
     if (early.length === 0) return
     const left = early.filter((early) => !early.isTaken)
@@ -299,14 +320,19 @@ export class HostCalls {
         asked: this.#asked,
       })
     if (this.#loop.budget) charge(this.#loop.budget, savings(), cause === 'run_aborted')
-    this.#loop.ended(isAsked, savings)
+    this.#loop.ended(uses, savings)
   }
 
-  /** Whether the host asked for any of the early calls of this response; `undefined` if there were none. */
-  get #isAsked(): boolean | undefined {
-    if (this.#hasDiffered || this.#early.begun.some(({ isTaken }) => isTaken)) return true
-    const mayBeAsked = (early: EarlyCall) => early.attempt === this.#attempt && !early.isDeclined
-    return this.#early.begun.some(mayBeAsked) ? false : undefined
+  /** What the host did with the early calls of the accepted response, by tool. */
+  #uses(): Uses {
+    const uses = new Map<string, Use>()
+    for (const early of this.#early.begun) {
+      const { tool, isTaken, isAsked } = early
+      if (isTaken || this.#differing.has(tool.name)) uses.set(tool.name, 'used')
+      else if (early.attempt === this.#attempt && !early.isDeclined && uses.get(tool.name) !== 'used')
+        uses.set(tool.name, isAsked ? 'changed' : (uses.get(tool.name) ?? 'unasked'))
+    }
+    return uses
   }
 
   // How calls start.
@@ -363,7 +389,6 @@ export class HostCalls {
     const { effect, evidence } = start
     const { policy, schemas } = this.#loop.settings
     if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
-    if (this.#loop.isOff) return 'effect'
     if (this.#loop.isBarred(call.name)) return 'schema'
     const { written, value } = input as HostInput
     const asked = this.#toolOf(call.name)?.checksItself ? written : value
