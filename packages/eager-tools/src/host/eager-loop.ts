@@ -18,9 +18,9 @@ const MOST_UNUSED = 3
  * What the host did with a tool's early calls in one step:
  * - `used`: it used at least one.
  * - `changed`: it executed the tool with other arguments.
- * - `unasked`: it did not execute the calls.
+ * - `unused`: it did not execute the calls, or eager() could not recognize them.
  */
-export type Use = 'used' | 'changed' | 'unasked'
+export type Use = 'used' | 'changed' | 'unused'
 
 /** By tool. Tools that the host had no reason to execute are left out. */
 export type Uses = ReadonlyMap<string, Use>
@@ -62,7 +62,7 @@ export class EagerLoop {
   readonly #barred = new Set<string>()
   /** By tool: in how many steps in a row the host has used none of its early calls. */
   readonly #unused = new Map<string, number>()
-  /** Whether the host has executed any early call. */
+  /** Whether any early call was recognized when the host executed it. */
   #hasAsked = false
 
   /** `needed`: the name and version of the library whose loop this is. */
@@ -110,7 +110,7 @@ export class EagerLoop {
   }
 
   #ended(tool: string, use: Use): void {
-    this.#hasAsked ||= use !== 'unasked'
+    this.#hasAsked ||= use !== 'unused'
     if (use === 'used') {
       this.#unused.delete(tool)
       return
@@ -121,7 +121,7 @@ export class EagerLoop {
     const what =
       use === 'changed'
         ? `in ${MOST_UNUSED} steps in a row it was executed with other arguments than the model had written`
-        : `in ${MOST_UNUSED} steps in a row none of its calls that had started early was executed afterwards`
+        : `in ${MOST_UNUSED} steps in a row none of its calls that had started early was used`
     const version = this.#hasAsked ? '' : `. eager() needs ${this.#needed}; is another version installed?`
     this.bar(tool, 'switched-off', what + version)
   }

@@ -94,7 +94,7 @@ test('the warning says what the host did with the calls, and asks for the versio
     await calls.release()
   }
   const off = 'look does not start early any more: in 3 steps in a row'
-  const unasked = 'none of its calls that had started early was executed afterwards'
+  const unasked = 'none of its calls that had started early was used'
   expect(said).toEqual([
     `${off} it was executed with other arguments than the model had written`,
     `${off} ${unasked}`,

@@ -86,6 +86,8 @@ export class HostCalls {
   #stood: number | undefined
   /** Tools that the host has asked for with another input for the same arguments. */
   readonly #differing: Set<string> = new Set()
+  /** Tools that the host has asked for with other arguments. */
+  readonly #changed: Set<string> = new Set()
   /** Stops what {@link HostCalls.#followHost} started. */
   #unfollow: (() => void) | undefined
 
@@ -208,9 +210,8 @@ export class HostCalls {
    * `signal` aborts it. `undefined`: the host must make the call itself, once it is {@link HostCalls.cleared}.
    */
   take(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): TakenCall | undefined {
-    const isMine = (early: EarlyCall) =>
-      early.tool.name === name && early.attempt === this.#attempt && early.hostId === id
-    for (const early of this.#early.begun) if (isMine(early)) early.isAsked = true
+    const isMine = (early: EarlyCall) => this.#isRunOf(early, id, name)
+    this.#asks(id, name)
     if (this.#stage !== 'stood') return undefined
     const open = this.#early.begun.filter((early) => early.isOpen && early.tool.name === name)
     const mine = open.filter(isMine)
@@ -235,6 +236,7 @@ export class HostCalls {
     // Another call with this id may still match it.
     if ((this.#response?.countOf(id) ?? 0) <= 1) {
       for (const early of mine) {
+        this.#changed.add(name)
         this.#compare(early, input)
         early.discard('arguments_changed', new Error('the arguments have changed'))
       }
@@ -247,6 +249,7 @@ export class HostCalls {
    * and the host waits. `undefined`: there is nothing to wait for. `signal`: that of the host's execution.
    */
   cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Clearing | undefined {
+    this.#asks(id, name)
     const all = new Set([...this.#early.begun, ...this.#run.leaving])
     const runs = [...all].filter(
       (early) => early.tool.name === name && early.isAboveRead && this.#isUnusedRunOf(early, id, input),
@@ -257,6 +260,15 @@ export class HostCalls {
       done: endedRuns(name, runs, this.#loop.settings.hold, signal),
       isStream: runs.some(({ isStream }) => isStream),
     }
+  }
+
+  #asks(id: string | undefined, name: string): void {
+    for (const early of this.#early.begun) if (this.#isRunOf(early, id, name)) early.isAsked = true
+  }
+
+  /** Whether an early call is that of a call of the last response. */
+  #isRunOf({ tool, attempt, hostId }: EarlyCall, id: string | undefined, name: string): boolean {
+    return tool.name === name && attempt === this.#attempt && hostId === id
   }
 
   /** Whether an early call was made for a call that the host makes itself, and is not over. */
@@ -327,10 +339,10 @@ export class HostCalls {
   #uses(): Uses {
     const uses = new Map<string, Use>()
     for (const early of this.#early.begun) {
-      const { tool, isTaken, isAsked } = early
-      if (isTaken || this.#differing.has(tool.name)) uses.set(tool.name, 'used')
-      else if (early.attempt === this.#attempt && !early.isDeclined && uses.get(tool.name) !== 'used')
-        uses.set(tool.name, isAsked ? 'changed' : (uses.get(tool.name) ?? 'unasked'))
+      const { name } = early.tool
+      if (early.isTaken || this.#differing.has(name)) uses.set(name, 'used')
+      else if (early.attempt === this.#attempt && !early.isDeclined && !uses.has(name))
+        uses.set(name, this.#changed.has(name) ? 'changed' : 'unused')
     }
     return uses
   }

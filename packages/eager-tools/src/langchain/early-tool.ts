@@ -16,6 +16,15 @@ export async function checkedInput({ schema }: AgentTool, args: unknown): Promis
   return isInteropZodSchema(schema) ? interopParseAsync(schema, args) : args
 }
 
+/**
+ * Whether calls of a tool never start early: it has callbacks of its own, which would be called too early, its tools are
+ * found by a search, or its function is in the browser.
+ */
+export function mustStayLate(tool: AgentTool): boolean {
+  const { callbacks, defaultConfig, extras, metadata, verbose } = tool
+  return Boolean(callbacks || defaultConfig?.callbacks || extras?.defer_loading || metadata?.headlessTool || verbose)
+}
+
 /** The id of the call that a result was made for. */
 const madeFor = new WeakMap<object, string | undefined>()
 
