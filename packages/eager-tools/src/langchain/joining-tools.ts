@@ -2,7 +2,8 @@
 
 import type { EagerLoop } from '../host/eager-loop.ts'
 import type { HostCalls, TakenCall } from '../host/host-calls.ts'
-import { withId } from './early-tool.ts'
+import { withId } from './call-id.ts'
+import { HeldCallbacks } from './held-callbacks.ts'
 import { type AgentTool, type AskedCall, isAgentTool, isAskedCall, type NodeConfig } from './library.ts'
 import { over } from './over.ts'
 import { lastAnswer, type Steps } from './steps.ts'
@@ -14,6 +15,8 @@ export class JoiningTools {
   readonly #loop: EagerLoop
   readonly #steps: Steps
   readonly #made = new WeakMap<AgentTool, AgentTool>()
+  /** Tools of which an early call was used. Any other may still decline when its callbacks have been reported. */
+  readonly #proven = new WeakSet<AgentTool>()
   /** Called if a message requests a tool but belongs to no known step. It may come from an earlier process. */
   readonly #unlinked: (answer: object | undefined, config: NodeConfig) => void
 
@@ -41,7 +44,7 @@ export class JoiningTools {
     const joining: Partial<AgentTool> & { readonly [JOINS]: AgentTool } = {
       invoke: (input, config) => {
         const linked = isAskedCall(input) && config && this.#linked(input, tool.name, config)
-        if (linked) return joined(linked, tool, input, config)
+        if (linked) return this.#joined(linked, tool, input, config)
         const done = isAskedCall(input) && this.#loop.cleared(input.id, tool.name, input.args, config?.signal)
         return done ? done.then(() => tool.invoke(input, config)) : tool.invoke(input, config)
       },
@@ -62,6 +65,21 @@ export class JoiningTools {
     const last = this.#steps.lastOf(config)
     return last && { calls: last.calls, isSame: false }
   }
+
+  /** Returns the result of the equal early call, or calls the tool. */
+  async #joined({ calls, isSame }: Linked, tool: AgentTool, asked: AskedCall, config: NodeConfig): Promise<unknown> {
+    const call = [asked.id, tool.name, asked.args, config.signal] as const
+    const taken = isSame ? calls.take(...call) : undefined
+    const callbacks = taken && HeldCallbacks.of(taken.signal)
+    callbacks?.ask({ config, id: asked.id }, this.#proven.has(tool))
+    const early = taken && (await used(taken, asked.id, callbacks))
+    if (early) {
+      this.#proven.add(tool)
+      return early.output
+    }
+    await calls.cleared(...call)?.done
+    return tool.invoke(asked, config)
+  }
 }
 
 interface Linked {
@@ -70,30 +88,26 @@ interface Linked {
   readonly isSame: boolean
 }
 
-/** Returns the result of the equal early call, or calls the tool. */
-async function joined(
-  { calls, isSame }: Linked,
-  tool: AgentTool,
-  asked: AskedCall,
-  config: NodeConfig,
-): Promise<unknown> {
-  const call = [asked.id, tool.name, asked.args, config.signal] as const
-  const taken = isSame ? calls.take(...call) : undefined
-  const early = taken && (await used(taken, asked.id))
-  if (early) return early.output
-  await calls.cleared(...call)?.done
-  return tool.invoke(asked, config)
-}
-
-/** The result of an early call; `undefined` if the agent must make the call itself. */
-async function used(taken: TakenCall, id: string | undefined): Promise<{ readonly output: unknown } | undefined> {
+/**
+ * The result of an early call, once its callbacks have been reported; `undefined` if the agent must make the call itself.
+ */
+async function used(
+  taken: TakenCall,
+  id: string | undefined,
+  callbacks: HeldCallbacks | undefined,
+): Promise<{ readonly output: unknown } | undefined> {
   try {
     const output: unknown = await Promise.race([taken.result, taken.declined])
     const own = taken.isDeclined ? undefined : withId(output, id)
-    if (!own) taken.giveUp()
+    if (own) await callbacks?.report()
+    else {
+      callbacks?.drop()
+      taken.giveUp()
+    }
     return own
   } catch (error) {
-    if (!taken.isDeclined) throw error
-    return undefined
+    if (taken.isDeclined) return undefined
+    await callbacks?.report()
+    throw error
   }
 }
