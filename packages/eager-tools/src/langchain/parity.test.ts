@@ -68,33 +68,34 @@ function plainly(values: unknown): unknown {
   return plain(values, 0)
 }
 
-const METHODS = [
-  'LLMStart',
-  'ChatModelStart',
-  'LLMNewToken',
-  'ChatModelStreamEvent',
-  'LLMError',
-  'LLMEnd',
-  'ChainStart',
-  'ChainError',
-  'ChainEnd',
-  'ToolStart',
-  'ToolEvent',
-  'ToolError',
-  'ToolEnd',
-  'Text',
-  'AgentAction',
-  'AgentEnd',
-  'RetrieverStart',
-  'RetrieverEnd',
-  'RetrieverError',
-  'CustomEvent',
-]
+/** Each method of a callback: a new one is missing here, and does not compile. */
+const METHODS: Readonly<Record<Extract<keyof BaseCallbackHandler, `handle${string}`>, true>> = {
+  handleLLMStart: true,
+  handleChatModelStart: true,
+  handleLLMNewToken: true,
+  handleChatModelStreamEvent: true,
+  handleLLMError: true,
+  handleLLMEnd: true,
+  handleChainStart: true,
+  handleChainError: true,
+  handleChainEnd: true,
+  handleToolStart: true,
+  handleToolEvent: true,
+  handleToolError: true,
+  handleToolEnd: true,
+  handleText: true,
+  handleAgentAction: true,
+  handleAgentEnd: true,
+  handleRetrieverStart: true,
+  handleRetrieverEnd: true,
+  handleRetrieverError: true,
+  handleCustomEvent: true,
+}
 
 /** A handler of somebody's own, which is told everything. */
 function telling(told: unknown[]): BaseCallbackHandler {
-  const methods = METHODS.map((name) => [
-    `handle${name}`,
+  const methods = Object.keys(METHODS).map((name) => [
+    name,
     (...args: readonly unknown[]) => void told.push(structured([name, ...args])),
   ])
   class Telling extends BaseCallbackHandler {
