@@ -1,4 +1,4 @@
-/** The id of a call in its result: a call of a failed request may be used under another id. */
+/** The id of a call in its result: a call of a failed request may be used in place of one with another id. */
 
 import { ToolMessage } from '@langchain/core/messages'
 import { isObject } from './library.ts'

@@ -35,18 +35,22 @@ type InputOf<Tool> = Tool extends { func(input: infer Input, ...rest: never): un
  * const agent = createAgent(eager({ model, tools: [weather, book] }, { weather: 'read' }))
  * ```
  *
+ * `createDeepAgent` works in the same way: tools that its `interruptOn` guards never start early, and subagents that it
+ * creates are included.
+ *
  * The caller gets the same results, and tools that are not declared execute just as often. A `read` may execute once
  * more if its result is not used. Declare only tools whose result depends on their input, `context`, `store` and the
  * state at the model's node: a tool that reads the messages of the state, or uses `writer` or `interrupt`, is executed by
- * the agent, and starts early no more. With
- * `humanInTheLoopMiddleware`, `toolCallLimitMiddleware` or `toolEmulatorMiddleware` nothing starts early unless
- * `approval` names the tools that they may prevent.
+ * the agent, and starts early no more. With `humanInTheLoopMiddleware`, `toolCallLimitMiddleware` or
+ * `toolEmulatorMiddleware` nothing starts early unless `approval` names the tools that they may prevent. If something else
+ * prevents a call that has started early, its tool starts early no more, with a warning.
  *
  * The model streams if the agent streams, if the model is configured to stream, or with `alwaysStream`. If the model is
  * given as a string, a middleware has to be added to observe it, and that wraps the errors of the model: pass a model
  * object.
  *
- * @throws {ConfigError} A tool, an effect or a setting does not exist, or the options are an agent.
+ * @throws {ConfigError} A tool, an effect or a setting does not exist, or the options are an agent or those of
+ * `createReactAgent`.
  */
 export function eager<Options extends GivenOptions, const Middleware extends readonly unknown[] = readonly []>(
   // A tuple, so that the agent's state is inferred from each middleware.
@@ -85,7 +89,7 @@ function changes(options: AgentOptions, effects: object, loop: EagerLoop): Agent
   return { ...main.changes(own), ...(options.subagents && { subagents: changed }) }
 }
 
-/** What a deep agent passes to a subagent that has none of its own. */
+/** A subagent gets from its deep agent what it lacks. */
 function withDefaults(one: Subagent, { model, tools, middleware = [], interruptOn }: AgentOptions): OwnOptions {
   return {
     model: one.model ?? model,

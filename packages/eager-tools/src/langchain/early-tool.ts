@@ -10,8 +10,8 @@ import { HeldCallbacks } from './held-callbacks.ts'
 import type { AgentTool, NodeConfig } from './library.ts'
 
 /**
- * Whether calls of a tool never start early: it has callbacks of its own, which would be called too early, its tools are
- * found by a search, or its function is in the browser.
+ * Whether calls of a tool never start early: it has its own callbacks, which would be called too early, a search
+ * loads it, or its function is in the browser.
  */
 export function mustStayLate(tool: AgentTool): boolean {
   const { callbacks, defaultConfig, extras, metadata, verbose } = tool

@@ -22,7 +22,7 @@ export function guardedBy(interruptOn: unknown): readonly string[] {
   })
 }
 
-/** The tools that the context of a run guards: it may contain an `interruptOn` of its own. */
+/** The tools that the context of a run guards: it may contain its own `interruptOn`. */
 export function guardedInContext({ context }: NodeConfig): readonly string[] {
   return isObject(context) ? guardedBy(Reflect.get(context, 'interruptOn')) : []
 }

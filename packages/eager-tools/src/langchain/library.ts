@@ -12,7 +12,7 @@ export interface AgentOptions {
   /** Tools executed by the provider may be only names. */
   readonly tools?: readonly unknown[] | undefined
   readonly middleware?: readonly AgentMiddleware[]
-  /** Only `createDeepAgent`: which tools need an approval, also in subagents without an `interruptOn` of their own. */
+  /** Only `createDeepAgent`: which tools need an approval, also in subagents that have no `interruptOn`. */
   readonly interruptOn?: unknown
   /** Only `createDeepAgent`. */
   readonly subagents?: readonly unknown[]

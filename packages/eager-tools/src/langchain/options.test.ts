@@ -35,7 +35,7 @@ const two = [
 const responses = [looks('0', 'z', 30), two, answer]
 const schema = z.object({ q: z.string() })
 
-/** What a callback of somebody's own is told: names, inputs and outputs, in order. */
+/** A callback that notes the names, inputs and outputs it receives, in order. */
 function telling(told: string[]): BaseCallbackHandler {
   class Telling extends BaseCallbackHandler {
     override readonly name = 'telling'
@@ -229,7 +229,7 @@ const middlewares: Readonly<Record<string, Row>> = {
   toolRetryMiddleware: { make: () => langchain.toolRetryMiddleware() },
 }
 
-/** They need a provider, or are no middleware. */
+/** They need a provider, or make a middleware. */
 const others = [
   'anthropicPromptCachingMiddleware',
   'bedrockPromptCachingMiddleware',

@@ -92,7 +92,7 @@ const METHODS: Readonly<Record<Extract<keyof BaseCallbackHandler, `handle${strin
   handleCustomEvent: true,
 }
 
-/** A handler of somebody's own, which is told everything. */
+/** A handler that notes everything it receives. */
 function telling(told: unknown[]): BaseCallbackHandler {
   const methods = Object.keys(METHODS).map((name) => [
     name,
@@ -168,7 +168,7 @@ const works: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
   },
 }
 
-/** What is told of a run in one stream mode. */
+/** What one stream mode yields. */
 type Read = (agent: Agent, callbacks: BaseCallbackHandler[], config: object) => Promise<readonly unknown[]>
 
 const streamed =
@@ -327,7 +327,7 @@ test.for(read.flatMap((read) => Object.keys(cases).map((one) => [read, one] as c
 )
 
 test.for(['messages', 'streamEvents v2', 'streamEvents v3'])(
-  '%s: with two calls at once nothing is missing and nothing is told twice (W48)',
+  '%s: with two calls at once nothing is missing and nothing comes twice (W48)',
   async (mode) => {
     const calls = ['1', '2'].flatMap((id, at) => [begin(at, id, 'look'), more(at, `{"q":"${id}"}`)])
     const responses = [[...calls, wait(50), text('x')], answer]

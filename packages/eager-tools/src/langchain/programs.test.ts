@@ -90,7 +90,7 @@ const program = fc.record({
   fails: fc.option(fc.constantFrom(...NAMES), { nil: undefined }),
   reads: fc.option(fc.constantFrom(...NAMES), { nil: undefined }),
 })
-/** Streams each call as a block of its own, which is finished as soon as it is complete. */
+/** Streams each call as a separate block, which is finished as soon as it is complete. */
 class Sealing extends Scripted {
   isStreaming = false
   readonly #responses: readonly Response[]

@@ -10,7 +10,7 @@ import {
 } from '@langchain/core/callbacks/manager'
 import { type EarlyRun, isTapping, type Report, type ReportedRuns, type Run } from './reported-runs.ts'
 
-/** LangChain adds tracers and handlers of its own, unless there is one of the same name. */
+/** LangChain adds its own tracers and handlers, unless there is one of the same name. */
 export function standIns(handlers: readonly object[]): readonly BaseCallbackHandler[] {
   const names = new Set(handlers.filter((one) => !isTapping(one)).map(nameOf))
   return [...names].map((name) => new StandIn(name))
@@ -42,7 +42,7 @@ type Tags = readonly string[] | undefined
 type Metadata = Readonly<Record<string, unknown>> | undefined
 
 /**
- * Records everything that LangChain reports. It has the methods of a tracer, because only a tracer is told of the input
+ * Records everything that LangChain reports. It has the methods of a tracer, because only a tracer receives the input
  * as it is.
  */
 export class Recorder extends BaseCallbackHandler {
@@ -63,7 +63,7 @@ export class Recorder extends BaseCallbackHandler {
     this.#tell = tell
   }
 
-  // The methods of a tracer. They are told of all beginnings.
+  // The methods of a tracer, which receive all beginnings.
 
   _addRunToRunMap(): void {}
 
