@@ -27,7 +27,7 @@ function project(root: string, name: string): TestProjectInlineConfiguration {
     test: {
       name,
       // Separate commands run the tests that start our programs, and those that need PostgreSQL or a browser.
-      exclude: [...configDefaults.exclude, '**/*.{program,durable,browser}.test.ts'],
+      exclude: [...configDefaults.exclude, '**/*.{program,durable,browser,deep}.test.ts'],
       environment: 'node',
       isolate: false,
       testTimeout,

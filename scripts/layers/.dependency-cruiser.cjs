@@ -221,7 +221,7 @@ module.exports = {
         '/test-data/',
         '^scripts/packages/[^/]+-app\\.mjs$',
         // Their imports are resolved where they are type-checked: where their tools are installed.
-        '^(scripts/(layers|prose)|apps/tests/versions)/',
+        '^(scripts/(layers|prose)|apps/tests/(versions|deep-agents))/',
       ],
     },
     tsPreCompilationDeps: true,

@@ -40,7 +40,7 @@ export const answer: readonly Part[] = [text('done')]
 /** A middleware that calls the model once more, 1 ms after an error. */
 export const retry = () => modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 1, jitter: false })
 
-const later = (ms: number, signal?: AbortSignal): Promise<void> =>
+export const later = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms)
     const abort = () => {

@@ -15,8 +15,11 @@ import { checkSettings, type EagerSettings } from './settings.ts'
 const MOST_UNUSED = 3
 
 /**
- * What the host did with the early calls of a tool in one step: it used at least one, it executed the tool only with
- * other input, or it did not ask for them at all.
+/**
+ * What the host did with a tool's early calls in one step:
+ * - `used`: it used at least one.
+ * - `changed`: it executed the tool with other arguments.
+ * - `unused`: it did not execute the calls, or eager() could not recognize them.
  */
 export type HostUse = 'used' | 'changed' | 'unused'
 
@@ -57,6 +60,8 @@ export class EagerLoop {
   readonly #barred = new Set<string>()
   /** By tool: in how many steps in a row the host has used none of its early calls. */
   readonly #unused = new Map<string, number>()
+  /** Whether any early call was recognized when the host executed it. */
+  #hasAsked = false
 
   /** `needed`: the name and version of the library whose loop this is. */
   constructor(settings: EagerSettings, needed: string) {
@@ -108,17 +113,19 @@ export class EagerLoop {
   }
 
   #ended(tool: string, use: HostUse): void {
+    this.#hasAsked ||= use !== 'unused'
     if (use === 'used') {
       this.#unused.delete(tool)
       return
     }
     this.#unused.set(tool, (this.#unused.get(tool) ?? 0) + 1)
     if (!this.#isOff(tool)) return
-    const why =
+    const what =
       use === 'changed'
-        ? 'it was executed with other input each time'
-        : `something prevents or answers its calls after the model has requested them, or eager() does not recognize them because another version than ${this.#needed} is installed`
-    this.bar(tool, 'switched-off', `in ${MOST_UNUSED} steps in a row none of its early calls was used: ${why}`)
+        ? `in ${MOST_UNUSED} steps in a row it was executed with other arguments than the model had written`
+        : `in ${MOST_UNUSED} steps in a row none of its calls that had started early was used`
+    const version = this.#hasAsked ? '' : `. eager() needs ${this.#needed}; is another version installed?`
+    this.bar(tool, 'switched-off', what + version)
   }
 
   /** Whether calls of a tool do not start early any more. */

@@ -65,6 +65,8 @@ export class EarlyCall implements CallFacts {
   /** When the function settled, in `performance.now()`. */
   ended: number | undefined
   error: unknown
+  /** Whether the host has executed the call, with this input or with another. */
+  isAsked = false
   readonly #beginning: EarlyBeginning
   readonly #host: EarlyHost
   readonly #evidenceAt: number = performance.now()
@@ -74,9 +76,9 @@ export class EarlyCall implements CallFacts {
   /** The input with which the host takes the call. */
   readonly #asked: unknown
   #result: KeptResult | undefined
-  #tellTaken: () => void = () => undefined
+  #tellUsed: (isUsed: boolean) => void = () => undefined
   /** Created when it is first read, because most functions never read it. */
-  #taken: Promise<void> | undefined
+  #used: Promise<boolean> | undefined
   #isDeclined = false
   #tellDeclined: () => void = () => undefined
   #declined: Promise<void> | undefined
@@ -220,7 +222,8 @@ export class EarlyCall implements CallFacts {
   /** The host executes the call and gets this result. From now on, `signal` aborts the function. */
   take(signal?: AbortSignal): Promise<unknown> | AsyncIterable<unknown> {
     this.state = { ...this.state, fate: 'committed' }
-    this.#tellTaken()
+    this.isAsked = true
+    this.#tellUsed(true)
     const { signal: hosts } = this.#host
     if (hosts?.aborted) this.abort(hosts.reason)
     // The signal of the host's step is already followed for all calls.
@@ -253,6 +256,7 @@ export class EarlyCall implements CallFacts {
 
   #drop(cause: DiscardCause, reason: unknown): void {
     this.state = { ...this.state, fate: 'discarded', cause }
+    this.#tellUsed(false)
     this.abort(reason)
     this.#result?.drop()
     if (this.isAboveRead && this.started !== undefined) this.#host.leaves(this)
@@ -273,14 +277,14 @@ export class EarlyCall implements CallFacts {
 
   #called(): unknown {
     const { tool, call, value, hostId, text } = this.#beginning
-    const whenTaken = () => this.#whenTaken()
+    const whenUsed = () => this.#whenUsed()
     try {
       return tool.start(value, {
         id: hostId,
         signal: this.signal,
         written: call.input,
-        get taken() {
-          return whenTaken()
+        get used() {
+          return whenUsed()
         },
         get text() {
           return text()
@@ -304,12 +308,13 @@ export class EarlyCall implements CallFacts {
     if (this.state.fate !== 'discarded') this.#drop('call_withdrawn', new Error(`it has read ${member}`))
   }
 
-  #whenTaken(): Promise<void> {
-    this.#taken ??= new Promise((resolve) => {
-      if (this.isTaken) resolve()
-      else this.#tellTaken = resolve
+  #whenUsed(): Promise<boolean> {
+    const { fate } = this.state
+    this.#used ??= new Promise((resolve) => {
+      if (fate === 'provisional') this.#tellUsed = resolve
+      else resolve(this.isTaken)
     })
-    return this.#taken
+    return this.#used
   }
 
   #settled(error: unknown): void {

@@ -103,8 +103,8 @@ test('a tool whose early calls are never used is switched off, and no other one;
     ...['1 early', '1 early', '1 early', '0 early', '0 early'],
   ])
   expect(said).toEqual([
-    'switched-off: look does not start early any more: in 3 steps in a row none of its early calls was used: something prevents or answers its calls after the model has requested them, or eager() does not recognize them because another version than host 1 is installed',
-    'switched-off: put does not start early any more: in 3 steps in a row none of its early calls was used: it was executed with other input each time',
+    'switched-off: look does not start early any more: in 3 steps in a row none of its calls that had started early was used',
+    'switched-off: put does not start early any more: in 3 steps in a row it was executed with other arguments than the model had written',
   ])
 })
 

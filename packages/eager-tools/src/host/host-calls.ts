@@ -27,12 +27,21 @@ export type CallLabel = number
 export interface TakenCall {
   /** The function's result: a promise or an async iterable. */
   readonly result: Promise<unknown> | AsyncIterable<unknown>
+  /** The signal that the function received. */
+  readonly signal: AbortSignal
   /** The function declined: its result must not be used, and the host makes the call itself. */
   readonly isDeclined: boolean
   /** Resolves when the function declines. Stays pending if it never does. */
   readonly declined: Promise<void>
   /** The host cannot use the result, and makes the call itself. */
   giveUp(): void
+}
+
+/** An early call of the accepted response that the host has not executed. */
+export interface UnaskedCall {
+  /** The id the host would use for it. */
+  readonly id: string | undefined
+  readonly tool: string
 }
 
 /** What the host waits for before it makes a call itself. */
@@ -75,7 +84,9 @@ export class HostCalls {
   #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
-  /** Tools that the host has executed itself although a call of them had started early. */
+  /** Tools that the host has asked for with another input for the same arguments. */
+  readonly #differing: Set<string> = new Set()
+  /** Tools that the host has asked for with other arguments. */
   readonly #changed: Set<string> = new Set()
   /** Stops what {@link HostCalls.#followHost} started. */
   #unfollow: (() => void) | undefined
@@ -96,6 +107,14 @@ export class HostCalls {
 
   get stage(): Stage {
     return this.#stage
+  }
+
+  /** The early calls of the accepted response that the host has not executed so far, whatever the input. */
+  get unasked(): readonly UnaskedCall[] {
+    if (this.#stood === undefined) return []
+    return this.#early.begun
+      .filter((early) => early.attempt === this.#attempt && !early.isAsked && !early.isDeclined)
+      .map(({ hostId, tool }) => ({ id: hostId, tool: tool.name }))
   }
 
   /** Whether an early call that the host has not taken may have changed something. */
@@ -192,9 +211,11 @@ export class HostCalls {
    * `signal` aborts it. `undefined`: the host must make the call itself, once it is {@link HostCalls.cleared}.
    */
   take(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): TakenCall | undefined {
+    const isMine = (early: EarlyCall) => this.#isRunOf(early, id, name)
+    this.#asks(id, name)
     if (this.#stage !== 'stood') return undefined
     const open = this.#early.begun.filter((early) => early.isOpen && early.tool.name === name)
-    const mine = open.filter((early) => early.attempt === this.#attempt && early.hostId === id)
+    const mine = open.filter(isMine)
     const found =
       mine.find((early) => early.isWith(input)) ??
       // A call of an earlier, failed attempt, which used other ids.
@@ -203,6 +224,7 @@ export class HostCalls {
       const result = found.take(signal)
       return {
         result,
+        signal: found.signal,
         get isDeclined() {
           return found.isDeclined
         },
@@ -228,6 +250,7 @@ export class HostCalls {
    * and the host waits. `undefined`: there is nothing to wait for. `signal`: that of the host's execution.
    */
   cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Clearing | undefined {
+    this.#asks(id, name)
     const all = new Set([...this.#early.begun, ...this.#run.leaving])
     const runs = [...all].filter(
       (early) => early.tool.name === name && early.isAboveRead && this.#isUnusedRunOf(early, id, input),
@@ -238,6 +261,15 @@ export class HostCalls {
       done: endedRuns(name, runs, this.#loop.settings.hold, signal),
       isStream: runs.some(({ isStream }) => isStream),
     }
+  }
+
+  #asks(id: string | undefined, name: string): void {
+    for (const early of this.#early.begun) if (this.#isRunOf(early, id, name)) early.isAsked = true
+  }
+
+  /** Whether an early call is that of a call of the last response. */
+  #isRunOf({ tool, attempt, hostId }: EarlyCall, id: string | undefined, name: string): boolean {
+    return tool.name === name && attempt === this.#attempt && hostId === id
   }
 
   /** Whether an early call was made for a call that the host makes itself, and is not over. */
@@ -258,6 +290,7 @@ export class HostCalls {
   #compare({ call, input }: EarlyCall, hosts: unknown): void {
     if (this.#toolOf(call.name)?.checksItself) return
     if (!this.#asked.some((asked) => asked.id === call.id && sameCall(asked, call))) return
+    this.#differing.add(call.name)
     this.#loop.differs(call.name, differingMembers(input, hosts))
   }
 
@@ -310,7 +343,7 @@ export class HostCalls {
     const uses = new Map<string, HostUse>()
     for (const early of this.#early.begun) {
       const { name } = early.tool
-      if (early.isTaken) uses.set(name, 'used')
+      if (early.isTaken || this.#differing.has(name)) uses.set(name, 'used')
       else if (!uses.has(name) && early.attempt === this.#attempt && !early.isDeclined)
         uses.set(name, this.#changed.has(name) ? 'changed' : 'unused')
     }

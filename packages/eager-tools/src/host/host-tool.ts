@@ -49,8 +49,8 @@ export interface StartedCall {
   readonly written: unknown
   /** The arguments as the model wrote them. */
   readonly text: string
-  /** Resolves when the host uses the call. Stays pending if it never does. */
-  readonly taken: Promise<void>
+  /** Resolves with whether the host uses the call: when it takes it, or when the call is discarded. */
+  readonly used: Promise<boolean>
   /**
    * The function has read something that exists only when the response has ended. Its result is not used, the host makes
    * the call itself, and the tool starts early no more with this `eager()`. `member`: what it has read.

@@ -30,7 +30,8 @@ export function earlyConfig(config: NodeConfig, { id, signal, decline }: EarlyCo
   const state = stateOf(config, missing)
   const configurable: Record<string, unknown> = { ...config.configurable }
   for (const [key, value] of Object.entries(configurable))
-    if (key.startsWith('__pregel') && typeof value !== 'string') configurable[key] = unknown(`configurable.${key}`)
+    if (key.startsWith('__pregel') && value !== undefined && typeof value !== 'string')
+      configurable[key] = unknown(`configurable.${key}`)
   if (SCRATCHPAD in configurable)
     configurable[SCRATCHPAD] = trap(() => missing('interrupt'), state && { currentTaskInput: state })
   const early = {

@@ -2,48 +2,39 @@
 
 import { ToolMessage } from '@langchain/core/messages'
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons'
-import { interopParseAsync, isInteropZodSchema } from '@langchain/core/utils/types'
 import type { EarlyTool } from '../host/host-tool.ts'
+import { made } from './call-id.ts'
+import { receiving } from './checked-input.ts'
 import { earlyConfig } from './early-config.ts'
-import { heldToolEvents } from './held-tool-events.ts'
-import { type AgentTool, isObject, type NodeConfig } from './library.ts'
+import { HeldCallbacks } from './held-callbacks.ts'
+import type { AgentTool, NodeConfig } from './library.ts'
 
 /**
- * The input that the tool's function receives. LangChain validates only Zod schemas here; other schemas do not change
- * the input.
+ * Whether calls of a tool never start early: it has its own callbacks, which would be called too early, a search
+ * loads it, or its function is in the browser.
  */
-export async function checkedInput({ schema }: AgentTool, args: unknown): Promise<unknown> {
-  return isInteropZodSchema(schema) ? interopParseAsync(schema, args) : args
+export function mustStayLate(tool: AgentTool): boolean {
+  const { callbacks, defaultConfig, extras, metadata, verbose } = tool
+  return Boolean(callbacks || defaultConfig?.callbacks || extras?.defer_loading || metadata?.headlessTool || verbose)
 }
-
-/** The id of the call that a result was made for. */
-const madeFor = new WeakMap<object, string | undefined>()
 
 /** `config`: that of the node that calls the model. */
 export function startOf(tool: AgentTool, config: NodeConfig): EarlyTool['start'] {
-  return async (_, call) => {
+  return async (input, call) => {
     const { id, written, signal } = call
-    const events = heldToolEvents(config.callbacks, call)
+    const held = HeldCallbacks.hold(config, call)
     const decline = (member: string) => {
-      events?.drop()
+      held?.drop()
       call.decline(member)
     }
-    const early = earlyConfig({ ...config, ...events?.config }, { id, signal, decline })
+    const early = earlyConfig({ ...config, ...held?.config }, { id, signal, decline })
+    if (held) held.early = early
     const asked = { name: tool.name, args: written, id, type: 'tool_call' }
-    const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => tool.invoke(asked, early))
-    if (isObject(output)) madeFor.set(output, id)
+    const checked = receiving(tool, input)
+    const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => checked.invoke(asked, early))
+    made(output, id)
     if (ToolMessage.isInstance(output) && output.status === 'error')
       call.failed(new Error(`${tool.name} returned an error message`))
     return output
   }
-}
-
-/**
- * Adapts the result of a call that was made with another id, in an attempt that failed. `undefined`: it is unknown
- * where the result contains the id.
- */
-export function withId(output: unknown, id: string | undefined): { readonly output: unknown } | undefined {
-  if (!isObject(output) || madeFor.get(output) === id) return { output }
-  if (!ToolMessage.isInstance(output)) return undefined
-  return { output: new ToolMessage({ ...output.lc_kwargs, content: output.content, tool_call_id: id ?? '' }) }
 }

@@ -5,12 +5,24 @@
 
 import type { RunnableConfig } from '@langchain/core/runnables'
 
+/** The options of `createAgent`, or of `createDeepAgent`. */
 export interface AgentOptions {
   /** From a string, the agent creates a model for each request. */
-  readonly model?: ChatModel | string
+  readonly model?: ChatModel | string | undefined
   /** Tools executed by the provider may be only names. */
-  readonly tools?: readonly unknown[]
+  readonly tools?: readonly unknown[] | undefined
   readonly middleware?: readonly AgentMiddleware[]
+  /** Only `createDeepAgent`: which tools need an approval, also in subagents that have no `interruptOn`. */
+  readonly interruptOn?: unknown
+  /** Only `createDeepAgent`. */
+  readonly subagents?: readonly unknown[]
+}
+
+/** An agent that a deep agent creates and calls. Without own tools or an own model, it gets those of the deep agent. */
+export interface Subagent extends Omit<AgentOptions, 'subagents'> {
+  readonly name: string
+  /** In a fork, the middlewares of the deep agent are added. */
+  readonly mode?: unknown
 }
 
 export interface AgentMiddleware {
@@ -22,6 +34,12 @@ export interface AgentMiddleware {
 export interface AgentTool {
   readonly name: string
   readonly schema?: unknown
+  readonly callbacks?: unknown
+  readonly verbose?: boolean
+  readonly defaultConfig?: RunnableConfig
+  /** For the provider. */
+  readonly extras?: Readonly<Record<string, unknown>>
+  readonly metadata?: Readonly<Record<string, unknown>>
   invoke(input: unknown, config?: NodeConfig): Promise<unknown>
 }
 
@@ -37,6 +55,7 @@ export interface ChatModel {
 export interface NodeConfig extends RunnableConfig {
   /** The same object in all nodes of one run of the graph. */
   readonly control?: object
+  readonly context?: unknown
   /** Only in the tools node: the state of the graph. */
   readonly state?: { readonly messages?: unknown }
 }
@@ -53,6 +72,11 @@ export interface AskedCall {
   readonly args: unknown
 }
 
+/** Whether a deep agent creates this subagent itself. Others are agents already, or run on a server. */
+export function isSubagent(one: unknown): one is Subagent {
+  return isObject(one) && 'name' in one && !('runnable' in one) && !('graphId' in one)
+}
+
 export function isAgentTool(tool: unknown): tool is AgentTool {
   return isObject(tool) && 'name' in tool && 'invoke' in tool && typeof tool.invoke === 'function'
 }
@@ -66,6 +90,15 @@ export function toolName(tool: unknown): string | undefined {
   if (!isObject(tool)) return undefined
   if ('name' in tool && typeof tool.name === 'string') return tool.name
   return 'function' in tool ? toolName(tool.function) : undefined
+}
+
+/** Whether this is the schema of a structured response, and not a tool. */
+export function isShape(tool: unknown): boolean {
+  return isObject(tool) && !('name' in tool) && 'function' in tool
+}
+
+export function namesOf(tools: readonly unknown[]): readonly string[] {
+  return tools.map(toolName).filter((name) => name !== undefined)
 }
 
 export function isObject(value: unknown): value is object {

@@ -21,9 +21,9 @@ const schemas = {
   'a counter': (count = 0) => z.object({ q: z.string().transform((q) => `${q}${count++}`) }),
 }
 
-/** The times of the executions of five calls in one response, each sealed at once. The response ends after 100 ms. */
-async function timesOf(schema: () => z.ZodObject, effect: 'read' | 'idempotent', settings: Played['settings'] = {}) {
-  const times: number[][] = []
+/** The executions of five calls in one response, each sealed at once. The response ends after 100 ms. */
+async function logsOf(schema: () => z.ZodObject, effect: 'read' | 'idempotent', settings: Played['settings'] = {}) {
+  const logs: (readonly string[])[] = []
   for (const isEager of [false, true]) {
     const calls = ['1', '2', '3', '4', '5'].map((id) => call('look', { q: 'a' }, { id }))
     using mock = mockModels({ script: [respond(...calls, wait(100), say('x')), respond(say('done'))] })
@@ -46,9 +46,13 @@ async function timesOf(schema: () => z.ZodObject, effect: 'read' | 'idempotent',
       isEager,
     )
     expect(warnings).toEqual([])
-    times.push(log.map((line) => Number(line.split(' ')[0])))
+    logs.push(log)
   }
-  return times
+  return logs
+}
+
+async function timesOf(...given: Parameters<typeof logsOf>): Promise<number[][]> {
+  return (await logsOf(...given)).map((log) => log.map((line) => Number(line.split(' ')[0])))
 }
 
 const LATE: readonly number[] = [100, 100, 100, 100, 100]
@@ -67,4 +71,10 @@ test('an idempotent call starts early if its schema leaves the arguments as they
   expect(await timesOf(plain, 'idempotent')).toEqual([LATE, EARLY])
   const settings = { schemas: { look: 'fixed' } } as const
   expect(await timesOf(schemas['a default of today'], 'idempotent', settings)).toEqual([LATE, EARLY])
+})
+
+test('an idempotent call that starts early is executed with its arguments, although the schema changes them the second time (W4)', async () => {
+  const schema = (count = 0) => z.object({ q: z.string().transform((q) => (count++ === 0 ? q : `${q} again`)) })
+  const [plain, eager] = await logsOf(schema, 'idempotent')
+  expect([plain?.[0], eager?.[0]]).toEqual(['100 1 {"q":"a"}', '0 1 {"q":"a"}'])
 })

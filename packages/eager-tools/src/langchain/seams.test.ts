@@ -51,19 +51,19 @@ test('if requests do not contain their task, nothing starts early, with one warn
   expect(came.eager.warnings).toEqual(['host-unknown'])
 })
 
-test('the warning about a missing link names the library and its version (R10)', async () => {
+test('the warning about a model that was replaced says so (R10, W48)', async () => {
   const messages: string[] = []
   const cut = (options: Options): Options => ({ ...options, model: new Scripted(fourSteps) })
   const onWarning = ({ message }: { readonly message: string }) => void messages.push(message)
   await plainAndEager({ cut, responses: fourSteps, settings: { onWarning } })
-  expect(messages).toEqual([expect.stringContaining('eager() needs langchain 1.5; is another version installed?')])
+  expect(messages).toEqual([expect.stringContaining('does not use the model that eager() has returned')])
 })
 
-test('if a model gets its tools in another way, nothing starts early, with one warning (R10)', async () => {
+test('if the model was replaced, nothing starts early, with one warning (R10)', async () => {
   const cut = (options: Options): Options => ({ ...options, model: new Scripted(fourSteps) })
   const came = await plainAndEager({ cut, responses: fourSteps })
   expect(came.eager.result).toEqual(came.plain.result)
-  expect([came.eager.log, came.eager.warnings]).toEqual([fourTimes, ['host-unknown']])
+  expect([came.eager.log, came.eager.warnings]).toEqual([fourTimes, ['model-replaced']])
 })
 
 test('if tools do not receive the messages, reads are made twice in three steps, then no more, with one warning (R10)', async () => {

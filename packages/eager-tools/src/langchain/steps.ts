@@ -3,17 +3,27 @@
  * objects are compared by identity.
  */
 
-import { AIMessage } from '@langchain/core/messages'
+import { AIMessage, ToolMessage } from '@langchain/core/messages'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
-import type { HostCalls } from '../host/host-calls.ts'
+import type { HostCalls, UnaskedCall } from '../host/host-calls.ts'
 import { isObject, type NodeConfig } from './library.ts'
 
 export interface Step {
   readonly run: HostRun
   readonly calls: HostCalls
-  /** The id of the accepted message. */
+  /** Tools of which a call may need an approval. */
+  readonly guarded: ReadonlySet<string>
+  /** That of the run. */
+  readonly signal: AbortSignal | undefined
+  /** The id of the accepted message, and those of its calls. */
   answerId?: string | undefined
+  callIds?: ReadonlySet<string | undefined>
+  /** Whether a call of the accepted message may need an approval. */
+  mayPause?: boolean
 }
+
+/** How many steps are kept in case that their run is resumed, or their thread continued. */
+const MOST_KEPT = 1_000
 
 export class Steps {
   readonly #loop: EagerLoop
@@ -29,14 +39,24 @@ export class Steps {
   readonly #last: WeakMap<object, Map<string, Step>> = new WeakMap()
   /** By the config of the node: while the node is running, it may call the model again. */
   readonly #failed: WeakMap<object, Step> = new WeakMap()
+  /** By the thread and the id of the message: a later run of the thread has other objects. */
+  readonly #ofThreads: Map<string, Step> = new Map()
 
   constructor(loop: EagerLoop) {
     this.#loop = loop
   }
 
   /** The step in which a node calls its model with these messages: a new one, or that of a request which has failed. */
-  requested(node: NodeConfig, messages: unknown, begin: (run: HostRun) => HostCalls | undefined): Step | undefined {
-    const before = this.of(messages, node)
+  requested(
+    node: NodeConfig,
+    messages: unknown,
+    begin: (run: HostRun) => Omit<Step, 'run'> | undefined,
+  ): Step | undefined {
+    const answer = lastAnswer(messages)
+    const place = placeOf(node, answer?.id)
+    const before = this.of(messages, node) ?? this.#ofThreads.get(place)
+    if (before && answer) this.#checkAnswered(before, answer, messages)
+    this.#ofThreads.delete(place)
     // Its tools have been executed.
     void before?.calls.release()
     const last = this.lastOf(node)
@@ -45,19 +65,55 @@ export class Steps {
     const failed = this.#failed.get(node)
     if (failed?.calls.again()) return failed
     const run = failed?.run ?? before?.run ?? last?.run ?? this.#loop.run()
-    const calls = begin(run)
-    return calls && { run, calls }
+    const step = begin(run)
+    return step && { run, ...step }
   }
 
-  answered(step: Step, message: unknown, { control, ...node }: NodeConfig): void {
+  answered(step: Step, message: unknown, node: NodeConfig): void {
     if (!isObject(message)) return
+    const { control } = node
     step.answerId = AIMessage.isInstance(message) ? message.id : undefined
+    step.callIds = new Set(callsOf(message).map(({ id }) => id))
+    step.mayPause = callsOf(message).some(({ name }) => step.guarded.has(name))
+    this.#keep(step, placeOf(node, step.answerId))
     if (control) {
       const last = this.#last.get(control) ?? new Map<string, Step>()
       this.#last.set(control, last.set(agentOf(node), step))
     }
     this.#answered.set(message, step)
     for (const call of callsOf(message)) this.#answered.set(call, step)
+  }
+
+  #keep(step: Step, place: string): void {
+    if (!place) return
+    this.#ofThreads.delete(place)
+    this.#ofThreads.set(place, step)
+    const [oldest] = this.#ofThreads.keys()
+    if (this.#ofThreads.size > MOST_KEPT && oldest !== undefined) this.#ofThreads.delete(oldest)
+  }
+
+  /**
+   * The step in which a message was requested by an earlier run of the same thread, which was paused. If nothing is known
+   * that pauses it, `call` must not start early again.
+   */
+  resumed(messages: unknown, node: NodeConfig, call: UnaskedCall): Step | undefined {
+    const step = this.#ofThreads.get(placeOf(node, lastAnswer(messages)?.id))
+    const isUnasked = step?.calls.unasked.some(({ id, tool }) => id === call.id && tool === call.tool)
+    if (step && isUnasked && !step.mayPause) this.#prevented(call.tool, PAUSED)
+    return step
+  }
+
+  /** Calls that had started early, and that the agent has not executed: they were answered or removed by something else. */
+  #checkAnswered({ calls, callIds, signal }: Step, answer: AIMessage, messages: unknown): void {
+    if (signal?.aborted) return
+    const asked = new Set(callsOf(answer).map(({ id }) => id))
+    const answered = answeredIn(messages, answer)
+    for (const { id, tool } of calls.unasked)
+      if (callIds?.has(id) && (answered.has(id ?? '') || !asked.has(id))) this.#prevented(tool, ANSWERED)
+  }
+
+  #prevented(tool: string, what: string): void {
+    this.#loop.bar(tool, 'call-prevented', `${what}. List ${tool} in \`approval\`. ${SPREAD_FIRST}`)
   }
 
   failed(step: Step, node: object): void {
@@ -80,6 +136,25 @@ export class Steps {
     const last = this.lastOf(node)
     return answer.id !== undefined && answer.id === last?.answerId ? last : undefined
   }
+}
+
+const ANSWERED = 'one of its calls had started early, and an approval, a limit or a middleware answered or removed it'
+const PAUSED = 'one of its calls had started early, and the run was then paused, perhaps for an approval'
+
+/** Where to add middleware that eager() must know. */
+export const SPREAD_FIRST =
+  'Middleware that may prevent calls belongs into the options that eager() gets: createAgent(eager({ ...options, middleware }, …))'
+
+/** The ids of the calls that are answered after a message. */
+function answeredIn(messages: unknown, answer: AIMessage): ReadonlySet<string> {
+  const after = Array.isArray(messages) ? messages.slice(messages.indexOf(answer) + 1) : []
+  return new Set(after.flatMap((message) => (ToolMessage.isInstance(message) ? [message.tool_call_id] : [])))
+}
+
+/** Identifies a message in all runs of its thread. Empty without a thread, as such a run cannot be resumed. */
+function placeOf(node: NodeConfig, message: string | undefined): string {
+  const thread: unknown = node.configurable?.thread_id
+  return typeof thread === 'string' && message !== undefined ? JSON.stringify([thread, agentOf(node), message]) : ''
 }
 
 /** Identifies an agent within a run: a graph may contain several. */

@@ -23,15 +23,18 @@ export interface WatchedRequest {
 /** Returns `undefined` for a request that need not be observed. */
 export type Watch = (request: Request) => WatchedRequest | undefined
 
-export function watchedModel(model: ChatModel, watch: Watch): ChatModel {
-  if (isBinding(model)) return withBound(model, watchedModel(model.bound, watch))
+/** `bound` is called when the model gets its tools. */
+export function watchedModel(model: ChatModel, watch: Watch, bound: () => void): ChatModel {
+  if (isBinding(model)) return withBound(model, watchedModel(model.bound, watch, bound))
   const { bindTools, withConfig } = model
   return over(model, {
     ...(bindTools && {
-      bindTools: (tools, ...options) =>
-        watchedRequests(bindTools.call(model, tools, ...options), (request) => watch({ ...request, tools })),
+      bindTools(tools, ...options) {
+        bound()
+        return watchedRequests(bindTools.call(model, tools, ...options), (request) => watch({ ...request, tools }))
+      },
     }),
-    ...(withConfig && { withConfig: (config) => watchedModel(withConfig.call(model, config), watch) }),
+    ...(withConfig && { withConfig: (config) => watchedModel(withConfig.call(model, config), watch, bound) }),
   })
 }
 

@@ -1,7 +1,6 @@
 /** Invokes a tool as the SDK does, before the response has ended. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { follow } from '@meanwhile/core/calls'
 import {
   createCustomSpan,
   type FunctionTool,
@@ -76,8 +75,8 @@ function newData(): () => object {
 /** Once the SDK has taken the call, its response has ended, and everything is known. */
 function declineOf(call: StartedCall): (member: string) => void {
   let isTaken = false
-  void call.taken.then(() => {
-    isTaken = true
+  void call.used.then((isUsed) => {
+    isTaken = isUsed
   })
   return (member) => {
     if (!isTaken) call.decline(member)
@@ -117,14 +116,8 @@ async function timed(tool: FunctionTool, asked: Invocation, call: StartedCall): 
 }
 
 /** Resolves when the SDK takes the call, and rejects when it is discarded. */
-function takenBy({ taken, signal }: StartedCall): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const unfollow = follow(signal, () => reject(signal.reason))
-    void taken.then(() => {
-      unfollow()
-      resolve()
-    })
-  })
+async function takenBy({ used, signal }: StartedCall): Promise<void> {
+  if (!(await used)) throw signal.reason
 }
 
 /** The span error that the SDK sets for a tool whose error becomes a text. */

@@ -1,0 +1,308 @@
+import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
+import { ToolMessage } from '@langchain/core/messages'
+import { Command, interrupt, MemorySaver } from '@langchain/langgraph'
+import {
+  createMiddleware,
+  humanInTheLoopMiddleware,
+  tool,
+  toolCallLimitMiddleware,
+  toolEmulatorMiddleware,
+} from 'langchain'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import {
+  type Agent,
+  answer,
+  begin,
+  human,
+  looks,
+  more,
+  type Options,
+  type Played,
+  plainAndEager,
+  played,
+  Scripted,
+  shown,
+  text,
+  wait,
+} from '../../test/langchain.ts'
+import { eager } from './index.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+// With `exactOptionalPropertyTypes` their parameters are `never`.
+const guard = (interruptOn: object) => humanInTheLoopMiddleware(Object({ interruptOn }) as never)
+const limit = (options: object) => toolCallLimitMiddleware(options as never)
+
+/** Middleware that is added to the options which `eager()` has returned. */
+const added =
+  (...middleware: readonly object[]) =>
+  (options: Options): Options =>
+    ({ ...options, middleware, checkpointer: new MemorySaver() }) as Options
+
+/** A run in its own thread per decision: each is paused, then resumed after `pause` ms. */
+const deciding =
+  (
+    decisions: readonly (object | string)[],
+    { context, pause = 0 }: { readonly context?: object; readonly pause?: number } = {},
+  ) =>
+  async (agent: Agent): Promise<unknown> => {
+    const results: unknown[] = []
+    for (const [at, decision] of decisions.entries()) {
+      const config = { configurable: { thread_id: `${at}` }, ...(context && { context }) } as object
+      let state = await agent.invoke(human(), config)
+      if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
+      if ('__interrupt__' in state) state = await agent.invoke(new Command({ resume: decision }), config)
+      results.push(shown(state))
+    }
+    return results
+  }
+
+const approve = { decisions: [{ type: 'approve' }] }
+const reject = { decisions: [{ type: 'reject' }] }
+/** Each thread asks for one call. */
+const threads = (...ids: readonly string[]) => ids.flatMap((id) => [looks(id), answer])
+
+/** Both runs with these middlewares, in the eager one added later. */
+async function both(
+  middleware: readonly object[],
+  one: Omit<Played, 'responses'> & Partial<Pick<Played, 'responses'>>,
+) {
+  const responses = one.responses ?? threads('1', '2', '3')
+  const said: string[] = []
+  const onWarning = ({ code, message }: { readonly code: string; readonly message: string }) =>
+    void said.push(`${code}: ${message}`)
+  const options = () => ({ middleware, checkpointer: new MemorySaver() })
+  const plain = await played({ ...one, responses, options }, false)
+  const settings = { ...one.settings, onWarning }
+  const eager = await played({ ...one, responses, settings, cut: added(...middleware) }, true)
+  return { plain, eager, said }
+}
+
+const addedLater: Readonly<Record<string, () => object>> = {
+  HumanInTheLoopMiddleware: () => guard({ look: true }),
+  ToolCallLimitMiddleware: () => limit({ runLimit: 1 }),
+  'ToolCallLimitMiddleware[look]': () => limit({ toolName: 'look', runLimit: 1 }),
+}
+
+test.for(Object.keys(addedLater))(
+  '%s that is added to the options of eager(): nothing starts early, with one warning (W47)',
+  async (name) => {
+    const decisions = [approve, reject, approve]
+    const { plain, eager: came, said } = await both([addedLater[name]?.() ?? {}], { go: deciding(decisions) })
+    expect(came).toEqual({ ...plain, warnings: [] })
+    expect(said).toEqual([
+      `approval-unknown: no tool starts early: ${name} may prevent calls and does not expose for which tools. It was added after eager(). Middleware that may prevent calls belongs into the options that eager() gets: createAgent(eager({ ...options, middleware }, …)), and list these tools in \`approval\``,
+    ])
+  },
+)
+
+test('with `approval`, tools that an added middleware does not guard start early (W47)', async () => {
+  const {
+    plain,
+    eager: came,
+    said,
+  } = await both([guard({ send: true })], {
+    go: deciding([approve, approve, approve]),
+    settings: { approval: ['send'] },
+  })
+  expect(came.result).toEqual(plain.result)
+  expect(came.log).toHaveLength(3)
+  expect(came.log).not.toEqual(plain.log)
+  expect(said).toEqual([])
+})
+
+/** An approval of somebody's own, of which nothing can be known before. */
+const ownApproval = createMiddleware({
+  name: 'own',
+  afterModel: {
+    canJumpTo: ['model'],
+    hook({ messages }) {
+      const calls: readonly { readonly id?: string }[] = Reflect.get(Object(messages.at(-1)), 'tool_calls') ?? []
+      if (calls.length === 0 || interrupt('may it?') === 'yes') return undefined
+      const answers = calls.map(({ id = '' }) => new ToolMessage({ content: 'no', tool_call_id: id }))
+      return { messages: answers, jumpTo: 'model' }
+    },
+  },
+})
+
+test.for([
+  ['approved', 'yes', 0],
+  ['approved after `hold`', 'yes', 300],
+  ['denied', 'no', 0],
+  ['denied after `hold`', 'no', 300],
+] as const)(
+  'the first call that had started early and is %s ends early starts of its tool, with one warning (W47)',
+  async ([, decision, pause]) => {
+    const {
+      plain,
+      eager: came,
+      said,
+    } = await both([ownApproval], { settings: { hold: 150 }, go: deciding([decision, decision, decision], { pause }) })
+    expect(came.result).toEqual(plain.result)
+    const isTwice = decision === 'no' || pause > 0
+    expect(came.log.filter((line) => !line.endsWith('aborted'))).toHaveLength(plain.log.length + (isTwice ? 1 : 0))
+    const what =
+      decision === 'yes'
+        ? 'one of its calls had started early, and the run was then paused, perhaps for an approval'
+        : 'one of its calls had started early, and an approval, a limit or a middleware answered or removed it'
+    expect(said).toEqual([
+      `call-prevented: look does not start early any more: ${what}. List look in \`approval\`. Middleware that may prevent calls belongs into the options that eager() gets: createAgent(eager({ ...options, middleware }, …))`,
+    ])
+  },
+)
+
+test('a pause before the tools is found in the same way (W47)', async () => {
+  const go = async (agent: Agent) => {
+    const results: unknown[] = []
+    for (const thread_id of ['1', '2', '3']) {
+      const config = { configurable: { thread_id }, interruptBefore: ['tools'] } as object
+      await agent.invoke(human(), config)
+      results.push(shown(await agent.invoke(null as never, config)))
+    }
+    return results
+  }
+  const { plain, eager: came, said } = await both([], { go })
+  expect(came.result).toEqual(plain.result)
+  expect(came.log).toHaveLength(plain.log.length)
+  expect(said).toEqual([expect.stringMatching(/^call-prevented: look .*paused/)])
+})
+
+test('a tool that a middleware emulates starts early once, then no more (W47)', async () => {
+  const emulator = toolEmulatorMiddleware({ tools: ['look'], model: new Scripted([[text('emulated')]]) })
+  const { plain, eager: came, said } = await both([emulator], { go: deciding([approve, approve, approve]) })
+  expect(came.result).toEqual(plain.result)
+  expect(came.log.filter((line) => !line.endsWith('aborted'))).toHaveLength(1)
+  expect(said).toEqual([expect.stringMatching(/^call-prevented: look /)])
+})
+
+const approvals: readonly (readonly [where: string, one: Partial<Played>])[] = [
+  ['`interruptOn` in the options', { options: () => ({ interruptOn: { look: true, send: false } }) }],
+  [
+    '`interruptOn` with a condition',
+    { options: () => ({ interruptOn: { look: { allowedDecisions: ['approve'], when: () => true } } }) },
+  ],
+]
+
+test.for(approvals)('%s: the tool does not start early, and the others do (W47)', async ([, { options }]) => {
+  // As createDeepAgent does.
+  const deep = (given: Options): Options => {
+    const { interruptOn } = Object(given)
+    return { ...given, middleware: [guard(interruptOn)], checkpointer: new MemorySaver() } as Options
+  }
+  const responses = [looks(), answer, [begin(0, '2', 'send'), more(0, '{"q":"b"}'), wait(100), text('x')], answer]
+  const go = deciding([approve, approve])
+  const effects = { look: 'read', send: 'read' }
+  const one = { responses, go, effects, ...(options && { options }) }
+  const plain = await played({ ...one, options: () => deep(options?.() as Options) }, false)
+  const came = await played({ ...one, cut: deep }, true)
+  expect(came.result).toEqual(plain.result)
+  expect(came.warnings).toEqual([])
+  expect(came.log[0]).toBe(plain.log[0])
+  expect([came.log.length, came.log[1] !== plain.log[1]]).toEqual([2, true])
+})
+
+test('an `interruptOn` in the context of a run counts, too (W47)', async () => {
+  const go = deciding([reject], { context: { interruptOn: { look: true } } })
+  const options = () => ({ middleware: [guard({ send: true })], checkpointer: new MemorySaver() })
+  const came = await plainAndEager({ responses: threads('1'), go, options, settings: { approval: ['send'] } })
+  expect(came.eager).toEqual(came.plain)
+  expect(came.plain.log).toEqual([])
+})
+
+const schema = z.object({ q: z.string() })
+
+test('subagents: each has its own approvals, and gets tools, model and approvals that it lacks from the deep agent (W47)', () => {
+  const [look, find] = ['look', 'find'].map((name) => tool(({ q }) => q, { name, description: name, schema }))
+  const model = new Scripted([answer])
+  const other = new Scripted([answer])
+  const runnable: Given & { name: string; runnable: object } = { name: 'ready', runnable: {} }
+  interface Given {
+    readonly model?: unknown
+    readonly tools?: readonly unknown[]
+    readonly middleware?: readonly { readonly name: string }[]
+    readonly interruptOn?: object
+  }
+  const given: Given & { readonly interruptOn: object; readonly subagents: readonly (Given & { name: string })[] } = {
+    model,
+    tools: [look],
+    interruptOn: { look: true },
+    subagents: [
+      { name: 'own', tools: [look, find], model: other, interruptOn: {} },
+      { name: 'inherits' },
+      { name: 'named', model: 'openai:gpt-5', middleware: [guard({ look: true })], tools: [find] },
+      runnable,
+    ],
+  }
+  const said: string[] = []
+  const changed = eager<object>(given as object, { look: 'read', find: 'read' } as object, {
+    onWarning: ({ message }) => void said.push(message),
+  }) as typeof given
+  const [own, inherits, named, ready] = changed.subagents
+  expect(own?.tools?.map((one, at) => one === given.subagents[0]?.tools?.[at])).toEqual([false, false])
+  expect([own?.model === other, inherits?.model === model, named?.model, ready === runnable]).toEqual([
+    false,
+    false,
+    'openai:gpt-5',
+    true,
+  ])
+  expect(inherits?.tools).toBeUndefined()
+  expect(named?.middleware?.map(({ name }) => name)).toEqual(['HumanInTheLoopMiddleware', 'eager-tools'])
+  expect(said).toEqual([
+    expect.stringContaining('no tool of the subagent named starts early: HumanInTheLoopMiddleware'),
+  ])
+})
+
+test('the options of createReactAgent are refused (W47)', () => {
+  expect(() => eager({ llm: new Scripted([answer]), tools: [] } as object, {})).toThrow(
+    expect.objectContaining({ name: 'ConfigError', option: 'llm' }),
+  )
+})
+
+class Refusing extends BaseCallbackHandler {
+  override readonly name = 'refusing'
+  override raiseError = true
+  override awaitHandlers = true
+  override handleToolStart(): never {
+    throw new Error('not now')
+  }
+}
+
+test('a callback whose error refuses a call is asked before the tool starts (W47)', async () => {
+  vi.spyOn(console, 'error').mockReturnValue()
+  const config = () => ({ callbacks: [new Refusing()] })
+  const came = await plainAndEager({ responses: [looks(), answer], config })
+  expect(came.eager).toEqual(came.plain)
+  expect(came.plain.log).toEqual([])
+})
+
+const lateTools: Readonly<Record<string, object>> = {
+  'with callbacks of its own': {
+    callbacks: [
+      new (class extends BaseCallbackHandler {
+        override readonly name = 'own'
+      })(),
+    ],
+  },
+  'that a search loads': { extras: { defer_loading: true } },
+}
+
+test.for(Object.keys(lateTools))('a tool %s does not start early (W47)', async (which) => {
+  const log: string[] = []
+  const look = tool(({ q }) => void log.push(q), { name: 'look', description: 'looks', schema, ...lateTools[which] })
+  const came = await plainAndEager({ responses: [looks(), answer], options: () => ({ tools: [look] }) })
+  expect(came.eager).toEqual(came.plain)
+  expect(log).toEqual(['a', 'a'])
+})
+
+test('if `tools` are replaced after eager(), each call is executed once, with one warning (W47, W48)', async () => {
+  const log: string[] = []
+  const look = tool(({ q }) => void log.push(q), { name: 'look', description: 'looks', schema })
+  const cut = (options: Options): Options => ({ ...options, tools: [look] })
+  const came = await played({ responses: threads('1', '2'), cut, go: (agent) => agent.invoke(human()) }, true)
+  expect([log, came.log, came.warnings]).toEqual([['a'], [], ['tool-replaced']])
+})

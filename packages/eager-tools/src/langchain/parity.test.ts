@@ -1,0 +1,346 @@
+import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
+import { dispatchCustomEvent } from '@langchain/core/callbacks/dispatch'
+import { AIMessageChunk, BaseMessage, ToolMessage } from '@langchain/core/messages'
+import { RunnableLambda } from '@langchain/core/runnables'
+import { BaseTracer } from '@langchain/core/tracers/base'
+import { MemorySaver } from '@langchain/langgraph'
+import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { sized } from '@meanwhile/tests/size'
+import { createMiddleware, modelRetryMiddleware, type ToolRuntime, tool } from 'langchain'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import {
+  type Agent,
+  answer,
+  begin,
+  breaks,
+  human,
+  looks,
+  more,
+  type Part,
+  played,
+  Scripted,
+  text,
+  wait,
+} from '../../test/langchain.ts'
+
+unhandledRejections()
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const TIMES = new Set([
+  'ts',
+  'start_time',
+  'end_time',
+  'timestamp',
+  'seq',
+  'seq_id',
+  'nodeFirstAttemptTime',
+  'dotted_order',
+  'execution_order',
+  'child_execution_order',
+])
+
+/** Plain data, with the ids of runs and tasks numbered in the order in which they appear. */
+function plainly(values: unknown): unknown {
+  const numbers = new Map<string, string>()
+  const numbered = (id: string) => {
+    if (!numbers.has(id)) numbers.set(id, `#${numbers.size}`)
+    return numbers.get(id) ?? ''
+  }
+  const plain = (value: unknown, depth: number): unknown => {
+    // A stack is not compared.
+    if (typeof value === 'string') return value.replace(/(\n +at .*)+/g, '').replace(UUID, numbered)
+    if (value instanceof Error) return `${value.name}: ${value.message}`
+    if (typeof value !== 'object' || value === null || value instanceof AbortSignal)
+      return typeof value === 'object' ? null : value
+    if (depth > 12) return '…'
+    if (Array.isArray(value)) return value.map((one) => plain(one, depth + 1))
+    if (BaseMessage.isInstance(value)) {
+      const { type, content, id, name } = value
+      const calls = Reflect.get(value, 'tool_calls') ?? Reflect.get(value, 'tool_call_id')
+      return plain({ type, content, id, name, calls, isChunk: value instanceof AIMessageChunk }, depth)
+    }
+    const entries = Object.entries(value).filter(([key, one]) => !TIMES.has(key) && typeof one !== 'function')
+    return Object.fromEntries(entries.map(([key, one]) => [key.replace(UUID, numbered), plain(one, depth + 1)]))
+  }
+  return plain(values, 0)
+}
+
+/** Each method of a callback: a new one is missing here, and does not compile. */
+const METHODS: Readonly<Record<Extract<keyof BaseCallbackHandler, `handle${string}`>, true>> = {
+  handleLLMStart: true,
+  handleChatModelStart: true,
+  handleLLMNewToken: true,
+  handleChatModelStreamEvent: true,
+  handleLLMError: true,
+  handleLLMEnd: true,
+  handleChainStart: true,
+  handleChainError: true,
+  handleChainEnd: true,
+  handleToolStart: true,
+  handleToolEvent: true,
+  handleToolError: true,
+  handleToolEnd: true,
+  handleText: true,
+  handleAgentAction: true,
+  handleAgentEnd: true,
+  handleRetrieverStart: true,
+  handleRetrieverEnd: true,
+  handleRetrieverError: true,
+  handleCustomEvent: true,
+}
+
+/** A handler that notes everything it receives. */
+function telling(told: unknown[]): BaseCallbackHandler {
+  const methods = Object.keys(METHODS).map((name) => [
+    name,
+    (...args: readonly unknown[]) => void told.push(structured([name, ...args])),
+  ])
+  class Telling extends BaseCallbackHandler {
+    override readonly name = 'telling'
+    override awaitHandlers = true
+  }
+  return Object.assign(new Telling(), Object.fromEntries(methods))
+}
+
+/** A copy: LangChain gives messages their ids later. */
+const structured = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, one) => (one instanceof Error ? `${one}` : one)))
+
+class Tracing extends BaseTracer {
+  override readonly name = 'tracing'
+  readonly #told: unknown[]
+
+  constructor(told: unknown[]) {
+    super({ _awaitHandler: true })
+    this.#told = told
+  }
+
+  protected override async persistRun(run: object): Promise<void> {
+    const tree = (one: object): unknown => {
+      const { name, run_type, inputs, outputs, error, tags, extra, child_runs = [], events } = Object(one)
+      const at = (events ?? []).map((event: { readonly name: string }) => event.name)
+      return {
+        name,
+        run_type,
+        inputs,
+        outputs,
+        error: String(error).split('\n')[0],
+        tags,
+        extra,
+        at,
+        child_runs: child_runs.map(tree),
+      }
+    }
+    this.#told.push(structured(tree(run)))
+  }
+}
+
+/** What a tool may do that callbacks report. */
+const works: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
+  'asks a model': async ({ config }) => {
+    const inner = new Scripted([[text('in'), wait(5), text('ner')]])
+    const { content } = await inner.withConfig({ tags: ['inner'], metadata: { of: 'look' } }).invoke('hello', config)
+    return `the model said ${content}`
+  },
+  'asks a model that streams, without its config': async () => {
+    let said = ''
+    for await (const { content } of await new Scripted([[text('in'), text('ner')]]).stream('hello')) said += content
+    return said
+  },
+  'runs a chain that streams': async ({ config }) => {
+    const chain = RunnableLambda.from(async function* (input: string) {
+      yield `${input} 1`
+      yield `${input} 2`
+    }).withConfig({ runName: 'chain' })
+    const parts: unknown[] = []
+    for await (const part of await chain.stream('part', config)) parts.push(part)
+    return parts.join()
+  },
+  'dispatches an event': async ({ config }) => {
+    await dispatchCustomEvent('half', { done: 0.5 }, config)
+    return 'done'
+  },
+  throws: () => {
+    throw new Error('broken')
+  },
+}
+
+/** What one stream mode yields. */
+type Read = (agent: Agent, callbacks: BaseCallbackHandler[], config: object) => Promise<readonly unknown[]>
+
+const streamed =
+  (streamMode: readonly string[]): Read =>
+  async (agent, callbacks, config) => {
+    const chunks: unknown[] = []
+    const options: object = { ...config, callbacks, streamMode, subgraphs: true }
+    for await (const chunk of await agent.stream(human(), options)) chunks.push(chunk)
+    return chunks
+  }
+
+const events =
+  (version: 'v1' | 'v2'): Read =>
+  async (agent, callbacks, config) => {
+    const all: unknown[] = []
+    for await (const event of agent.streamEvents(human(), { ...config, callbacks, version }))
+      all.push(structured(event))
+    return all
+  }
+
+const reads: Readonly<Record<string, Read>> = {
+  invoke: async (agent, callbacks, config) => [await agent.invoke(human(), { ...config, callbacks })],
+  'streamEvents v1': events('v1'),
+  'streamEvents v2': events('v2'),
+  'streamEvents v3': async (agent, callbacks, config) => {
+    const all: unknown[] = []
+    const run = await agent.streamEvents(human(), { ...config, callbacks, version: 'v3' })
+    // LangChain rejects these for a tool that fails, and with the run.
+    const outputs = (async () => {
+      const settled: Promise<unknown>[] = []
+      for await (const { output } of run.toolCalls) settled.push(Promise.allSettled([output]))
+      return Promise.all(settled)
+    })().catch(() => undefined)
+    for await (const event of run) all.push(structured(event))
+    await outputs
+    return all
+  },
+  ...Object.fromEntries(
+    ['values', 'updates', 'messages', 'custom', 'debug', 'tasks', 'checkpoints', 'tools'].map((mode) => [
+      mode,
+      streamed([mode]),
+    ]),
+  ),
+  'all modes': streamed(['values', 'updates', 'messages', 'custom', 'debug', 'tasks', 'checkpoints', 'tools']),
+}
+
+/** `npm test` makes a part of them. */
+const read = ['invoke', 'messages', 'all modes', 'streamEvents v2', 'streamEvents v3', ...Object.keys(reads)].slice(
+  0,
+  sized({ small: 5, middle: 100, whole: 100 }),
+)
+
+interface Case {
+  readonly work?: ((runtime: ToolRuntime) => unknown) | undefined
+  readonly generator?: boolean
+  readonly responses?: readonly (readonly Part[])[]
+  readonly middleware?: readonly object[]
+}
+
+async function told(read: Read, { work, generator, responses = [looks('1', 'a', 50), answer], middleware = [] }: Case) {
+  const both: unknown[] = []
+  const early: boolean[] = []
+  for (const isEager of [false, true]) {
+    const callbacks: unknown[] = []
+    let hasBegun = -1
+    const began = performance.now()
+    const fields = {
+      name: 'look',
+      description: 'looks',
+      schema: z.object({ q: z.string() }),
+      tags: ['seen'],
+      metadata: { of: 'look' },
+    }
+    const begins = () => {
+      hasBegun = performance.now() - began
+    }
+    const run = async (_: unknown, runtime: ToolRuntime) => {
+      begins()
+      return (await work?.(runtime)) ?? 'ok'
+    }
+    async function* steps() {
+      begins()
+      yield 'one'
+      yield 'two'
+      return 'three'
+    }
+    const look = tool(generator ? steps : run, fields)
+    const came = await played(
+      {
+        responses,
+        streaming: true,
+        settings: { alwaysStream: false },
+        options: () => ({ tools: [look], middleware, checkpointer: new MemorySaver() }),
+        go: async (agent) => {
+          const config = { configurable: { thread_id: 't' }, tags: ['mine'], metadata: { user: 1 } }
+          const handlers = [telling(callbacks), new Tracing(callbacks)]
+          try {
+            return await read(agent, handlers, config)
+          } catch (error) {
+            return String(error)
+          }
+        },
+      },
+      isEager,
+    )
+    early.push(hasBegun >= 0 && hasBegun < 50)
+    both.push({ result: plainly(came.result), callbacks: plainly(callbacks) })
+  }
+  return { both, early }
+}
+
+test.for(read.flatMap((read) => [...Object.keys(works), 'yields'].map((work) => [read, work] as const)))(
+  '%s: chunks, events and callbacks are equal if the tool %s (W48)',
+  async ([read, work]) => {
+    const { both, early } = await told(
+      reads[read] as Read,
+      work === 'yields' ? { generator: true } : { work: works[work] },
+    )
+    expect(both[1]).toEqual(both[0])
+    expect(early).toEqual([false, true])
+  },
+)
+
+const broken: readonly Part[] = [begin(0, '1', 'look'), more(0, '{"q":"a"}'), wait(50), breaks()]
+const retries = modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 1, jitter: false })
+const denies = createMiddleware({
+  name: 'denies',
+  wrapToolCall: ({ toolCall: { id = '' } }) => new ToolMessage({ content: 'denied', tool_call_id: id }),
+})
+
+const cases: Readonly<Record<string, Case>> = {
+  'a response breaks, and another asks for nothing': { responses: [broken, answer], middleware: [retries] },
+  'a response breaks, and another asks for the same with another id': {
+    responses: [broken, looks('2', 'a', 50), answer],
+    middleware: [retries],
+  },
+  'a response breaks, and the run with it': { responses: [broken] },
+  'a middleware denies the call': { middleware: [denies] },
+  'the tool needs the state': { work: ({ state }) => `${Object(state).messages.length}` },
+  'a second call is joined while it runs': {
+    responses: [looks('1', 'a', 50), looks('2', 'a', 5), answer],
+    work: async ({ config }) => {
+      const inner = new Scripted([[text('in'), wait(20), text('ner'), wait(20)]])
+      return (await inner.invoke('hello', config)).content
+    },
+  },
+}
+
+test.for(read.flatMap((read) => Object.keys(cases).map((one) => [read, one] as const)))(
+  '%s: chunks, events and callbacks are equal if %s (W48)',
+  async ([read, one]) => {
+    const work = works['asks a model']
+    const { both } = await told(reads[read] as Read, { work, ...cases[one] })
+    expect(both[1]).toEqual(both[0])
+  },
+)
+
+test.for(['messages', 'streamEvents v2', 'streamEvents v3'])(
+  '%s: with two calls at once nothing is missing and nothing comes twice (W48)',
+  async (mode) => {
+    const calls = ['1', '2'].flatMap((id, at) => [begin(at, id, 'look'), more(at, `{"q":"${id}"}`)])
+    const responses = [[...calls, wait(50), text('x')], answer]
+    const { both } = await told(reads[mode] as Read, { work: works['asks a model'], responses })
+    // The order between the two calls is open, and with it the numbers of runs and when a message gets its id.
+    const [plain, eager] = both.map((one) =>
+      Object.values(Object(one)).map((list) =>
+        [list]
+          .flat()
+          .map((told) => JSON.stringify(told).replace(/#\d+/g, '#').replaceAll(',"id":"#"', ''))
+          .sort(),
+      ),
+    )
+    expect(eager).toEqual(plain)
+  },
+)
