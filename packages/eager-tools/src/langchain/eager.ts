@@ -160,7 +160,7 @@ class EagerAgent {
     if (!step) return undefined
     const { alwaysStream = false, seals = SEALING.has(named(request.model).provider) } = this.#loop.settings
     return {
-      handler: new HeardCalls(step.calls, { streams: alwaysStream, seals }),
+      handler: new HeardCalls(step.calls, { streams: Boolean(alwaysStream), seals }),
       answered: (message) => {
         this.#steps.answered(step, message, node)
         if (this.#isAsked(message, tools)) step.calls.stood()
