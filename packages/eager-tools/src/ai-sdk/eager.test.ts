@@ -1,7 +1,7 @@
 import type { ConfigError } from '@meanwhile/core'
 import { keptOf } from '@meanwhile/tests/garbage'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { isStepCount, ToolLoopAgent, type ToolSet, tool, wrapLanguageModel } from 'ai'
+import { isStepCount, type LanguageModelMiddleware, ToolLoopAgent, type ToolSet, tool, wrapLanguageModel } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -58,6 +58,7 @@ const refused: readonly (readonly [option: string, options: unknown, effects: un
   ['schemas.look', { tools: { look: {} } }, { look: 'read' }, { schemas: { look: 'free' } }],
   ['options', new ToolLoopAgent({ model: model(once), tools: {} }), {}, {}],
   ['tools', { tools: [{ name: 'look' }] }, { look: 'read' }, {}],
+  ['alwaysStream', { tools: { look: {} } }, { look: 'read' }, { alwaysStream: 'never' }],
   ['alwaysstream', { tools: { look: {} } }, { look: 'read' }, { alwaysstream: true }],
 ]
 
@@ -163,6 +164,49 @@ test('a wrapped model is observed from outside of its middleware (R2)', async ()
     options: () => ({ model: wrapLanguageModel({ model: model(once), middleware: { specificationVersion: 'v4' } }) }),
   })
   expect(came.log).toEqual([`0 1 ${a}`])
+})
+
+test('a guardrail with wrapGenerate alone runs in generateText: nothing starts early, and one warning says how that changes (W48)', async () => {
+  const guarded: string[] = []
+  const messages: string[] = []
+  const middleware = (name: string): LanguageModelMiddleware => ({
+    specificationVersion: 'v4',
+    wrapGenerate: ({ doGenerate }) => {
+      guarded.push(`${name} generate`)
+      return doGenerate()
+    },
+  })
+  const { plain, eager: came } = await plainAndEager({
+    responses: once,
+    settings: { alwaysStream: true, onWarning: ({ code, message }) => void messages.push(`${code}: ${message}`) },
+    options: () => ({
+      model: wrapLanguageModel({ model: model(once), middleware: [middleware('outer'), middleware('inner')] }),
+    }),
+    go: generated,
+  })
+  expect([came.result, came.log]).toEqual([plain.result, plain.log])
+  expect(guarded).toEqual(Array(4).fill(['outer generate', 'inner generate']).flat())
+  expect(messages).toEqual([
+    "model-wrapped: no tool starts early in generateText: the model m may have middleware with a wrapGenerate, which would not run if the response were streamed. If each middleware with a wrapGenerate has an equal wrapStream, set alwaysStream: 'wrapped'",
+  ])
+})
+
+test("with alwaysStream: 'wrapped' a model with middleware is streamed from, and its wrapStream runs (R2)", async () => {
+  const guarded: string[] = []
+  const wrapStream: LanguageModelMiddleware['wrapStream'] = ({ doStream }) => {
+    guarded.push('stream')
+    return doStream()
+  }
+  const { plain, eager: came } = await plainAndEager({
+    responses: once,
+    settings: { alwaysStream: 'wrapped' },
+    options: () => ({
+      model: wrapLanguageModel({ model: model(once), middleware: { specificationVersion: 'v4', wrapStream } }),
+    }),
+    go: generated,
+  })
+  expect(came).toEqual({ result: plain.result, log: [`0 1 ${a}`], warnings: [] })
+  expect(guarded).toEqual(['stream', 'stream'])
 })
 
 test('an agent call that is prepared with other tools gets those (R3)', async () => {

@@ -9,6 +9,7 @@ import {
   type InferToolOutput,
   type LanguageModel,
   type OutputInterface,
+  type Prompt,
   type streamText,
   type Tool,
   ToolLoopAgent,
@@ -59,6 +60,21 @@ type TextOptions<Tools extends ToolSet, Context extends AnyContext, Out extends 
 >[0] &
   Parameters<typeof generateText<Tools, Context, Out>>[0]
 
+/** The same with a prompt or messages, of the one kind that was given, so that a request can replace it. */
+type AskedOptions<Tools extends ToolSet, Context extends AnyContext, Out extends OutputInterface, Asked> = Omit<
+  TextOptions<Tools, Context, Out>,
+  'prompt' | 'messages'
+> &
+  Asked & { readonly tools: Tools }
+
+interface WithPrompt {
+  readonly prompt: Exclude<Prompt['prompt'], undefined>
+}
+
+interface WithMessages {
+  readonly messages: Exclude<Prompt['messages'], undefined>
+}
+
 /**
  * Options whose tools have no names in the type. For all other options the overloads with the types of the SDK apply.
  */
@@ -86,11 +102,20 @@ export function eager<
   Context extends AnyContext = AnyContext,
   Out extends OutputInterface = OutputInterface<string, string, never>,
 >(
-  options: Parameters<typeof streamText<Tools, Context, Out>>[0],
+  options: Parameters<typeof streamText<Tools, Context, Out>>[0] & WithPrompt,
   effects: NoInfer<Effects<{ readonly tools: Tools }>>,
   settings?: EagerSettings,
   // Without `infer` and `NoInfer`, the type expected from the call would widen the tool names to `string`.
-): [Tools] extends [infer Known extends ToolSet] ? TextOptions<Known, Context, Out> & { readonly tools: Known } : never
+): [Tools] extends [infer Known extends ToolSet] ? AskedOptions<Known, Context, Out, WithPrompt> : never
+export function eager<
+  Tools extends ToolSet,
+  Context extends AnyContext = AnyContext,
+  Out extends OutputInterface = OutputInterface<string, string, never>,
+>(
+  options: Parameters<typeof streamText<Tools, Context, Out>>[0] & WithMessages,
+  effects: NoInfer<Effects<{ readonly tools: Tools }>>,
+  settings?: EagerSettings,
+): [Tools] extends [infer Known extends ToolSet] ? AskedOptions<Known, Context, Out, WithMessages> : never
 export function eager<
   Call = never,
   Tools extends ToolSet = ToolSet,
