@@ -280,7 +280,7 @@ class EagerOptions {
     return tools.map(({ name }) => {
       const tool = this.#given[name]
       const isTheirs = step.tools !== undefined && own(step.tools, name) !== this.#tools[name]
-      if (!tool || isTheirs || toolChoice?.type === 'none') return { name }
+      if (!tool || isTheirs || !mayBeCalled(name, toolChoice)) return { name }
       const mayBe = mayBeEarly(name, tool, options, this.#loop.settings.approval)
       const early = mayBe ? earlyTool(name, tool, this.#declared, step, timeout) : undefined
       return { name, ...(early && { early }) }
@@ -389,6 +389,11 @@ class EagerOptions {
       `${name} did not start early: options were added to those that eager() returned, so it waits until the AI SDK asks for an approval, which it does at the end of this response. Add them before: eager({ ...options, prompt }, …)`,
     )
   }
+}
+
+/** If the model must call one tool and does not, the SDK executes none of its calls. */
+function mayBeCalled(name: string, choice: ModelRequest['toolChoice']): boolean {
+  return choice?.type !== 'none' && (choice?.type !== 'tool' || choice.toolName === name)
 }
 
 /** The first of these callbacks that the user has not given tells of options that were not copied. */

@@ -317,6 +317,11 @@ const cases: Readonly<Record<string, Case>> = {
     responses: once,
     plain: [],
   },
+  'if the model must call one tool, only that one starts early: without a call of it the SDK executes nothing (W47)': {
+    options: () => ({ toolChoice: { type: 'tool', toolName: 'send' } }),
+    responses: once,
+    plain: [],
+  },
   'a tool that is not active in the step is not started (R6)': {
     options: () => ({ activeTools: ['send'] }),
     responses: once,

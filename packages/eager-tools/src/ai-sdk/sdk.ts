@@ -133,7 +133,7 @@ export interface SdkModel {
 export interface ModelRequest {
   readonly prompt?: object
   readonly tools?: readonly RequestTool[]
-  readonly toolChoice?: { readonly type: string }
+  readonly toolChoice?: { readonly type: string; readonly toolName?: string }
   readonly abortSignal?: AbortSignal
 }
 
