@@ -228,8 +228,8 @@ function clean(value: unknown): string {
   return JSON.stringify(value, replace) ?? 'undefined'
 }
 
-/** `generateText` tells of these only when the response has ended: `eager()` can know them only if they are given. */
-export function isToldLate(host: HostName, { name, way }: Choice): boolean {
+/** `generateText` uses these only when the response has ended: `eager()` can know them only if they are given. */
+export function isKnownLate(host: HostName, { name, way }: Choice): boolean {
   if (host === 'agent.generate') return name === 'prepareCall' && way === 'added'
   return (
     host === 'generateText' && way !== 'given' && (name === 'toolApproval' || name === 'experimental_refineToolInput')
@@ -237,8 +237,9 @@ export function isToldLate(host: HostName, { name, way }: Choice): boolean {
 }
 
 /**
- * What must be equal. Tools end earlier, so the order of what is told of their ends may differ. Chunks are compared apart
- * from the rest: the SDK reads ahead by as much as there is, so parts that come at once may be told of before or after.
+ * What must be equal. Tools end earlier, so the order of the callbacks about their ends may differ. Chunks are compared
+ * apart from the rest: the SDK reads ahead by as much as there is, so the callback for a part that comes at once may be
+ * called before or after others.
  */
 export function seen({ heard, result }: Outcome): object {
   const isEnd = (line: string) =>

@@ -1,4 +1,4 @@
-/** A `toolApproval` for the AI SDK that notes which calls it is asked about, and answers as the SDK would without it. */
+/** A `toolApproval` for the AI SDK that notes for which calls the SDK calls it, and answers as the SDK would without it. */
 
 import { TypeValidationError } from 'ai'
 import { valid } from './early-tools.ts'
@@ -6,7 +6,7 @@ import { own } from './own.ts'
 import type { ApprovalAsked, SdkTool } from './sdk.ts'
 
 /**
- * The SDK asks it once about each call that it would execute, while the response streams. `given`: the `toolApproval` of
+ * The SDK calls it once for each call that it would execute, while the response streams. `given`: the `toolApproval` of
  * the user. If that is an object, its entries are also members of the function, so that a copy of it has them.
  */
 export function notedApproval(

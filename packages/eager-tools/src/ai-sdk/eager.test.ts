@@ -166,7 +166,7 @@ test('a wrapped model is observed from outside of its middleware (R2)', async ()
   expect(came.log).toEqual([`0 1 ${a}`])
 })
 
-test('a guardrail with wrapGenerate alone runs in generateText: nothing starts early, and one warning says how that changes (W48)', async () => {
+test('a guardrail that has only wrapGenerate runs in generateText: nothing starts early, and one warning says how that changes (W48)', async () => {
   const guarded: string[] = []
   const messages: string[] = []
   const middleware = (name: string): LanguageModelMiddleware => ({

@@ -396,7 +396,7 @@ function mayBeCalled(name: string, choice: ModelRequest['toolChoice']): boolean 
   return choice?.type !== 'none' && (choice?.type !== 'tool' || choice.toolName === name)
 }
 
-/** The first of these callbacks that the user has not given tells of options that were not copied. */
+/** The first of these callbacks that the user has not given reports options that were not copied. */
 const WHOLE = ['onStart', 'onStepStart', 'onLanguageModelCallStart'] as const
 
 /** Whether the last message approves calls of an earlier run. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { answer, breaks, call, failing, finish, type Part, said, wait, whole } from '../../test/sdk.ts'
 import { OPTIONS, type OptionName } from '../../test/sdk-options.ts'
-import { bothWays, HOSTS, isToldLate, runsOf, seen, WAYS } from '../../test/sdk-trial.ts'
+import { bothWays, HOSTS, isKnownLate, runsOf, seen, WAYS } from '../../test/sdk-trial.ts'
 
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
@@ -99,7 +99,7 @@ test('with any options in any place, the user sees the same, calls of accepted r
       expect(seen(eager)).toEqual(seen(plain))
       expect(counted(runsOf(eager, 'send'))).toEqual(counted(runsOf(plain, 'send')))
       const made = counted(runsOf(plain, 'put'))
-      const late = choices.some((one) => isToldLate(given.host, one))
+      const late = choices.some((one) => isKnownLate(given.host, one))
       const isBroken =
         script.some((one) => one.isBroken) ||
         choices.some(({ name }) => name === 'toolChoice' || name === 'prepareStep')

@@ -2,7 +2,7 @@ import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { OPTIONS, type OptionName } from '../../test/sdk-options.ts'
-import { bothWays, type Choice, HOSTS, type HostName, isToldLate, runsOf, seen, WAYS } from '../../test/sdk-trial.ts'
+import { bothWays, type Choice, HOSTS, type HostName, isKnownLate, runsOf, seen, WAYS } from '../../test/sdk-trial.ts'
 
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
@@ -21,7 +21,7 @@ test.for(HOSTS)(
   async (host) => {
     for (const { choice } of rows.filter((row) => row.host === host)) {
       const { plain, eager } = await bothWays({ host, choices: [choice], settings: { alwaysStream: true } })
-      const isLate = isToldLate(host, choice)
+      const isLate = isKnownLate(host, choice)
       const row = `${choice.name} ${choice.nth} ${choice.way}`
       expect({ row, ...seen(eager) }).toEqual({ row, ...seen(plain) })
       for (const one of isLate ? ['send'] : ['look', 'put', 'send'])

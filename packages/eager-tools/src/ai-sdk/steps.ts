@@ -1,7 +1,7 @@
 /**
  * Finds the step of the AI SDK's loop that a model request, an event or a tool execution belongs to.
  *
- * Each step has a model and an array of messages of its own: two requests may share everything in their options. A run is
+ * Each step has its own model and its own array of messages: two requests may share everything in their options. A run is
  * known by the array of its steps.
  */
 

@@ -42,7 +42,7 @@ export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | '
    *
    * In the AI SDK a model with middleware is then still asked for a whole response, because a stream does not pass the
    * `wrapGenerate` of a middleware. `'wrapped'` streams from it, too. **Set it only if each middleware that has a
-   * `wrapGenerate` has a `wrapStream` that does the same: a guardrail with `wrapGenerate` alone is skipped.** In the other
+   * `wrapGenerate` has a `wrapStream` that does the same: a guardrail that has only `wrapGenerate` is skipped.** In the other
    * libraries it means `true`.
    */
   readonly alwaysStream?: boolean | 'wrapped'
