@@ -98,6 +98,11 @@ export class HostCalls {
     return this.#stage
   }
 
+  /** Counts the responses that the host has requested in this step. */
+  get attempt(): number {
+    return this.#attempt
+  }
+
   /** Whether an early call that the host has not taken may have changed something. */
   get mayHaveChanged(): boolean {
     return this.#early.begun.some((early) => early.isAboveRead && !early.isTaken && !early.isGone)
