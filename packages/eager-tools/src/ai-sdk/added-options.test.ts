@@ -247,6 +247,26 @@ test('a prepareStep that is added works, and a warning says what to write (W48)'
   ])
 })
 
+test('an onStepStart that is added to generateText works, and a warning names it (W48)', async () => {
+  const seen: number[] = []
+  const { plain, eager } = await plainAndEager({
+    responses: once,
+    settings: { alwaysStream: true },
+    go: (options) => generated({ ...options, onStepStart: () => void seen.push(1) } as Given),
+  })
+  expect([eager.result, eager.log, seen.length]).toEqual([plain.result, plain.log, 4])
+  expect(eager.warnings).toEqual(['option-replaced'])
+})
+
+test('if all callbacks before a request are given, options count as added, without a warning (W48)', async () => {
+  const callback = () => undefined
+  const { plain, eager } = await plainAndEager({
+    responses: [[...whole('1'), wait(50), call('1'), finish()], answer],
+    options: () => ({ onStart: callback, onStepStart: callback, onLanguageModelCallStart: callback }),
+  })
+  expect([eager.result, eager.log, eager.warnings]).toEqual([plain.result, plain.log, []])
+})
+
 test('a tool caller whose messages are appended to those of the step does not disturb other tools (W48)', async () => {
   const code = experimental_toolCaller(tool({ inputSchema: z.object({}), execute: () => 1 }), {
     type: 'local',
@@ -271,4 +291,57 @@ test('a model that is added is observed, too (R2)', async () => {
     go: (options) => streamed({ ...options, model: model(once, sealing) }),
   })
   expect([eager.log, eager.warnings]).toEqual([[`20 1 ${a}`], []])
+})
+
+test('where options were added, early calls run one at a time, because a limit may have been added (W47)', async () => {
+  const { plain, eager } = await plainAndEager({
+    responses: [[...whole('1'), call('1'), ...whole('2'), call('2'), wait(100), finish()], answer],
+    provider: sealing,
+    ms: 30,
+    go: (options) => streamed({ ...options, toolCallConcurrency: 1 }),
+  })
+  expect(eager.result).toEqual(plain.result)
+  expect(eager.log).toEqual([`0 1 ${a}`, `30 2 ${a}`])
+})
+
+test('where another timeout may have been passed, that of the options does not abort an early call (W48)', async () => {
+  const timeouts = vi.spyOn(AbortSignal, 'timeout')
+  const ways = [
+    (options: Given) => streamed({ ...options, timeout: { toolMs: 70 } }),
+    (options: Given) => agentText(options, { timeout: { toolMs: 70 } }),
+  ]
+  for (const go of ways) {
+    timeouts.mockClear()
+    await plainAndEager({ responses: once, provider: sealing, options: () => ({ timeout: { toolMs: 50 } }), go })
+    expect(timeouts.mock.calls.flat()).not.toContain(50)
+  }
+})
+
+test('a member that is set on the options after eager() counts as added (W47)', async () => {
+  const { plain, eager } = await plainAndEager({
+    responses: once,
+    provider: sealing,
+    effects: { look: 'idempotent' },
+    settings: { schemas: fixed },
+    go: (options) =>
+      streamed(Object.assign(options, { experimental_refineToolInput: { look: () => ({ q: 'refined', n: 2 }) } })),
+  })
+  expect([eager.result, eager.log]).toEqual([plain.result, plain.log])
+})
+
+test('a tool that a request wraps is executed as often as without eager() (W46)', async () => {
+  for (const effect of ['read', 'idempotent'] as const) {
+    const { plain, eager } = await plainAndEager({
+      responses: once,
+      provider: sealing,
+      effects: { look: effect },
+      settings: { schemas: fixed },
+      go: (options) => {
+        const look = options.tools?.look
+        const execute = (...args: Parameters<NonNullable<ToolSet[string]['execute']>>) => look?.execute?.(...args)
+        return streamed({ ...options, tools: { ...options.tools, look: { ...look, execute } as ToolSet[string] } })
+      },
+    })
+    expect([eager.result, eager.log]).toEqual([plain.result, plain.log])
+  }
 })

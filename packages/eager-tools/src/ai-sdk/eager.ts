@@ -202,7 +202,7 @@ class EagerOptions {
    * copied to add something do not have it.
    */
   #noteWhole(made: SdkOptions): void {
-    const name = WHOLE.find((one) => !this.#options[one])
+    const name = firstFree(this.#options)
     if (!name) return
     const theirs = made[`experimental_${name}`]
     const known = Object.entries(made)
@@ -312,6 +312,7 @@ class EagerOptions {
     const { alwaysStream } = this.#loop.settings
     const isStreamed = alwaysStream === 'wrapped' || (alwaysStream && !this.#mayBeWrapped(model))
     // The SDK asks for approvals only when the whole response is there.
+    if (isStreamed && !step.tools) this.#replaced('onStepStart')
     if (!isStreamed || !step.tools) return model.doGenerate(request)
     return collected(await this.#observed(model, step, request))
   }
@@ -337,7 +338,7 @@ class EagerOptions {
     seals: boolean,
   ): HostCalls | undefined {
     if (step.calls?.again()) return step.calls
-    const isAskedLate = !seals || step.options.streamRetries !== undefined
+    const isAskedLate = (!seals || step.options.streamRetries !== undefined) && firstFree(this.#options) !== undefined
     step.calls = this.#loop.step(step.run, {
       tools: this.#hostTools(step, request),
       model: { provider, id },
@@ -376,7 +377,7 @@ class EagerOptions {
     }
   }
 
-  #replaced(option: 'prepareStep' | 'toolApproval'): void {
+  #replaced(option: 'prepareStep' | 'toolApproval' | 'onStepStart'): void {
     this.#loop.warnOnce(
       'option-replaced',
       `no tool starts early in a request that replaces the ${option} of eager(). Add yours before: eager({ ...options, ${option} }, …)`,
@@ -396,8 +397,15 @@ function mayBeCalled(name: string, choice: ModelRequest['toolChoice']): boolean 
   return choice?.type !== 'none' && (choice?.type !== 'tool' || choice.toolName === name)
 }
 
-/** The first of these callbacks that the user has not given reports options that were not copied. */
-const WHOLE = ['onStart', 'onStepStart', 'onLanguageModelCallStart'] as const
+const BEFORE_REQUEST = ['onStart', 'onStepStart', 'onLanguageModelCallStart'] as const
+
+/**
+ * The first callback of those before a request that the user has not given. It reports options that were not copied;
+ * without one, all options count as copied.
+ */
+function firstFree(options: SdkOptions): (typeof BEFORE_REQUEST)[number] | undefined {
+  return BEFORE_REQUEST.find((name) => !options[name])
+}
 
 /** Whether the last message approves calls of an earlier run. */
 function isApproved(messages: Messages): boolean {

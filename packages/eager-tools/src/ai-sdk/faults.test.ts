@@ -145,6 +145,17 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 9 ${a}`],
     eager: [`0 1 ${a}`],
   },
+  'a retried response joins the call of one that was cancelled after its error (R4)': {
+    ms: 150,
+    options: () => ({ streamRetries: 1 }),
+    responses: [
+      [...whole('1'), wait(50), failing(), wait(10), ...said('late'), finish()],
+      [...whole('9'), wait(50), call('9'), finish()],
+      answer,
+    ],
+    plain: [`100 9 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
   'a retried response with another call discards the first one (R4)': {
     ms: 150,
     options: () => ({ streamRetries: 1 }),

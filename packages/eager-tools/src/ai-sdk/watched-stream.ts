@@ -17,6 +17,7 @@ export function watchedStream(
 ): ReadableStream<StreamPart> {
   const reader = stream.getReader()
   const heard = new HeardParts(calls, seals)
+  const { attempt } = calls
   let to: ReadableStreamDefaultController<StreamPart>
   const came = ({ done, value }: Awaited<ReturnType<typeof reader.read>>) => {
     if (done) {
@@ -45,6 +46,7 @@ export function watchedStream(
       pull: () => reader.read().then(came, failed),
       cancel(reason) {
         // The SDK cancels before it retries. Once the response is accepted, its calls are running.
+        if (calls.attempt !== attempt) return reader.cancel(reason)
         if (heard.hasError) calls.failed()
         else if (calls.stage === 'streaming') void calls.release('run_aborted', reason)
         return reader.cancel(reason)
