@@ -1,5 +1,13 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { experimental_toolCaller, type ModelMessage, ToolLoopAgent, type ToolSet, tool, toolSearch } from 'ai'
+import {
+  experimental_toolCaller,
+  generateText,
+  type ModelMessage,
+  ToolLoopAgent,
+  type ToolSet,
+  tool,
+  toolSearch,
+} from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -13,6 +21,7 @@ import {
   type Played,
   plainAndEager,
   said,
+  sleep,
   streamed,
   wait,
   whole,
@@ -293,6 +302,35 @@ test('a model that is added is observed, too (R2)', async () => {
   expect([eager.log, eager.warnings]).toEqual([[`20 1 ${a}`], []])
 })
 
+test('an approved call that had run early is executed when that run has been undone (W46)', async () => {
+  const log: string[] = []
+  const compensate = async () => {
+    await sleep(200)
+    log.push('undone')
+  }
+  const asking = model([once[0] ?? [], answer], sealing)
+  await plainAndEager({
+    responses: [],
+    effects: { look: { effect: 'reversible', compensate } },
+    settings: { alwaysStream: true, schemas: fixed },
+    look: () => tool({ inputSchema: z.object({ q: z.string() }), execute: () => void log.push('executed') }),
+    async go(options) {
+      if (!('experimental_onStepStart' in options)) return undefined
+      const shared = { ...options, model: asking, toolApproval: { look: 'user-approval' } as const }
+      const { responseMessages, content } = await generateText(shared as Parameters<typeof generateText>[0])
+      const approval = content.find((part) => part.type === 'tool-approval-request')
+      const answered: ModelMessage = {
+        role: 'tool',
+        content: [{ type: 'tool-approval-response', approvalId: approval?.approvalId ?? '', approved: true }],
+      }
+      const messages: ModelMessage[] = [{ role: 'user', content: 'go' }, ...responseMessages, answered]
+      const { prompt: _, ...rest } = shared
+      return generateText({ ...rest, messages } as Parameters<typeof generateText>[0])
+    },
+  })
+  expect(log).toEqual(['executed', 'undone', 'executed'])
+})
+
 test('where options were added, early calls run one at a time, because a limit may have been added (W47)', async () => {
   const { plain, eager } = await plainAndEager({
     responses: [[...whole('1'), call('1'), ...whole('2'), call('2'), wait(100), finish()], answer],
@@ -339,7 +377,9 @@ test('a tool that a request wraps is executed as often as without eager() (W46)'
       go: (options) => {
         const look = options.tools?.look
         const execute = (...args: Parameters<NonNullable<ToolSet[string]['execute']>>) => look?.execute?.(...args)
-        return streamed({ ...options, tools: { ...options.tools, look: { ...look, execute } as ToolSet[string] } })
+        const tools = { ...options.tools, look: { ...look, execute } as ToolSet[string] }
+        // Without this callback, eager() sees the tools only when it is asked.
+        return streamed({ ...options, tools, onStepStart: () => undefined })
       },
     })
     expect([eager.result, eager.log]).toEqual([plain.result, plain.log])
