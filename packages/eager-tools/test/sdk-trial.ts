@@ -239,16 +239,17 @@ export function isKnownLate(host: HostName, { name, way }: Choice): boolean {
 /**
  * What must be equal. Tools end earlier, so the order of the callbacks about their ends may differ. Chunks are compared
  * apart from the rest: the SDK reads ahead by as much as there is, so the callback for a part that comes at once may be
- * called before or after others.
+ * called before or after others. Of several `requests` at once, it is not fixed which one is first.
  */
-export function seen({ heard, result }: Outcome): object {
+export function seen({ heard, result }: Outcome, requests = 1): object {
   const isEnd = (line: string) =>
     /^(onToolExecutionEnd|experimental_onToolCallFinish) /.test(line) || /^onChunk .*"type":"tool-result"/.test(line)
   const isChunk = (line: string) => line.startsWith('onChunk ')
   const rest = heard.filter((line) => !isEnd(line))
+  const inOrder = (lines: string[]) => (requests === 1 ? lines : lines.sort())
   return {
-    heard: rest.filter((line) => !isChunk(line)),
-    chunks: rest.filter(isChunk),
+    heard: inOrder(rest.filter((line) => !isChunk(line))),
+    chunks: inOrder(rest.filter(isChunk)),
     ends: heard.filter(isEnd).sort(),
     result,
   }

@@ -96,7 +96,7 @@ test('with any options in any place, the user sees the same, calls of accepted r
       const net = counted(kept(runsOf(eager, 'put'), undone))
       // A faster run may be further along when it is aborted.
       if (given.aborts !== undefined) return
-      expect(seen(eager)).toEqual(seen(plain))
+      expect(seen(eager, requests)).toEqual(seen(plain, requests))
       expect(counted(runsOf(eager, 'send'))).toEqual(counted(runsOf(plain, 'send')))
       const made = counted(runsOf(plain, 'put'))
       const late = choices.some((one) => isKnownLate(given.host, one))
