@@ -1,6 +1,6 @@
 /** Runs the AI SDK's loop twice with a model played from lists of parts: unchanged, and eager. */
 
-import { isStepCount, streamText, type ToolSet, tool } from 'ai'
+import { generateText, isStepCount, streamText, type ToolSet, tool } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { vi } from 'vitest'
 import { z } from 'zod'
@@ -136,6 +136,7 @@ export function bench(ms = 20) {
 export type Bench = ReturnType<typeof bench>
 export type Given = Omit<Parameters<typeof streamText>[0], 'prompt' | 'messages' | 'instructions'> & {
   readonly stopWhen?: unknown
+  readonly prompt?: string
 }
 
 export interface Played {
@@ -177,6 +178,7 @@ export async function play(played: Played, isEager: boolean): Promise<Came> {
     maxRetries: 0,
     onError: () => undefined,
     ...played.options?.(made),
+    prompt: 'go',
   }
   const onWarning: EagerSettings['onWarning'] = ({ code }) => void warnings.push(code)
   const options = isEager ? eager(given, effects, { onWarning, ...settings }) : given
@@ -189,7 +191,7 @@ export async function play(played: Played, isEager: boolean): Promise<Came> {
 
 /** All parts of a stream about tools and errors, and its text. */
 export async function streamed(options: Given): Promise<unknown> {
-  const result = streamText({ ...options, prompt: 'go' } as Parameters<typeof streamText>[0])
+  const result = streamText(options as Parameters<typeof streamText>[0])
   const told: unknown[] = []
   for await (const part of result.fullStream) {
     switch (part.type) {
@@ -216,6 +218,12 @@ export async function streamed(options: Given): Promise<unknown> {
     }
   }
   return { told, text: await Promise.resolve(result.text).catch((error: Error) => `! ${error.message}`) }
+}
+
+/** What `generateText` returns. */
+export async function generated(options: Given): Promise<unknown> {
+  const { text, steps } = await generateText(options as Parameters<typeof generateText>[0])
+  return { text, steps: steps.map(({ content, finishReason, usage }) => ({ content, finishReason, usage })) }
 }
 
 function messageOf(error: unknown): string {

@@ -5,6 +5,7 @@ import {
   type LanguageModel,
   Output,
   streamText,
+  type Tool,
   ToolLoopAgent,
   type ToolSet,
   tool,
@@ -14,6 +15,14 @@ import { z } from 'zod'
 import { eager } from './index.ts'
 
 declare const model: LanguageModel
+
+/** As in `@ai-sdk/mcp`. */
+type McpTool<Input, Output> = Tool<Input, Output> & {
+  execute: (input: Input, options?: object) => ReturnType<NonNullable<Tool<Input, Output>['execute']>>
+  readonly _meta?: Readonly<Record<string, unknown>>
+}
+
+declare const mcp: { tools(): Promise<Record<string, McpTool<unknown, object>>> }
 
 const weather = tool({
   inputSchema: z.object({ city: z.string() }),
@@ -162,6 +171,84 @@ test('the result can be spread (R11)', async () => {
   expectTypeOf(await spread.text).toEqualTypeOf<string>()
   const [first] = await spread.toolResults
   if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
+})
+
+test('options without a prompt, and those with one, are shared between requests and agents (R11, W48)', async () => {
+  const base = eager({ model, tools, temperature: 0 }, { weather: 'read' })
+  const given = eager({ model, tools, prompt: 'x' }, { weather: 'read' })
+  const last = eager({ model, tools, messages: [], stopWhen: isStepCount(2), maxRetries: 1 }, { weather: 'read' })
+  for (const result of [
+    streamText({ ...base, prompt: 'x' }),
+    streamText({ ...base, messages: [], onFinish: ({ text }) => void expectTypeOf(text).toEqualTypeOf<string>() }),
+    streamText({ ...given, prompt: 'y' }),
+    streamText({ ...given, onStepFinish: ({ text }) => void text }),
+    streamText({ ...last, toolApproval: { book: 'user-approval' } }),
+    streamText({ ...base, prompt: 'x', prepareStep: () => ({ activeTools: ['weather'] }), streamRetries: 1 }),
+  ]) {
+    const [first] = await result.toolResults
+    if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
+  }
+  for (const result of [
+    generateText({ ...base, prompt: 'x' }),
+    generateText({ ...given, prompt: 'y' }),
+    generateText({ ...base, messages: [], toolApproval: { book: 'user-approval' } }),
+  ]) {
+    const [first] = (await result).toolResults
+    if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
+  }
+  const agent = new ToolLoopAgent({ ...base, instructions: 'be brief' })
+  const { toolResults } = await agent.generate({ prompt: 'x' })
+  const [first] = toolResults
+  if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
+  // @ts-expect-error The prompt is missing.
+  streamText(base)
+  // @ts-expect-error The tool does not exist.
+  streamText({ ...base, prompt: 'x', toolApproval: { wether: 'user-approval' } })
+})
+
+test('tools of an MCP server can be spread next to others (R11, W48)', async () => {
+  const all = { ...(await mcp.tools()), weather }
+  const plain = streamText({ model, prompt: 'x', tools: all })
+  const result = streamText(eager({ model, prompt: 'x', tools: all }, { weather: 'read' }))
+  expectTypeOf(await result.toolResults).toEqualTypeOf<Awaited<typeof plain.toolResults>>()
+  const base = eager({ model, tools: { ...(await mcp.tools()), weather } }, { weather: 'read' })
+  streamText({ ...base, prompt: 'x' })
+  void generateText({ ...base, prompt: 'x' })
+  streamText(eager({ model, prompt: 'x', tools: { ...(await mcp.tools()), weather } }, { weather: 'read' }))
+  streamText(eager({ model, prompt: 'x', tools: { weather, ...(await mcp.tools()) } }, { weather: 'read' }))
+  streamText(
+    eager(
+      {
+        model,
+        prompt: 'x',
+        tools: {
+          ...(await mcp.tools()),
+          look: tool({ inputSchema: z.object({ q: z.string() }), execute: async ({ q }) => q }),
+        },
+      },
+      { look: 'read' },
+    ),
+  )
+  // TypeScript forgets the names of the server's tools.
+  const forgotten = { ...(await mcp.tools()), weather } as ToolSet
+  streamText(eager({ model, prompt: 'x', tools: forgotten }, { weather: 'read', search: 'read' }))
+  streamText(eager({ model, prompt: 'x', tools: await mcp.tools() }, { weather: 'read', other: 'read' }))
+  streamText({ ...eager({ model, tools: await mcp.tools() }, { weather: 'read', other: 'read' }), prompt: 'x' })
+  new ToolLoopAgent(eager({ model, tools: await mcp.tools() }, { weather: 'read', other: 'read' }))
+  void generateText(eager({ model, prompt: 'x', tools: { ...(await mcp.tools()), weather } }, { weather: 'read' }))
+  streamText(
+    eager(
+      {
+        model,
+        prompt: 'x',
+        tools: { ...(await mcp.tools()), weather },
+        stopWhen: isStepCount(2),
+        onStepEnd: ({ text }) => void text,
+      },
+      { weather: 'read' },
+    ),
+  )
+  new ToolLoopAgent(eager({ model, tools: { ...(await mcp.tools()), weather } }, { weather: 'read' }))
 })
 
 test('options whose tools have no names in their type keep that type (R11)', () => {

@@ -1,7 +1,7 @@
 import type { ConfigError } from '@meanwhile/core'
 import { keptOf } from '@meanwhile/tests/garbage'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { isStepCount, ToolLoopAgent, type ToolSet, tool, wrapLanguageModel } from 'ai'
+import { isStepCount, type LanguageModelMiddleware, ToolLoopAgent, type ToolSet, tool, wrapLanguageModel } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -11,6 +11,7 @@ import {
   call,
   finish,
   type Given,
+  generated,
   model,
   type Part,
   plainAndEager,
@@ -57,6 +58,7 @@ const refused: readonly (readonly [option: string, options: unknown, effects: un
   ['schemas.look', { tools: { look: {} } }, { look: 'read' }, { schemas: { look: 'free' } }],
   ['options', new ToolLoopAgent({ model: model(once), tools: {} }), {}, {}],
   ['tools', { tools: [{ name: 'look' }] }, { look: 'read' }, {}],
+  ['alwaysStream', { tools: { look: {} } }, { look: 'read' }, { alwaysStream: 'never' }],
   ['alwaysstream', { tools: { look: {} } }, { look: 'read' }, { alwaysstream: true }],
 ]
 
@@ -82,7 +84,7 @@ test('tools that are class instances, and members that a copy would lose, are ke
   const made = bench()
   const look = Object.defineProperty(new Look(), 'hidden', { value: 7, enumerable: false })
   const tools: ToolSet = { ...made.tools, look: look as never }
-  const given: Given & { tools: ToolSet } = { model: model(once), tools, stopWhen: isStepCount(2) }
+  const given: Given & { tools: ToolSet } = { model: model(once), tools, stopWhen: isStepCount(2), prompt: 'go' }
   const options = eager(given, { look: 'read' })
   expect(Reflect.get(options.tools.look ?? {}, 'hidden')).toBe(7)
   const going = streamed(options)
@@ -164,6 +166,49 @@ test('a wrapped model is observed from outside of its middleware (R2)', async ()
   expect(came.log).toEqual([`0 1 ${a}`])
 })
 
+test('a guardrail that has only wrapGenerate runs in generateText: nothing starts early, and one warning says how that changes (W48)', async () => {
+  const guarded: string[] = []
+  const messages: string[] = []
+  const middleware = (name: string): LanguageModelMiddleware => ({
+    specificationVersion: 'v4',
+    wrapGenerate: ({ doGenerate }) => {
+      guarded.push(`${name} generate`)
+      return doGenerate()
+    },
+  })
+  const { plain, eager: came } = await plainAndEager({
+    responses: once,
+    settings: { alwaysStream: true, onWarning: ({ code, message }) => void messages.push(`${code}: ${message}`) },
+    options: () => ({
+      model: wrapLanguageModel({ model: model(once), middleware: [middleware('outer'), middleware('inner')] }),
+    }),
+    go: generated,
+  })
+  expect([came.result, came.log]).toEqual([plain.result, plain.log])
+  expect(guarded).toEqual(Array(4).fill(['outer generate', 'inner generate']).flat())
+  expect(messages).toEqual([
+    "model-wrapped: no tool starts early in generateText: the model m may have middleware with a wrapGenerate, which would not run if the response were streamed. If each middleware with a wrapGenerate has an equal wrapStream, set alwaysStream: 'wrapped'",
+  ])
+})
+
+test("with alwaysStream: 'wrapped' a model with middleware is streamed from, and its wrapStream runs (R2)", async () => {
+  const guarded: string[] = []
+  const wrapStream: LanguageModelMiddleware['wrapStream'] = ({ doStream }) => {
+    guarded.push('stream')
+    return doStream()
+  }
+  const { plain, eager: came } = await plainAndEager({
+    responses: once,
+    settings: { alwaysStream: 'wrapped' },
+    options: () => ({
+      model: wrapLanguageModel({ model: model(once), middleware: { specificationVersion: 'v4', wrapStream } }),
+    }),
+    go: generated,
+  })
+  expect(came).toEqual({ result: plain.result, log: [`0 1 ${a}`], warnings: [] })
+  expect(guarded).toEqual(['stream', 'stream'])
+})
+
 test('an agent call that is prepared with other tools gets those (R3)', async () => {
   const other: string[] = []
   const look = tool({ inputSchema: z.object({ q: z.string() }), execute: ({ q }) => void other.push(q) })
@@ -217,6 +262,7 @@ test("a tool's timeout counts from its early start, and the loop gets the same e
       tools: made.tools,
       timeout: { toolMs: 60 },
       stopWhen: isStepCount(2),
+      prompt: 'go',
     }
     outcomes.push(await streamed((isEager ? eager(given, { look: 'read' }) : given) as Given))
     expect(made.log).toHaveLength(2)
@@ -229,25 +275,20 @@ test("a tool's timeout counts from its early start, and the loop gets the same e
 
 const steps: Part[][] = Array.from({ length: 6 }, (_, n) => [...whole(`${n}`), wait(50), call(`${n}`), finish()])
 
-test('the warning about a missing link names the library and its version (R10)', async () => {
+test('if requests do not reach the model of their step, nothing starts early, and one warning names the library and its version (R10)', async () => {
   const messages: string[] = []
-  await plainAndEager({
+  const { eager: came, plain } = await plainAndEager({
     responses: steps,
     settings: { onWarning: ({ message }) => void messages.push(message) },
-    go: (options) => streamed({ ...options, ['onStepStart' as string]: undefined }),
+    go: (options) => {
+      const { prepareStep } = Object(options)
+      if (!prepareStep) return streamed(options)
+      const cut = async (step: object) => ({ ...(await prepareStep(step)), model: undefined })
+      return streamed({ ...options, prepareStep: cut } as Given)
+    },
   })
+  expect([came.result, came.log]).toEqual([plain.result, plain.log])
   expect(messages).toEqual([expect.stringContaining('eager() needs ai 7; is another version installed?')])
-})
-
-test('if no request can be linked to its step, nothing starts early, and there is one warning (R10)', async () => {
-  const without = ['onLanguageModelCallStart', 'onStepStart', 'prepareStep'] as const
-  for (const seam of without) {
-    const { eager: came, plain } = await plainAndEager({
-      responses: steps,
-      go: (options) => streamed({ ...options, [seam]: undefined }),
-    })
-    expect([came.result, came.log, came.warnings]).toEqual([plain.result, plain.log, ['host-unknown']])
-  }
 })
 
 test('if no execution can be linked to its step, reads are made twice in three steps, then no more (R10)', async () => {
@@ -260,13 +301,15 @@ test('if no execution can be linked to its step, reads are made twice in three s
           : (input: unknown, asked: { readonly messages: readonly object[] }) =>
               target.execute(input, { ...asked, messages: [...asked.messages] }),
     })
-    const onStepStart = (event: object) => Object(options).onStepStart({ ...event, tools: options.tools })
-    return { ...options, tools: { ...options.tools, look }, onStepStart } as Given
+    const began = Object(options).experimental_onStepStart
+    const experimental_onStepStart = (event: object) => began({ ...event, tools: options.tools })
+    return { ...options, tools: { ...options.tools, look }, experimental_onStepStart } as Given
   }
   const { eager: came, plain } = await plainAndEager({
     responses: [...steps, answer],
+    settings: { alwaysStream: true },
     options: () => ({ stopWhen: isStepCount(6) }),
-    go: (options) => streamed(Object(options).onStepStart ? cut(options) : options),
+    go: (options) => generated(Object(options).experimental_onStepStart ? cut(options) : options),
   })
   expect(came.result).toEqual(plain.result)
   const twice = [0, 1, 2].flatMap((n) => [`${n * 70} ${n} ${a}`, `${n * 70 + 50} ${n} ${a}`])

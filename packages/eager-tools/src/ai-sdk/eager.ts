@@ -7,28 +7,40 @@ import {
   type generateText,
   type InferToolInput,
   type InferToolOutput,
+  type LanguageModel,
   type OutputInterface,
+  type Prompt,
   type streamText,
   type Tool,
   ToolLoopAgent,
   type ToolLoopAgentSettings,
   type ToolSet,
+  wrapLanguageModel,
 } from 'ai'
 import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
 import { checkNames, type EagerSettings } from '../host/settings.ts'
+import { notedApproval } from './approval.ts'
 import { collected } from './collected.ts'
-import { earlyTool, joining, Restraints } from './early-tools.ts'
+import { earlyTool, joining, mayBeEarly } from './early-tools.ts'
 import { executed } from './executed.ts'
+import { own } from './own.ts'
 import type {
+  ApprovalAsked,
   Callback,
+  CallEvent,
+  Messages,
   ModelRequest,
   Prepared,
+  RunEnd,
   SdkModel,
   SdkOptions,
   SdkTool,
+  SdkTools,
+  StepEnd,
+  StepStart,
   StepToPrepare,
   StreamedAnswer,
 } from './sdk.ts'
@@ -47,6 +59,21 @@ type TextOptions<Tools extends ToolSet, Context extends AnyContext, Out extends 
   typeof streamText<Tools, Context, Out>
 >[0] &
   Parameters<typeof generateText<Tools, Context, Out>>[0]
+
+/** The same with a prompt or messages, of the one kind that was given, so that a request can replace it. */
+type AskedOptions<Tools extends ToolSet, Context extends AnyContext, Out extends OutputInterface, Asked> = Omit<
+  TextOptions<Tools, Context, Out>,
+  'prompt' | 'messages'
+> &
+  Asked & { readonly tools: Tools }
+
+interface WithPrompt {
+  readonly prompt: Exclude<Prompt['prompt'], undefined>
+}
+
+interface WithMessages {
+  readonly messages: Exclude<Prompt['messages'], undefined>
+}
 
 /**
  * Options whose tools have no names in the type. For all other options the overloads with the types of the SDK apply.
@@ -75,11 +102,20 @@ export function eager<
   Context extends AnyContext = AnyContext,
   Out extends OutputInterface = OutputInterface<string, string, never>,
 >(
-  options: Parameters<typeof streamText<Tools, Context, Out>>[0],
+  options: Parameters<typeof streamText<Tools, Context, Out>>[0] & WithPrompt,
   effects: NoInfer<Effects<{ readonly tools: Tools }>>,
   settings?: EagerSettings,
   // Without `infer` and `NoInfer`, the type expected from the call would widen the tool names to `string`.
-): [Tools] extends [infer Known extends ToolSet] ? TextOptions<Known, Context, Out> & { readonly tools: Known } : never
+): [Tools] extends [infer Known extends ToolSet] ? AskedOptions<Known, Context, Out, WithPrompt> : never
+export function eager<
+  Tools extends ToolSet,
+  Context extends AnyContext = AnyContext,
+  Out extends OutputInterface = OutputInterface<string, string, never>,
+>(
+  options: Parameters<typeof streamText<Tools, Context, Out>>[0] & WithMessages,
+  effects: NoInfer<Effects<{ readonly tools: Tools }>>,
+  settings?: EagerSettings,
+): [Tools] extends [infer Known extends ToolSet] ? AskedOptions<Known, Context, Out, WithMessages> : never
 export function eager<
   Call = never,
   Tools extends ToolSet = ToolSet,
@@ -108,7 +144,7 @@ export function eager(options: { readonly tools?: object }, effects: object, set
   const declared = declaredEffects(effects, names)
   checkNames(settings, names)
   if (declared.size === 0) return options
-  return { ...options, ...new EagerOptions(given, tools, declared, loop).changes() }
+  return new EagerOptions(given, tools, declared, loop).made()
 }
 
 type Declared = ReturnType<typeof declaredEffects>
@@ -118,63 +154,104 @@ class EagerOptions {
   readonly #declared: Declared
   readonly #loop: EagerLoop
   readonly #steps: Steps
-  readonly #restraints: Restraints
   /** The user's tools, and the tools that the loop gets in their place, which join early calls. */
-  readonly #given: Readonly<Record<string, SdkTool>>
-  readonly #tools: Readonly<Record<string, SdkTool>>
-  readonly #models: WeakMap<SdkModel, SdkModel> = new WeakMap()
-  readonly #originals: WeakMap<object, SdkModel> = new WeakMap()
-  /** Whether a request with declared tools belonged to no known step. */
-  #hasLost = false
+  readonly #given: SdkTools
+  readonly #tools: SdkTools
+  /** Options that are replaced for the whole run, and again for each call of an agent. */
+  readonly #own: Pick<SdkOptions, 'prepareStep' | 'toolApproval'>
 
-  constructor(options: SdkOptions, tools: Readonly<Record<string, SdkTool>>, declared: Declared, loop: EagerLoop) {
+  constructor(options: SdkOptions, tools: SdkTools, declared: Declared, loop: EagerLoop) {
     this.#options = options
     this.#given = tools
     this.#declared = declared
     this.#loop = loop
     this.#steps = new Steps(loop)
-    this.#restraints = new Restraints(loop.settings.approval)
-    this.#restraints.add(options)
     this.#tools = Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, this.#joining(name, tool)]))
+    this.#own = this.#ownOf(options, false)
   }
 
-  changes(): SdkOptions {
-    const { model, prepareCall } = this.#options
+  /**
+   * The options for the SDK. A callback stands under its deprecated name if the user has not given it: one that a request
+   * adds then replaces ours, whatever its name is.
+   */
+  made(): SdkOptions {
+    const { onStepStart, onStepEnd, onEnd, ...of } = this.#options
     const steps = this.#steps
-    const of = this.#options
-    return {
+    const began: Callback<StepStart> = (event) => steps.began(event)
+    const ended: Callback<StepEnd> = (event) => steps.ended(event)
+    const over: Callback<RunEnd> = (event) => steps.over(event)
+    const made: SdkOptions = {
+      ...this.#options,
+      ...this.#own,
       tools: this.#tools,
-      // If the option is only a model name, the model is wrapped when a step is prepared.
-      ...(typeof model === 'object' && { model: this.#watched(model) }),
-      onStepStart: both((event) => steps.began(event), of.onStepStart ?? of.experimental_onStepStart),
-      onLanguageModelCallStart: both(
-        (event) => steps.requests(event),
-        of.onLanguageModelCallStart ?? of.experimental_onLanguageModelCallStart,
-      ),
-      onStepEnd: both((event) => steps.ended(event), of.onStepEnd ?? of.onStepFinish),
-      onEnd: both((event) => steps.over(event), of.onEnd ?? of.onFinish),
-      onAbort: both((event) => steps.over(event), of.onAbort),
-      onStepError: both((event) => steps.over(event), of.onStepError),
-      prepareStep: (step) => this.#prepareStep(step),
-      ...(prepareCall && { prepareCall: (call) => this.#prepareCall(call, prepareCall) }),
+      ...(onStepStart
+        ? { onStepStart: both(began, onStepStart) }
+        : { experimental_onStepStart: both(began, of.experimental_onStepStart) }),
+      ...(onStepEnd ? { onStepEnd: both(ended, onStepEnd) } : { onStepFinish: both(ended, of.onStepFinish) }),
+      ...(onEnd ? { onEnd: both(over, onEnd) } : { onFinish: both(over, of.onFinish) }),
+      onAbort: both(over, of.onAbort),
+      onStepError: both(over, of.onStepError),
+      prepareCall: (call) => this.#prepareCall(call),
+    }
+    this.#noteWhole(made)
+    return made
+  }
+
+  /**
+   * Notes the runs whose options are exactly those that were made. Their callback is not enumerable, so options that were
+   * copied to add something do not have it.
+   */
+  #noteWhole(made: SdkOptions): void {
+    const name = firstFree(this.#options)
+    if (!name) return
+    const theirs = made[`experimental_${name}`]
+    const known = Object.entries(made)
+    const note: Callback<CallEvent> = ({ callId }) => {
+      const isSame = Object.keys(made).length === known.length
+      if (isSame && known.every(([option, value]) => Reflect.get(made, option) === value)) this.#steps.whole(callId)
+    }
+    Object.defineProperty(made, name, {
+      value: both<StepStart>(note, theirs),
+      enumerable: false,
+      configurable: true,
+      writable: true,
+    })
+  }
+
+  #ownOf(options: SdkOptions, isWhole: boolean): Pick<SdkOptions, 'prepareStep' | 'toolApproval'> {
+    return {
+      prepareStep: (step) => this.#prepareStep(step, options, isWhole),
+      toolApproval: notedApproval(options.toolApproval, (asked) => this.#asked(asked)),
     }
   }
 
-  async #prepareStep(step: StepToPrepare): Promise<Prepared | undefined> {
-    const prepared = await this.#options.prepareStep?.({ ...step, model: this.#original(step.model) })
-    const sandbox = prepared?.experimental_sandbox ?? step.experimental_sandbox
-    this.#steps.prepared(prepared?.messages ?? step.messages, sandbox)
-    const model = prepared?.model ?? (typeof this.#options.model === 'object' ? undefined : step.model)
-    return model === undefined ? prepared : { ...prepared, model: this.#watched(model) }
+  async #prepareStep(given: StepToPrepare, options: SdkOptions, isWhole: boolean): Promise<Prepared> {
+    const prepared = await options.prepareStep?.(given)
+    // Another request may have the same array.
+    const messages = prepared?.messages ? [...prepared.messages] : given.messages
+    const step = this.#steps.prepare({
+      steps: given.steps,
+      messages,
+      toolsContext: prepared?.toolsContext ?? given.toolsContext ?? {},
+      sandbox: prepared?.experimental_sandbox ?? given.experimental_sandbox,
+      options,
+      isWhole,
+    })
+    const model = this.#watched(prepared?.model ?? given.model, step)
+    return { ...prepared, ...(messages !== given.messages && { messages }), model }
   }
 
-  async #prepareCall(
-    call: SdkOptions,
-    prepare: NonNullable<SdkOptions['prepareCall']>,
-  ): Promise<SdkOptions | undefined> {
-    const prepared = await prepare(call)
-    if (prepared) this.#restraints.add(prepared)
-    return typeof prepared?.model === 'object' ? { ...prepared, model: this.#watched(prepared.model) } : prepared
+  /** An agent makes a call. All its options are known now, except for callbacks, the signal, the timeout and the sandbox. */
+  async #prepareCall(call: SdkOptions): Promise<SdkOptions> {
+    const { prepareCall, toolApproval, prepareStep } = this.#options
+    const theirs = {
+      ...call,
+      ...(call.toolApproval === this.#own.toolApproval && { toolApproval }),
+      ...(call.prepareStep === this.#own.prepareStep && { prepareStep }),
+    }
+    const prepared = (await prepareCall?.(theirs)) ?? theirs
+    const { timeout: _, ...known } = prepared
+    return { ...prepared, ...this.#ownOf(known, true) }
   }
 
   // The tools.
@@ -182,18 +259,29 @@ class EagerOptions {
   #joining(name: string, tool: SdkTool): SdkTool {
     if (!this.#declared.has(name) || typeof tool.execute !== 'function') return tool
     return joining(tool, (input, { toolCallId: id, messages, abortSignal: signal }, own) => {
-      const calls = this.#steps.ofMessages(messages)?.calls
-      if (!calls && this.#hasLost && !this.#loop.isBarred(name)) this.#loop.unlinked()
-      return calls ? executed(calls, { id, name, input, signal }, own) : own()
+      const step = this.#steps.ofMessages(messages)
+      this.#warn(name, step, id, messages)
+      return executed(this.#loop, step?.calls, { id, name, input, signal }, own)
     })
   }
 
-  /** The tools of a request that are those of the options: a prepared call may have others. */
-  #hostTools(step: Step, { tools = [] }: ModelRequest): readonly HostTool[] {
-    const { timeout } = this.#options
+  /** The SDK asks whether a call needs an approval, so it executes the call with this input if none is needed. */
+  #asked({ toolCall, tools, messages }: ApprovalAsked): void {
+    const { toolCallId: id, toolName: name, input } = toolCall
+    const isOurs = this.#declared.has(name) && own(tools, name)?.execute === this.#tools[name]?.execute
+    this.#steps.saw(messages)
+    this.#steps.ofMessages(messages)?.ask({ id, name, input, isOurs })
+  }
+
+  /** The tools of a request that may start early. */
+  #hostTools(step: Step, { tools = [], toolChoice }: ModelRequest): readonly HostTool[] {
+    const { options } = step
+    const timeout = step.isWhole ? options.timeout : undefined
     return tools.map(({ name }) => {
       const tool = this.#given[name]
-      const mayBe = tool && step.tools[name] === this.#tools[name] && this.#restraints.allow(name, tool)
+      const isTheirs = step.tools !== undefined && own(step.tools, name) !== this.#tools[name]
+      if (!tool || isTheirs || !mayBeCalled(name, toolChoice)) return { name }
+      const mayBe = mayBeEarly(name, tool, options, this.#loop.settings.approval)
       const early = mayBe ? earlyTool(name, tool, this.#declared, step, timeout) : undefined
       return { name, ...(early && { early }) }
     })
@@ -201,36 +289,40 @@ class EagerOptions {
 
   // The model.
 
-  #original(model: SdkModel | string): SdkModel | string {
-    return typeof model === 'string' ? model : (this.#originals.get(model) ?? model)
-  }
-
-  /** The same model, with its streams observed. */
-  #watched(given: SdkModel | string): SdkModel {
-    const model = typeof given === 'string' ? modelOf(given) : given
-    if (this.#originals.has(model)) return model
-    const known = this.#models.get(model)
-    if (known) return known
-    const { alwaysStream } = this.#loop.settings
-    const watched = new Proxy(model, {
+  /** The same model for one step, with its streams observed. */
+  #watched(given: SdkModel | string, step: Step): SdkModel {
+    return new Proxy(resolved(given), {
       get: (target, key) => {
-        if (key === 'doStream') return (request: ModelRequest) => this.#streamed(target, request)
-        if (key === 'doGenerate' && alwaysStream) return (request: ModelRequest) => this.#generated(target, request)
+        if (key === 'doStream') return (request: ModelRequest) => this.#streamed(target, step, request)
+        if (key === 'doGenerate') return (request: ModelRequest) => this.#generated(target, step, request)
         const value: unknown = Reflect.get(target, key, target)
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-    this.#models.set(model, watched)
-    this.#originals.set(watched, model)
-    return watched
   }
 
-  async #streamed(model: SdkModel, request: ModelRequest): Promise<StreamedAnswer> {
-    const calls = this.#callsFor(model, request)
+  async #streamed(model: SdkModel, step: Step, request: ModelRequest): Promise<StreamedAnswer> {
+    this.#steps.requests(step, request.prompt)
+    step.waits = !step.isWhole
+    return this.#observed(model, step, request)
+  }
+
+  async #generated(model: SdkModel, step: Step, request: ModelRequest): Promise<unknown> {
+    this.#steps.requests(step, request.prompt)
+    const { alwaysStream } = this.#loop.settings
+    const isStreamed = alwaysStream === 'wrapped' || (alwaysStream && !this.#mayBeWrapped(model))
+    // The SDK asks for approvals only when the whole response is there.
+    if (isStreamed && !step.tools) this.#replaced('onStepStart')
+    if (!isStreamed || !step.tools) return model.doGenerate(request)
+    return collected(await this.#observed(model, step, request))
+  }
+
+  async #observed(model: SdkModel, step: Step, request: ModelRequest): Promise<StreamedAnswer> {
+    const seals = this.#loop.settings.seals ?? sealsCalls(model.provider)
+    const calls = this.#callsFor(model, step, request, seals)
     if (!calls) return model.doStream(request)
     try {
       const answer = await model.doStream(request)
-      const seals = this.#loop.settings.seals ?? sealsCalls(model.provider)
       return { ...answer, stream: watchedStream(answer.stream, calls, seals) }
     } catch (error) {
       calls.failed()
@@ -238,32 +330,97 @@ class EagerOptions {
     }
   }
 
-  async #generated(model: SdkModel, request: ModelRequest): Promise<unknown> {
-    return this.#steps.ofRequest(request.tools)
-      ? collected(await this.#streamed(model, request))
-      : model.doGenerate(request)
-  }
-
   /** The calls of the step that makes this request; the step may request its model more than once. */
-  #callsFor({ provider, modelId: id }: SdkModel, request: ModelRequest): HostCalls | undefined {
-    const step = this.#steps.ofRequest(request.tools)
-    if (!step) {
-      this.#hasLost ||= request.tools?.some(({ name }) => this.#declared.has(name)) ?? false
-      return undefined
-    }
+  #callsFor(
+    { provider, modelId: id }: SdkModel,
+    step: Step,
+    request: ModelRequest,
+    seals: boolean,
+  ): HostCalls | undefined {
     if (step.calls?.again()) return step.calls
+    const isAskedLate = (!seals || step.options.streamRetries !== undefined) && firstFree(this.#options) !== undefined
     step.calls = this.#loop.step(step.run, {
       tools: this.#hostTools(step, request),
       model: { provider, id },
       signal: request.abortSignal,
-      toolConcurrency: this.#options.toolCallConcurrency,
+      // Another limit may have been added.
+      toolConcurrency: step.isWhole ? step.options.toolCallConcurrency : 1,
+      ...(step.waits && { mayBegin: (call) => step.mayBegin(call) }),
+      ...(step.waits && isAskedLate && { keptBack: (name) => this.#addedOptions(name) }),
     })
     return step.calls
   }
+
+  /** `wrapLanguageModel` returns such an object. A stream would not pass a `wrapGenerate` of its middleware. */
+  #mayBeWrapped(model: SdkModel): boolean {
+    const isPlain = Object.getPrototypeOf(model) === Object.prototype && Object.hasOwn(model, 'doGenerate')
+    if (isPlain)
+      this.#loop.warnOnce(
+        'model-wrapped',
+        `no tool starts early in generateText: the model ${model.modelId} may have middleware with a wrapGenerate, which would not run if the response were streamed. If each middleware with a wrapGenerate has an equal wrapStream, set alwaysStream: 'wrapped'`,
+      )
+    return isPlain
+  }
+
+  // Warnings about options that were added to those that `eager()` returned.
+
+  /** A tool is executed by the SDK. Names the option because of which it could not start early. */
+  #warn(name: string, step: Step | undefined, id: string | undefined, messages: Messages): void {
+    if (this.#loop.isBarred(name)) return
+    if (!step) {
+      // An approved call of an earlier run belongs to no step.
+      if (this.#steps.isUnprepared(messages) && !isApproved(messages)) this.#replaced('prepareStep')
+    } else if (!step.isRequested) {
+      this.#loop.unlinked()
+    } else if (step.waits && !step.asked.some((one) => one.id === id)) {
+      this.#replaced('toolApproval')
+    }
+  }
+
+  #replaced(option: 'prepareStep' | 'toolApproval' | 'onStepStart'): void {
+    this.#loop.warnOnce(
+      'option-replaced',
+      `no tool starts early in a request that replaces the ${option} of eager(). Add yours before: eager({ ...options, ${option} }, …)`,
+    )
+  }
+
+  #addedOptions(name: string): void {
+    this.#loop.warnOnce(
+      'options-added',
+      `${name} did not start early: options were added to those that eager() returned, so it waits until the AI SDK asks for an approval, which it does at the end of this response. Add them before: eager({ ...options, prompt }, …)`,
+    )
+  }
 }
 
-function modelOf(name: string): SdkModel {
-  return (globalThis.AI_SDK_DEFAULT_PROVIDER ?? gateway).languageModel(name) as SdkModel
+/** If the model must call one tool and does not, the SDK executes none of its calls. */
+function mayBeCalled(name: string, choice: ModelRequest['toolChoice']): boolean {
+  return choice?.type !== 'none' && (choice?.type !== 'tool' || choice.toolName === name)
+}
+
+const BEFORE_REQUEST = ['onStart', 'onStepStart', 'onLanguageModelCallStart'] as const
+
+/**
+ * The first callback of those before a request that the user has not given. It reports options that were not copied;
+ * without one, all options count as copied.
+ */
+function firstFree(options: SdkOptions): (typeof BEFORE_REQUEST)[number] | undefined {
+  return BEFORE_REQUEST.find((name) => !options[name])
+}
+
+/** Whether the last message approves calls of an earlier run. */
+function isApproved(messages: Messages): boolean {
+  const content = messages.at(-1)?.content
+  return Array.isArray(content) && content.some((part) => Object(part).type === 'tool-approval-response')
+}
+
+function resolved(model: SdkModel | string): SdkModel {
+  if (typeof model === 'string')
+    return resolved((globalThis.AI_SDK_DEFAULT_PROVIDER ?? gateway).languageModel(model) as SdkModel)
+  // As the SDK converts models of older versions.
+  const isOld = model.specificationVersion === 'v2' || model.specificationVersion === 'v3'
+  return isOld
+    ? (wrapLanguageModel({ model: model as Exclude<LanguageModel, string>, middleware: [] }) as SdkModel)
+    : model
 }
 
 /** Calls our callback, then the user's. */

@@ -3,35 +3,40 @@
 import { asSchema } from 'ai'
 import type { Declared } from '../host/declared.ts'
 import type { EarlyTool } from '../host/host-tool.ts'
+import { own } from './own.ts'
 import type { Schema, SdkOptions, SdkTool, ToolAsked } from './sdk.ts'
 import type { Step } from './steps.ts'
 
-/** The tools that must not start early because of an approval or a refinement. Each call of an agent may add more. */
-export class Restraints {
-  readonly #names: Set<string>
-  #isAll = false
+/**
+ * Whether calls of a tool may start early at all. They may not if the SDK does something between the model's call and
+ * the execution: functions for approval and refinement must be called only once, with the final call, and the
+ * `onInput…` functions before the execution. `approval`: the setting.
+ */
+export function mayBeEarly(
+  name: string,
+  tool: SdkTool,
+  options: SdkOptions,
+  approval: readonly string[] = [],
+): boolean {
+  if (approval.includes(name) || typeof tool.execute !== 'function' || isBound(tool)) return false
+  const { toolApproval, experimental_refineToolInput: refined } = options
+  if (typeof toolApproval === 'function') return false
+  const status = own(toolApproval, name)
+  const { needsApproval, onInputStart, onInputDelta, onInputAvailable, deferLoading } = tool
+  return (
+    (status === undefined || status === null || status === 'not-applicable') &&
+    !own(refined, name) &&
+    !needsApproval &&
+    !(onInputStart || onInputDelta || onInputAvailable) &&
+    !deferLoading
+  )
+}
 
-  constructor(approval: readonly string[] = []) {
-    this.#names = new Set(approval)
-  }
+const TOOL_SEARCH = Symbol.for('vercel.ai.toolSearch')
 
-  /**
-   * Functions for approval and refinement must be called only once, with the final call, so their tools never start
-   * early.
-   */
-  add({ toolApproval, experimental_refineToolInput }: SdkOptions): void {
-    if (typeof toolApproval === 'function') this.#isAll = true
-    for (const [name, status] of Object.entries(Object(toolApproval)))
-      if (status !== undefined && status !== 'not-applicable') this.#names.add(name)
-    for (const name of Object.keys(Object(experimental_refineToolInput))) this.#names.add(name)
-  }
-
-  allow(name: string, tool: SdkTool): boolean {
-    const { execute, needsApproval, onInputAvailable, deferLoading } = tool
-    if (this.#isAll || this.#names.has(name) || typeof execute !== 'function') return false
-    // `onInputAvailable` must be called before the execution.
-    return (needsApproval === undefined || needsApproval === false) && !onInputAvailable && !deferLoading
-  }
+/** Whether the SDK may execute another function in the place of `execute`. */
+function isBound(tool: SdkTool): boolean {
+  return tool.experimental_toolCaller !== undefined || Reflect.get(tool, TOOL_SEARCH) === true
 }
 
 /** How a tool starts early in a step, with everything that the loop would pass to it. */
@@ -86,7 +91,7 @@ export function joining(
 }
 
 /** Returns the value as the schema returns it, or a promise of it, which rejects if the schema rejects the value. */
-function valid(schema: Schema | undefined, value: unknown): unknown {
+export function valid(schema: Schema | undefined, value: unknown): unknown {
   if (schema === undefined) return value
   const { validate } = asSchema(schema)
   return validate ? accepted(validate, value) : value

@@ -1,5 +1,6 @@
 /** Executes a call of the loop: joins its early run, or waits for an early run that is not used and calls the tool. */
 
+import type { EagerLoop } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
 import { isAsyncIterable } from '../host/kept-result.ts'
 
@@ -10,11 +11,23 @@ export interface AskedExecution {
   readonly signal: AbortSignal | undefined
 }
 
-/** `own` calls the tool as the loop would. */
-export function executed(calls: HostCalls, asked: AskedExecution, own: () => unknown): unknown {
+/**
+ * `calls`: those of the step that the call belongs to. Without them it belongs to no known step, such as one that was
+ * approved in a later run. `own` calls the tool as the loop would.
+ */
+export function executed(
+  loop: EagerLoop,
+  calls: HostCalls | undefined,
+  asked: AskedExecution,
+  own: () => unknown,
+): unknown {
   const { id, name, input, signal } = asked
-  const taken = calls.take(id, name, input, signal)
+  const taken = calls?.take(id, name, input, signal)
   if (taken) return taken.result
+  if (!calls) {
+    const done = loop.cleared(id, name, input, signal)
+    return done ? lastAfter(done, own) : own()
+  }
   const clearing = calls.cleared(id, name, input, signal)
   if (!clearing) return own()
   // The loop must know at once whether the tool yields.

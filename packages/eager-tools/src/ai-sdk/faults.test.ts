@@ -1,5 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { APICallError, generateText, StreamProviderError, streamText, ToolLoopAgent, tool } from 'ai'
+import { APICallError, StreamProviderError, streamText, ToolLoopAgent, tool } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -13,6 +13,7 @@ import {
   failing,
   finish,
   type Given,
+  generated,
   type Part,
   type Played,
   plainAndEager,
@@ -129,10 +130,29 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [],
     eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
   },
+  'a response that reports an error and goes on executes each call once (W46)': {
+    effects: { look: 'idempotent' },
+    provider: 'openai.responses',
+    settings: { schemas: { look: 'fixed' } },
+    responses: [[...whole('1'), call('1'), wait(50), failing(), ...whole('2'), call('2'), wait(50), finish()], answer],
+    plain: [`100 1 ${a}`, `100 2 ${a}`],
+    eager: [`0 1 ${a}`, `100 2 ${a}`],
+  },
   'a retried response with the same call and another id joins it (R4)': {
     ms: 150,
     options: () => ({ streamRetries: 1 }),
     responses: [[...whole('1'), wait(50), failing()], [...whole('9'), wait(50), call('9'), finish()], answer],
+    plain: [`100 9 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a retried response joins the call of one that was cancelled after its error (R4)': {
+    ms: 150,
+    options: () => ({ streamRetries: 1 }),
+    responses: [
+      [...whole('1'), wait(50), failing(), wait(10), ...said('late'), finish()],
+      [...whole('9'), wait(50), call('9'), finish()],
+      answer,
+    ],
     plain: [`100 9 ${a}`],
     eager: [`0 1 ${a}`],
   },
@@ -223,6 +243,28 @@ const cases: Readonly<Record<string, Case>> = {
     responses: once,
     plain: ['50 available', `50 1 ${a}`],
   },
+  'a tool with onInputStart never starts early: with streamRetries it is called after the response (W48)': {
+    look: ({ work, log, now }) =>
+      tool({
+        inputSchema: z.object({ q: z.string(), n: z.number().default(1) }),
+        onInputStart: () => void log.push(`${now()} onInputStart`),
+        execute: work,
+      }),
+    options: () => ({ streamRetries: 1 }),
+    responses: once,
+    plain: ['50 onInputStart', `50 1 ${a}`],
+  },
+  'a tool with onInputDelta never starts early: with streamRetries it is called after the response (W48)': {
+    look: ({ work, log, now }) =>
+      tool({
+        inputSchema: z.object({ q: z.string(), n: z.number().default(1) }),
+        onInputDelta: () => void log.push(`${now()} onInputDelta`),
+        execute: work,
+      }),
+    options: () => ({ streamRetries: 1 }),
+    responses: once,
+    plain: ['50 onInputDelta', `50 1 ${a}`],
+  },
   'an abort in the middle of the stream aborts what has started (R12)': {
     ms: 300,
     options: aborting(80),
@@ -283,6 +325,11 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'with the tool choice `none` nothing starts (R6)': {
     options: () => ({ toolChoice: 'none' }),
+    responses: once,
+    plain: [],
+  },
+  'if the model must call one tool, only that one starts early: without a call of it the SDK executes nothing (W47)': {
+    options: () => ({ toolChoice: { type: 'tool', toolName: 'send' } }),
     responses: once,
     plain: [],
   },
@@ -384,7 +431,7 @@ const cases: Readonly<Record<string, Case>> = {
     ms: 300,
     responses: [[...whole('1'), wait(50), ...said('x'), wait(200), call('1'), finish()], answer],
     async go(options: Given) {
-      const { fullStream } = streamText({ ...options, prompt: 'go' } as Parameters<typeof streamText>[0])
+      const { fullStream } = streamText(options as Parameters<typeof streamText>[0])
       for await (const part of fullStream) if (part.type === 'text-delta') break
       return 'left'
     },
@@ -432,11 +479,6 @@ function retryable(): APICallError {
     statusCode: 500,
     responseHeaders,
   })
-}
-
-async function generated(options: Given): Promise<unknown> {
-  const { text, steps } = await generateText({ ...options, prompt: 'go' } as Parameters<typeof generateText>[0])
-  return { text, steps: steps.map(({ content, finishReason, usage }) => ({ content, finishReason, usage })) }
 }
 
 test.for(Object.entries(cases))('%s', async ([, { plain, eager = plain, ...played }]) => {

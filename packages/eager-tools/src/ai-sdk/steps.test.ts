@@ -1,17 +1,24 @@
 import { expect, test } from 'vitest'
 import { EagerLoop } from '../host/eager-loop.ts'
 import type { HostTool } from '../host/host-tool.ts'
+import type { StepEnd } from './sdk.ts'
 import { Steps } from './steps.ts'
 
 const tools: readonly HostTool[] = [{ name: 'look', early: { effect: 'read', start: () => 'ok' } }]
 
-/** A run of the AI SDK whose first step has begun. */
-function begun(loop: EagerLoop, steps: Steps, callId: string) {
-  const messages = {}
-  steps.prepared(messages, undefined)
-  steps.began({ callId, messages })
-  const step = steps.ofMessages(messages)
-  if (!step) throw new Error('there is no step')
+/** A run of the AI SDK whose first step has begun and requests its model. */
+function begun(loop: EagerLoop, steps: Steps, callId: string, before: readonly StepEnd[] = []) {
+  const [messages, promptMessages]: [never[], object] = [[], {}]
+  const step = steps.prepare({
+    steps: before,
+    messages,
+    toolsContext: {},
+    sandbox: undefined,
+    options: {},
+    isWhole: false,
+  })
+  steps.began({ callId, messages, promptMessages })
+  steps.requests(step, promptMessages)
   step.calls = loop.step(step.run, { tools })
   return step
 }
@@ -26,15 +33,24 @@ test('a run whose end is not reported is forgotten when a thousand others have b
   expect(first.calls?.stage).toBe('over')
 })
 
-test('a request of an unknown run or of a step that was not prepared belongs to no step (R10)', () => {
-  const steps = new Steps(new EagerLoop({}, 'ai 7'))
-  const [messages, request] = [{}, {}]
-  steps.requests({ callId: 'nobody', tools: request })
-  steps.began({ callId: 'one', messages })
-  steps.requests({ callId: 'one', tools: request })
-  expect([steps.ofRequest(request), steps.ofMessages(messages), steps.ofRequest(undefined)]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ])
+test('two runs with one id do not end each other’s steps (W46)', () => {
+  const loop = new EagerLoop({}, 'ai 7')
+  const steps = new Steps(loop)
+  const made: StepEnd[] = []
+  const [one, other] = [begun(loop, steps, 'same', made), begun(loop, steps, 'same')]
+  steps.ended({ callId: 'same' })
+  expect([one.calls?.stage, other.calls?.stage]).toEqual(['streaming', 'streaming'])
+  steps.over({ callId: 'same', steps: made })
+  expect([one.calls?.stage, other.calls?.stage]).toEqual(['over', 'streaming'])
+  steps.ended({ callId: 'same' })
+  expect(other.calls?.stage).toBe('over')
+})
+
+test('a step ends when the next one of its run is prepared, even if its end is not reported (W48)', () => {
+  const loop = new EagerLoop({}, 'ai 7')
+  const steps = new Steps(loop)
+  const made: StepEnd[] = []
+  const first = begun(loop, steps, 'one', made)
+  begun(loop, steps, 'one', made)
+  expect(first.calls?.stage).toBe('over')
 })

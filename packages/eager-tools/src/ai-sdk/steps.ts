@@ -1,24 +1,76 @@
 /**
- * Finds the step of the AI SDK's loop that a model request or a tool execution belongs to. No event contains it, so
- * objects are compared by identity.
+ * Finds the step of the AI SDK's loop that a model request, an event or a tool execution belongs to.
+ *
+ * Each step has its own model and its own array of messages: two requests may share everything in their options. A run is
+ * known by the array of its steps.
  */
 
-import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
+import type { BeginningCall, EagerLoop, HostRun } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
-import type { CallEvent, ModelCallStart, SdkTool, StepStart } from './sdk.ts'
+import type { ContentPart, Messages, RunEnd, SdkOptions, SdkTools, StepEnd, StepStart } from './sdk.ts'
 
-export interface Step {
-  readonly run: HostRun
-  readonly messages: object
-  readonly tools: Readonly<Record<string, SdkTool>>
+export interface NewStep {
+  /** The steps of the run so far. */
+  readonly steps: readonly StepEnd[]
+  readonly messages: Messages
   readonly toolsContext: Readonly<Record<string, unknown>>
   readonly sandbox: unknown
-  calls: HostCalls | undefined
+  /** The options of the run, as far as they are known. */
+  readonly options: SdkOptions
+  /** Whether these are all options of the run: nothing was added after `eager()`. */
+  readonly isWhole: boolean
+}
+
+/** A call about whose approval the SDK has asked: if none is needed, it executes the call with this input. */
+interface AskedCall {
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+  /** Whether the tool that the SDK executes is the one that joins early calls. */
+  readonly isOurs: boolean
 }
 
 interface Run {
-  readonly run: HostRun
+  readonly host: HostRun
+  callId: string | undefined
   step: Step | undefined
+}
+
+export class Step {
+  readonly run: HostRun
+  readonly options: SdkOptions
+  readonly toolsContext: NewStep['toolsContext']
+  readonly sandbox: unknown
+  readonly asked: AskedCall[] = []
+  /** The array that the SDK passes to the tools of this step. */
+  messages: Messages
+  isWhole: boolean
+  isRequested = false
+  /** Whether calls wait until the SDK has asked for their approval: what was added may prevent or change them. */
+  waits = false
+  /** The tools of the options, once the step has begun. */
+  tools: SdkTools | undefined
+  calls: HostCalls | undefined
+
+  constructor(run: HostRun, { options, messages, toolsContext, sandbox, isWhole }: NewStep) {
+    this.run = run
+    this.options = options
+    this.messages = messages
+    this.toolsContext = toolsContext
+    this.sandbox = sandbox
+    this.isWhole = isWhole
+  }
+
+  /** Whether the SDK has asked about this call. */
+  mayBegin({ id, name, isWith }: BeginningCall): boolean {
+    return this.asked.some((one) => one.isOurs && one.id === id && one.name === name && isWith(one.input))
+  }
+
+  /** The SDK has asked about a call. */
+  ask(call: AskedCall): void {
+    this.asked.push(call)
+    this.calls?.proceed()
+  }
 }
 
 /** The maximum number of runs whose end was not reported. Beyond it the oldest is forgotten. */
@@ -26,60 +78,88 @@ const MOST_RUNS = 1_000
 
 export class Steps {
   readonly #loop: EagerLoop
-  readonly #runs: Map<string, Run> = new Map()
-  readonly #byRequest: WeakMap<object, Step> = new WeakMap()
+  /** By the array of the run's steps. */
+  readonly #runs: WeakMap<object, Run> = new WeakMap()
+  /** By the id of the run. Several runs may have one id. */
+  readonly #byId: Map<string, Set<Run>> = new Map()
+  readonly #runsOfSteps: WeakMap<Step, Run> = new WeakMap()
   readonly #byMessages: WeakMap<object, Step> = new WeakMap()
-  /** By the messages of the step. */
-  readonly #sandboxes: WeakMap<object, { readonly sandbox: unknown }> = new WeakMap()
+  /** Messages of steps, whether or not those were prepared. */
+  readonly #seen: WeakSet<object> = new WeakSet()
+  /** By the prompt that the model gets. */
+  readonly #starts: WeakMap<object, StepStart> = new WeakMap()
+  /** The ids of runs whose options were passed on as `eager()` returned them. */
+  readonly #wholes: Set<string> = new Set()
 
   constructor(loop: EagerLoop) {
     this.#loop = loop
   }
 
-  /** A step is prepared. Only now the sandbox for this call of an agent is known. */
-  prepared(messages: object, sandbox: unknown): void {
-    this.#sandboxes.set(messages, { sandbox })
+  /** A run begins whose options are those that `eager()` returned. */
+  whole(callId: string): void {
+    this.#wholes.add(callId)
+    const [oldest] = this.#wholes
+    if (this.#wholes.size > MOST_RUNS && oldest !== undefined) this.#wholes.delete(oldest)
   }
 
-  began({ callId, messages, tools = {}, toolsContext = {}, toolChoice }: StepStart): void {
-    const known = this.#runs.get(callId)
-    if (known) release(known)
-    const run = known ?? { run: this.#loop.run(), step: undefined }
-    this.#keep(callId, run)
-    const prepared = this.#sandboxes.get(messages)
-    // A step whose preparation was not seen may have another sandbox.
-    run.step = prepared && {
-      run: run.run,
-      messages,
-      // With tool choice `none` there are no calls.
-      tools: toolChoice === 'none' ? {} : tools,
-      toolsContext,
-      sandbox: prepared.sandbox,
-      calls: undefined,
-    }
-    if (run.step) this.#byMessages.set(messages, run.step)
+  /** A step is prepared; the one before it in its run is over. */
+  prepare(made: NewStep): Step {
+    const known = this.#runs.get(made.steps)
+    const run = known ?? { host: this.#loop.run(), callId: undefined, step: undefined }
+    if (known) this.#release(known, made.steps.at(-1)?.content)
+    else this.#runs.set(made.steps, run)
+    const step = new Step(run.host, made)
+    run.step = step
+    this.#runsOfSteps.set(step, run)
+    this.#byMessages.set(made.messages, step)
+    return step
   }
 
-  requests({ callId, tools }: ModelCallStart): void {
-    const step = this.#runs.get(callId)?.step
-    if (step && tools) this.#byRequest.set(tools, step)
+  /** A step begins. Its request follows. */
+  began(event: StepStart): void {
+    this.saw(event.messages)
+    if (event.promptMessages) this.#starts.set(event.promptMessages, event)
+  }
+
+  /** The step requests its model. If its beginning was reported, more is known of it now. */
+  requests(step: Step, prompt: object | undefined): void {
+    step.isRequested = true
+    const start = prompt && this.#starts.get(prompt)
+    const run = this.#runsOfSteps.get(step)
+    if (!start || !run) return
+    const { callId, messages, tools } = start
+    step.tools = tools
+    step.messages = messages
+    this.#byMessages.set(messages, step)
+    if (this.#wholes.has(callId)) step.isWhole = true
+    if (run.callId === undefined) this.#keep(callId, run)
   }
 
   /** A step is over. */
-  ended({ callId }: CallEvent): void {
-    const run = this.#runs.get(callId)
-    if (run) release(run)
+  ended({ callId, content }: StepEnd): void {
+    const runs = this.#byId.get(callId)
+    const [run] = runs ?? []
+    // Of several runs with one id it is not known which one it is.
+    if (run && runs?.size === 1) this.#release(run, content)
   }
 
   /** A run is over. */
-  over({ callId }: CallEvent): void {
-    this.ended({ callId })
-    this.#runs.delete(callId)
+  over({ callId, steps }: RunEnd): void {
+    const [first] = this.#byId.get(callId) ?? []
+    const run = (steps && this.#runs.get(steps)) ?? first
+    if (!run) return
+    this.#release(run, steps?.at(-1)?.content)
+    this.#forget(run)
   }
 
-  /** The step whose model request has these tools. */
-  ofRequest(tools: object | undefined): Step | undefined {
-    return tools && this.#byRequest.get(tools)
+  /** A step has these messages. */
+  saw(messages: object): void {
+    this.#seen.add(messages)
+  }
+
+  /** Whether a step has these messages that was not prepared. */
+  isUnprepared(messages: object): boolean {
+    return this.#seen.has(messages) && !this.#byMessages.has(messages)
   }
 
   /** The step whose tools are executed with these messages. */
@@ -88,13 +168,41 @@ export class Steps {
   }
 
   #keep(callId: string, run: Run): void {
-    this.#runs.set(callId, run)
-    const [oldest] = this.#runs.keys()
-    if (this.#runs.size > MOST_RUNS && oldest !== undefined) this.over({ callId: oldest })
+    run.callId = callId
+    const known = this.#byId.get(callId)
+    if (known) known.add(run)
+    else this.#byId.set(callId, new Set([run]))
+    const [oldest] = this.#byId.values()
+    if (this.#byId.size > MOST_RUNS && oldest) for (const one of oldest) this.#end(one)
+  }
+
+  #end(run: Run): void {
+    this.#release(run)
+    this.#forget(run)
+  }
+
+  #forget(run: Run): void {
+    const { callId } = run
+    if (callId === undefined) return
+    this.#wholes.delete(callId)
+    const runs = this.#byId.get(callId)
+    runs?.delete(run)
+    if (runs?.size === 0) this.#byId.delete(callId)
+  }
+
+  /** The step of the run is over, with this content. */
+  #release(run: Run, content: readonly ContentPart[] = []): void {
+    const calls = run.step?.calls
+    if (calls)
+      for (const { type, toolCall } of content) {
+        if (type !== 'tool-approval-request' || !toolCall) continue
+        const { toolCallId, toolName } = toolCall
+        if (calls.isUnused(toolCallId, toolName)) this.#loop.bar(toolName, 'approval-added', ADDED_APPROVAL)
+      }
+    void calls?.release()
+    run.step = undefined
   }
 }
 
-function release(run: Run): void {
-  void run.step?.calls?.release()
-  run.step = undefined
-}
+const ADDED_APPROVAL =
+  'a call of it had already run when the AI SDK asked for its approval, because that approval was added to the options after eager(). Add it before: eager({ ...options, toolApproval }, …)'

@@ -17,6 +17,7 @@ export function watchedStream(
 ): ReadableStream<StreamPart> {
   const reader = stream.getReader()
   const heard = new HeardParts(calls, seals)
+  const { attempt } = calls
   let to: ReadableStreamDefaultController<StreamPart>
   const came = ({ done, value }: Awaited<ReturnType<typeof reader.read>>) => {
     if (done) {
@@ -44,8 +45,10 @@ export function watchedStream(
       // Not an async function, which would delay each part.
       pull: () => reader.read().then(came, failed),
       cancel(reason) {
-        // After a failure the SDK cancels before it retries. Once the response is accepted, its calls are running.
-        if (calls.stage === 'streaming') void calls.release('run_aborted', reason)
+        // The SDK cancels before it retries. Once the response is accepted, its calls are running.
+        if (calls.attempt !== attempt) return reader.cancel(reason)
+        if (heard.hasError) calls.failed()
+        else if (calls.stage === 'streaming') void calls.release('run_aborted', reason)
         return reader.cancel(reason)
       },
     },
@@ -61,6 +64,8 @@ interface OpenCall {
 }
 
 class HeardParts {
+  /** The provider has reported an error. The SDK either retries, or reads on and executes the calls at the end. */
+  hasError = false
   readonly #calls: HostCalls
   readonly #seals: boolean
   /** By id. Ids may be repeated, so each has a list in the order of the starts. */
@@ -87,7 +92,7 @@ class HeardParts {
         if (!part.providerExecuted) this.#whole(part)
         break
       case 'error':
-        this.#calls.failed()
+        this.hasError = true
         break
       case 'finish': {
         const { finishReason } = part

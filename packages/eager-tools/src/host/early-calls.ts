@@ -21,9 +21,9 @@ export class EarlyCalls {
     this.go()
   }
 
-  /** Drops all waiting calls. */
-  clear(): void {
-    this.#waiting.length = 0
+  /** Drops all waiting calls, and returns them. */
+  clear(): readonly EarlyCall[] {
+    return this.#waiting.splice(0)
   }
 
   /** Starts waiting calls in call order, as far as slots and keys allow. */

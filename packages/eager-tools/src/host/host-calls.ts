@@ -98,9 +98,10 @@ export class HostCalls {
     this.#step = run.steps
     const { toolConcurrency, hold } = loop.settings
     this.#slots = toolConcurrency ?? options.toolConcurrency ?? Number.POSITIVE_INFINITY
-    this.#early = new EarlyCalls(this.#slots, ({ tool: { name }, hostId }) => {
+    this.#early = new EarlyCalls(this.#slots, (early) => {
+      const { name } = early.tool
       const isOpen = this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(name)
-      return isOpen && this.#mayStart(name, hostId)
+      return isOpen && this.#mayStart(name, early.hostId) && this.#mayBegin(early)
     })
     this.#hold = new Hold(hold, () => void this.release())
   }
@@ -115,6 +116,11 @@ export class HostCalls {
     return this.#early.begun
       .filter((early) => early.attempt === this.#attempt && !early.isAsked && !early.isDeclined)
       .map(({ hostId, tool }) => ({ id: hostId, tool: tool.name }))
+  }
+
+  /** Counts the responses that the host has requested in this step. */
+  get attempt(): number {
+    return this.#attempt
   }
 
   /** Whether an early call that the host has not taken may have changed something. */
@@ -165,7 +171,7 @@ export class HostCalls {
     this.#hold.heard()
     this.#stood = performance.now()
     this.#response?.end()
-    this.#early.clear()
+    for (const early of this.#early.clear()) if (!this.#mayBegin(early)) this.#options.keptBack?.(early.tool.name)
     const asked = [...this.#asked]
     const isAsked = (early: EarlyCall) => {
       const place = asked.findIndex((call) => sameCall(early.call, call))
@@ -203,7 +209,23 @@ export class HostCalls {
     return true
   }
 
+  /** What `mayBegin` returns may have changed. */
+  proceed(): void {
+    this.#early.go()
+  }
+
+  #mayBegin(early: EarlyCall): boolean {
+    const { hostId: id, tool } = early
+    return this.#options.mayBegin?.({ id, name: tool.name, isWith: (input) => early.isWith(input) }) ?? true
+  }
+
   // The host's requests.
+
+  /** Whether a call of this response has begun early, and the host has not taken it. */
+  isUnused(id: string | undefined, name: string): boolean {
+    const isIt = (early: EarlyCall) => early.hostId === id && early.tool.name === name && !early.isTaken
+    return this.#early.begun.some((early) => early.attempt === this.#attempt && isIt(early))
+  }
 
   /**
    * The host executes a call. `input` is what the host's own check returned; for a tool that checks it itself, the input

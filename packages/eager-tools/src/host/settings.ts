@@ -37,8 +37,15 @@ export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | '
    * waits.
    */
   readonly policy?: HostPolicy
-  /** Streams from the model even where the library requests a whole response. Default `false`. */
-  readonly alwaysStream?: boolean
+  /**
+   * Streams from the model even where the library requests a whole response. Default `false`.
+   *
+   * In the AI SDK a model with middleware is then still asked for a whole response, because a stream does not pass the
+   * `wrapGenerate` of a middleware. `'wrapped'` streams from it, too. **Set it only if each middleware that has a
+   * `wrapGenerate` has a `wrapStream` that does the same: a guardrail that has only `wrapGenerate` is skipped.** In the other
+   * libraries it means `true`.
+   */
+  readonly alwaysStream?: boolean | 'wrapped'
   /** Names of tools whose calls an approval or a limit may prevent that `eager()` cannot detect. They never start early. */
   readonly approval?: readonly string[]
   /** How many early calls may execute at once. Default: the library's own limit, or no limit if it has none. */
@@ -97,9 +104,9 @@ export function checkSettings(settings: EagerSettings): void {
   for (const [name, value] of Object.entries({ policy, onStep, onWarning })) {
     if (value !== undefined && typeof value !== 'function') throw new ConfigError(name, 'must be a function')
   }
-  for (const [name, value] of Object.entries({ alwaysStream, seals })) {
-    if (value !== undefined && typeof value !== 'boolean') throw new ConfigError(name, 'must be true or false')
-  }
+  if (seals !== undefined && typeof seals !== 'boolean') throw new ConfigError('seals', 'must be true or false')
+  if (alwaysStream !== undefined && alwaysStream !== 'wrapped' && typeof alwaysStream !== 'boolean')
+    throw new ConfigError('alwaysStream', "must be true, false or 'wrapped'")
   checkList('independent', settings.independent)
   checkList('approval', settings.approval)
   checkSchemas(settings.schemas)

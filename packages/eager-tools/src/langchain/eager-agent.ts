@@ -148,7 +148,7 @@ export class EagerAgent {
     if (!step) return undefined
     const { alwaysStream = false, seals = SEALING.has(named(request.model).provider) } = loop.settings
     return {
-      handler: new HeardCalls(step.calls, { streams: alwaysStream, seals }),
+      handler: new HeardCalls(step.calls, { streams: Boolean(alwaysStream), seals }),
       answered: (message) => {
         steps.answered(step, message, node)
         if (isAsked(message, tools)) step.calls.stood()

@@ -1,0 +1,46 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { sized } from '@meanwhile/tests/size'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { OPTIONS, type OptionName } from '../../test/sdk-options.ts'
+import { bothWays, type Choice, HOSTS, type HostName, isKnownLate, runsOf, seen, WAYS } from '../../test/sdk-trial.ts'
+
+unhandledRejections()
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+const every = sized({ small: 19, middle: 3, whole: 1 })
+
+/** Each value of each option, in each way, with each loop. In smaller runs only some of them, but each option. */
+const rows = (Object.keys(OPTIONS) as OptionName[])
+  .flatMap((name) => [...OPTIONS[name].keys()].map((nth) => ({ name, nth })))
+  .flatMap((value) => HOSTS.flatMap((host) => WAYS.map((way) => ({ host, choice: { ...value, way } }))))
+  .filter((_, index) => index % every === 0)
+
+test.for(HOSTS)(
+  'each option of %s, given, added or in the call, does what it does without eager() (W46, W47, W48)',
+  async (host) => {
+    for (const { choice } of rows.filter((row) => row.host === host)) {
+      const { plain, eager } = await bothWays({ host, choices: [choice], settings: { alwaysStream: true } })
+      const isLate = isKnownLate(host, choice)
+      const row = `${choice.name} ${choice.nth} ${choice.way}`
+      expect({ row, ...seen(eager) }).toEqual({ row, ...seen(plain) })
+      for (const one of isLate ? ['send'] : ['look', 'put', 'send'])
+        expect([row, runsOf(eager, one)]).toEqual([row, runsOf(plain, one)])
+      if (!isLate) expect([row, eager.undone]).toEqual([row, []])
+      // A call of each tool has run early for nothing, and then none.
+      if (isLate) expect(eager.executed.length - plain.executed.length, row).toBeLessThanOrEqual(2)
+    }
+  },
+)
+
+test('the table has calls that start early, in each way (R2)', async () => {
+  const early = async (host: HostName, choices: readonly Choice[]) => {
+    const started: number[] = []
+    const onStep = ({ calls }: { readonly calls: readonly unknown[] }) => void started.push(calls.length)
+    await bothWays({ host, choices, settings: { alwaysStream: true, onStep } })
+    return started
+  }
+  for (const host of HOSTS)
+    for (const way of WAYS)
+      expect([host, way, await early(host, [{ name: 'temperature', nth: 0, way }])]).toEqual([host, way, [2, 1]])
+})

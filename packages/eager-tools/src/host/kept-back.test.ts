@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { after, Host, told } from '../../test/host.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** A step whose calls may begin only once they are in the returned set, by id. */
+function gated(host: Host) {
+  const allowed = new Set<string | undefined>()
+  const kept: string[] = []
+  const calls = host.step({
+    mayBegin: ({ id, isWith }) => allowed.has(id) && isWith({ n: 1 }),
+    keptBack: (tool) => void kept.push(tool),
+  })
+  return { allowed, calls, kept }
+}
+
+test('a call that may not begin yet starts when it may, and is the only execution (W47)', async () => {
+  const host = new Host()
+  const { allowed, calls, kept } = gated(host)
+  told(calls, 'a', 'look', { n: 1 })
+  told(calls, 'b', 'look', { n: 2 })
+  await after(10)
+  allowed.add('a').add('b')
+  calls.proceed()
+  await after(10)
+  expect(host.log).toEqual(['10 look 1'])
+  expect([calls.isUnused('a', 'look'), calls.isUnused('b', 'look')]).toEqual([true, false])
+  calls.stood()
+  expect(await calls.take('a', 'look', { n: 1 })?.result).toBe('look 1')
+  expect([calls.take('b', 'look', { n: 2 }), calls.isUnused('a', 'look')]).toEqual([undefined, false])
+  expect(kept).toEqual(['look'])
+})
+
+test('a call that may never begin is left to the host, and does not keep others back (W47)', async () => {
+  const host = new Host()
+  const { allowed, calls, kept } = gated(host)
+  told(calls, 'a', 'look', { n: 1 })
+  allowed.add('b')
+  told(calls, 'b', 'look', { n: 1 })
+  await after(10)
+  calls.stood()
+  calls.proceed()
+  await after(10)
+  expect([host.log, kept]).toEqual([['0 look 1'], ['look']])
+  await calls.release()
+})
