@@ -159,7 +159,7 @@ class ChunkedResponse {
   #miss(chunk: RawChunk, part: ErrorPart, to: Assembler): void {
     this.#isComplete = false
     const error = errorOf(chunk)
-    // Words alone are an error only if nothing follows: hosts also tell their state in an event of its own.
+    // If it has only words, it is an error unless something follows: hosts also report their state in such events.
     const isState = error !== undefined && errorIn(chunk, true) === undefined
     if (error && !isState) throw error
     if (this.calls.areRead && !isState) this.settle(to, true)

@@ -63,8 +63,8 @@ export function isComment(thrown: unknown): boolean {
 }
 
 /**
- * Whether the unreadable chunk is a single word, or a number. Gateways send these in events of their own to keep the
- * connection open (qT19), but the packages do not tell the name of an event.
+ * Whether the unreadable chunk is a single word, or a number. Gateways send these, in events with other names, to
+ * keep the connection open (qT19), but the packages hide the name of an event.
  */
 export function isWord(thrown: unknown): boolean {
   if (!isUnreadable(thrown)) return false

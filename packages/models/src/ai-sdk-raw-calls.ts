@@ -29,7 +29,7 @@ export class RawCalls {
   readonly #names: ToolNames
   /** By the reader's own labels, in the order in which the calls began. */
   readonly #calls = new Map<Label, RawCall>()
-  /** Calls that the provider runs. They are read from the parts, which contain them with their results (G16). */
+  /** Calls that the provider runs. They are read from the parts, which contain them with their results. */
   readonly #providers = new Set<Label>()
   readonly #byId = new Map<string, Label>()
   readonly #order: Label[] = []
@@ -40,7 +40,7 @@ export class RawCalls {
   readonly #whole: CallPart[] = []
   /** Calls that are finished, with their whole input: they are sealed when the part has come that has their metadata. */
   readonly #unsealed = new Map<string | undefined, Map<RawCall, string | undefined>>()
-  /** No chunk contains calls that the provider runs itself (G16). */
+  /** The ids of parts of calls that the provider runs. */
   readonly #executed = new Set<string>()
   #mayExpand = false
   /** Whether chunks of the wire arrive. */
