@@ -5,11 +5,13 @@ import { expect, test } from 'vitest'
 import { type Encoded, encodedOn, isCertain } from './encoded-calls.ts'
 import { bodyOf } from './encoded-wires.ts'
 import { expectRefusal } from './expect-refusal.ts'
-import { type Called, DONE, type FieldWire, modelOf, type Ran, runOf } from './field-agent.ts'
+import { type Called, DONE, type Door, type FieldWire, modelOf, type Ran, runOf, sdkModelOf } from './field-agent.ts'
 
 // The generator knows the calls that it encodes, so it knows what may run.
 
-const WIRES: readonly FieldWire[] = ['chat', 'responses', 'anthropic']
+const DOORS = (['chat', 'responses', 'anthropic'] as const).flatMap((wire: FieldWire) =>
+  (['client', 'ai-sdk'] as const).map((door: Door) => ({ wire, door })),
+)
 
 /** The calls that ran although none of the encoded ones has their name and their input, or that ran twice. */
 function surplus({ calls }: Encoded, executions: readonly Called[]): readonly Called[] {
@@ -21,22 +23,22 @@ function surplus({ calls }: Encoded, executions: readonly Called[]): readonly Ca
   })
 }
 
-function ranOn(encoded: Encoded, eager: boolean): Promise<Ran> {
+function ranOn(encoded: Encoded, door: Door, eager: boolean): Promise<Ran> {
   const bodies = [bodyOf(encoded)]
   const fetch: typeof globalThis.fetch = async () =>
     new Response(bodies.shift() ?? DONE[encoded.wire], { headers: { 'content-type': 'text/event-stream' } })
-  return runOf(modelOf(encoded.wire, { fetch }), eager)
+  return runOf((door === 'client' ? modelOf : sdkModelOf)(encoded.wire, { fetch }), eager)
 }
 
-test.each(WIRES)(
-  '%s: whatever the shapes of a response, only its calls run, each once and with its input (P3, qR19, qA17)',
-  async (wire) => {
+test.each(DOORS)(
+  '$wire, by $door: whatever the shapes of a response, only its calls run, each once and with its input (P3, qR19, qA17)',
+  async ({ wire, door }) => {
     let certain = 0
     let ran = 0
     await fc.assert(
       fc.asyncProperty(encodedOn(wire), async (encoded) => {
         for (const eager of [false, true]) {
-          const { executions, error } = await ranOn(encoded, eager)
+          const { executions, error } = await ranOn(encoded, door, eager)
           expectRefusal(error)
           expect(surplus(encoded, executions)).toEqual([])
           if (!encoded.mayRun) expect(executions.filter(({ name }) => !eager || !name.startsWith('look'))).toEqual([])
@@ -45,7 +47,7 @@ test.each(WIRES)(
           if (executions.length === encoded.calls.length) ran += 1
         }
       }),
-      propertyRuns({ small: 60, middle: 500, whole: 20_000 }),
+      propertyRuns({ small: door === 'client' ? 60 : 30, middle: 500, whole: 20_000 }),
     )
     // Otherwise refusing everything would pass.
     expect(ran / certain).toBeGreaterThanOrEqual(0.6)

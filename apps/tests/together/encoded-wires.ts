@@ -105,7 +105,7 @@ function responsesEvents({ calls, end, isNoisy }: Encoded): readonly object[] {
 
   const created = {
     type: 'response.created',
-    response: { id: 'resp_1', model: 'm', status: 'in_progress', output: [] },
+    response: { id: 'resp_1', model: 'm', created_at: 1, status: 'in_progress', output: [] },
   }
   return [created, ...calls.flatMap(write), endOf(end, output.filter(Boolean))]
 }
@@ -166,7 +166,7 @@ function messagesEvents({ calls, end, isNoisy }: Encoded): readonly object[] {
     usage: { output_tokens: 1 },
   })
   return [
-    { type: 'message_start', message: { id: 'msg_1', model: 'm', content: [] } },
+    { type: 'message_start', message: { id: 'msg_1', model: 'm', content: [], usage: { input_tokens: 1 } } },
     ...calls.flatMap(write),
     reason(end),
     ...(isNoisy ? [{ type: 'message_delta', usage: { output_tokens: 2 } }] : []),

@@ -1,14 +1,20 @@
 /** An agent with the tools of the field's streams, on one of the three wires, and what happens in its run. */
 
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
 import { createAgent, type Message, type Model, tool } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
+import { aiSdk } from '@meanwhile/models/ai-sdk'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
 import { z } from 'zod'
 
 export type FieldWire = 'chat' | 'responses' | 'anthropic'
+
+/** What makes the requests: the official clients, or the providers of the AI SDK. */
+export type Door = 'client' | 'ai-sdk'
 
 /** A call of a tool, or an execution of it. */
 export interface Called {
@@ -56,6 +62,15 @@ export function modelOf(wire: FieldWire, target: Target): Model {
   return openai({ client: new OpenAI(options), model: 'some-model', api: wire })
 }
 
+/** The same model through the AI SDK. */
+export function sdkModelOf(wire: FieldWire, { baseURL, ...target }: Target): Model {
+  const options = { apiKey: 'none', ...target }
+  if (wire === 'anthropic') {
+    return aiSdk(createAnthropic({ ...options, ...(baseURL && { baseURL: `${baseURL}/v1` }) })('some-model'))
+  }
+  return aiSdk(createOpenAI({ ...options, ...(baseURL && { baseURL }) })[wire]('some-model'))
+}
+
 /** Each wire's way to say `done`. */
 export const DONE: Readonly<Record<FieldWire, string>> = {
   chat: events(
@@ -68,11 +83,11 @@ export const DONE: Readonly<Record<FieldWire, string>> = {
     { type: 'response.completed', response: { id: 'resp_2', status: 'completed', output: [] } },
   ),
   anthropic: events(
-    { type: 'message_start', message: { id: 'msg_2', role: 'assistant', content: [] } },
+    { type: 'message_start', message: { id: 'msg_2', role: 'assistant', content: [], usage: { input_tokens: 1 } } },
     { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
     { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'done' } },
     { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
     { type: 'message_stop' },
   ),
 }

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { DONE, type FieldWire, modelOf, type Ran, runOf } from './field-agent.ts'
+import { DONE, type Door, type FieldWire, modelOf, type Ran, runOf, sdkModelOf } from './field-agent.ts'
 
 export type Body = string | { readonly headers: Readonly<Record<string, string>>; readonly body: string }
 export type Cut = 'whole' | 'event' | 'byte' | { readonly seed: number }
@@ -16,7 +16,7 @@ export interface Played extends Ran {
 
 export interface FieldServer {
   /** Runs an agent against the bodies; after them the model answers `done`. */
-  play(wire: FieldWire, bodies: readonly Body[], cut: Cut, eager: boolean): Promise<Played>
+  play(wire: FieldWire, bodies: readonly Body[], cut: Cut, eager: boolean, door?: Door): Promise<Played>
   close(): Promise<void>
 }
 
@@ -54,12 +54,19 @@ export async function fieldServer(): Promise<FieldServer> {
     response.end()
   }
 
-  async function play(wire: FieldWire, bodies: readonly Body[], cut: Cut, eager: boolean): Promise<Played> {
+  async function play(
+    wire: FieldWire,
+    bodies: readonly Body[],
+    cut: Cut,
+    eager: boolean,
+    door: Door = 'client',
+  ): Promise<Played> {
     const id = String(stages.size)
     const requests: string[] = []
     stages.set(id, { wire, bodies, cut, requests })
     const baseURL = `http://127.0.0.1:${port}/${id}${wire === 'anthropic' ? '' : '/v1'}`
-    return { ...(await runOf(modelOf(wire, { baseURL }), eager)), requests }
+    const model = door === 'client' ? modelOf(wire, { baseURL }) : sdkModelOf(wire, { baseURL })
+    return { ...(await runOf(model, eager)), requests }
   }
 }
 

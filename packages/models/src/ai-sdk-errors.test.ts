@@ -53,6 +53,21 @@ test.each<[string, unknown, object]>([
     { code: '502', status: 502, message: 'Bad Gateway', retryable: true },
   ],
   [
+    'a body that its package could not read',
+    new APICallError({
+      ...request,
+      message: 'Bad Request',
+      statusCode: 400,
+      responseBody: `{"error":{"message":"too long","details":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`,
+    }),
+    { status: 400, message: 'too long', retryable: false },
+  ],
+  [
+    'a body of plain text',
+    new APICallError({ ...request, message: 'Bad Gateway', statusCode: 502, responseBody: 'no healthy upstream' }),
+    { code: '502', status: 502, message: 'no healthy upstream', retryable: true },
+  ],
+  [
     'advice against a retry',
     new APICallError({
       ...request,

@@ -2,11 +2,11 @@
 
 import type { Explain } from '@meanwhile/core'
 import { ConfigError } from '@meanwhile/core'
-import { errorIn } from './error-body.ts'
+import { errorBody, errorIn } from './error-body.ts'
 import { explain, StreamedError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { parsedJson } from './parsed-json.ts'
-import { textIn } from './wire-values.ts'
+import { textIn, wordIn } from './wire-values.ts'
 
 /**
  * Explains an HTTP error of the provider, or an error in its stream, by its status, code and headers, as for the
@@ -24,6 +24,9 @@ export const explainAiSdk: Explain = (thrown) => {
     if (told) return { ...told, cause: said }
     return { code: 'invalid_chunk', retryable: true, message, data, cause: said }
   }
+  if (said instanceof Error && FIRST_UNREADABLE.test(said.message)) {
+    return { code: 'invalid_chunk', retryable: true, message: 'the first event could not be read', cause: said }
+  }
   if (said instanceof Error) return explain(said)
   const explained = explain(thrown)
   return typeof said === 'string' && explained ? { ...explained, message: said } : explained
@@ -39,6 +42,9 @@ export function refused(thrown: unknown): ConfigError | undefined {
 
 const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData)Error$/
 
+/** What Anthropic's package throws if it cannot read the first event, for example because it is a comment (qT19). */
+const FIRST_UNREADABLE = /^Expected a normalized Anthropic stream error$/
+
 const UNSUPPORTED = /^AI_(UnsupportedFunctionality|InvalidPrompt)Error$/
 
 /** Whether a package could not read a chunk. */
@@ -47,10 +53,23 @@ export function isUnreadable(thrown: unknown): thrown is Unreadable {
 }
 
 /**
- * Whether the unreadable chunk is a comment. Some gateways send comments as data to keep the connection open (qT19).
+ * Whether the unreadable chunk is only comments. Some gateways send comments as data to keep the connection open
+ * (qT19). An event may follow them in the same chunk.
  */
 export function isComment(thrown: unknown): boolean {
-  return isUnreadable(thrown) && textIn(thrown.text).trimStart().startsWith(':')
+  if (!isUnreadable(thrown)) return false
+  const lines = textIn(thrown.text).split('\n')
+  return lines.every((line) => line.trimStart().startsWith(':'))
+}
+
+/**
+ * Whether the unreadable chunk is a single word, or a number. Gateways send these, in events with other names, to
+ * keep the connection open (qT19), but the packages hide the name of an event.
+ */
+export function isWord(thrown: unknown): boolean {
+  if (!isUnreadable(thrown)) return false
+  const { value, text = value } = thrown
+  return /^[\w.-]{1,64}$/.test(wordIn(text)?.trim() ?? '')
 }
 
 type Unreadable = Error & { readonly text?: unknown; readonly value?: unknown; readonly data?: unknown }
@@ -78,7 +97,8 @@ function isCallError(thrown: unknown): thrown is CallError {
 
 /** Converts it to the shape in which the official clients report the same error. */
 function ofCall(said: CallError): NonNullable<ReturnType<Explain>> {
-  const { message, statusCode: status, responseHeaders: headers } = said
+  const { statusCode: status, responseHeaders: headers } = said
+  const message = messageIn(said)
   const error = bodyOf(said)
   const form = { status, error, headers: { get: (name: string) => headers?.[name] ?? null } }
   const explained = explain(Object.assign(new Error(message), form))
@@ -91,6 +111,15 @@ function ofCall(said: CallError): NonNullable<ReturnType<Explain>> {
     retryable: retryable ?? false,
     data: wholeBodyOf(said),
   }
+}
+
+/** The words of the error. A package that could not read the body has only those of the status. */
+function messageIn({ message, data, responseBody }: CallError): string {
+  if (data !== undefined || !responseBody) return message
+  const body = parsedJson(responseBody)
+  if (body !== undefined) return errorBody(errorIn(body) ?? body).message ?? message
+  // Not a page.
+  return /^\s*</.test(responseBody) ? message : responseBody.trim()
 }
 
 /** Returns the body of the error, not the error itself, which also contains the request. */

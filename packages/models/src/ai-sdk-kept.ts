@@ -17,6 +17,8 @@ export interface Kept {
   /** Its result is an error. */
   readonly isError?: boolean
   readonly resultMetadata?: ProviderMetadata
+  /** The part has no content, but data of a Chat Completions message that its provider gets back. */
+  readonly opaque?: Readonly<Record<string, unknown>>
   /** The part is only the result of a call in an earlier message; this is the call's id. */
   readonly resultOf?: string
 }
@@ -24,12 +26,17 @@ export interface Kept {
 export interface Keeper {
   /** Returns the metadata for a part. */
   keep(kept: Kept): ProviderMetadata
+  /** The same for {@link Kept.opaque}; `undefined` if the provider's package sends none back, or reads it itself. */
+  keepOpaque(opaque: Readonly<Record<string, unknown>>): ProviderMetadata | undefined
   /** Returns what was kept in a part; `undefined` if it belongs to another provider. */
   of(part: { readonly providerMetadata?: ProviderMetadata }): Kept | undefined
 }
 
 /** Marks where another model continued because the previous one refused (qA11). */
 export const FALLBACK = 'anthropic.fallback'
+
+/** Packages for the Chat wire that do not send members of a message back which they do not know. */
+const NO_OPAQUE = /^(openai|azure|azure-openai|openrouter)\./
 
 const PREFIX = 'ai-sdk.'
 
@@ -40,6 +47,7 @@ export function keeper(provider: string): Keeper {
   const key = PREFIX + provider
   return {
     keep: (kept) => ({ [key]: kept }),
+    keepOpaque: (opaque) => (NO_OPAQUE.test(provider) ? undefined : { [key]: { opaque } satisfies Kept }),
     of: ({ providerMetadata }) => {
       const kept = providerMetadata?.[key]
       if (isRecord(kept)) return kept

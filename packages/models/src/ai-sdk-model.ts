@@ -81,7 +81,7 @@ export interface CallOptions<V extends Version> extends Optioned {
 export type PromptMessage<V extends Version> =
   | { role: 'system'; content: string }
   | { role: 'user'; content: (TextContent | V['file'])[] }
-  | { role: 'assistant'; content: AssistantContent<V>[] }
+  | (Optioned & { role: 'assistant'; content: AssistantContent<V>[] })
   | { role: 'tool'; content: ResultContent<V>[] }
 
 export type AssistantContent<V extends Version> =

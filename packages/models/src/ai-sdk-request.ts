@@ -103,6 +103,7 @@ function promptMessage<V extends Version>(message: Message, kept: Keeper, dialec
       return {
         role: 'assistant',
         content: standing(message, kept).flatMap((part) => assistantContent(part, kept, dialect)),
+        ...opaqueOf(message, kept),
       }
     case 'tool':
       return { role: 'tool', content: [resultContent(message, dialect)] }
@@ -119,6 +120,12 @@ function standing({ content }: AssistantMessage, kept: Keeper): readonly Assista
     if (i >= last) return true
     return part.type === 'tool-call' ? isRecord(part.providerResult) : part.type === 'text'
   })
+}
+
+/** Members of a Chat Completions message, which packages for compatible hosts take from these options. */
+function opaqueOf({ content }: AssistantMessage, kept: Keeper): ReturnType<typeof optionsOf> {
+  const opaque = content.flatMap((part) => Object.entries(kept.of(part)?.opaque ?? {}))
+  return opaque.length === 0 ? {} : optionsOf({ openaiCompatible: Object.fromEntries(opaque) })
 }
 
 function userContent<V extends Version>({ content }: UserMessage, dialect: Dialect<V>): (TextContent | V['file'])[] {
@@ -139,6 +146,7 @@ function assistantContent<V extends Version>(
   if (!own) return []
   if (part.type === 'tool-call') return callContent(part, own)
   const options = optionsOf(part.providerMetadata)
+  if (part.type === 'reasoning' && own.opaque) return []
   if (part.type === 'reasoning') return [{ type: 'reasoning', text: part.text, ...options }]
   const { file, custom } = own
   if (file) return [{ ...dialect.file(file), ...options }]

@@ -268,6 +268,7 @@ test('metadata that its provider attaches to a call stays with it, and a call th
         chunk({ index: 1, id: 'b', function: { name: 'g', arguments: '{' } }),
         { type: 'tool-input-start', id: 'b', toolName: 'g', providerMetadata: signed },
         chunk({ index: 1, function: { arguments: '}' } }),
+        { type: 'raw', rawValue: chatChunk({}, 'tool_calls') },
         { type: 'finish', finishReason: 'tool-calls', usage },
       ] as const)
       return { stream }

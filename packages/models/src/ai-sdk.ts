@@ -4,7 +4,7 @@ import type { Model, ModelRequest } from '@meanwhile/core'
 import { assemble, ConfigError, checkOptions } from '@meanwhile/core'
 import { sealsCalls } from '@meanwhile/core/calls'
 import { checkIdleTimeout } from './adapter-checks.ts'
-import { withChatCalls } from './ai-sdk-chat-calls.ts'
+import { withChunks } from './ai-sdk-chunks.ts'
 import { v2, v3, v4 } from './ai-sdk-content.ts'
 import { explainAiSdk, refused } from './ai-sdk-errors.ts'
 import { keeper } from './ai-sdk-kept.ts'
@@ -14,6 +14,7 @@ import { providerName } from './ai-sdk-provider.ts'
 import { callOptions } from './ai-sdk-request.ts'
 import { partReader } from './ai-sdk-stream.ts'
 import { checkUrls } from './ai-sdk-urls.ts'
+import { rawWireOf } from './ai-sdk-wires.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
 import { refuseMissingCalls } from './missing-calls.ts'
@@ -67,7 +68,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   // Names of providers on the Chat wire end in this. They would send files in results as JSON text.
   const onChat = model.provider.endsWith('.chat')
   // A wrapped model is a plain object and may change the calls, so the chunks cannot be used.
-  const hasChunks = onChat && Object.getPrototypeOf(model) !== Object.prototype
+  const wire = Object.getPrototypeOf(model) === Object.prototype ? undefined : rawWireOf(model.provider)
   const stated = { seals: sealsCalls(model.provider), begins: BEGINNING.test(model.provider) }
   return {
     provider: providerName(model.provider),
@@ -76,9 +77,9 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
       structuredOutput ?? (/^(openai|azure)/.test(model.provider) && jsonSchemaFormat(output).strict),
     stream(request) {
       const messages = onChat ? filesAfterResults(request.messages) : request.messages
-      const answer = parts({ ...request, messages }, ask, idleTimeout)
+      const answer = parts({ ...request, messages }, ask, idleTimeout, wire)
       const read = partReader(kept, stated, request)
-      const readAll = refuseMissingCalls(hasChunks ? withChatCalls(read, request) : read)
+      const readAll = refuseMissingCalls(wire ? withChunks(read, wire, request, kept) : read)
       return assemble(request, answer, readAll, explainAiSdk)
     },
   }
@@ -93,7 +94,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   }
 
   function start(request: ModelRequest): ReturnType<AiSdkModel['doStream']> {
-    const chunks = hasChunks && { includeRawChunks: true }
+    const chunks = wire && { includeRawChunks: true }
     switch (model.specificationVersion) {
       case 'v2':
         return model.doStream({ ...callOptions(request, model.provider, kept, v2), ...chunks })

@@ -66,7 +66,7 @@ export function isHeartbeat({ event, data }: EventSourceMessage, last: boolean):
 }
 
 /** Whether no wire has an event of this name. */
-function isUnknown(name: string | undefined): boolean {
+export function isUnknown(name: string | undefined): boolean {
   return !!name && !/^(message|response|content_block|chat|completion|chunk|data|delta)|error$/i.test(name)
 }
 

@@ -33,3 +33,14 @@ export function handMade(
 export function readParts(parts: readonly Part[], version: VersionName = 'v4'): Promise<Asked> {
   return ask(aiSdk(handMade(version, parts).model))
 }
+
+/** The same, but not a plain object, as the models of the AI SDK's own providers: its raw chunks are read, too. */
+export function chunked(provider: string, parts: readonly object[]): ReturnType<typeof handMade> {
+  const { model, asked } = handMade('v4', parts as readonly Part[], { provider })
+  return { model: Object.assign(Object.create({}), model), asked }
+}
+
+/** A chunk as the provider received it. */
+export function raw(rawValue: unknown): object {
+  return { type: 'raw', rawValue }
+}

@@ -1,0 +1,89 @@
+/** The wires whose raw chunks are read, through the AI SDK, by the readers of the official clients. */
+
+import type { ModelRequest, ReadChunk } from '@meanwhile/core'
+import { asksForJson, withoutJsonTool } from './ai-sdk-json-tool.ts'
+import { chatChunks, isSilentChunk } from './chat-stream.ts'
+import { isLastEvent as endsMessage, isSilentEvent as isSilentOnMessages, messagesReader } from './messages-stream.ts'
+import {
+  isLastEvent as endsResponse,
+  isSilentEvent as isSilentOnResponses,
+  responsesReader,
+} from './responses-stream.ts'
+
+/** An object in a stream. Its members are what the host sent. */
+export type RawChunk = Readonly<Record<string, unknown>>
+
+/** The members of a request that the readers use. */
+export type RawRequest = Pick<ModelRequest, 'tools' | 'toolNames' | 'inputLimits' | 'output'>
+
+export interface RawWire {
+  /** Whether only a stream of this wire has such a chunk. */
+  isOwn(chunk: RawChunk): boolean
+  /** Whether the chunk only shows that the connection is still open. */
+  isSilent(chunk: RawChunk): boolean
+  /** Whether the protocol ends with this chunk. */
+  isLast(chunk: RawChunk): boolean
+  reader(request: RawRequest): ReadChunk<RawChunk>
+  /** Whether the AI SDK's packages report every call that a chunk announces, by its id and its name. */
+  readonly isExact: boolean
+  /** Whether a package holds text back until the response ends. */
+  delaysText(request: RawRequest): boolean
+}
+
+/** The wire that is named at the end of a provider's name; `undefined` for any other provider. */
+export function rawWireOf(provider: string): RawWire | undefined {
+  return WIRES.get(provider.slice(provider.lastIndexOf('.') + 1))
+}
+
+/** What a reader reads. */
+type Chunk<Read> = Read extends ReadChunk<infer Chunk> ? Chunk : never
+type ChatChunk = Chunk<ReturnType<typeof chatChunks>>
+type MessagesEvent = Chunk<ReturnType<typeof messagesReader>>
+type ResponsesEvent = Chunk<ReturnType<typeof responsesReader>>
+
+// The casts: the readers check the members that they read, because hosts send anything.
+const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
+  [
+    'chat',
+    {
+      isOwn: ({ choices }) => Array.isArray(choices),
+      isSilent: (chunk) => isSilentChunk(chunk as ChatChunk),
+      isLast: () => false,
+      reader(request) {
+        const read = chatChunks('', request)
+        return (chunk, to) => read(chunk as ChatChunk, to)
+      },
+      isExact: false,
+      delaysText: () => false,
+    },
+  ],
+  [
+    'responses',
+    {
+      isOwn: ({ type }) => typeof type === 'string' && type.startsWith('response.'),
+      isSilent: (chunk) => isSilentOnResponses(chunk as object as ResponsesEvent),
+      isLast: (chunk) => endsResponse(chunk as object as ResponsesEvent),
+      reader(request) {
+        const read = responsesReader('', request)
+        return (chunk, to) => read(chunk as object as ResponsesEvent, to)
+      },
+      isExact: true,
+      delaysText: () => false,
+    },
+  ],
+  [
+    'messages',
+    {
+      isOwn: ({ type }) => typeof type === 'string' && /^(message|content_block)_/.test(type),
+      isSilent: (chunk) => isSilentOnMessages(chunk as object as MessagesEvent),
+      isLast: (chunk) => endsMessage(chunk as object as MessagesEvent),
+      reader(request) {
+        const read = messagesReader('', request)
+        const readEvent: ReadChunk<RawChunk> = (chunk, to) => read(chunk as object as MessagesEvent, to)
+        return asksForJson(request) ? withoutJsonTool(readEvent) : readEvent
+      },
+      isExact: true,
+      delaysText: asksForJson,
+    },
+  ],
+])
