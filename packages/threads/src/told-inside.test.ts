@@ -85,3 +85,23 @@ test.each(places.flatMap((place) => endings.map((how) => ({ ...place, how }))))(
     expect((await threads.read('t')).status).toBe('idle')
   },
 )
+
+test('an answer to a question that is not open is refused with the reason, if that is known (TH8)', async () => {
+  const { threads } = opened({ background: false, deep: false })
+  await (await threads.send('t', 'go')).result
+  const { interrupts } = await threads.read('t')
+  const id = interrupts[0]?.id ?? ''
+  const [first, second] = await Promise.allSettled([
+    threads.answer('t', { [id]: true }),
+    threads.answer('t', { [id]: true }),
+  ])
+  expect(first).toMatchObject({ status: 'fulfilled' })
+  expect(second).toMatchObject({
+    reason: { name: 'UnknownInterruptError', ids: [id], message: expect.stringContaining(': it was answered') },
+  })
+  if (first.status === 'fulfilled') await first.value.result
+  await threads.stop('t')
+  await expect(threads.answer('t', { [interrupts[1]?.id ?? '']: true })).rejects.toThrow(
+    'no turn of the thread waits for an answer',
+  )
+})
