@@ -27,7 +27,7 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-/** What one call does. `pays asking`: the tool asks first. `pays, then asks`: a wrap asks afterwards. `relays`: in a call of its own. */
+/** What one call does. `pays asking`: the tool asks first. `pays, then asks`: a wrap asks afterwards. `relays`: in an inner call. */
 type Work = PayWork | AgentWork
 
 interface PayWork {

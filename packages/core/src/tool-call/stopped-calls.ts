@@ -1,4 +1,4 @@
-/** Tells what has run inside a call that gets no result of its own, because its run was stopped. */
+/** Tells what has run inside a call without a result, whose run was stopped. */
 
 import { effectOf } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'

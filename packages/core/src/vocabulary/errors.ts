@@ -194,7 +194,7 @@ export class AnswerError extends AgentError {
   /** The JSON Schema of the answer, if the question has one. */
   readonly answerSchema?: object
 
-  /** `asker`: who asks, and about which call, for the message. */
+  /** `asker`: the tool or middleware that asks, and its call, for the message. */
   constructor(id: string, asker: string, issues: readonly Issue[], options?: Cause, answerSchema?: object) {
     super(`${asker} does not accept the answer to ${id}: ${inWords(issues)}`, options)
     this.id = id
