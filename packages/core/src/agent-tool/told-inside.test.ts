@@ -205,3 +205,83 @@ test('whenever a run is closed, cancelled or aborted, what the model reads next 
     propertyRuns({ small: 150, middle: 1_000, whole: 20_000 }),
   )
 })
+
+const done = tool({
+  name: 'done',
+  description: 'd',
+  input: z.object({ of: z.string() }),
+  execute: ({ of }) => `did ${of}`,
+}) as Tool
+const asks = tool({ name: 'asks', description: 'a', input: z.object({}), execute: () => interrupt('Well?') }) as Tool
+
+/** The messages after a run whose agent inside makes these calls and asks was closed. */
+async function closedWith(calls: readonly ScriptStep[], background = false) {
+  const model = modelOf(() => respond(...calls, call('asks', {}, { id: 'asks' })))
+  const inner = createAgent({ name: 'inner', description: 'i', model, tools: [done, asks] })
+  const outer = createAgent({
+    model: modelOf(({ length }) =>
+      length > 1 ? respond(say('Well.')) : respond(call('inner', { request: 'Go' }, { id: 'c' })),
+    ),
+    tools: [{ ...agentTool(inner), background } as Tool],
+  })
+  const { result } = await settled(outer.stream('Go'))
+  const closed = await outer.close(result?.checkpoint ?? '', { reason: 'The user left.' })
+  return { outer, closed }
+}
+
+test('the result of a closed call names the calls inside it in call order, and is bounded (L9, M4)', async () => {
+  const { closed } = await closedWith([call('done', { of: 'a' }, { id: 'a' }), call('nothing', {}, { id: 'n' })])
+  expect(closed.messages.slice(2).map(textOf)).toEqual([
+    [
+      'The user left.',
+      'Inside this call:',
+      '- done {"of":"a"} returned: did a',
+      '- nothing {} failed: There is no tool named "nothing". Available tools: done, asks.',
+      '- asks {} has no result.',
+    ].join('\n'),
+  ])
+  const long = await closedWith([call('done', { of: 'x'.repeat(5_000) }, { id: 'a' })])
+  const [text = ''] = long.closed.messages.slice(2).map(textOf)
+  expect(text.length).toBeLessThan(4_500)
+  expect(text).toContain('xxx… (5009 characters) returned: did xxx')
+  const many = await closedWith(Array.from({ length: 150 }, (_, n) => call('done', { of: `${n}` }, { id: `${n}` })))
+  const lines = many.closed.messages.slice(2).map(textOf).join('\n').split('\n')
+  expect([lines.length, lines.at(-2), lines.at(-1)]).toEqual([
+    103,
+    '- done {"of":"99"} returned: did 99',
+    '- and 51 more calls',
+  ])
+})
+
+test('a call inside which nothing has run gets only the reason (L9)', async () => {
+  const { closed } = await closedWith([])
+  expect(closed.messages.slice(2).map(textOf)).toEqual(['The user left.'])
+})
+
+test('an agent in the background whose run is closed gets a result, and `tool_status` of a resume has it (L9, P19)', async () => {
+  const { outer, closed } = await closedWith([call('done', { of: 'a' }, { id: 'a' })], true)
+  const told = closed.messages.filter(({ role }) => role === 'user').map(textOf)
+  expect(told.slice(1)).toEqual([
+    'The background call c of inner has failed:The user left.\nInside this call:\n- done {"of":"a"} returned: did a\n- asks {} has no result.',
+  ])
+  expect(closed.checkpoint.calls).toMatchObject([{ id: 'c', isWork: true, isRead: true, message: { isError: true } }])
+  const { result } = await settled(outer.resume(closed.checkpoint))
+  expect(result?.messages.filter(({ role }) => role === 'user')).toHaveLength(2)
+  expect(result?.status).toBe('completed')
+})
+
+test('the error of an agent that fails names what it has done (M3)', async () => {
+  const inner = createAgent({
+    name: 'inner',
+    description: 'i',
+    model: scriptedModel([respond(call('done', { of: 'a' }))]),
+    tools: [done],
+    maxSteps: 2,
+  })
+  const model = scriptedModel([respond(call('inner', { request: 'Go' })), respond(say('Well.'))])
+  const { result } = await settled(createAgent({ model, tools: [agentTool(inner) as Tool] }).stream('Go'))
+  const [message] = result?.messages.filter(({ role }) => role === 'tool') ?? []
+  expect(message && textOf(message)).toMatch(
+    /^inner failed: .*\nInside this call:\n- done \{"of":"a"\} returned: did a$/s,
+  )
+})
