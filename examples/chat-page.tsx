@@ -1,12 +1,8 @@
 // The page of a chat, with `useChat` of the AI SDK: text, tool calls, approval and "try again". Its server is `chat-ui.ts`.
 
 import { useChat } from '@ai-sdk/react'
-import type { ChatMessage } from '@meanwhile/ui/ai-sdk'
-import {
-  DefaultChatTransport,
-  lastAssistantMessageIsCompleteWithApprovalResponses,
-  lastAssistantMessageIsCompleteWithToolCalls,
-} from 'ai'
+import { type ChatMessage, hasAllAnswers } from '@meanwhile/ui/ai-sdk'
+import { DefaultChatTransport } from 'ai'
 import { type FormEvent, useState } from 'react'
 
 interface ChatPageProps {
@@ -21,8 +17,7 @@ export function ChatPage({ id, loaded }: ChatPageProps) {
     messages: loaded, // from GET /api/chat/:id
     resume: true,
     transport: new DefaultChatTransport({ api: '/api/chat' }),
-    sendAutomaticallyWhen: (chat) =>
-      lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat),
+    sendAutomaticallyWhen: hasAllAnswers,
   })
   const [text, setText] = useState('')
   const send = (event: FormEvent) => {

@@ -1,4 +1,8 @@
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defaultClientConditions, defineConfig } from 'vite'
 
-export default defineConfig({ plugins: [react()], build: { chunkSizeWarningLimit: 1_000 } })
+export default defineConfig({
+  plugins: [react()],
+  resolve: { conditions: ['@meanwhile/source', ...defaultClientConditions] },
+  build: { chunkSizeWarningLimit: 1_000 },
+})

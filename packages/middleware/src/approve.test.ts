@@ -151,7 +151,7 @@ test('an answer applies whatever needs approval when it arrives, and without app
   const asked = await agent.run('Go')
   const resumed = answered(createAgent({ model: scriptedModel([]) }), asked, deny)
   await expect(resumed).rejects.toThrow(CheckpointMismatchError)
-  await expect(resumed).rejects.toThrow('the agent has no middleware approve, which asked a question')
+  await expect(resumed).rejects.toThrow('has no middleware approve, which asked a question')
   expect(ran).toEqual([])
 })
 
@@ -202,7 +202,7 @@ test('a resume with an invalid answer is refused before anything runs, and the q
     await expect(resumed).rejects.toMatchObject({
       id: ids[1],
       message: expect.stringMatching(
-        /^middleware approve does not accept the answer to \w+: must be \{ decision: 'allow' \}, /,
+        /^middleware approve, asking in call \w+ of \w+, does not accept the answer to \w+: must be \{ decision: 'allow' \}, /,
       ) as string,
     })
     expect(ran).toEqual(['look 2'])
@@ -321,7 +321,9 @@ test('a name that no tool of a run has is a warning, once; a name that an inner 
   }
   const tools = ['sned', 'send', 'late', 'lok']
   const { agent, ran } = sender([[call('send', { n: 1 })], [call('look', { n: 2 })]], { tools, after: [adding] })
-  const message = 'no tool is called "sned" or "lok": no approval is requested for its calls'
+  const message =
+    'no tool is called "sned" or "lok": no approval is requested for its calls. ' +
+    'If an agent inside a call has this tool, give approve to that agent'
   const warnings = [{ code: 'unknown-tool', message, source: 'approve' }]
   const first = await agent.run('Go')
   expect([first.status, first.warnings]).toEqual(['interrupted', warnings])

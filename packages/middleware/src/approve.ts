@@ -182,7 +182,9 @@ function isNamed({ name, aliases }: Tool, names: readonly string[]): boolean {
 function warnOfUnknown(names: readonly string[], run: Run): void {
   const unknown = names.filter((name) => !findTool(run.setup.tools, name)).map((name) => `"${name}"`)
   if (unknown.length === 0) return
-  const message = `no tool is called ${unknown.join(' or ')}: no approval is requested for its calls`
+  const message =
+    `no tool is called ${unknown.join(' or ')}: no approval is requested for its calls. ` +
+    'If an agent inside a call has this tool, give approve to that agent'
   run.warn({ code: 'unknown-tool', message })
 }
 

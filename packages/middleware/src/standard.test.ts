@@ -50,6 +50,12 @@ test('the standard list passes the check of the order, with all its parts and wi
   expect((await createAgent({ model, middleware: standard() }).run('Hi')).text).toBe('Hello.')
 })
 
+test('an option that is not an object is an error that names it (O20, A2)', () => {
+  for (const approve of [['refund'], true, 'refund'])
+    expect(() => standard({ approve } as object)).toThrow('approve: must be an object with the options of approve')
+  expect(standard({ approve: false } as object).map(({ name }) => name)).not.toContain('approve')
+})
+
 test('without options it contains middleware that needs none; false omits one (O20)', () => {
   const bare = [
     'patch-tool-calls',

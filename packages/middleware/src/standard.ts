@@ -1,6 +1,6 @@
 /** `standard()`: the middleware that most agents need, in a working order. */
 
-import { checkOptions, type Middleware, type OptionNames } from '@meanwhile/core'
+import { ConfigError, checkOptions, type Middleware, type OptionNames } from '@meanwhile/core'
 import { type AgentsMdOptions, agentsMd } from './agents-md.ts'
 import { type AnswerGuardOptions, answerGuard } from './answer-guard.ts'
 import { type ApproveOptions, approve } from './approve.ts'
@@ -8,6 +8,7 @@ import { type CallLimitsOptions, callLimits } from './call-limits.ts'
 import { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
 import { type EarlyStopOptions, earlyStop } from './early-stop.ts'
 import { type FallbackModelOptions, fallbackModel } from './fallback-model.ts'
+import { isRecord } from './is-record.ts'
 import { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
 import { type PlanTasksOptions, planTasks } from './plan-tasks.ts'
 import { type RedactOptions, redact } from './redact.ts'
@@ -79,6 +80,9 @@ const NAMES: OptionNames<StandardOptions> = {
  */
 export function standard(options: StandardOptions = {}): Middleware[] {
   checkOptions('standard', options, NAMES)
+  for (const [name, value] of Object.entries(options))
+    if (value !== undefined && value !== false && !isRecord(value))
+      throw new ConfigError(name, `must be an object with the options of ${name}`)
   return [
     // The history: first valid, then short.
     ...unless(options.patchToolCalls, patchToolCalls),

@@ -76,8 +76,10 @@ export function callErrorText({ errorText }: Present, message: ToolMessage): str
   const { callId, name: toolName } = message
   if (errorText) return errorText({ of: 'call', toolName, callId, message: text })
   const otherInput = otherInputOf(message)
-  const rest = text.slice(otherInput.length)
-  return otherInput + (SENTENCES.find(([sentence]) => sentence.test(rest))?.[1] ?? 'This call has failed.')
+  const [rest = '', inside] = text.slice(otherInput.length).split('\nInside this call:\n', 2)
+  const sentence = SENTENCES.find(([sentence]) => sentence.test(rest))?.[1]
+  if (sentence === undefined) return `${otherInput}This call has failed.`
+  return `${otherInput}${sentence}${inside === undefined ? '' : ' Calls inside it may have run.'}`
 }
 
 /** The error text of a failed turn. */

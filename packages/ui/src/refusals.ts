@@ -18,6 +18,10 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
 ])
 
 /** Returns undefined if the error is not the fault of the request. */
-export function refusalOf({ name }: Error): Refusal | undefined {
-  return REFUSALS.get(name)
+export function refusalOf(error: Error): Refusal | undefined {
+  const refusal = REFUSALS.get(error.name)
+  if (!refusal || !('id' in error && 'answerSchema' in error)) return refusal
+  // The page has this schema, too. The issues may contain what a schema of the server throws.
+  const message = `The answer to ${String(error.id)} must match ${JSON.stringify(error.answerSchema)}.`
+  return { ...refusal, message }
 }

@@ -1,15 +1,7 @@
 /** A page with the real client of the AI SDK, whose requests go straight to a handler. */
 
-import {
-  AbstractChat,
-  type ChatInit,
-  type ChatState,
-  type ChatStatus,
-  DefaultChatTransport,
-  lastAssistantMessageIsCompleteWithApprovalResponses,
-  lastAssistantMessageIsCompleteWithToolCalls,
-  type UIMessage,
-} from 'ai'
+import { AbstractChat, type ChatInit, type ChatState, type ChatStatus, DefaultChatTransport, type UIMessage } from 'ai'
+import { hasAllAnswers } from '../src/ai-sdk/index.ts'
 
 class State implements ChatState<UIMessage> {
   status: ChatStatus = 'ready'
@@ -50,9 +42,7 @@ export class Page extends AbstractChat<UIMessage> {
       id,
       state: new State(messages),
       transport: new DefaultChatTransport({ api: URL, fetch: fetching as typeof fetch }),
-      sendAutomaticallyWhen: (options) =>
-        lastAssistantMessageIsCompleteWithApprovalResponses(options) ||
-        lastAssistantMessageIsCompleteWithToolCalls(options),
+      sendAutomaticallyWhen: hasAllAnswers,
       ...init,
     })
     this.got = got

@@ -271,7 +271,7 @@ test('a middleware of a nested agent asks: only that agent needs it, and a resum
   const { checkpoint, interrupts } = await settled(bossWith([allows]).run('Hi'))
   const resumed = async (middleware: readonly Middleware[]) =>
     settled(bossWith(middleware).resume(checkpoint ?? '', { [interrupts?.[0]?.id ?? '']: 'yes' }).result)
-  await expect(resumed([])).rejects.toThrow('the agent has no middleware allows, which asked a question')
+  await expect(resumed([])).rejects.toThrow('agent expert has no middleware allows, which asked a question')
   expect(looked).toBe(0)
   expect(await resumed([allows])).toMatchObject({ status: 'completed' })
   expect(looked).toBe(1)

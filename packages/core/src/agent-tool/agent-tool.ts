@@ -2,6 +2,7 @@
 
 import { type Agent, configBehind } from '../agent.ts'
 import { runsAgent } from '../state/call-effect.ts'
+import { insideText, stoppedCalls } from '../tool-call/stopped-calls.ts'
 import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import type { Effect } from '../vocabulary/effect.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from '../vocabulary/errors.ts'
@@ -94,7 +95,9 @@ async function resultOf(...[agent, request, context, place]: Parameters<typeof r
     context.signal.throwIfAborted()
     const concernsCaller = CONCERNING_CALLER.some((Class) => error instanceof Class)
     if (!(error instanceof AgentError) || concernsCaller) throw error
-    throw new Error(`${place.name} failed: ${messageOf(error)}`, { cause: error })
+    const ran = { messages: error.messages ?? [], calls: [], interrupts: [] }
+    const inside = insideText(stoppedCalls(ran, context.messages))
+    throw new Error(`${place.name} failed: ${messageOf(error)}${inside}`, { cause: error })
   }
 }
 

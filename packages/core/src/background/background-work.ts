@@ -15,14 +15,11 @@ import type { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
-import type { ContentPart, ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { ToolFlow } from '../vocabulary/middleware.ts'
 import { boundedResult } from '../vocabulary/output-limits.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
 import type { Tool } from '../vocabulary/tool.ts'
-
-/** The origin of messages with results of background calls. */
-const BACKGROUND_ORIGIN = 'background'
 
 /** The innermost `wrapToolCall`: it begins the work, and returns a handle for the result. */
 export async function* startWork(
@@ -75,7 +72,7 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
     return { message: await Promise.race([given, entry.abandoned.promise]) }
   } catch (error) {
     // The run has stopped before the work began. It begins after a resume.
-    if (entry.signal.aborted || error === run.halt.halted.reason) return cutOffResult(entry)
+    if (entry.signal.aborted || error === run.halt.halted.reason) return cutOffResult(run, entry)
     if (isUnstored(run, entry, error)) throw error
     // A run that has handed over the work cannot ask its questions.
     if (error instanceof RunStop && entry.outcomes.hasRuns && !entry.state.work?.isHandedOver) throw error
@@ -97,12 +94,6 @@ export function resultOf({ state, message }: CallEntry): ToolMessage | undefined
 /** Whether the run was stopped before the work began. If the run does stop, a resume begins the work. */
 export function awaitsResume({ state }: CallEntry): boolean {
   return state.course === 'cut off' && !state.aborted
-}
-
-export function resultNotice({ callId, name, content, isError }: ToolMessage): UserMessage {
-  const what = isError ? 'has failed' : 'has finished'
-  const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} ${what}:` }
-  return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
 }
 
 /** The handle of background work. Its JSON does not contain the promise. */

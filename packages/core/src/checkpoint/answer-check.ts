@@ -36,7 +36,7 @@ export async function checkAnswers(
     // The schema is more precise than the JSON Schema, and has better messages.
     const { issues, cause } = asker?.answer ? await issuesOf(asker.answer, answers[id]) : {}
     const wrong = issues?.map(described) ?? (answerSchema ? misfits(answerSchema, answers[id]) : [])
-    if (wrong.length > 0) throw new AnswerError(id, nameOf(address), wrong, { cause })
+    if (wrong.length > 0) throw new AnswerError(id, nameOf(address), wrong, { cause }, answerSchema)
   }
 }
 
@@ -46,11 +46,13 @@ export function answerSchemaAt(address: Address, askers: Askers): JsonSchema | u
   return answer && jsonSchemaIn(answer)
 }
 
-/** The name of the tool or middleware that has asked. It may no longer exist. */
+/** The name of the tool or middleware that has asked, and the innermost call that it asks about. It may no longer exist. */
 function nameOf(address: Address): string {
   const last = address.at(-1)
-  if (last && 'middleware' in last) return `middleware ${last.middleware}`
-  return last && 'tool' in last ? `tool ${last.tool}` : 'the agent'
+  const call = address.findLast((part) => 'tool' in part)
+  if (last && 'middleware' in last)
+    return `middleware ${last.middleware}${call ? `, asking in call ${call.callId} of ${call.tool},` : ''}`
+  return call ? `tool ${call.tool} in call ${call.callId}` : 'the agent'
 }
 
 interface Asker {

@@ -60,7 +60,9 @@ export function checkpointFrom(from: unknown, found: unknown, name: string | nul
   return checkpoint
 }
 
-const named = (agent: string | null) => (agent === null ? 'an agent without a name' : `agent ${agent}`)
+/** How a message names an agent. */
+export const named = (agent: string | null = null): string =>
+  agent === null ? 'an agent without a name' : `agent ${agent}`
 
 /**
  * Loads what is stored with an id.

@@ -96,7 +96,7 @@ test('a stopped run is closed with its partial response, the calls that may have
   expect(messages.slice(2)).toEqual([
     failure('a', 'send', cutOff),
     failure('b', 'look', 'Stopped.'),
-    failure('c', 'child', cutOff),
+    failure('c', 'child', `${cutOff}\nInside this call:\n- send {} has no result: it may have happened.`),
     user('Stop!'),
   ])
 })

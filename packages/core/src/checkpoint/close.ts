@@ -1,18 +1,18 @@
-/** Closes a run that has stopped and will not continue. Each open call gets a result with the reason. */
+/** Closes a run that has stopped and will not continue. Each open call, and open background work, gets a result with the reason. */
 
 import { partialMessage } from '../model-call/partial-response.ts'
 import { inWordsOf } from '../tool-call/history-results.ts'
-import { mayHaveHappenedText, textMessage } from '../tool-call/no-result-message.ts'
+import { mayHaveHappenedText, resultNotice, textMessage } from '../tool-call/no-result-message.ts'
+import { insideText, type StoppedCall, stoppedCalls, withInner } from '../tool-call/stopped-calls.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, checkStore } from '../vocabulary/checkpoint-store.ts'
-import { changesNothing } from '../vocabulary/effect.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { openCalls } from '../vocabulary/history.ts'
-import type { Message, ToolCall } from '../vocabulary/message.ts'
+import type { Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { CancelledResult } from '../vocabulary/result.ts'
-import type { Checkpoint } from '../vocabulary/saved-run.ts'
+import type { Checkpoint, SavedCall } from '../vocabulary/saved-run.ts'
 import { checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
 import { signed } from './checksum.ts'
 import { asStoreError } from './saver.ts'
@@ -43,9 +43,14 @@ export async function closeRun(
   const { runId, revision, usage, warnings, steps } = checkpoint
   if (hasFinalAnswer(checkpoint))
     throw new CheckpointError(runId, 'its run has its final answer: agent.resume returns the result')
-  const lost = lostIn(checkpoint)
-  const unknown = [...new Set([...checkpoint.unknown, ...lost])]
-  const messages = closedHistory(checkpoint, lost, reason)
+  const stopped = stoppedCalls(checkpoint)
+  const unknown = [...new Set([...checkpoint.unknown, ...lostIn(stopped)])]
+  const byId = new Map(stopped.map((one) => [one.id, one]))
+  const closing = (call: ToolCall) => closingMessage(call, byId.get(call.id), checkpoint.status, reason)
+  const works = checkpoint.calls.flatMap((one) =>
+    one.isWork ? [{ ...one, message: one.message ?? closing(one.call) }] : [],
+  )
+  const messages = closedHistory(checkpoint, works, closing)
   const closed = freezePlain(
     signed({
       ...checkpoint,
@@ -54,8 +59,8 @@ export async function closeRun(
       messages,
       unknown,
       steps: { begun: steps.begun, added: [] },
-      // The next step shows the model the results of background work that has settled.
-      calls: checkpoint.calls.filter(({ isWork, message }) => isWork && message),
+      // `tool_status` still shows their results.
+      calls: works.map((one) => ({ ...one, isRead: true, outcomes: [], runs: [] })),
       undos: [],
       interrupts: [],
       sent: [],
@@ -83,28 +88,35 @@ async function saved(store: CheckpointStore, closed: Checkpoint, expected: numbe
   }
 }
 
-/** The history, then the partial response at the stop, a result for each open call, and the messages that were sent. */
-function closedHistory(checkpoint: Checkpoint, lost: readonly string[], reason: string): readonly Message[] {
-  const { messages, steps, calls, sent, status } = checkpoint
-  const { current, cutOff } = steps
-  const said = current?.phase === 'model' && cutOff !== undefined && partialMessage([{ type: 'text', text: cutOff }])
-  const settled = new Map(calls.map((call) => [call.id, call.message]))
-  const resultOf = (call: ToolCall) => {
-    const mayHaveHappened = lost.some((id) => id === call.id || id.startsWith(`${call.id}/`))
-    const text = mayHaveHappened ? `${mayHaveHappenedText(status === 'cancelled')} ${reason}` : reason
-    return inWordsOf(call, settled.get(call.id) ?? textMessage(call, text, true))
-  }
-  return [...messages, ...(said ? [said] : []), ...openCalls(messages).map(resultOf), ...sent]
-}
+type Work = SavedCall & { readonly message: ToolMessage }
 
 /** The ids of calls that may have changed something and whose result the model has not read, relative to the outermost run. */
-function lostIn({ calls, interrupts }: Checkpoint): string[] {
-  return calls.flatMap(({ id, effect, message, fate, runs }) => {
-    const asks = interrupts.some(({ address }) => address.some((part) => 'callId' in part && part.callId === id))
-    const isLost = effect && !changesNothing(effect) && (message ? fate !== 'committed' : !asks)
-    return [
-      ...(isLost ? [id] : []),
-      ...runs.flatMap(({ checkpoint }) => lostIn(checkpoint).map((inner) => `${id}/${inner}`)),
-    ]
-  })
+function lostIn(calls: readonly StoppedCall[]): string[] {
+  return withInner(calls).flatMap(({ id, isLost }) => (isLost ? [id] : []))
+}
+
+/** The result of a call that has none: the reason, and what may have happened. */
+function closingMessage(
+  call: ToolCall,
+  stopped: StoppedCall | undefined,
+  status: Checkpoint['status'],
+  reason: string,
+): ToolMessage {
+  const mayHaveHappened = stopped && lostIn([stopped]).length > 0
+  const text = mayHaveHappened ? `${mayHaveHappenedText(status === 'cancelled')} ${reason}` : reason
+  return textMessage(call, text + insideText(stopped?.inside ?? []), true)
+}
+
+/** The history, then the partial response at the stop, a result for each open call, those of background work, and the messages that were sent. */
+function closedHistory(
+  { messages, steps, calls, sent }: Checkpoint,
+  works: readonly Work[],
+  closing: (call: ToolCall) => ToolMessage,
+): readonly Message[] {
+  const { current, cutOff } = steps
+  const said = current?.phase === 'model' && cutOff !== undefined && partialMessage([{ type: 'text', text: cutOff }])
+  const settled = new Map(calls.flatMap(({ id, isWork, message }) => (isWork ? [] : [[id, message]])))
+  const results = openCalls(messages).map((call) => inWordsOf(call, settled.get(call.id) ?? closing(call)))
+  const notices = works.flatMap(({ message, isRead }) => (isRead ? [] : [resultNotice(message)]))
+  return [...messages, ...(said ? [said] : []), ...results, ...notices, ...sent]
 }

@@ -15,7 +15,7 @@ import type { Json } from '../vocabulary/message.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
 import { checkAnswers } from './answer-check.ts'
-import { checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
+import { checkpointFrom, hasFinalAnswer, named, stored } from './checkpoint.ts'
 import { outermost, restoreCalls, resumeCall } from './restore-calls.ts'
 
 /**
@@ -80,7 +80,11 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
   const lost = [...unanswered, ...unsettled.map(({ call }) => call)].find(({ name }) => isLost(name))
-  if (lost) throw new CheckpointMismatchError(run.id, `the agent has no tool ${lost.name}, which call ${lost.id} needs`)
+  if (lost)
+    throw new CheckpointMismatchError(
+      run.id,
+      `${named(run.config.name)} has no tool ${lost.name}, which call ${lost.id} needs`,
+    )
   try {
     await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
   } catch (error) {
@@ -120,7 +124,10 @@ function checkAsker(run: RunState, address: Address): void {
   const place = address.find((part, index) => 'middleware' in part || (index > 0 && 'agent' in part))
   if (!place || !('middleware' in place)) return
   if (!run.middleware.some(({ name }) => name === place.middleware))
-    throw new CheckpointMismatchError(run.id, `the agent has no middleware ${place.middleware}, which asked a question`)
+    throw new CheckpointMismatchError(
+      run.id,
+      `${named(run.config.name)} has no middleware ${place.middleware}, which asked a question`,
+    )
 }
 
 /** A copy without a prototype, so that `in` only finds the ids that were given. */

@@ -169,7 +169,7 @@ test('a call that had not started also requires its tool (L18)', async () => {
   void run.cancel({ at: 'after-model' })
   const { result } = await played(run)
   const bare = agentOf([], { tools: [] })
-  await expect(bare.agent.resume(result.checkpoint as Checkpoint).result).rejects.toThrow('the agent has no tool send')
+  await expect(bare.agent.resume(result.checkpoint as Checkpoint).result).rejects.toThrow('has no tool send')
   expect(did).toEqual([])
 })
 

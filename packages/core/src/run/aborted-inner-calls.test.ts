@@ -66,5 +66,6 @@ test('an inner call is aborted with its maker (K1)', async () => {
   controller.abort()
   await vi.advanceTimersByTimeAsync(0)
   expect(aborted).toEqual(['inner'])
-  expect(resultsIn((seen.error as RunAbortedError).messages)).toEqual([['one', CUT_OFF]])
+  const inside = '\nInside this call:\n- work {} has no result: it may have happened.'
+  expect(resultsIn((seen.error as RunAbortedError).messages)).toEqual([['one', CUT_OFF + inside]])
 })

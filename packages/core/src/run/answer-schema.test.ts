@@ -28,7 +28,13 @@ test('a question contains the JSON Schema of its answer, and another process ref
   const other = createAgent({ model, tools: [working('look', 10), asking('ask')] })
   const refused = await played(other.resume(checkpoint, answersTo(outcome, { decision: 'perhaps' })))
   expect(refused.error).toEqual(
-    new AnswerError(pending?.id ?? '', 'tool ask', [{ path: 'decision', message: 'must be "yes" or "no"' }]),
+    new AnswerError(
+      pending?.id ?? '',
+      'tool ask in call b',
+      [{ path: 'decision', message: 'must be "yes" or "no"' }],
+      {},
+      pending?.answerSchema,
+    ),
   )
   expect(refused.events).toEqual([])
   expect(model.requests).toEqual([])

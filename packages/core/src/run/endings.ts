@@ -6,7 +6,7 @@ import type { CallState } from '../machine/call.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
 import { abortCalls, callsOver } from '../tool-call/commit-or-discard.ts'
-import { answersTo, outcomesOf, settledOf } from '../tool-call/history-results.ts'
+import { answersTo, outcomesOf, settledOf, unreadResults } from '../tool-call/history-results.ts'
 import { AgentError, HistoryError, type RunStop } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { freeze, openCalls } from '../vocabulary/history.ts'
@@ -96,11 +96,11 @@ function isSure({ fate, course }: CallState): boolean {
   return fate === 'committed' && course === 'begun'
 }
 
-/** Returns the last messages of a cancelled run: the partial response, and a result for each call. */
+/** Returns the last messages of a cancelled run: the partial response, and a result for each call and for background work. */
 function soFar(run: RunState): readonly Message[] {
   const { state, partial } = run.steps
   const said = state.current?.phase === 'model' && partial ? [freeze(partial)] : []
-  return [...said, ...outcomesOf(run, openCalls([...run.history.messages, ...said]))]
+  return [...said, ...outcomesOf(run, openCalls([...run.history.messages, ...said])), ...unreadResults(run)]
 }
 
 /** Shows the reader messages that are only in the result and not in a checkpoint. */
@@ -121,7 +121,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
     const { messages } = run.history
     const open = error instanceof HistoryError ? [] : openCalls(messages)
     run.events.showRest()
-    const closing = showClosing(run, [...answersTo(run, open), ...run.inbox.messages])
+    const closing = showClosing(run, [...answersTo(run, open), ...unreadResults(run), ...run.inbox.messages])
     const { abandoned } = run.calls
     const left = abandoned.length > 0 && { abandoned: [...abandoned] }
     error.endRun(freezePlain({ messages: [...messages, ...closing], usage: run.usage, ...left }))

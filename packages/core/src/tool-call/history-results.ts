@@ -7,15 +7,16 @@ import type { RunState } from '../state/run.ts'
 import { resolveAliases } from '../vocabulary/aliases.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
 import { freeze } from '../vocabulary/history.ts'
-import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
-import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './no-result-message.ts'
+import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
+import { cancelledText, cutOffText, resultNotice, textMessage } from './no-result-message.ts'
+import { insideText, stoppedInside } from './stopped-calls.ts'
 
 /** Returns the result of each call, or a message that states how far it came. Emits the end of each call that the reader has not seen. */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
     const made = entry?.discarded ? undefined : entry
-    if (!made?.message) return refuse(run, call, cutOffText(made !== undefined && wasEntered(made.state)))
+    if (!made?.message) return refuse(run, call, endText(run, cutOffText, made))
     const { message } = made
     // If a `wrapAgent` ended while it passed on the event, the event has not reached the reader.
     if (made.state.told !== 'shown') run.events.callEnded(call.id, message)
@@ -29,7 +30,7 @@ export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessa
     const entry = run.calls.get(call.id)
     const kept = !entry?.discarded || entry.discarded === 'run_aborted'
     const made = entry && kept && sameCall(entry.call, own(run, call)) ? entry : undefined
-    return inWordsOf(call, outcome(call, made))
+    return inWordsOf(call, outcome(run, call, made))
   })
 }
 
@@ -41,6 +42,12 @@ export function settledOf(run: RunState, calls: readonly ToolCall[]): ToolMessag
   )
 }
 
+/** The results of background work that the model has not read, as messages. Work without a result gets one that states how far it came. */
+export function unreadResults(run: RunState): UserMessage[] {
+  const unread = run.background.entries().filter(({ state }) => !state.work?.isRead && !state.work?.isHandedOver)
+  return unread.map((entry) => freeze(resultNotice(outcome(run, entry.call, entry))))
+}
+
 /** The error result of a call that is not made or has no result. Emits the end of the call. */
 export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage {
   const message = freeze(textMessage(own(run, call), text, true))
@@ -49,9 +56,16 @@ export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage
 }
 
 /** Returns the result of an aborted call. If the call itself was cancelled, the message is its result; otherwise the end of its run cut it off. */
-export function cutOffResult({ call, state, cancelled }: CallEntry): Result {
-  if (cancelled) return { message: cancelledMessage(call, wasEntered(state)) }
-  return { message: cutOffMessage(call, wasEntered(state)), isCutOff: true }
+export function cutOffResult(run: RunState, entry: CallEntry): Result {
+  const { call, cancelled } = entry
+  const message = textMessage(call, endText(run, cancelled ? cancelledText : cutOffText, entry), true)
+  return { message, ...(!cancelled && { isCutOff: true }) }
+}
+
+/** The text for a call that was stopped: whether it had started, and what has run inside it. */
+function endText({ history }: RunState, textOf: (started: boolean) => string, entry: CallEntry | undefined): string {
+  const inside = entry ? insideText(stoppedInside(entry, history.messages)) : ''
+  return textOf(inside !== '' || (entry !== undefined && wasEntered(entry.state))) + inside
 }
 
 /** Settles a call with the result from a checkpoint. */
@@ -67,11 +81,11 @@ export function inWordsOf(call: ToolCall | undefined, message: ToolMessage): Too
 }
 
 /** The result of a call, or a message that states how far it came. */
-function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
+function outcome(run: RunState, call: ToolCall, entry: CallEntry | undefined): ToolMessage {
   const message = entry?.message
   if (message?.callId === call.id) return message
   if (message) return freeze({ ...message, callId: call.id })
-  return freeze(cutOffMessage(call, entry !== undefined && wasEntered(entry.state)))
+  return freeze(textMessage(call, endText(run, cutOffText, entry), true))
 }
 
 function own(run: RunState, call: ToolCall): ToolCall {

@@ -1,10 +1,10 @@
-/** The messages that the model reads for calls without a result. */
+/** The messages that the model reads for calls without a result, and for the results of background calls. */
 
 import { sameCall } from '../vocabulary/canonical.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 import { shownName } from '../vocabulary/input-limits.ts'
 import { jsonText } from '../vocabulary/json-text.ts'
-import type { AssistantMessage, ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import type { AssistantMessage, ContentPart, ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
 
 /** The message of a call that failed: the error text, without a stack. `ran`: the error is not that of its tool, which ran before. */
 export function errorMessage(call: ToolCall, thrown: unknown, ran = false): ToolMessage {
@@ -21,13 +21,17 @@ export function otherInput(made: ToolCall, call: ToolCall): string {
   }
 }
 
-/** The most characters of an input that a result begins with. */
-const MOST_SHOWN = 4_000
+/** The most characters of an input, or of other calls, that a result contains. */
+export const MOST_SHOWN = 4_000
+
+/** The text, or its beginning and its length if it has more characters than this. */
+export function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text
+}
 
 /** Adds the input that a call ran with. The call in the history keeps what the model wrote. */
 export function withInput(message: ToolMessage, input: string): ToolMessage {
-  const shown = input.length > MOST_SHOWN ? `${input.slice(0, MOST_SHOWN)}… (${input.length} characters)` : input
-  const text = `This call ran with another input: ${shown}.\n`
+  const text = `This call ran with another input: ${shortened(input, MOST_SHOWN)}.\n`
   return { ...message, content: [{ type: 'text', text }, ...message.content] }
 }
 
@@ -43,10 +47,6 @@ export function cutOffText(started: boolean): string {
     : 'Not run: the run ended before this call started.'
 }
 
-export function cutOffMessage(call: ToolCall, started: boolean): ToolMessage {
-  return textMessage(call, cutOffText(started), true)
-}
-
 /** What the model reads, after a resume, for a call that had started and is not made again. */
 export function mayHaveHappenedText(cancelled: boolean): string {
   const what = cancelled ? 'the run was cancelled' : 'the run was cut off'
@@ -58,11 +58,10 @@ export const NO_ANSWER =
   'The call asked a question, but a background call cannot get an answer. A tool that asks must not be `background`.'
 
 /** What the model reads for a call that was cancelled by itself. */
-export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage {
-  const text = started
+export function cancelledText(started: boolean): string {
+  return started
     ? 'The call was cancelled while it was running. It was cut off, and its effect may have happened.'
     : 'Not run: the call was cancelled before it started.'
-  return textMessage(call, text, true)
 }
 
 /** What the model reads for calls of a response that must not be used. The text does not depend on whether a call had started early. */
@@ -76,4 +75,14 @@ export function forbiddenText({ finishReason: reason, response }: AssistantMessa
 /** What the model reads for calls in the last permitted step. */
 export function stepLimitText(maxSteps: number): string {
   return `Not run: the limit of ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} is reached, so no model call could read the result.`
+}
+
+/** The origin of messages with results of background calls. */
+const BACKGROUND_ORIGIN = 'background'
+
+/** The message with the result of a background call. Its call was answered when it began. */
+export function resultNotice({ callId, name, content, isError }: ToolMessage): UserMessage {
+  const what = isError ? 'has failed' : 'has finished'
+  const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} ${what}:` }
+  return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
 }

@@ -55,7 +55,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
     // A cancelled call no longer asks a question or stops the run (I4).
     const isOver = error instanceof RunStop && entry.cancelled
     if (error instanceof AgentError && !isOver) throw error
-    if (entry.signal.aborted) return cutOffResult(entry)
+    if (entry.signal.aborted) return cutOffResult(run, entry)
     const by = throws.whose(error)
     if (by !== undefined) wrapThrew(run, entry, by, error)
     const message = errorMessage(entry.call, error, by !== undefined && hasRun())

@@ -99,7 +99,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     const how = endOf(entry.state, made.isCutOff ? 'cut off' : 'result')
     if (how === 'none') throw new ToolDiscardedError(entry.call.id, entry.discarded ?? 'call_withdrawn')
     if (how === 'open') throw entry.dropped
-    const { message, ...rest } = entry.cancelled ? cutOffResult(entry) : made
+    const { message, ...rest } = entry.cancelled ? cutOffResult(run, entry) : made
     const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
     end = { message: result, ...rest }
     if (entry.provisional) run.calls.events.settled(entry)
@@ -124,7 +124,7 @@ function work(run: RunState, entry: CallEntry): Promise<Result> {
   entry.work = made
   const abandoned = entry.abandoned.promise.catch((reason: Error) => {
     if (!entry.cancelled) throw reason
-    return cutOffResult(entry)
+    return cutOffResult(run, entry)
   })
   return Promise.race([made, abandoned])
 }

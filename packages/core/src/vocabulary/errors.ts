@@ -177,8 +177,9 @@ export class UnknownInterruptError extends AgentError {
   /** The ids that have no open question. */
   readonly ids: readonly string[]
 
-  constructor(ids: readonly string[]) {
-    super(`this run has no open interrupt with the id ${ids.join(', ')}`)
+  /** `why`: why it has none, if that is known. */
+  constructor(ids: readonly string[], why?: string) {
+    super(`this run has no open interrupt with the id ${ids.join(', ')}${why ? `: ${why}` : ''}`)
     this.ids = ids
   }
 }
@@ -190,12 +191,15 @@ export class AnswerError extends AgentError {
   readonly id: string
   /** What is wrong with the answer. */
   readonly issues: readonly Issue[]
+  /** The JSON Schema of the answer, if the question has one. */
+  readonly answerSchema?: object
 
-  /** `asker`: the tool or middleware that asks, for the message. */
-  constructor(id: string, asker: string, issues: readonly Issue[], options?: Cause) {
+  /** `asker`: the tool or middleware that asks, and its call, for the message. */
+  constructor(id: string, asker: string, issues: readonly Issue[], options?: Cause, answerSchema?: object) {
     super(`${asker} does not accept the answer to ${id}: ${inWords(issues)}`, options)
     this.id = id
     this.issues = issues
+    if (answerSchema) this.answerSchema = answerSchema
   }
 }
 

@@ -25,7 +25,7 @@ export function misfits(
   const here = (schema: unknown) => misfits(schema, value, path, root)
   const forms = listFrom(schema.anyOf ?? schema.oneOf)
   if (forms.length > 0 && forms.every((form) => here(form).length > 0))
-    return wrong('matches none of the allowed forms')
+    return wrong(`matches none of the allowed forms ${JSON.stringify(forms)}`)
   const lacking = listFrom(required).filter((key) => isRecord(value) && !Object.hasOwn(value, String(key)))
   if (lacking.length > 0) return wrong(`lacks ${lacking.join(', ')}`)
   const schemaOf = (key: string) => {

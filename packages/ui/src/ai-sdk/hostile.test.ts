@@ -281,6 +281,11 @@ const TEXTS = [
   ['The call was cancelled by the other side', 'This call has failed.'],
   ['This call was started by 42', 'This call has failed.'],
   ['The user stopped this.', 'This call was stopped.'],
+  [
+    'The user stopped this.\nInside this call:\n- pay {"order":"A"} returned: Paid A.',
+    'This call was stopped. Calls inside it may have run.',
+  ],
+  ['No host db-7.\nInside this call:\n- pay {} has no result.', 'This call has failed.'],
   ['Not run: the call was denied: No.', 'This call was denied.'],
   ['Not run: the limit of 1 step is reached, so no model call could read the result.', 'This call was not run.'],
   ['Not run: the limit of calls of mail is reached (3).', 'This call was not run.'],

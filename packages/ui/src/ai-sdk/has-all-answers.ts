@@ -1,0 +1,37 @@
+import { isRecord } from '../is-record.ts'
+import type { ChatMetadata, ChatQuestion } from './message-metadata.ts'
+
+/** The messages of a page, as far as {@link hasAllAnswers} reads them. */
+export interface AnsweredChat {
+  /** The messages of the thread. */
+  readonly messages: readonly {
+    readonly role: string
+    readonly metadata?: unknown
+    readonly parts: readonly object[]
+  }[]
+}
+
+/**
+ * Whether the last message is a turn that waits, and each of its cards that asks something has an answer: for `sendAutomaticallyWhen` of `useChat`.
+ * Cards of earlier steps count, such as that of an agent that works in the background. Questions without a card do not.
+ */
+export function hasAllAnswers({ messages }: AnsweredChat): boolean {
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant' || !isWaiting(last.metadata)) return false
+  const answered = last.metadata.questions.flatMap((question) => isAnswered(question, last.parts) ?? [])
+  return answered.length > 0 && answered.every(Boolean)
+}
+
+function isWaiting(metadata: unknown): metadata is ChatMetadata {
+  return isRecord(metadata) && metadata.status === 'waiting' && Array.isArray(metadata.questions)
+}
+
+/** Whether the card of a question has its answer. Undefined if the question is not the one that its card asks. */
+function isAnswered({ id, toolCallId, payload }: ChatQuestion, parts: readonly object[]): boolean | undefined {
+  const card = parts.filter(isRecord).find((part) => toolCallId !== undefined && part.toolCallId === toolCallId)
+  if (!card) return undefined
+  const { state, approval, preliminary } = card
+  if (isRecord(approval) && approval.id === id) return state === 'approval-responded'
+  const isClientCall = isRecord(payload) && payload.type === 'tool-call' && payload.id === toolCallId
+  return isClientCall ? (state === 'output-available' && preliminary !== true) || state === 'output-error' : undefined
+}
