@@ -8,7 +8,7 @@ const ended = quirks.filter((quirk) => quirk.ending === undefined)
 
 /** The rows that one of the three wires can have; the rest of the catalogue belongs to other wires. */
 const ROWS = [
-  'T1 T2 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14 T15 T16 T17 T18 T19 T20 T21',
+  'T1 T2 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14 T15 T16 T17 T18 T19 T20 T21 T22 T23 T24',
   'C1 C2 C3 C5 C6 C8 C9 C11 C12 C13 C15 C16 C17 C18 C19 C21 C22 C24 C25 C26 C27 C28 C29 C30 C31 C32 C34 C35 C37 C38 C40 C41 C42 C43 C44 C45 C46 C47 C48 C49 C50 C51 C52 C53 C54 C55 C56 C57 C58 C59 C60 C61',
   'A1 A2 A3 A5 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16 A17 A18 A19 A20 A21 A22 R1 R3 R4 R6 R7 R8 R9 R10 R11 R12 R13 R14 R15 R16 R17 R18 R19 R20 R21 R22 R23 G1 G4 G5 G6 G7',
 ].flatMap((group) => group.split(' '))
