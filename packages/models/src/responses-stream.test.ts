@@ -570,3 +570,19 @@ test('pieces of thousands of places are read as fast as they arrive (qR19)', () 
     const message = await messageOf(added(0, fc1), ...pieces, stray(count + 1, '"}'), completed)
     expect(xOf(message)).toEqual([['call_1', 'f', { x: 'y'.repeat(count - 1) }]])
   }))
+
+test('a call of a response that is only its incomplete end starts nothing (qR10, qR18)', async () => {
+  const output = [{ ...call, arguments: '{"x":1}', status: 'completed' }]
+  const response = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output }
+  const { events, message } = await read(responses, [{ type: 'response.completed', response }])
+  expect(events).toEqual([])
+  expect(message).toMatchObject({ finishReason: 'length', content: [{ id: 'call_1', name: 'f', input: { x: 1 } }] })
+})
+
+test('a call_id that is none does not go back (qR21)', async () => {
+  for (const call_id of ['null', '', null]) {
+    const { content } = await messageOf(done(0, { ...call, call_id, ...x1 }), completed)
+    const body = await bodyOf(responses, { messages: [{ role: 'assistant', content, finishReason: 'tool-calls' }] })
+    expect(body).toMatchObject({ input: [{ type: 'function_call', call_id: expect.stringMatching(/^call/) }] })
+  }
+})
