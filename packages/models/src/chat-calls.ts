@@ -69,15 +69,16 @@ export class ChatCalls {
 
   /**
    * Passes on what was held back. If the calls may run, a call's own arguments and those without an owner must be JSON
-   * together.
+   * together. Otherwise only arguments of another call are dropped.
    */
   release(mayRun: boolean, to: Assembler): void {
     this.#isOver = true
     for (const call of this.#held) {
-      const isUnowned = mayRun && call.hasStrayed && !call.isComplete
+      const isUnowned = call.hasStrayed && !call.isComplete
+      const isLost = isUnowned && (mayRun || call.holdsOther)
       const delta = call.release()
-      if (isUnowned) this.#isUnowned = true
-      else to.call(call.label, { delta })
+      if (isUnowned && mayRun) this.#isUnowned = true
+      if (!isLost) to.call(call.label, { delta })
     }
     this.#held.clear()
   }

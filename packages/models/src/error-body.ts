@@ -115,7 +115,7 @@ function typeIn({ type, __type, error_type }: Members): string | undefined {
   return [type, __type, error_type].map(wordIn).find((word) => word !== undefined && word !== 'error')
 }
 
-/** A number counts more than a word, wherever it is. */
+/** A number in any layer counts more than a word. */
 function statusIn(layers: readonly Members[]): number | undefined {
   return firstIn(layers, statedIn) ?? firstIn(layers, impliedIn)
 }

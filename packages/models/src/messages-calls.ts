@@ -7,7 +7,7 @@ import { ContradictionError } from './explain.ts'
 import { HeldText, ownerless } from './held-text.ts'
 import { isJson } from './is-json.ts'
 import { LateArguments } from './late-arguments.ts'
-import { type BlockCall, isIncomplete } from './messages-call.ts'
+import { type BlockCall, holdsOther, isIncomplete } from './messages-call.ts'
 import { TwinCalls } from './twin-calls.ts'
 
 /** The index of a block, if the event has one. */
@@ -123,7 +123,7 @@ export class BlockCalls {
    */
   finish(mayRun: boolean, to: Assembler): void {
     if (mayRun && this.#calls.some(isIncomplete)) throw ownerless()
-    for (const call of this.#calls) this.#show(call, to)
+    for (const call of this.#calls) if (!holdsOther(call)) this.#show(call, to)
     this.#twins.end(mayRun, to)
     const isNameless = this.#calls.some(({ name, isFed }) => isFed && !name)
     if (mayRun && (isNameless || !this.#late.areRepeated)) throw ownerless()

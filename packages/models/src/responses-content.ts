@@ -34,7 +34,7 @@ export function inputOf(item: ProviderCall): string {
 
 /**
  * The item, if the event has one. The arguments and the id of a function call are text then, whatever the host sent
- * (qR22). An id that is none is empty.
+ * (qR22). An empty id stands for `null` and `"null"`.
  */
 export function itemIn(value: unknown): OutputItem | undefined {
   if (!isRecord(value)) return undefined

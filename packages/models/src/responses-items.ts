@@ -186,10 +186,10 @@ export class OutputItems {
     if (callId !== undefined && !item.first) this.#byId.set(callId, item)
     item.type = type
     if (place !== undefined) item.place = place
+    if (isCall(item) && !isKnown) this.#latestCall = item
     if (isCall(item) && !item.isHeld) {
       this.#open.add(item)
       this.#unfinished.add(item)
-      if (!isKnown) this.#latestCall = item
     }
     if (callId !== undefined) item.callId = callId
     if (name) item.name ??= name

@@ -13,7 +13,7 @@ const bodies = new WeakMap<object, unknown>()
 const ours = new WeakSet<object>()
 
 /**
- * Gives the client a method `makeStatusError` of its own, which calls the original one. Nothing happens if the client
+ * Gives the client its own method `makeStatusError`, which calls the original one. Nothing happens if the client
  * has no such method, is frozen, or has got the method before.
  */
 export function keepBodies(client: object): void {
