@@ -35,7 +35,7 @@ export const chunkLosses: readonly Loss[] = [
   { id: 'T19', wire: 'anthropic', title: 'a word in', throws: 'is not valid JSON' },
   { id: 'T20', wire: 'anthropic', title: 'an error without the member error comes in the stream' },
   { id: 'T24', wire: 'anthropic', title: 'events' },
-  { id: 'C57', wire: 'openai-chat', title: 'null is among the choices', throws: "reading 'finish_reason'" },
+  { id: 'C64', wire: 'openai-chat', throws: "reading 'finish_reason'" },
 ]
 
 /** Losses of the client's helper, which accumulates the events. */
@@ -105,7 +105,7 @@ export const helperLosses: readonly Loss[] = [
   { id: 'C54', wire: 'openai-chat', gives: { calls: [{ id: 'null' }, { id: 'null' }] } },
   { id: 'C56', wire: 'openai-chat', throws: 'request ended without sending any chunks' },
   { id: 'C57', wire: 'openai-chat', title: 'the content is a list', gives: { text: 'Hel,l[object Object]' } },
-  { id: 'C57', wire: 'openai-chat', title: 'null is among the choices', throws: "reading 'finish_reason'" },
+  { id: 'C64', wire: 'openai-chat', throws: "reading 'finish_reason'" },
   { id: 'C57', wire: 'openai-chat', title: 'the text is', throws: 'missing role' },
   {
     id: 'C62',

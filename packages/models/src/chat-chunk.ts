@@ -115,7 +115,7 @@ export function isEmpty({ id, name, text }: Said): boolean {
   return (id ?? name ?? text) === undefined
 }
 
-/** The choices of a chunk. Some hosts send `null` among them (qC57). */
+/** The choices of a chunk. Some hosts send `null` among them (qC64). */
 export function choicesOf({ choices }: Pick<ChatChunk, 'choices'>): readonly ChatChoice[] {
   return (choices ?? []).filter(isRecord)
 }

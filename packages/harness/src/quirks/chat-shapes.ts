@@ -143,7 +143,7 @@ export const chatShapeQuirks: readonly Quirk[] = [
     expected: { text: 'Hello', calls: [], finishReason: 'stop' },
   },
   {
-    id: 'C57',
+    id: 'C64',
     wire,
     title: 'null is among the choices',
     source: forms,

@@ -275,7 +275,7 @@ function besides(wire: WireName): readonly Quirk[] {
       }),
     ),
     {
-      id: 'T23',
+      id: 'T24',
       wire,
       title: 'the name of an event is that of an exception (AWS)',
       source: "the documentation of Bedrock's streams",
