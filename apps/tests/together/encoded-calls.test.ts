@@ -42,7 +42,8 @@ test.each(DOORS)(
           expectRefusal(error)
           expect(surplus(encoded, executions)).toEqual([])
           if (!encoded.mayRun) expect(executions.filter(({ name }) => !eager || !name.startsWith('look'))).toEqual([])
-          if (!isCertain(encoded)) continue
+          // The packages of the AI SDK read the data of an event as one value.
+          if (!isCertain(encoded) || (door === 'ai-sdk' && encoded.isGlued)) continue
           certain += 1
           if (executions.length === encoded.calls.length) ran += 1
         }

@@ -14,9 +14,12 @@ export interface EncodedCall extends Called {
   readonly pieces: number
 }
 
-/** How a call is sent. In `lost`, what identifies its arguments is lost. In `plain`, nothing is unusual. */
+/**
+ * How a call is sent. In `lost`, what identifies its arguments is lost. In `other`, they are in other members than
+ * usual, or are identified by other ones. In `plain`, nothing is unusual.
+ */
 export type Shape = (typeof SHAPES)[number]
-const SHAPES = ['plain', 'twice', 'parts', 'object', 'drift', 'given', 'late', 'lost'] as const
+const SHAPES = ['plain', 'twice', 'parts', 'object', 'drift', 'given', 'late', 'other', 'lost'] as const
 
 /** A response that encodes calls. */
 export interface Encoded {
@@ -25,13 +28,17 @@ export interface Encoded {
   readonly end: string
   /** Whether the end allows the calls to run. */
   readonly mayRun: boolean
+  /** Whether all calls begin first, and the arguments of each then come at the next place. */
+  readonly isShifted: boolean
+  /** Whether keep-alives lack their blank line, so the next event is part of them. */
+  readonly isGlued: boolean
   /** Whether keep-alives, members that are null, and indexes as text are between the events. */
   readonly isNoisy: boolean
 }
 
 /** Whether all calls are whole, and it is certain which arguments belong to which call. */
-export function isCertain({ calls, mayRun }: Encoded): boolean {
-  return mayRun && calls.every(({ isWhole, shape }) => isWhole && shape !== 'lost')
+export function isCertain({ calls, mayRun, isShifted }: Encoded): boolean {
+  return mayRun && !isShifted && calls.every(({ isWhole, shape }) => isWhole && shape !== 'lost')
 }
 
 /** The words of the ends: those after which calls run, and those of a response that was cut off. */
@@ -64,11 +71,15 @@ export function encodedOn(wire: FieldWire): fc.Arbitrary<Encoded> {
       ids: fc.constantFrom(...IDS),
       end: fc.constantFrom(...run, ...run, ...run, ...cut),
       isNoisy: fc.boolean(),
+      isGlued: fc.boolean(),
+      isShifted: fc.integer({ min: 0, max: 7 }).map((n) => n === 0),
     })
-    .map(({ made, ids, end, isNoisy }) => ({
+    .map(({ made, ids, end, isNoisy, isGlued, isShifted }) => ({
       wire,
       end,
       isNoisy,
+      isGlued,
+      isShifted,
       mayRun: run.includes(end),
       calls: made.map(({ name, value, isWhole, cutAt, shape, pieces }, n): EncodedCall => {
         const input = { n, value }
@@ -77,7 +88,9 @@ export function encodedOn(wire: FieldWire): fc.Arbitrary<Encoded> {
         const text = isWhole ? all : all.slice(0, 1 + Math.floor(cutAt * (all.length - 1)))
         const id = ids === 'own' ? `call_${n}` : ids === 'shared' ? 'call_0' : ['', 'null'][n % 2]
         const isPlain = !isWhole || (ids !== 'own' && shape !== 'lost')
-        return { id: id ?? '', name, input, text, isWhole, pieces, shape: isPlain ? 'plain' : shape }
+        // A shifted input looks right until the last one comes, so a tool that starts early would have run with it.
+        const tool = isShifted ? name.replace(/^look.*/, 'log') : name
+        return { id: id ?? '', name: tool, input, text, isWhole, pieces, shape: isPlain ? 'plain' : shape }
       }),
     }))
 }

@@ -14,6 +14,7 @@ import { responsesQuirks } from './quirks/responses.ts'
 import { responsesEndQuirks } from './quirks/responses-ends.ts'
 import { responsesHostQuirks } from './quirks/responses-hosts.ts'
 import { responsesOwnerQuirks } from './quirks/responses-owners.ts'
+import { responsesReferenceQuirks } from './quirks/responses-references.ts'
 import { restartQuirks } from './quirks/restarts.ts'
 import { transportQuirks } from './quirks/transport.ts'
 import type { RawResponse } from './raw.ts'
@@ -37,6 +38,7 @@ export const quirks: readonly Quirk[] = [
   ...responsesHostQuirks,
   ...responsesEndQuirks,
   ...responsesOwnerQuirks,
+  ...responsesReferenceQuirks,
 ]
 
 /**

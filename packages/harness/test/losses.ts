@@ -14,6 +14,7 @@ interface Loss {
 
 const NO_INDEX = 'invalid tool call index'
 const NO_TYPE = 'missing `type`'
+const NO_MESSAGE = 'stream ended without producing a Message'
 const NO_JSON = 'malformed server-sent event JSON'
 const NO_ARGUMENTS = 'Unexpected end of JSON input'
 
@@ -28,8 +29,13 @@ export const chunkLosses: readonly Loss[] = [
   { id: 'T19', wire: 'openai-chat', throws: NO_JSON },
   { id: 'T19', wire: 'openai-responses', throws: NO_JSON },
   { id: 'T19', wire: 'anthropic', title: 'the data of an event', throws: 'is not valid JSON' },
-  // An event without a name.
+  // Events without a name.
+  { id: 'T19', wire: 'anthropic', title: 'a comment as data lacks' },
+  { id: 'T19', wire: 'anthropic', title: 'two events' },
+  { id: 'T19', wire: 'anthropic', title: 'a word in', throws: 'is not valid JSON' },
   { id: 'T20', wire: 'anthropic', title: 'an error without the member error comes in the stream' },
+  { id: 'T24', wire: 'anthropic', title: 'events' },
+  { id: 'C64', wire: 'openai-chat', throws: "reading 'finish_reason'" },
 ]
 
 /** Losses of the client's helper, which accumulates the events. */
@@ -37,7 +43,20 @@ export const helperLosses: readonly Loss[] = [
   { id: 'T19', wire: 'openai-chat', throws: NO_JSON },
   { id: 'T19', wire: 'openai-responses', throws: NO_JSON },
   { id: 'T19', wire: 'anthropic', title: 'the data of an event', throws: 'is not valid JSON' },
-  { id: 'T5', wire: 'anthropic', throws: 'stream ended without producing a Message' },
+  // It reads neither events without a name nor text that is not an event.
+  { id: 'T19', wire: 'anthropic', title: 'a comment as data lacks', throws: NO_MESSAGE },
+  { id: 'T19', wire: 'anthropic', title: 'two events', gives: { text: '' } },
+  { id: 'T24', wire: 'anthropic', title: 'events', gives: { text: '' } },
+  { id: 'T24', wire: 'anthropic', throws: 'request ended without sending any chunks' },
+  {
+    id: 'T24',
+    wire: 'openai-responses',
+    title: 'the type',
+    throws: 'Unhandled response stream event',
+  },
+  { id: 'T22', wire: 'anthropic', gives: { text: '' } },
+  { id: 'T22', wire: 'openai-chat', gives: { text: '' } },
+  { id: 'T5', wire: 'anthropic', throws: NO_MESSAGE },
   { id: 'C2', wire: 'openai-chat', throws: NO_INDEX },
   { id: 'C3', wire: 'openai-chat', throws: NO_INDEX },
   { id: 'C5', wire: 'openai-chat', throws: "Cannot read properties of undefined (reading 'id')" },
@@ -79,12 +98,23 @@ export const helperLosses: readonly Loss[] = [
   },
   { id: 'C51', wire: 'openai-chat', throws: NO_ARGUMENTS },
   // It keeps the id.
-  { id: 'C52', wire: 'openai-chat', title: 'a whole call', throws: NO_ARGUMENTS },
+  { id: 'C52', wire: 'openai-chat', title: 'a whole call is', throws: NO_ARGUMENTS },
   { id: 'C52', wire: 'openai-chat', gives: { calls: [{ id: 'call_a' }, { id: 'call_a' }] } },
   { id: 'C53', wire: 'openai-chat', gives: { calls: [{ id: 'call_b' }] } },
   { id: 'C54', wire: 'openai-chat', title: 'the id of later pieces', throws: NO_INDEX },
   { id: 'C54', wire: 'openai-chat', gives: { calls: [{ id: 'null' }, { id: 'null' }] } },
   { id: 'C56', wire: 'openai-chat', throws: 'request ended without sending any chunks' },
+  { id: 'C57', wire: 'openai-chat', title: 'the content is a list', gives: { text: 'Hel,l[object Object]' } },
+  { id: 'C64', wire: 'openai-chat', throws: "reading 'finish_reason'" },
+  { id: 'C57', wire: 'openai-chat', title: 'the text is', throws: 'missing role' },
+  {
+    id: 'C62',
+    wire: 'openai-chat',
+    title: 'the arguments of a call are next to its name',
+    throws: "reading 'arguments'",
+  },
+  { id: 'C62', wire: 'openai-chat', throws: NO_ARGUMENTS },
+  { id: 'C63', wire: 'openai-chat', throws: NO_INDEX },
   { id: 'C57', wire: 'openai-chat', title: 'the content is', gives: { text: '[object Object]lo' } },
   { id: 'C57', wire: 'openai-chat', title: 'null is', throws: 'as it is null' },
   { id: 'C57', wire: 'openai-chat', throws: 'invalid choice index' },
@@ -196,7 +226,9 @@ export const helperLosses: readonly Loss[] = [
   { id: 'R21', wire: 'openai-responses', title: 'two equal calls', throws: 'missing output at index 0' },
   { id: 'R21', wire: 'openai-responses', throws: 'duplicate output item identity' },
   { id: 'R22', wire: 'openai-responses', title: 'the arguments of an item', throws: '[object Object]' },
-  { id: 'R22', wire: 'openai-responses', throws: 'expected a non-empty output item id' },
+  { id: 'R22', wire: 'openai-responses', throws: 'expected a non-empty output item' },
+  { id: 'R24', wire: 'openai-responses', throws: 'expected a non-empty item_id' },
+  { id: 'A23', wire: 'anthropic', gives: { text: '', calls: [{ input: {} }] } },
   { id: 'T15', wire: 'anthropic', throws: 'Unexpected event order' },
   { id: 'T16', wire: 'anthropic', title: 'a second response', throws: 'Unexpected event order' },
   // It also returns what comes after the end.

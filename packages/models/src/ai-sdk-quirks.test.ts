@@ -14,6 +14,8 @@ afterEach(() => {
 const forms = quirks
   // Chat has no last event, so its packages read on.
   .filter(({ wire, title }) => wire !== 'openai-chat' || !title.startsWith('a further call follows'))
+  // Packages see no line outside events. On Responses the last event has the whole text.
+  .filter(({ wire, title }) => wire === 'openai-responses' || !title.startsWith('an event comes without its field'))
   .flatMap((quirk) =>
     realModels
       .filter(({ wire }) => wire === quirk.wire)
@@ -23,14 +25,18 @@ const forms = quirks
 type Form = (typeof forms)[number]
 
 /**
- * The forms that a package does not pass on. All require a blank line after an event, and report no body without
- * events. Some throw at a first event that they do not know, or at a piece of a call without a name or an id.
+ * The forms that a package does not pass on. All require a blank line after an event, read an event as one JSON value
+ * without its name, and report no text outside events. Some throw at a first event that they do not know, or at a piece
+ * of a call without a name or an id.
  */
 function isLost({ title, row, form }: Form): boolean {
   const isV2 = title.endsWith('(v2)')
   if (['T5', 'T12', 'C56', isV2 ? 'T21' : 'C11'].includes(row)) return true
   if (/the whole body|^an error without the member error is|^the call has no index|^ids are numbers/.test(form))
     return true
+  if (/^(a comment as data|two events) lacks? |^the (type|name) of an event is |^an error comes (in|as) /.test(form))
+    return true
+  if (form === 'pieces of calls are empty, after a text') return true
   if (isV2 && /^each piece of the arguments has|^the arguments have the index after/.test(form)) return true
   if (title.startsWith('OpenAI Chat')) return row === 'T13'
   return title.startsWith('Anthropic') && ['T19', 'T20'].includes(row)

@@ -9,6 +9,7 @@ import { messagesRequest } from './messages-request.ts'
 import { isLastEvent, isSilentEvent, messagesReader } from './messages-stream.ts'
 import { strictSchema } from './output-schema.ts'
 import { serverOf } from './server.ts'
+import { keepBodies } from './status-errors.ts'
 
 export { messagesWire } from './messages-wire.ts'
 
@@ -72,6 +73,7 @@ export function anthropic(options: AnthropicOptions): Model {
   const { structuredOutput = provider === 'anthropic' && !NO_SCHEMA.test(model) } = options
   if (!Number.isInteger(maxTokens) || maxTokens < 1)
     throw new ConfigError('maxTokens', `must be a positive integer, not ${String(maxTokens)}`)
+  keepBodies(client)
   return {
     provider,
     id: model,

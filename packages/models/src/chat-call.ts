@@ -95,6 +95,11 @@ export class ChatCall {
     return this.#hold !== undefined && isJson(this.#hold.shown + this.#hold.rest.text)
   }
 
+  /** Whether what is held back are the arguments of another call, and not the rest of these. */
+  get holdsOther(): boolean {
+    return this.#hold !== undefined && isJson(this.#hold.rest.text)
+  }
+
   /** Whether it may be an earlier call once more. */
   get mayRepeat(): boolean {
     return this.#first !== undefined

@@ -451,3 +451,10 @@ test.each<[string, (count: number) => Piece[]]>([
     await streamed(['f'], { index: 0, id: 'a', n: 'f', a: '{"x":"' }, ...more(count))
   }),
 )
+
+test('after a response that was cut off, the whole input of a lost call does not start another one (qC50, qC22)', async () => {
+  const cutOff = [...pieces({ index: 0, id: 'a', n: 'f', a: '{' }, { index: 1, a: x }), chatChunk({}, 'length')]
+  const { events, message } = await read(chat, cutOff)
+  expect(typesOf(events)).not.toContain('tool-input-closed')
+  expect(message.finishReason).toBe('length')
+})

@@ -45,6 +45,8 @@ export class ChatCalls {
   /** Whether the finish reason has arrived. */
   #isOver = false
   #latest: ChatCall | undefined
+  /** The call that began last. */
+  #begun: ChatCall | undefined
   #count = 0
 
   constructor(names: ToolNames, limits: InputLimits) {
@@ -67,15 +69,16 @@ export class ChatCalls {
 
   /**
    * Passes on what was held back. If the calls may run, a call's own arguments and those without an owner must be JSON
-   * together.
+   * together. Otherwise only arguments of another call are dropped.
    */
   release(mayRun: boolean, to: Assembler): void {
     this.#isOver = true
     for (const call of this.#held) {
-      const isUnowned = mayRun && call.hasStrayed && !call.isComplete
+      const isUnowned = call.hasStrayed && !call.isComplete
+      const isLost = isUnowned && (mayRun || call.holdsOther)
       const delta = call.release()
-      if (isUnowned) this.#isUnowned = true
-      else to.call(call.label, { delta })
+      if (isUnowned && mayRun) this.#isUnowned = true
+      if (!isLost) to.call(call.label, { delta })
     }
     this.#held.clear()
   }
@@ -123,7 +126,10 @@ export class ChatCalls {
     const mayRepeat = index !== undefined && earlier?.isWhole(to) && (name ?? earlier.name) === earlier.name
     const first = mayRepeat ? earlier : undefined
     const call = new ChatCall(`call ${this.#count++}`, index, first, this.#heldText, this.#limits)
+    // A call that is sent again may lack its name (qC52).
+    if (first) call.name = first.name
     this.#open.add(call)
+    this.#begun = call
     if (index === undefined) return call
     this.#byIndex.set(index, call)
     if (this.#strayIndexes.has(index) && !mayRepeat) this.#deprived.add(call)
@@ -170,7 +176,8 @@ export class ChatCalls {
       else if (only) return undefined
       else only = call
     }
-    if (!only) return undefined
+    // If another call began after it, the arguments of each call may be at the next index (qC61).
+    if (!only || only !== this.#begun) return undefined
     this.#hold(only)
     this.#strayIndexes.add(index)
     only.hasStrayed = true

@@ -1,5 +1,8 @@
 /** The chunks of a Chat Completions stream, in the forms in which hosts send them. */
 
+import { sameArguments } from './canonical-arguments.ts'
+import { defined } from './defined.ts'
+import { ContradictionError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { argumentsIn, idIn, wordIn } from './wire-values.ts'
 
@@ -18,6 +21,8 @@ export interface ChatChoice {
   readonly delta?: ChatDelta | null
   /** In place of a delta: in a response that is not streamed, and on hosts that stream in that form. */
   readonly message?: ChatDelta | null
+  /** In place of both, on hosts that respond with a completion of text. */
+  readonly text?: unknown
   readonly finish_reason?: unknown
   /** Moonshot. */
   readonly usage?: ChatUsage | null
@@ -58,15 +63,61 @@ export interface Said {
 }
 
 /** Ids and indexes may be numbers or strings; an id that is empty or `"null"` is none (qC8, qC54). */
-export function saidIn({ index, id, function: called }: Readonly<Record<string, unknown>>): Said {
-  const { name, arguments: text } = isRecord(called) ? called : {}
+export function saidIn(piece: Readonly<Record<string, unknown>>): Said {
+  const { index, id, function: called } = piece
+  const inside = isRecord(called) ? called : { name: called }
   return {
     index: wordIn(index),
     id: idIn(id),
-    name: wordIn(name),
-    // Arguments may also be a value in place of its JSON text (qC16).
-    text: argumentsIn(text) || undefined,
+    name: wordIn(inside.name) ?? wordIn(piece.name),
+    text: textOf(inside, piece),
   }
+}
+
+/**
+ * The arguments of a piece. They may also be a value in place of its JSON text (qC16). Some hosts send them next to the
+ * member `function`, or under another name (qC62).
+ *
+ * @throws {ContradictionError} There are two.
+ */
+function textOf(
+  inside: Readonly<Record<string, unknown>>,
+  piece: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const [text, beside] = [argumentsIn(inside.arguments), argumentsIn(piece.arguments)]
+  if (text && beside && !sameArguments(text, beside)) {
+    throw new ContradictionError('a piece of a call has arguments in two members', {
+      id: idIn(piece.id),
+      name: wordIn(inside.name),
+    })
+  }
+  const others = OTHER_NAMES.flatMap((name) => [inside[name], piece[name]]).filter((value) => !isSchema(value))
+  return [text, beside, ...others.map(argumentsIn)].find(Boolean)
+}
+
+/** Whether it is the schema of a tool, which a host may repeat. */
+function isSchema(value: unknown): boolean {
+  return isRecord(value) && value.type === 'object' && isRecord(value.properties)
+}
+
+/** Models write them in place of `arguments`. */
+const OTHER_NAMES: readonly string[] = ['parameters', 'params', 'input', 'args']
+
+/** The members of a call's `function` that are not read. They go back with it (qC59). */
+export function restOf(called: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(called)) return {}
+  const { name: _, arguments: __, ...rest } = called
+  return Object.fromEntries(Object.entries(defined(rest)).filter(([name]) => !OTHER_NAMES.includes(name)))
+}
+
+/** Whether a piece contains nothing of a call. */
+export function isEmpty({ id, name, text }: Said): boolean {
+  return (id ?? name ?? text) === undefined
+}
+
+/** The choices of a chunk. Some hosts send `null` among them (qC64). */
+export function choicesOf({ choices }: Pick<ChatChunk, 'choices'>): readonly ChatChoice[] {
+  return (choices ?? []).filter(isRecord)
 }
 
 /** Further choices (`n` above 1) are separate responses, which one message cannot hold (qC29). */
@@ -80,11 +131,12 @@ export class Deltas {
   readonly #told = new Set<string>()
 
   /** The delta of a choice. A whole message after deltas repeats them, so only its other members count. */
-  of({ delta, message }: ChatChoice): ChatDelta {
+  of(choice: ChatChoice): ChatDelta {
+    const { delta, message } = choice
     if (message && !hasContent(delta))
       return Object.fromEntries(Object.entries(message).filter(([name]) => !this.#told.has(name)))
     for (const [name] of contentOf(delta)) this.#told.add(name)
-    return delta ?? {}
+    return delta ?? { content: choice.text }
   }
 }
 

@@ -4,6 +4,7 @@ import type { AssistantMessage, FilePart, Message, ModelRequest, ToolCall, UserM
 import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
+import { isRecord } from './is-record.ts'
 import { OPAQUE } from './opaque-data.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
 import { filesAfterResults } from './result-files.ts'
@@ -123,11 +124,12 @@ function textParts(text: string): TextParam[] {
 }
 
 function callParam(call: ToolCall, provider: string): OpenAI.ChatCompletionMessageFunctionToolCall {
+  const { function: called, ...own } = metadataFor(provider, call)
   return {
-    ...metadataFor(provider, call),
+    ...own,
     id: call.id,
     type: 'function',
-    function: { name: nameOf(call), arguments: argumentsOf(call) },
+    function: { ...(isRecord(called) && called), name: nameOf(call), arguments: argumentsOf(call) },
   }
 }
 

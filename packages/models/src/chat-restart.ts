@@ -1,6 +1,6 @@
 /** Detects a second response in a Chat Completions stream. No event of this wire marks it. */
 
-import { type ChatChunk, isFirst, listOf, reasonIn } from './chat-chunk.ts'
+import { type ChatChunk, choicesOf, isFirst, listOf, reasonIn } from './chat-chunk.ts'
 import { isRecord } from './is-record.ts'
 
 /**
@@ -15,8 +15,9 @@ export function secondResponses(): (chunk: Pick<ChatChunk, 'id' | 'choices'>) =>
   let hasActed = false
   let isSecond = false
 
-  return ({ id, choices }) => {
-    const choice = choices?.find(isFirst)
+  return (chunk) => {
+    const { id } = chunk
+    const choice = choicesOf(chunk).find(isFirst)
     if (!choice) return false
     const delta = choice.delta ?? choice.message
     if (id && id !== latest) {

@@ -396,3 +396,11 @@ test('calls after a finish reason of calls count, and arguments without a call f
   expect(await failureOf(messageOf(...late, chatChunk({}, 'stop'), ...stray))).toMatchObject({ code: 'invalid_chunk' })
   expect((await messageOf(...late, ...stray, chatChunk({}, 'length'))).finishReason).toBe('length')
 })
+
+test('a call in the chunk of a finish reason that cut the response off starts nothing (qC55, qC22)', async () => {
+  const message = { tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }] }
+  const chunk = { id: 'chatcmpl_1', choices: [{ index: 0, message, finish_reason: 'length' }] }
+  const asked = await read(chat, [chunk])
+  expect(asked.events).toEqual([])
+  expect(asked.message).toMatchObject({ finishReason: 'length', content: [{ id: 'a', name: 'f', input: { x: 1 } }] })
+})

@@ -7,11 +7,14 @@ import {
   type ChatChunk,
   type ChatDelta,
   type ChatUsage,
+  choicesOf,
   Deltas,
   hasContent,
+  isEmpty,
   isFirst,
   listOf,
   reasonIn,
+  restOf,
   saidIn,
 } from './chat-chunk.ts'
 import { secondResponses } from './chat-restart.ts'
@@ -25,6 +28,7 @@ import { parallelCalls } from './parallel-calls.ts'
 import { RestartedError } from './single-response.ts'
 import { StopReason } from './stop-reason.ts'
 import { ToolNames } from './tool-names.ts'
+import { wordIn } from './wire-values.ts'
 
 /** The members of a request that the readers of responses use. */
 export type ReadRequest = Pick<ModelRequest, 'tools' | 'toolNames' | 'inputLimits'>
@@ -85,10 +89,11 @@ export function chatChunks(provider: string, request: ReadRequest): ReadChunk<Ch
     }
   }
 
-  // Mistral's parts (qC26): text, and reasoning that is itself a list of text.
+  // Mistral's parts (qC26): text, and reasoning that is itself a list of text. A part may also be only its text (qC57).
   function sayPart(part: unknown, to: Assembler): void {
+    if (typeof part === 'string') say(part, to)
     if (!isRecord(part)) return
-    if (part.type === 'text' || part.type === undefined) say(part.text, to)
+    if (part.type === undefined || part.type === 'text' || part.type === 'output_text') say(part.text, to)
     for (const thought of listOf(part.thinking)) if (isRecord(thought)) think('content', thought.text, to)
   }
 
@@ -97,16 +102,23 @@ export function chatChunks(provider: string, request: ReadRequest): ReadChunk<Ch
     if (!isRecord(piece)) return
     // Thrown at once: no part of the response can be used, and its usage would come only after its end.
     if (piece.type === 'custom' && !piece.function) throw new ClientCallError('custom')
-    thinkingIn = undefined
-    const { call, ...told } = calls.of(saidIn(piece), to)
-    const { name } = call
+    const said = saidIn(piece)
+    const inside = restOf(piece.function)
     const own = defined({
       extra_content: piece.extra_content,
       provider_specific_fields: piece.provider_specific_fields,
+      function: hasMembers(inside) ? inside : undefined,
     })
+    // Some hosts send empty pieces without a call (qC63).
+    if (isEmpty(said) && !hasMembers(own)) return
+    thinkingIn = undefined
+    const { call, nameMayGrow, ...told } = calls.of(said, to)
+    const { name } = call
     to.call(call.label, {
       ...told,
       name,
+      // A name that may grow is not shown: nothing of a response that was cut off starts.
+      nameMayGrow: nameMayGrow || (stopped.word !== undefined && !allowsCalls(stopped.reason)),
       // A call that is sent again is dropped.
       expand: call.mayRepeat ? (input) => (call.repeats(input) ? [] : expand(name)?.(input)) : expand(name),
       ...(hasMembers(own) && { metadata: { [provider]: own } }),
@@ -128,13 +140,13 @@ export function chatChunks(provider: string, request: ReadRequest): ReadChunk<Ch
     if (isSecond(chunk) && saysSomething(chunk)) throw new RestartedError()
     if (!identified && chunk.id) {
       identified = true
-      to.response(defined({ id: chunk.id, model: chunk.model }))
+      to.response(defined({ id: wordIn(chunk.id), model: chunk.model }))
     }
-    for (const choice of chunk.choices ?? []) {
+    for (const choice of choicesOf(chunk)) {
       if (!isFirst(choice)) continue
+      stopped.add(reasonIn(choice))
       readDelta(deltas.of(choice), to)
       if (choice.usage) to.usage(usageOf(choice.usage))
-      stopped.add(reasonIn(choice))
     }
     const usage = chunk.usage ?? chunk.x_groq?.usage
     if (usage) to.usage(usageOf(usage))
@@ -149,11 +161,11 @@ const REASONING = ['reasoning_content', 'reasoning', 'reasoning_text'] as const
 
 /** Some hosts send empty deltas to keep the connection open. */
 export function isSilentChunk(chunk: ChatChunk): boolean {
-  return !saysSomething(chunk) && !chunk.choices?.some((choice) => reasonIn(choice) !== undefined)
+  return !saysSomething(chunk) && !choicesOf(chunk).some((choice) => reasonIn(choice) !== undefined)
 }
 
-function saysSomething({ choices }: ChatChunk): boolean {
-  return !!choices?.some(({ delta, message }) => hasContent(delta) || hasContent(message))
+function saysSomething(chunk: ChatChunk): boolean {
+  return choicesOf(chunk).some(({ delta, message, text }) => hasContent(delta) || hasContent(message) || !!text)
 }
 
 function usageOf(usage: ChatUsage): Usage {

@@ -128,6 +128,9 @@ test.each([
   ['empty deltas', chat, chatChunk({ content: '', tool_calls: [] })],
   ['empty pieces of text', claude, { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } }],
   ['keepalive events', responses, { type: 'keepalive', sequence_number: 3 }],
+  ['pings on another wire', responses, { type: 'ping' }],
+  ['events without a type', responses, { sent_at: 3 }],
+  ['such events', claude, { sent_at: 3 }],
   ['usage', chat, { choices: [], usage: { prompt_tokens: 1 } }],
 ])('%s count as silence (qT4)', async (_, wire, event) => {
   const { fetch } = stalling(wire, 100, [...wire.hello.slice(0, 1), ...Array.from({ length: 50 }, () => event)])

@@ -23,24 +23,48 @@ export function errorIn(value: unknown, isForeign = false): unknown {
   // Google sends a list of errors.
   const body: unknown = Array.isArray(value) ? value[0] : value
   if (!isRecord(body)) return undefined
-  if (isRecord(body.error)) return body.error
-  // The code, or the sentence, may be next to it.
-  if (body.error) return typeof body.error === 'string' && isAlone(body) ? body.error : body
-  return isBareError(body, isForeign) ? body : undefined
+  const { error, ...rest } = body
+  if (!error) return isBareError(body, isForeign) ? body : undefined
+  // The status, the code or the sentence may be next to it (qT23).
+  return (isRecord(error) || typeof error === 'string') && saysNothing(rest) ? error : body
 }
 
-/** Reads an error. OpenAI's client unwraps the body's `error`, Anthropic's does not. */
+/** Reads an error, or a body that contains one. OpenAI's client unwraps the body's `error`, Anthropic's does not. */
 export function errorBody(error: unknown): ErrorBody {
-  const said = isRecord(error) && isRecord(error.error) ? error.error : error
-  // The error is only a sentence (qT11).
-  if (!isRecord(said)) return defined({ message: wordIn(said) })
-  const type = said.type === 'error' ? undefined : codeOf(said.type)
-  return defined({ code: codeOf(codeIn(said)), type, message: wordsIn(said), status: statusIn(said) })
+  const layers = layersOf(error)
+  return defined({
+    code: codeOf(firstIn(layers, codeIn)),
+    type: codeOf(firstIn(layers, typeIn)),
+    // The error may be only a sentence (qT11).
+    message: firstIn(layers, wordsIn) ?? wordIn(error),
+    status: statusIn(layers),
+  })
 }
 
-/** Whether nothing next to the member `error` says more. */
-function isAlone({ error: _, ...rest }: Members): boolean {
-  return wordsIn(rest) === undefined && statusIn(rest) === undefined
+/** The error and what it is wrapped in, the innermost first: hosts wrap errors in members `error`, `detail` and `message`. */
+function layersOf(error: unknown): readonly Members[] {
+  const layers: Members[] = []
+  for (let inner = error; isRecord(inner) && layers.length < MAX_LAYERS; ) {
+    layers.unshift(inner)
+    inner = [inner.error, inner.detail, inner.message].find(isRecord)
+  }
+  return layers
+}
+
+/** More than any host sends. */
+const MAX_LAYERS = 5
+
+function firstIn<Found>(layers: readonly Members[], read: (layer: Members) => Found | undefined): Found | undefined {
+  for (const layer of layers) {
+    const found = read(layer)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function saysNothing(body: Members): boolean {
+  const layers = layersOf(body)
+  return firstIn(layers, wordsIn) === undefined && statusIn(layers) === undefined
 }
 
 /**
@@ -48,44 +72,66 @@ function isAlone({ error: _, ...rest }: Members): boolean {
  * and no sign of success. In a foreign event (qA1), words are not enough.
  */
 function isBareError(body: Members, isForeign: boolean): boolean {
-  if (wordsIn(body) === undefined) return false
-  const status = statusIn(body)
-  if (status !== undefined) return status >= 400
-  if (body.object === 'error' || /error|exception/i.test(wordIn(body.type) ?? '')) return true
+  const layers = layersOf(body)
+  if (firstIn(layers, wordsIn) === undefined) return false
+  if (statusIn(layers) !== undefined || body.object === 'error' || /error|exception/i.test(wordIn(body.type) ?? ''))
+    return true
   // Chunks and events always have one of these.
-  if (isForeign || body.choices || body.object || body.type) return false
-  const state = wordIn(body.status)
-  return !isSuccess(codeIn(body)) && (state === undefined || /error|fail/i.test(state))
+  if (isForeign || body.choices || body.object || body.type || isSuccess(body)) return false
+  // Other objects have a title or a reason, too.
+  const { title: _, reason: __, ...rest } = body
+  return firstIn(layersOf(rest), wordsIn) !== undefined
 }
 
-/** The words of an error, in the members of OpenAI, FastAPI, MiniMax, Cloudflare and others. */
-function wordsIn(body: Members): string | undefined {
-  const { message, detail, error, msg, error_msg, error_message, base_resp: base, errors } = body
-  const words = [message, detail, error, msg, error_msg, error_message]
+function isSuccess(body: Members): boolean {
+  const state = wordIn(body.status)
+  if (body.success === true || body.ok === true || (state !== undefined && !/error|fail/i.test(state))) return true
+  const code = codeIn(body)
+  return code === 0 || /^(0|ok|success|[1-3]\d\d)$/i.test(wordIn(code) ?? '')
+}
+
+/** The words of an error, in the members of OpenAI, FastAPI, MiniMax, Cloudflare, AWS and others. */
+function wordsIn(layer: Members): string | undefined {
+  const { message, Message, detail, error, msg, error_msg, error_message, base_resp: base, errors } = layer
+  const status = isRecord(base) ? base.status_msg : undefined
+  return [message, Message, detail, error, msg, error_msg, error_message, status, errors, layer.reason, layer.title]
     .map(sentenceOf)
-    .find((word) => word !== undefined)
-  return words ?? (isRecord(base) ? sentenceOf(base.status_msg) : undefined) ?? sentenceOf(errors)
+    .find((words) => words !== undefined)
 }
 
 /** A sentence; or the first one in a list, in which FastAPI says what is wrong with a request. */
 function sentenceOf(value: unknown): string | undefined {
-  const first: unknown = Array.isArray(value) ? value[0] : value
-  if (!isRecord(first)) return wordIn(first)
-  return wordIn(first.msg) ?? wordIn(first.message)
+  if (!Array.isArray(value)) return wordIn(value)
+  const first: unknown = value[0]
+  return isRecord(first) ? (wordIn(first.msg) ?? wordIn(first.message)) : wordIn(first)
 }
 
 function codeIn({ code, error_code, base_resp: base }: Members): unknown {
   return code ?? error_code ?? (isRecord(base) ? base.status_code : undefined)
 }
 
-function isSuccess(code: unknown): boolean {
-  return code === 0 || /^(0|ok|success)$/i.test(wordIn(code) ?? '')
+/** The word for its kind. `error` says nothing: Anthropic's and OpenAI's events have this type. */
+function typeIn({ type, __type, error_type }: Members): string | undefined {
+  return [type, __type, error_type].map(wordIn).find((word) => word !== undefined && word !== 'error')
 }
 
-function statusIn(body: Members): number | undefined {
-  const { base_resp: base, status, status_code, statusCode, type } = body
+/** A number in any layer counts more than a word. */
+function statusIn(layers: readonly Members[]): number | undefined {
+  return firstIn(layers, statedIn) ?? firstIn(layers, impliedIn)
+}
+
+function statedIn(layer: Members): number | undefined {
+  const { base_resp: base, status, status_code, statusCode, http_code, http_status_code, raw_status_code } = layer
   if (isRecord(base) && base.status_code) return MINIMAX.get(base.status_code) ?? 400
-  return [codeIn(body), status, status_code, statusCode, type].map(statusOf).find((found) => found !== undefined)
+  return [codeIn(layer), status, status_code, statusCode, http_code, http_status_code, raw_status_code, layer.type]
+    .map(wordIn)
+    .filter((word) => word !== undefined && /^[45]\d\d$/.test(word))
+    .map(Number)[0]
+}
+
+function impliedIn(layer: Members): number | undefined {
+  const { status, status_code } = layer
+  return [codeIn(layer), status, status_code, typeIn(layer)].map(statusOf).find((found) => found !== undefined)
 }
 
 /** The HTTP status for each status code of MiniMax. */
@@ -102,14 +148,14 @@ const MINIMAX: ReadonlyMap<unknown, number> = new Map([
   [2049, 401],
 ])
 
-/** The HTTP status for a word or number: itself, or that of a code that occurs inside a stream. */
+/** The HTTP status that a code stands for: one that occurs inside a stream. */
 function statusOf(value: unknown): number | undefined {
-  const word = wordIn(value)?.slice(0, LONGEST_CODE)
+  const word = codeOf(value)
   if (word === undefined) return undefined
-  if (/^[1-5]\d\d$/.test(word)) return Number(word)
-  // DashScope adds details to its codes: `Throttling.RateQuota`.
-  const [general = ''] = word.split('.')
-  return STATUS_OF_CODE.get(kindOf(word)) ?? STATUS_OF_CODE.get(kindOf(general))
+  // DashScope adds details to its codes: `Throttling.RateQuota`. AWS may put a namespace before them.
+  const code = word.slice(word.lastIndexOf('#') + 1)
+  const [general = ''] = code.split('.')
+  return STATUS_OF_CODE.get(kindOf(code)) ?? STATUS_OF_CODE.get(kindOf(general))
 }
 
 function kindOf(code: string): string {
@@ -120,16 +166,18 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   (
     [
       [400, 'invalid_request_error', 'invalid_prompt', 'bad_request', 'invalid_argument', 'invalid_parameter'],
+      [400, 'validation_exception'],
       [401, 'authentication_error', 'unauthorized', 'unauthenticated', 'invalid_api_key'],
       [402, 'billing_error'],
       [403, 'permission_error', 'permission_denied', 'forbidden', 'access_denied'],
-      [404, 'not_found_error', 'model_not_found'],
+      [404, 'not_found_error', 'model_not_found', 'resource_not_found_exception'],
+      [408, 'model_timeout_exception'],
       [413, 'request_too_large'],
       [422, 'unprocessable_entity'],
       [429, 'insufficient_quota', 'rate_limit_error', 'rate_limit_exceeded', 'resource_exhausted', 'throttling'],
-      [429, 'too_many_requests'],
-      [500, 'api_error', 'server_error', 'internal', 'internal_server_error'],
-      [503, 'unavailable', 'service_unavailable'],
+      [429, 'too_many_requests', 'rate_limited', 'service_tier_capacity_exceeded', 'model_not_ready_exception'],
+      [500, 'api_error', 'server_error', 'internal', 'internal_server_error', 'model_stream_error_exception'],
+      [503, 'unavailable', 'service_unavailable', 'server_is_overloaded'],
       [504, 'timeout_error', 'deadline_exceeded', 'gateway_timeout'],
       [529, 'overloaded_error'],
     ] as const

@@ -10,6 +10,7 @@ import { errorBody } from './error-body.ts'
 import { IdleError } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
+import { bodyOf } from './status-errors.ts'
 import type { FailedEnd } from './stop-reason.ts'
 import { WrongApiError } from './wrong-api.ts'
 
@@ -124,14 +125,15 @@ function isApiError(thrown: unknown): thrown is ApiError {
 }
 
 function ofStatus(thrown: ApiError, status: number): Explanation {
-  const { code, type, message } = errorBody(thrown.error)
+  const body = bodyOf(thrown) ?? thrown.error
+  const { code, type, message } = errorBody(body)
   const advice = thrown.headers?.get('x-should-retry')
   const retryable = advice === 'true' || (advice !== 'false' && isRetryable(status, code))
   return {
     ...explanation(thrown, code ?? type ?? String(status), retryable),
     ...defined({ message, retryAfter: retryAfter(thrown.headers) }),
     status,
-    data: thrown.error ?? textOf(thrown, status),
+    data: body ?? textOf(thrown, status),
   }
 }
 

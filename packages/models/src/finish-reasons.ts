@@ -22,6 +22,7 @@ const WORDS: Readonly<Record<(typeof ALL)[number], readonly string[]>> = {
     'length',
     'max_tokens',
     'max_output_tokens',
+    'max_prompt_tokens',
     'max_completion_tokens',
     'max_new_tokens',
     'max_length',

@@ -60,3 +60,8 @@ export function isIncomplete({ hasStrays, waiting }: BlockCall): boolean {
   // Read as a continuation: at another index it may as well be the input of a call that is lost.
   return hasStrays === true && waiting !== undefined && !isJson(waiting.shown + waiting.rest.text)
 }
+
+/** Whether the pieces of another index are the input of another call, and not the rest of this one. */
+export function holdsOther(call: BlockCall): boolean {
+  return isIncomplete(call) && call.waiting !== undefined && isJson(call.waiting.rest.text)
+}

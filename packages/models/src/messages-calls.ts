@@ -7,7 +7,7 @@ import { ContradictionError } from './explain.ts'
 import { HeldText, ownerless } from './held-text.ts'
 import { isJson } from './is-json.ts'
 import { LateArguments } from './late-arguments.ts'
-import { type BlockCall, isIncomplete } from './messages-call.ts'
+import { type BlockCall, holdsOther, isIncomplete } from './messages-call.ts'
 import { TwinCalls } from './twin-calls.ts'
 
 /** The index of a block, if the event has one. */
@@ -75,7 +75,7 @@ export class BlockCalls {
    * A piece at an index that nobody opened: it continues the one open call (qA17). The call gets it when it ends,
    * because another call may begin at that index before.
    *
-   * @throws {ContradictionError} No call is open, or several are.
+   * @throws {ContradictionError} No call is open, or several are, or another one began after it.
    */
   stray(place: Place, piece: string, to: Assembler): void {
     const owner = this.#owners.get(place)
@@ -94,7 +94,8 @@ export class BlockCalls {
     this.#open.delete(call)
     if (isIncomplete(call)) return
     this.#show(call, to)
-    if (!call.isFed) return
+    // An input that is not JSON may come again, in a call with the same id.
+    if (!call.isFed || !isJson(call.input.text)) return
     call.isSealed = true
     if (call.isOurs && !call.isHeld) to.seal(call.label)
     this.#twins.settle(call, to)
@@ -122,7 +123,7 @@ export class BlockCalls {
    */
   finish(mayRun: boolean, to: Assembler): void {
     if (mayRun && this.#calls.some(isIncomplete)) throw ownerless()
-    for (const call of this.#calls) this.#show(call, to)
+    for (const call of this.#calls) if (!holdsOther(call)) this.#show(call, to)
     this.#twins.end(mayRun, to)
     const isNameless = this.#calls.some(({ name, isFed }) => isFed && !name)
     if (mayRun && (isNameless || !this.#late.areRepeated)) throw ownerless()
@@ -181,6 +182,7 @@ export class BlockCalls {
       else if (only) return undefined
       else only = call
     }
-    return only
+    // Otherwise the pieces of every call may be at the next index.
+    return only === this.#calls.at(-1) ? only : undefined
   }
 }

@@ -316,3 +316,21 @@ test('a call that comes thousands of times is read as fast as it arrives (P3, qA
     const again = Array.from({ length: count }, (_, n) => [called(n, 'a'), input(n, '{"x":1}'), stop(n)])
     expect(callsOf(await messageOf(...again.flat()))).toHaveLength(1)
   }))
+
+test('after a response that was cut off, the whole input of a lost call does not start another one (qA17)', async () => {
+  const { events, message } = await read(claude, [
+    begin,
+    start(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
+    delta(0, { type: 'input_json_delta', partial_json: '{' }),
+    delta(1, { type: 'input_json_delta', partial_json: '{"x":1}' }),
+    ...end('max_tokens'),
+  ])
+  expect(events.map(({ type }) => type)).not.toContain('tool-input-closed')
+  expect(message.finishReason).toBe('length')
+})
+
+test('a call that stops inside its input, and does not come again, is invalid (qA18, qA5)', async () => {
+  const { events, message } = await read(claude, claude.call('{"x":'))
+  expect(callsOf(message)).toMatchObject([{ input: '{"x":', inputError: expect.anything() }])
+  expect(events.at(-1)).toMatchObject({ type: 'tool-call', call: { input: '{"x":' } })
+})

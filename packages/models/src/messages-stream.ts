@@ -12,6 +12,7 @@ import { BlockCalls, type Place } from './messages-calls.ts'
 import {
   type Content,
   type Delta,
+  deltaIn,
   isOpaque,
   type OpaqueContent,
   type OwnCall,
@@ -134,8 +135,15 @@ export function messagesReader(
     to.response(defined({ model: next?.model }))
   }
 
-  function add(place: Place, delta: Exclude<Delta, Anthropic.InputJSONDelta>, to: Assembler): void {
-    if (!DELTAS.has(delta.type)) return
+  function delta(place: Place, value: unknown, to: Assembler): void {
+    if (!isRecord(value)) return
+    // A piece of an input is one under any type: otherwise the call would run without it (qA23).
+    if ('partial_json' in value) addInput(place, argumentsIn(value.partial_json), to)
+    else add(place, deltaIn(value), to)
+  }
+
+  function add(place: Place, delta: Exclude<Delta, Anthropic.InputJSONDelta> | undefined, to: Assembler): void {
+    if (!delta) return
     // Its start may be missing (qA8).
     const block = blocks.get(place) ?? begin(place, delta.type === 'text_delta' ? 'text' : 'thinking')
     if (delta.type === 'text_delta') to.text(textIn(delta.text), block)
@@ -184,7 +192,7 @@ export function messagesReader(
   const read: ReadChunk<Anthropic.RawMessageStreamEvent> = (event, to) => {
     switch (event.type) {
       case 'message_start':
-        to.response(defined({ id: event.message?.id, model: event.message?.model }))
+        to.response(defined({ id: idIn(event.message?.id), model: event.message?.model }))
         return count(event.message?.usage, to)
       case 'content_block_start':
         // Without a content it is a block of an unknown type.
@@ -192,9 +200,7 @@ export function messagesReader(
           ? start(placeIn(event.index), event.content_block, to)
           : void begin(placeIn(event.index), '')
       case 'content_block_delta':
-        if (!isRecord(event.delta)) return
-        if (event.delta.type !== 'input_json_delta') return add(placeIn(event.index), event.delta, to)
-        return addInput(placeIn(event.index), argumentsIn(event.delta.partial_json), to)
+        return delta(placeIn(event.index), event.delta, to)
       case 'content_block_stop':
         return stop(placeIn(event.index), to)
       case 'message_delta':
@@ -208,8 +214,8 @@ export function messagesReader(
   return refuseMissingCalls(singleResponse({ begins, isLast: isLastEvent }, read))
 }
 
-function begins(event: Anthropic.RawMessageStreamEvent): Anthropic.Message | undefined {
-  return event.type === 'message_start' ? event.message : undefined
+function begins(event: Anthropic.RawMessageStreamEvent): { readonly id: string | undefined } | undefined {
+  return event.type === 'message_start' && event.message ? { id: idIn(event.message.id) } : undefined
 }
 
 /** Whether the protocol ends with this event. */
@@ -217,17 +223,8 @@ export function isLastEvent({ type }: Anthropic.RawMessageStreamEvent): boolean 
   return type === 'message_stop'
 }
 
-/** `ping` is missing in the client's list of events. */
-export function isSilentEvent(event: Anthropic.RawMessageStreamEvent | { readonly type: 'ping' }): boolean {
-  if (event.type !== 'content_block_delta') return event.type === 'ping'
+/** `ping` is missing in the client's list of events. An event without a type is none of them. */
+export function isSilentEvent(event: Anthropic.RawMessageStreamEvent | { readonly type?: 'ping' }): boolean {
+  if (event.type !== 'content_block_delta') return !event.type || event.type === 'ping'
   return event.delta?.type === 'text_delta' && event.delta.text === ''
 }
-
-/** The deltas that are read, except those of inputs. */
-const DELTAS: ReadonlySet<string> = new Set<Delta['type']>([
-  'text_delta',
-  'thinking_delta',
-  'signature_delta',
-  'citations_delta',
-  'compaction_delta',
-])

@@ -18,6 +18,7 @@ import type { Asked, RequestOptions } from './client-chunks.ts'
 import { responsesRequest } from './responses-request.ts'
 import { isLastEvent, isSilentEvent, responsesReader } from './responses-stream.ts'
 import { serverOf } from './server.ts'
+import { keepBodies } from './status-errors.ts'
 import { refuseChat } from './wrong-api.ts'
 
 export { chatWire } from './chat-wire.ts'
@@ -87,6 +88,7 @@ export function openai(options: OpenAIOptions): Model {
   checkOptions('openai', options, { ...ADAPTER_OPTIONS, api: '' })
   const { client, model, provider = 'openai', idleTimeout } = options
   const { structuredOutput = /^(openai|azure)/.test(provider) && !NO_SCHEMA.test(model) } = options
+  keepBodies(client)
   return {
     provider,
     id: model,

@@ -117,7 +117,8 @@ export class OutputCalls {
    */
   end(mayRun: boolean, to: Assembler): void {
     for (const { item, given } of this.#items.untold) this.add(item, given, to)
-    for (const { call, text } of this.#strays.rest()) this.add(call, text, to)
+    // Not if the calls may not run: the end, which could contradict it, does not repeat them.
+    if (mayRun) for (const { call, text } of this.#strays.rest()) this.add(call, text, to)
     this.#twins.end(mayRun, to)
     this.#strays.refuse(mayRun, to)
   }

@@ -2,7 +2,7 @@
 
 import type OpenAI from 'openai'
 import { isRecord } from './is-record.ts'
-import { argumentsIn } from './wire-values.ts'
+import { argumentsIn, idIn } from './wire-values.ts'
 
 export type OutputItem = OpenAI.Responses.ResponseOutputItem
 export type FunctionCall = OpenAI.Responses.ResponseFunctionToolCall
@@ -32,12 +32,16 @@ export function inputOf(item: ProviderCall): string {
   return item.type === 'code_interpreter_call' ? JSON.stringify({ code: item.code }) : ''
 }
 
-/** The item, if the event has one. The arguments of a function call are text then, whatever the host sent (qR22). */
+/**
+ * The item, if the event has one. The arguments and the id of a function call are text then, whatever the host sent
+ * (qR22). An empty id stands for `null` and `"null"`.
+ */
 export function itemIn(value: unknown): OutputItem | undefined {
   if (!isRecord(value)) return undefined
   // A host's item; readers handle missing members.
   const item = value as object as OutputItem
-  return item.type === 'function_call' ? { ...item, arguments: argumentsIn(item.arguments) } : item
+  if (item.type !== 'function_call') return item
+  return { ...item, call_id: idIn(item.call_id) ?? '', arguments: argumentsIn(item.arguments) }
 }
 
 /** The items of an output. */

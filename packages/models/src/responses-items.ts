@@ -9,6 +9,8 @@ import { idIn, placeIn } from './wire-values.ts'
 /** The members with which an event refers to its item. */
 interface Reference {
   readonly item_id?: unknown
+  /** Some hosts refer to a call by its own id only (qR24). */
+  readonly call_id?: unknown
   readonly output_index?: unknown
 }
 
@@ -28,6 +30,8 @@ export class OutputItems {
   readonly #open = new Set<Item>()
   /** Those of them whose arguments may not be complete. */
   readonly #unfinished = new Set<Item>()
+  /** The call that began last. */
+  #latestCall: Item | undefined
 
   constructor(limits: InputLimits) {
     this.#limits = limits
@@ -73,22 +77,29 @@ export class OutputItems {
     return this.#announce(undefined, undefined, carried)
   }
 
-  /** The item of this type that an event refers to; the latest one if the event has no reference. */
-  of(type: string, { item_id, output_index }: Reference): Item {
-    const [id, place] = [idIn(item_id), placeIn(output_index)]
+  /**
+   * The item of this type that an event refers to; the latest one if the event has no reference, unless it may as well
+   * belong to another call (qR25).
+   *
+   * @throws {ContradictionError} Its references are those of different items (qR20).
+   */
+  of(type: string, { item_id, call_id, output_index }: Reference, to: Assembler): Item {
+    const [id, callId, place] = [idIn(item_id), idIn(call_id), placeIn(output_index)]
     const here = this.#at(place)
-    if (id !== undefined && here && type === 'function_call') this.#checkPlace(id, here, place)
-    const known = this.#named({ type, id })
-    // Two calls may share their item id (qR15).
+    if (type === 'function_call') this.#checkReferences([id, callId], here, place)
+    const known = this.#named({ type, id }) ?? this.#named({ type, id: callId })
+    // Two calls may share their ids (qR15).
     if (known) return here && here.callId !== undefined && here.callId === known.callId ? here : known
-    const latest = id !== undefined || place !== undefined ? undefined : this.#fitting(this.#all.at(-1), type)
-    return this.#fitting(here, type) ?? latest ?? this.#add(place, id)
+    const latest = (id ?? callId ?? place) === undefined ? this.#fitting(this.#all.at(-1), type) : undefined
+    const isCertain = type !== 'function_call' || !this.#isAnotherOpen(latest, to)
+    return this.#fitting(here, type) ?? (isCertain ? latest : undefined) ?? this.#add(place, id ?? callId)
   }
 
   /** The call whose arguments end; the first open one if the event has no reference (qR7). */
-  ending(reference: Reference): Item {
-    const isNamed = idIn(reference.item_id) !== undefined || placeIn(reference.output_index) !== undefined
-    return (isNamed ? undefined : this.#firstOpen()) ?? this.of('function_call', reference)
+  ending(reference: Reference, to: Assembler): Item {
+    const isNamed =
+      (idIn(reference.item_id) ?? idIn(reference.call_id) ?? placeIn(reference.output_index)) !== undefined
+    return (isNamed ? undefined : this.#firstOpen()) ?? this.of('function_call', reference, to)
   }
 
   /** The item that the end of the response repeats, if an event contained it. */
@@ -97,7 +108,7 @@ export class OutputItems {
     return this.#named(carried, here) ?? (here?.type === undefined ? here : undefined)
   }
 
-  /** The call whose arguments are still arriving, if there is exactly one (qR19). */
+  /** The call whose arguments are still arriving, if there is exactly one and no other began after it (qR19). */
   onlyOpen(to: Assembler): Item | undefined {
     let only: Item | undefined
     for (const item of this.#unfinished) {
@@ -105,7 +116,15 @@ export class OutputItems {
       else if (only) return undefined
       else only = item
     }
-    return only
+    return only === this.#latestCall ? only : undefined
+  }
+
+  /** Whether the arguments of another call than this one are still arriving. */
+  #isAnotherOpen(call: Item | undefined, to: Assembler): boolean {
+    for (const item of this.#unfinished) {
+      if (item !== call && !item.ended && !item.done && !to.isWhole(item.label)) return true
+    }
+    return false
   }
 
   #firstOpen(): Item | undefined {
@@ -127,15 +146,14 @@ export class OutputItems {
     return undefined
   }
 
-  /** @throws {ContradictionError} The id is that of an item at another place than this call (qR20). */
-  #checkPlace(id: string, here: Item, place: Place): void {
-    const other = this.#byId.get(id)
-    if (!other || other === here || !isCall(here) || other.place === undefined || other.place === place) return
-    if (here.callId !== undefined && here.callId === other.callId) return
-    throw new ContradictionError(
-      `arguments came with an item id at the place of another item, the call of ${here.name ?? 'an unknown tool'}`,
-      identityOf(here),
-    )
+  /** @throws {ContradictionError} An id is that of another item than the place, or than the other id (qR20, qR24). */
+  #checkReferences(ids: readonly (string | undefined)[], here: Item | undefined, place: Place): void {
+    const items = ids.map((id) => (id === undefined ? undefined : this.#byId.get(id)))
+    for (const item of items) {
+      if (here && isCall(here) && item?.place !== undefined && item.place !== place) checkSame(here, item)
+    }
+    const [referred, called] = items
+    if (referred && called) checkSame(called, referred)
   }
 
   /** Whether only the call_id matches the known item: it has a different place and a different item id. */
@@ -164,9 +182,11 @@ export class OutputItems {
   #announce(known: Item | undefined, place: Place, { type, id, call_id, name }: Carried): Item {
     const callId = idIn(call_id)
     const item = this.#add(place, idIn(id), known)
+    const isKnown = isCall(item)
     if (callId !== undefined && !item.first) this.#byId.set(callId, item)
     item.type = type
     if (place !== undefined) item.place = place
+    if (isCall(item) && !isKnown) this.#latestCall = item
     if (isCall(item) && !item.isHeld) {
       this.#open.add(item)
       this.#unfinished.add(item)
@@ -190,4 +210,13 @@ export class OutputItems {
     const input = new CallInput(this.#limits)
     return { label: this.#all.length, input, isFed: false, ended: false, isSealed: false, done: false }
   }
+}
+
+/** @throws {ContradictionError} They are two calls, or a call and another item. */
+function checkSame(call: Item, other: Item): void {
+  if (call === other || (call.callId !== undefined && call.callId === other.callId)) return
+  throw new ContradictionError(
+    `arguments came with references to different items, one of them the call of ${call.name ?? 'an unknown tool'}`,
+    identityOf(call),
+  )
 }

@@ -570,3 +570,31 @@ test('pieces of thousands of places are read as fast as they arrive (qR19)', () 
     const message = await messageOf(added(0, fc1), ...pieces, stray(count + 1, '"}'), completed)
     expect(xOf(message)).toEqual([['call_1', 'f', { x: 'y'.repeat(count - 1) }]])
   }))
+
+test('a call of a response that is only its incomplete end starts nothing (qR10, qR18)', async () => {
+  const output = [{ ...call, arguments: '{"x":1}', status: 'completed' }]
+  const response = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output }
+  const { events, message } = await read(responses, [{ type: 'response.completed', response }])
+  expect(events).toEqual([])
+  expect(message).toMatchObject({ finishReason: 'length', content: [{ id: 'call_1', name: 'f', input: { x: 1 } }] })
+})
+
+test('the call_id null, as a word or a value, does not go back (qR21)', async () => {
+  for (const call_id of ['null', '', null]) {
+    const { content } = await messageOf(done(0, { ...call, call_id, ...x1 }), completed)
+    const body = await bodyOf(responses, { messages: [{ role: 'assistant', content, finishReason: 'tool-calls' }] })
+    expect(body).toMatchObject({ input: [{ type: 'function_call', call_id: expect.stringMatching(/^call/) }] })
+  }
+})
+
+test('after a response that was cut off, arguments whose call is not certain start no call (qR19, qR6)', async () => {
+  const response = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+  const { events, message } = await read(responses, [
+    added(0, { ...call, arguments: '' }),
+    stray(1, '{"y":2}'),
+    added(2, { ...fc2, call_id: 'call_2' }),
+    { type: 'response.incomplete', response },
+  ])
+  expect(events.map(({ type }) => type)).not.toContain('tool-input-closed')
+  expect(message.finishReason).toBe('length')
+})

@@ -53,11 +53,15 @@ export function responsesReader(
   const clientCalls = new ClientCalls()
   let calls = false
   let refused = false
+  // Whether it ends incomplete before it has any item: then nothing of it starts.
+  let isCut = false
 
   function call({ label }: Item, { call_id: id, name, namespace, caller }: FunctionCall, to: Assembler): void {
     calls = true
     const own = defined({ namespace, caller: caller?.type === 'direct' ? undefined : caller })
-    to.call(label, { id, name, expand: expand(name), ...(hasMembers(own) && { metadata: { [provider]: own } }) })
+    const metadata = hasMembers(own) && { metadata: { [provider]: own } }
+    // A name that may grow is not shown.
+    to.call(label, { id, name, nameMayGrow: isCut, expand: expand(name), ...metadata })
   }
 
   function say(item: Item, text: string, to: Assembler): void {
@@ -102,7 +106,8 @@ export function responsesReader(
     const output = itemsIn(response.output)
     to.usage(usageOf(response.usage))
     if (end.type === 'failed') throw new StreamedError(end.error)
-    recover(output, end.type !== 'incomplete', to)
+    isCut = end.type === 'incomplete'
+    recover(output, !isCut, to)
     const reason = end.type === 'completed' ? completed() : end.reason
     functionCalls.end(allowsCalls(reason), to)
     for (const item of output) clientCalls.add(item)
@@ -145,23 +150,23 @@ export function responsesReader(
     switch (event.type) {
       case 'response.refusal.delta':
         refused = true
-        return say(items.of('message', event), textIn(event.delta), to)
+        return say(items.of('message', event, to), textIn(event.delta), to)
       case 'response.refusal.done':
         refused = true
-        return said(items.of('message', event), textIn(event.refusal), to)
+        return said(items.of('message', event, to), textIn(event.refusal), to)
       case 'response.output_text.delta':
-        return say(items.of('message', event), textIn(event.delta), to)
+        return say(items.of('message', event, to), textIn(event.delta), to)
       case 'response.output_text.done':
-        return said(items.of('message', event), textIn(event.text), to)
+        return said(items.of('message', event, to), textIn(event.text), to)
       case 'response.function_call_arguments.delta':
-        return functionCalls.add(items.of('function_call', event), argumentsIn(event.delta), to)
+        return functionCalls.add(items.of('function_call', event, to), argumentsIn(event.delta), to)
       case 'response.function_call_arguments.done':
-        return functionCalls.seal(items.ending(event), argumentsIn(event.arguments), to)
+        return functionCalls.seal(items.ending(event, to), argumentsIn(event.arguments), to)
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return to.reasoning(textIn(event.delta), items.of('reasoning', event))
+        return to.reasoning(textIn(event.delta), items.of('reasoning', event, to))
       case 'response.reasoning_summary_part.added':
-        return event.summary_index > 0 ? to.reasoning('\n\n', items.of('reasoning', event)) : undefined
+        return event.summary_index > 0 ? to.reasoning('\n\n', items.of('reasoning', event, to)) : undefined
       case 'response.output_item.added':
       case 'response.output_item.done': {
         const carried = itemIn(event.item)
@@ -171,7 +176,7 @@ export function responsesReader(
         return done(items.whole(event.output_index, carried), carried, to)
       }
       case 'response.created':
-        return to.response(defined({ id: event.response?.id, model: event.response?.model }))
+        return to.response(defined({ id: idIn(event.response?.id), model: event.response?.model }))
       case 'error':
         throw new StreamedError(event)
       default: {
@@ -184,8 +189,8 @@ export function responsesReader(
   return refuseMissingCalls(singleResponse({ begins, idOf, isLast: isLastEvent }, read))
 }
 
-function begins(event: StreamEvent): OpenAI.Responses.Response | undefined {
-  return event.type === 'response.created' ? event.response : undefined
+function begins(event: StreamEvent): { readonly id: string | undefined } | undefined {
+  return event.type === 'response.created' && event.response ? { id: idIn(event.response.id) } : undefined
 }
 
 /** A failed response contains the reason; that counts, whatever its id. */
@@ -199,7 +204,7 @@ export function isLastEvent(event: StreamEvent): boolean {
   return end !== undefined && end.type !== 'failed'
 }
 
-/** `keepalive` is missing in the wire's list of events. */
-export function isSilentEvent(event: StreamEvent | { readonly type: 'keepalive' }): boolean {
-  return event.type === 'keepalive' || ('delta' in event && event.delta === '')
+/** `keepalive` is missing in the wire's list of events. An event without a type is none of them. */
+export function isSilentEvent(event: StreamEvent | { readonly type?: 'keepalive' | 'ping' }): boolean {
+  return !event.type || event.type === 'keepalive' || event.type === 'ping' || ('delta' in event && event.delta === '')
 }

@@ -15,44 +15,80 @@ const LONGEST_ERROR = 64 * 1024
 /**
  * Returns a function that decodes bytes and returns the events that end in them. `undefined` marks the end of the body
  * and also ends its last event, although the standard drops such an event (qT5). Throws {@link UnreadableError} for an
- * event of more than 64 Mi characters. If the body contains no event, the whole body counts as one, because some hosts
- * send a whole response or an error (qT12). If it is neither, it is thrown as an {@link UnreadableError}.
+ * event of more than 64 Mi characters. A chunk, a whole response or an error outside of the fields of an event is an
+ * event, too (qT12, qT22). If the body contains no event, it is thrown as an {@link UnreadableError}.
  */
 export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly EventSourceMessage[] {
   const decoder = new TextDecoder()
   let events: EventSourceMessage[] = []
   let streams = false
+  // The lines since the latest event that are not fields of one.
   let other = ''
   const parser = createParser({
     maxBufferSize: LONGEST_EVENT,
     onEvent(event) {
+      if (take(other) || streams) other = ''
       streams = true
-      events.push(event)
+      events.push(...separated(event))
     },
     onError(cause) {
       if (cause.type === 'max-buffer-size-exceeded') throw new UnreadableError({ cause })
-      if (!streams && other.length < LONGEST_EVENT) other += cause.line ?? ''
+      // llama.cpp sends an error as a field of this name.
+      const line = cause.line?.replace(/^error:\s*(?=\{)/, '') ?? ''
+      // Inside of JSON a line is only a part.
+      if (!startsJson(other) && take(line)) other = ''
+      else if (other.length < LONGEST_EVENT) other += line
     },
   })
   return (bytes) => {
     events = []
     parser.feed(bytes ? decoder.decode(bytes, { stream: true }) : `${decoder.decode()}\n\n`)
-    if (!bytes && !streams && other !== '') return [whole(other)]
+    if (!bytes && !take(other) && !streams && other !== '') {
+      throw new UnreadableError({ said: other.slice(0, LONGEST_ERROR) })
+    }
     return events
+  }
+
+  /** Makes an event of a text that belongs to none, if it is JSON of the response. */
+  function take(text: string): boolean {
+    if (!startsJson(text)) return false
+    // The end of the protocol may follow without a line break.
+    const data = text.replace(/data: ?\[DONE\]\s*$/, '')
+    if (!isChunk(parsedJson(data), streams)) return false
+    streams = true
+    events.push({ id: undefined, event: undefined, data })
+    return true
   }
 }
 
-function whole(data: string): EventSourceMessage {
-  const body = parsedJson(data)
-  if (errorIn(body) === undefined && !(isRecord(body) && Array.isArray(body.choices))) {
-    throw new UnreadableError({ said: data.slice(0, LONGEST_ERROR) })
-  }
-  return { id: undefined, event: undefined, data }
+/** Whether a value is an error, a whole response or a chunk. `streams`: events have come before. */
+function isChunk(value: unknown, streams: boolean): boolean {
+  if (errorIn(value) !== undefined) return true
+  return isRecord(value) && (Array.isArray(value.choices) || (streams && typeof value.type === 'string'))
+}
+
+/**
+ * Some gateways send a comment as data, and omit the blank line after it or after a chunk: then one event contains two
+ * (qT19). Comments are dropped, and lines that are JSON each are events each.
+ */
+function separated(event: EventSourceMessage): readonly EventSourceMessage[] {
+  if (!event.data.includes('\n')) return [event]
+  const lines = event.data.split('\n').filter((line) => !/^\s*(:|$)/.test(line))
+  if (lines.every((line) => isEnd(line) || isRecord(parsedJson(line)))) return lines.map((data) => ({ ...event, data }))
+  return [{ ...event, data: lines.join('\n') }]
 }
 
 /** The end of OpenAI's wires; some hosts append more to it. */
 export function isDone({ data }: EventSourceMessage): boolean {
+  return isEnd(data)
+}
+
+function isEnd(data: string): boolean {
   return data.startsWith('[DONE]')
+}
+
+function startsJson(text: string): boolean {
+  return /^\s*[{[]/.test(text)
 }
 
 /**
@@ -60,14 +96,20 @@ export function isDone({ data }: EventSourceMessage): boolean {
  * a word in an event of another kind. `last`: the end of the body ended the event, so it may be only a part of one.
  */
 export function isHeartbeat({ event, data }: EventSourceMessage, last: boolean): boolean {
-  const said = data.trimStart()
-  if (event === 'ping' || said === '') return true
-  return !last && (said.startsWith(':') || (isUnknown(event) && !/^[{[]/.test(said)))
+  if (data.trim() === '') return true
+  // One of its lines is a chunk.
+  if (/^\s*[{[]/m.test(data)) return false
+  return event === 'ping' || (!last && (/^\s*:/.test(data) || isUnknown(event)))
 }
 
 /** Whether no wire has an event of this name. */
 export function isUnknown(name: string | undefined): boolean {
-  return !!name && !/^(message|response|content_block|chat|completion|chunk|data|delta)|error$/i.test(name)
+  return !!name && !/^(message|response|content_block|chat|completion|chunk|data|delta)/i.test(name) && !isFailure(name)
+}
+
+/** Whether an event of this name is an error: `error`, or one of AWS such as `throttlingException`. */
+function isFailure(name: string | undefined): boolean {
+  return /(error|exception)$/i.test(name ?? '')
 }
 
 /**
@@ -77,8 +119,14 @@ export function isUnknown(name: string | undefined): boolean {
 export function parseEvent({ event, data }: EventSourceMessage, last: boolean): object {
   const value = parsedJson(data)
   const error = errorIn(value, isUnknown(event))
-  if (event === 'error') throw new StreamedError(error ?? value ?? data)
+  if (isFailure(event)) throw new StreamedError(named(event, error ?? value ?? data))
   if (error !== undefined) throw new StreamedError(error)
   if (!isRecord(value)) throw new UnreadableError({ cut: last && value === undefined, said: data })
-  return value
+  // Some hosts state the type only as the name of the event (qT24).
+  return event && value.type === undefined && !value.choices && !isUnknown(event) ? { ...value, type: event } : value
+}
+
+/** The error with the name of its event as its type, if it has none. */
+function named(type: string | undefined, error: unknown): unknown {
+  return isRecord(error) && !Array.isArray(error) && type !== 'error' ? { type, ...error } : error
 }

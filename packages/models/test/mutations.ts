@@ -131,9 +131,10 @@ export function withCutNames({ frames, ...stream }: Stream, at: number): Named {
     if (!name || name.length < 2 || names.has(name)) return [piece]
     const head = name.slice(0, 1 + Math.floor(at * (name.length - 1)))
     names.add(name).add(head)
-    const { arguments: _, ...rest } = { ...piece.function }
+    // The arguments come with the second piece, whatever their member is.
+    const { index, id, type } = piece
     return [
-      { ...piece, function: { ...rest, name: head } },
+      { index, id, type, function: { name: head } },
       { ...piece, function: { ...piece.function, name: name.slice(head.length) } },
     ]
   }
@@ -143,6 +144,9 @@ export function withCutNames({ frames, ...stream }: Stream, at: number): Named {
 }
 
 interface ChatPiece {
+  readonly index?: unknown
+  readonly id?: unknown
+  readonly type?: unknown
   readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null
 }
 

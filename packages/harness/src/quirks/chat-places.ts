@@ -111,6 +111,14 @@ export const chatPlaceQuirks: readonly Quirk[] = [
   ),
   placed(
     'C52',
+    'a whole call comes again under the next index, without its name',
+    again,
+    calledF,
+    { i: 0, id: 'call_a', n: 'f', a: '{"x":1}' },
+    { i: 1, id: 'call_a', a: '{"x":1}' },
+  ),
+  placed(
+    'C52',
     'two calls at two indexes share an id, and their arguments differ',
     'as R15',
     called(f, { name: 'f', input: { x: 2 } }),
@@ -171,6 +179,16 @@ export const chatPlaceQuirks: readonly Quirk[] = [
     unclear,
     { i: 0, id: 'call_a', n: 'f', a: '{"x":1}' },
     { i: 1, a: '{"y":2}' },
+  ),
+  placed(
+    'C61',
+    'two calls begin, and their arguments come at the next index each',
+    `as C50, ${fragments}`,
+    unclear,
+    { i: 0, id: 'call_a', n: 'f', a: '' },
+    { i: 1, id: 'call_b', n: 'g', a: '' },
+    { i: 1, a: '{"x":1}' },
+    { i: 2, a: '{"y":2}' },
   ),
   placed(
     'C61',

@@ -15,6 +15,23 @@ const moonshot = 'earendil-works/pi#2017, AstrBotDevs/AstrBot#6614 (Moonshot)'
 const litellm = 'BerriAI/litellm#29428, google/adk-python#5437'
 const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 }
 
+const wholeChoice = { index: 0, message: answer, finish_reason: 'tool_calls' }
+
+/** Where hosts send arguments, and the call. */
+const ELSEWHERE: readonly (readonly [place: string, call: object])[] = [
+  ['next to its member function', { function: { name: 'f' }, arguments: '{"x":1}' }],
+  ['next to empty ones', { function: { name: 'f', arguments: '' }, arguments: { x: 1 } }],
+  ['named parameters', { function: { name: 'f', parameters: { x: 1 } } }],
+  ['next to its name, without a member function', { name: 'f', arguments: '{"x":1}' }],
+]
+
+const EMPTY = [
+  chunk({ tool_calls: [{}] }),
+  pieces({ i: 0 }),
+  pieces({ i: 0, id: null, n: '', a: '' }),
+  chunk({ tool_calls: [{ index: 1, id: '', type: 'function', function: null }] }),
+]
+
 export const chatShapeQuirks: readonly Quirk[] = [
   {
     id: 'C55',
@@ -52,6 +69,94 @@ export const chatShapeQuirks: readonly Quirk[] = [
       })}\n`,
     ],
     expected: { ...calledF, text: 'Look.', usage: { inputTokens: 3, outputTokens: 1 } },
+  },
+  ...[
+    ['an empty line', '\n\n'],
+    ['nothing', ''],
+  ].map(
+    ([between, text]): Quirk => ({
+      id: 'C56',
+      wire,
+      title: `the response is not streamed, and the end of the protocol follows after ${between}`,
+      source: 'as T12',
+      events: [
+        `${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion', choices: [wholeChoice] }, null, 2)}${text}`,
+        DONE,
+      ],
+      expected: { ...calledF, text: 'Look.' },
+    }),
+  ),
+  ...ELSEWHERE.map(
+    ([place, call]): Quirk => ({
+      id: 'C62',
+      wire,
+      title: `the arguments of a call are ${place}`,
+      source: 'as C16',
+      events: [
+        begin,
+        chunk({ tool_calls: [{ index: 0, id: 'call_a', type: 'function', ...call }] }),
+        ...end('tool_calls'),
+      ],
+      expected: calledF,
+    }),
+  ),
+  {
+    id: 'C62',
+    wire,
+    title: 'a call has different arguments in and next to its member function',
+    source: 'as C16',
+    events: [
+      begin,
+      pieces({ i: 0, id: 'call_a', n: 'f' }),
+      chunk({ tool_calls: [{ ...piece({ i: 0, a: '{"x":1}' }), arguments: '{"x":2}' }] }),
+      ...end('tool_calls'),
+    ],
+    expected: { error: { code: 'invalid_chunk', retryable: true } },
+  },
+  {
+    id: 'C63',
+    wire,
+    title: 'pieces of calls are empty, after a text',
+    source: forms,
+    events: [begin, chunk({ content: 'Hello' }), ...EMPTY, ...end('stop')],
+    expected: { text: 'Hello', calls: [], finishReason: 'stop' },
+  },
+  {
+    id: 'C63',
+    wire,
+    title: 'pieces of calls are empty, and the finish reason is that of calls',
+    source: forms,
+    events: [begin, chunk({ content: 'Hello' }), ...EMPTY, ...end('tool_calls')],
+    expected: { error: { code: 'missing_calls', retryable: true }, text: 'Hello', calls: [] },
+  },
+  {
+    id: 'C57',
+    wire,
+    title: 'the content is a list of texts, and a part of another type',
+    source: 'as C26',
+    events: [
+      begin,
+      chunk({ content: ['Hel', 'l'] }),
+      chunk({ content: { type: 'output_text', text: 'o' } }),
+      ...end('stop'),
+    ],
+    expected: { text: 'Hello', calls: [], finishReason: 'stop' },
+  },
+  {
+    id: 'C64',
+    wire,
+    title: 'null is among the choices',
+    source: forms,
+    events: [begin, envelope({ choices: [null] }), chunk({ content: 'Hello' }), ...end('stop')],
+    expected: { text: 'Hello', calls: [], finishReason: 'stop' },
+  },
+  {
+    id: 'C57',
+    wire,
+    title: 'the text is in the choice, as in a completion of text',
+    source: forms,
+    events: [envelope({ choices: [{ index: 0, text: 'Hello', finish_reason: 'stop' }] }), DONE],
+    expected: { text: 'Hello', calls: [], finishReason: 'stop' },
   },
   {
     id: 'C57',
@@ -138,6 +243,21 @@ export const chatShapeQuirks: readonly Quirk[] = [
       ...end('tool_calls'),
     ],
     expected: { calls: [{ ...f, sentBack: fields() }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'C59',
+    wire,
+    title: 'the function of the call has fields of the provider behind the host',
+    source: litellm,
+    events: [
+      begin,
+      chunk({ tool_calls: [{ index: 0, ...wholeF, function: { ...wholeF.function, ...fields() } }] }),
+      ...end('tool_calls'),
+    ],
+    expected: {
+      calls: [{ ...f, sentBack: { function: { ...wholeF.function, ...fields() } } }],
+      finishReason: 'tool-calls',
+    },
   },
   {
     id: 'C59',

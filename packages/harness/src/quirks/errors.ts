@@ -36,7 +36,49 @@ const BARE: readonly (readonly [form: string, error: object, expected: Failed['e
     { code: '1004', status: 401, retryable: false },
   ],
   ['that is a detail (FastAPI)', { detail: [{ loc: ['body'], msg: 'field required' }] }, { retryable: false }],
+  [
+    'inside of a detail (FastAPI)',
+    { detail: { message: 'Quota used up', code: 429 } },
+    { code: '429', status: 429, retryable: true },
+  ],
+  [
+    'as a detail with a status',
+    { detail: { msg: 'Too busy', status_code: 503 } },
+    { code: 'unknown', status: 503, retryable: true },
+  ],
 ]
+
+/** The status is next to the member `error`, or in it under another name. */
+const BESIDE: readonly (readonly [place: string, error: object, expected: Failed['error']])[] = [
+  [
+    'next to the error',
+    {
+      type: 'error',
+      status_code: 429,
+      error: { type: 'usage_limit_reached', message: 'The usage limit has been reached' },
+    },
+    { code: 'usage_limit_reached', status: 429, retryable: true },
+  ],
+  [
+    'http_code in the error',
+    { type: 'error', error: { type: 'busy', message: 'The cluster is busy', http_code: '503' } },
+    { code: 'busy', status: 503, retryable: true },
+  ],
+  [
+    'only its code (server_is_overloaded)',
+    { type: 'error', error: { code: 'server_is_overloaded', message: 'Our servers are overloaded' } },
+    { code: 'server_is_overloaded', status: 503, retryable: true },
+  ],
+]
+
+/** An error that is not the data of an event. */
+const OUTSIDE: readonly (readonly [form: string, body: string])[] = [
+  ['in a field named error (llama.cpp)', `error: ${JSON.stringify(tooLong)}\n\n`],
+  ['as a line of JSON', `${JSON.stringify({ error: tooLong })}\n\n`],
+  ['as JSON in several lines', `${JSON.stringify({ error: tooLong }, null, 2)}\n\n`],
+]
+
+const WIRE_NAMES: readonly WireName[] = ['openai-chat', 'openai-responses', 'anthropic']
 
 export const errorQuirks: readonly Quirk[] = [
   {
@@ -149,7 +191,9 @@ export const errorQuirks: readonly Quirk[] = [
     events: ['{\n  "error": { "message": "No credit", "code": "insufficient_quota" }\n}\n'],
     expected: { error: { code: 'insufficient_quota', status: 429, retryable: false } },
   },
-  ...(['openai-chat', 'openai-responses', 'anthropic'] as const).flatMap(withoutMember),
+  ...WIRE_NAMES.flatMap(withoutMember),
+  ...WIRE_NAMES.flatMap(besides),
+  ...WIRE_NAMES.flatMap(outside),
   {
     id: 'T20',
     wire: 'openai-chat',
@@ -161,6 +205,20 @@ export const errorQuirks: readonly Quirk[] = [
       text: 'Hello',
       calls: [{ id: 'call_a', name: 'f', input: { x: 1 } }],
     },
+  },
+  {
+    id: 'T20',
+    wire: 'openai-chat',
+    title: 'an error inside of a detail (FastAPI) comes after a whole call and its finish reason',
+    source: bare,
+    events: [
+      ...hello,
+      pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }),
+      chunk({}, 'tool_calls'),
+      { detail: { reason: 'Budget has been exceeded' } },
+      DONE,
+    ],
+    expected: { error: { retryable: false }, text: 'Hello', calls: [{ id: 'call_a', name: 'f', input: { x: 1 } }] },
   },
   {
     id: 'T21',
@@ -202,6 +260,41 @@ function withoutMember(wire: WireName): readonly Quirk[] {
       expected: { error: expected },
     },
   ])
+}
+
+function besides(wire: WireName): readonly Quirk[] {
+  return [
+    ...BESIDE.map(
+      ([place, error, expected]): Quirk => ({
+        id: 'T23',
+        wire,
+        title: `the status of an error is ${place}`,
+        source: bare,
+        events: [error],
+        expected: { error: expected },
+      }),
+    ),
+    {
+      id: 'T24',
+      wire,
+      title: 'the name of an event is that of an exception (AWS)',
+      source: "the documentation of Bedrock's streams",
+      events: ['event: throttlingException\ndata: {"message":"Too many tokens"}\n\n'],
+      expected: { error: { code: 'throttlingException', status: 429, retryable: true } },
+    },
+  ]
+}
+
+/** Each form, with the end of the protocol after it: it must not become a response without content. */
+function outside(wire: WireName): readonly Quirk[] {
+  return OUTSIDE.map(([form, body]) => ({
+    id: 'T22',
+    wire,
+    title: `an error comes ${form}`,
+    source: 'as T12, the server of llama.cpp',
+    events: [body, DONE],
+    expected: { error: { code: '400', status: 400, retryable: false } },
+  }))
 }
 
 function openCall(): readonly object[] {

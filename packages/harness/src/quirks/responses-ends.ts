@@ -58,7 +58,7 @@ export const responsesEndQuirks: readonly Quirk[] = [
     events: [...begun, withStatus('response.done', 'cancelled')],
     expected: { error: { retryable: false }, calls: called.calls },
   },
-  ...['max_tokens', 'MAX_TOKENS', 'length'].map(
+  ...['max_tokens', 'MAX_TOKENS', 'length', 'max_prompt_tokens'].map(
     (reason): Quirk => ({
       id: 'R18',
       wire,

@@ -95,6 +95,20 @@ export const responsesOwnerQuirks: readonly Quirk[] = [
     expected: { error, calls: called.calls },
   },
   {
+    id: 'R19',
+    wire,
+    title: 'the arguments of two calls come at the next place each, without an item id',
+    source: strays,
+    events: [created, whole.added, second.added, stray(1, '{"x":1}'), stray(2, '{"y":2}'), completed()],
+    expected: {
+      error,
+      calls: [
+        { ...f, input: {} },
+        { ...g, input: { x: 1 } },
+      ],
+    },
+  },
+  {
     id: 'R20',
     wire,
     title: 'the arguments of two calls have the item id of the other call',
@@ -217,7 +231,29 @@ export const responsesOwnerQuirks: readonly Quirk[] = [
     ],
     expected: called,
   },
+  {
+    id: 'R22',
+    wire,
+    title: 'the ids of the response and of a call are numbers',
+    source: 'as C16',
+    events: [
+      createdAs(7),
+      itemAdded(0, { ...whole.item('', 'in_progress'), call_id: 3 }),
+      whole.delta('{"x":1}'),
+      itemDone(0, { ...whole.item('{"x":1}'), call_id: 3 }),
+      completedAs(7),
+    ],
+    expected: { ...called, calls: [{ id: '3', name: 'f', input: { x: 1 } }] },
+  },
 ]
+
+function createdAs(id: number): object {
+  return { type: 'response.created', response: { id, status: 'in_progress', output: [] } }
+}
+
+function completedAs(id: number): object {
+  return { type: 'response.completed', response: { id, status: 'completed', output: [] } }
+}
 
 /** A whole call. */
 function said(text: string): readonly object[] {

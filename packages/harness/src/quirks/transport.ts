@@ -103,6 +103,47 @@ export const transportQuirks: readonly Quirk[] = ANSWERS.flatMap(({ wire, begin,
     {
       id: 'T19',
       wire,
+      title: 'a comment as data lacks its blank line, so the next event is part of it',
+      source: 'as T19',
+      events: [...begin, ...glued(wire, said, 'data: : keepalive\n'), ...glued(wire, ended, 'data: : keepalive\n')],
+      expected: answered,
+    },
+    {
+      id: 'T19',
+      wire,
+      title: 'two events lack the blank line between them',
+      source: 'as T19',
+      events: [...begin, said.map((event) => `data: ${dataOf(wire, event)}\n`).join(''), '\n', ...ended],
+      expected: answered,
+    },
+    {
+      id: 'T24',
+      wire,
+      title: 'events of the response are named ping',
+      source: 'as T19',
+      events: [...begin, ...glued(wire, said, 'event: ping\n'), ...ended],
+      expected: answered,
+    },
+    {
+      id: 'T19',
+      wire,
+      title: 'a word in an event of another kind lacks its blank line, so the next event is part of it',
+      source: 'as T19',
+      events: [...begin, ...said, ...glued(wire, ended, 'event: heartbeat\ndata: alive\n')],
+      expected: { error: { code: 'invalid_chunk', retryable: true }, text: '東京' },
+    },
+    ...(wire === 'openai-chat' ? [] : [onlyNamed(wire, events)]),
+    {
+      id: 'T22',
+      wire,
+      title: 'an event comes without its field: only as JSON',
+      source: 'as T12',
+      events: [...begin, ...said.map((event) => `${dataOf(wire, event)}\n\n`), ...ended],
+      expected: answered,
+    },
+    {
+      id: 'T19',
+      wire,
       title: 'an event is a sentence, and not a comment',
       source: 'as T19',
       events: [...begin, ...said, 'data: upstream timed out\n\n', ...ended],
@@ -137,6 +178,17 @@ export const transportQuirks: readonly Quirk[] = ANSWERS.flatMap(({ wire, begin,
   ]
 })
 
+function onlyNamed(wire: WireName, events: readonly QuirkEvent[]): Quirk {
+  return {
+    id: 'T24',
+    wire,
+    title: 'the type of an event is only its name',
+    source: 'as T19',
+    events: events.map((event) => frame(wire, event).replace(/"type":"[^"]*",?/, '')),
+    expected: answered,
+  }
+}
+
 /** The last event without its blank line, and no end of the protocol after it. */
 function unended(wire: WireName, ended: readonly QuirkEvent[]): readonly QuirkEvent[] {
   const events = ended.filter((event) => event !== DONE)
@@ -149,4 +201,15 @@ function tight(wire: WireName, event: QuirkEvent): string {
 
 function frame(wire: WireName, event: QuirkEvent): string {
   return typeof event === 'string' ? event : WIRES[wire].recordedFrame(JSON.stringify(event))
+}
+
+/** Each event after these lines, without an empty line and a name between them. */
+function glued(wire: WireName, events: readonly QuirkEvent[], lines: string): readonly QuirkEvent[] {
+  return events.map((event) => `${lines}data: ${dataOf(wire, event)}\n\n`)
+}
+
+function dataOf(wire: WireName, event: QuirkEvent): string {
+  return frame(wire, event)
+    .replace(/^(event: .*\n)?data: /, '')
+    .trimEnd()
 }
