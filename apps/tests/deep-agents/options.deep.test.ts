@@ -62,7 +62,7 @@ async function seen({ options, added, to, decision = 'approve' }: Case, isEager:
 
 const later = { guard: ['approval-unknown'], model: ['model-replaced'], tools: ['tool-replaced'] }
 
-async function compare(one: Case, warnings: readonly string[] = []) {
+async function expectEqual(one: Case, warnings: readonly string[] = []) {
   const plain = await seen(one, false)
   const came = await seen(one, true)
   expect(came.told).toEqual(plain.told)
@@ -100,7 +100,7 @@ test.for(Object.keys(options).flatMap((option) => ['given', 'added'].map((way) =
   'createDeepAgent, %s, %s: calls, approvals and texts are equal (W47, W48)',
   async ([option, way]) => {
     const own = () => ({ [option]: options[option as keyof CreateDeepAgentParams]() })
-    await compare(
+    await expectEqual(
       way === 'given' ? { options: own } : { added: own },
       way === 'given' ? [] : (warnsAdded[option] ?? []),
     )
@@ -130,16 +130,16 @@ test.for(Object.keys(subagents))(
   async (option) => {
     const look = tool(({ q }) => `saw ${q}`, { name: 'look', description: 'looks', schema })
     const own = () => ({ subagents: [{ ...finder, ...subagents[option as keyof SubAgent]([look]) }] })
-    for (const decision of ['approve', 'reject'] as const) await compare({ options: own, to: 'finder', decision })
+    for (const decision of ['approve', 'reject'] as const) await expectEqual({ options: own, to: 'finder', decision })
   },
 )
 
 test('tools start early in the deep agent and in its general subagent, if no approval guards them (W47)', async () => {
-  expect(await compare({})).toEqual({ isEarly: true })
-  expect(await compare({ to: 'general-purpose' })).toEqual({ isEarly: true })
+  expect(await expectEqual({})).toEqual({ isEarly: true })
+  expect(await expectEqual({ to: 'general-purpose' })).toEqual({ isEarly: true })
   const guarded = { options: () => ({ interruptOn: { look: true } }), decision: 'reject' } as const
-  expect(await compare(guarded)).toEqual({ isEarly: false })
-  expect(await compare({ ...guarded, to: 'general-purpose' })).toEqual({ isEarly: false })
+  expect(await expectEqual(guarded)).toEqual({ isEarly: false })
+  expect(await expectEqual({ ...guarded, to: 'general-purpose' })).toEqual({ isEarly: false })
 })
 
 test('a tool of an MCP server starts early and is executed once (W46)', async () => {

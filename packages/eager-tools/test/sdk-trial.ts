@@ -92,15 +92,16 @@ async function run(program: Program, isEager: boolean): Promise<Outcome> {
       choices.filter((one) => one.way === way).map(({ name, nth }) => [name, chosenValue(name, nth, trial)]),
     )
   const given = {
-    ...{
-      model: (requests > 1 ? shared : model)(responses, provider),
-      tools,
-      stopWhen: isStepCount(4),
-      maxRetries: 0,
-      onError: () => undefined,
-    },
+    model: (requests > 1 ? shared : model)(responses, provider),
+    tools,
+    stopWhen: isStepCount(4),
+    maxRetries: 0,
+    onError: () => undefined,
     ...(aborts !== undefined && { abortSignal: trial.signal.signal }),
-    ...prompted({ prompt: 'go', ...chosen('given') }),
+    ...prompted({
+      prompt: 'go',
+      ...chosen('given'),
+    }),
   }
   const compensate = (input: unknown) => void undone.push(`put ${JSON.stringify(input)}`)
   const effects = program.effects ?? { look: 'read', put: { effect: 'reversible', compensate } }
@@ -216,8 +217,22 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 /** Members with times, generated ids or tools. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
-  ...['timestamp', 'performance', 'responseTimeMs', 'toolExecutionMs', 'stepTimeMs', 'signature'],
-  ...['id', 'callId', 'messageId', 'approvalId', 'responseId', 'tools', 'steps', 'finalStep', 'headers', 'output'],
+  'timestamp',
+  'performance',
+  'responseTimeMs',
+  'toolExecutionMs',
+  'stepTimeMs',
+  'signature',
+  'id',
+  'callId',
+  'messageId',
+  'approvalId',
+  'responseId',
+  'tools',
+  'steps',
+  'finalStep',
+  'headers',
+  'output',
 ])
 
 function clean(value: unknown): string {
@@ -239,7 +254,7 @@ export function isKnownLate(host: HostName, { name, way }: Choice): boolean {
 /**
  * What must be equal. Tools end earlier, so the order of the callbacks about their ends may differ. Chunks are compared
  * apart from the rest: the SDK reads ahead by as much as there is, so the callback for a part that comes at once may be
- * called before or after others. Of several `requests` at once, it is not fixed which one is first.
+ * called before or after others. With several `requests` at once, any of them may be first.
  */
 export function seen({ heard, result }: Outcome, requests = 1): object {
   const isEnd = (line: string) =>

@@ -140,7 +140,7 @@ function readBy(messages: readonly Message[]): string {
     .map((message) => {
       if (message.role === 'user') return message.origin === 'background' ? textOf(message) : ''
       if (message.role === 'assistant') return ''
-      const paid = /^(pay|ask_then_pay|pay_then_ask)$/.test(message.name) && !/^Not run/.test(textOf(message))
+      const paid = /^(pay|ask_then_pay|pay_then_ask)$/.test(message.name) && !textOf(message).startsWith('Not run')
       const own = paid ? calls.get(message.callId) : ''
       return `${own} ${textOf(message)}`
     })

@@ -118,7 +118,7 @@ test('an approval that is added to generateText is found after one early run, an
   const { plain, eager } = await plainAndEager({
     responses: once,
     settings: { alwaysStream: true, onWarning: ({ message }) => void messages.push(message) },
-    options: () => ({ model: model([...once.slice(0, 1)]) }),
+    options: () => ({ model: model(once.slice(0, 1)) }),
     go: async (options) => {
       const results: unknown[] = []
       for (let n = 0; n < 3; n++)
@@ -209,9 +209,19 @@ test('two requests at once whose prepareStep returns one array execute each call
 })
 
 const callbacks = [
-  ...['onStart', 'experimental_onStart', 'onStepStart', 'experimental_onStepStart'],
-  ...['onLanguageModelCallStart', 'experimental_onLanguageModelCallStart', 'onLanguageModelCallEnd'],
-  ...['onStepEnd', 'onStepFinish', 'onEnd', 'onFinish', 'onToolExecutionStart', 'onToolExecutionEnd'],
+  'onStart',
+  'experimental_onStart',
+  'onStepStart',
+  'experimental_onStepStart',
+  'onLanguageModelCallStart',
+  'experimental_onLanguageModelCallStart',
+  'onLanguageModelCallEnd',
+  'onStepEnd',
+  'onStepFinish',
+  'onEnd',
+  'onFinish',
+  'onToolExecutionStart',
+  'onToolExecutionEnd',
 ] as const
 
 test.for(callbacks)(

@@ -99,8 +99,16 @@ test('a tool whose early calls are never used is switched off, and no other one;
   for (let step = 0; step < 5; step++) steps.push(await used(host, ['look', 'put'], { put: { n: 1 } }, tools))
   for (let step = 0; step < 5; step++) steps.push(await used(host, ['put'], { put: { n: 2 } }, tools))
   expect(steps).toEqual([
-    ...['2 early', '2 early', '2 early', '1 early', '1 early'],
-    ...['1 early', '1 early', '1 early', '0 early', '0 early'],
+    '2 early',
+    '2 early',
+    '2 early',
+    '1 early',
+    '1 early',
+    '1 early',
+    '1 early',
+    '1 early',
+    '0 early',
+    '0 early',
   ])
   expect(said).toEqual([
     'switched-off: look does not start early any more: in 3 steps in a row none of its calls that had started early was used',

@@ -79,7 +79,7 @@ async function seen({ options = {}, added = {}, config = {}, settings }: Given, 
 
 const untimed = (log: readonly string[]) => log.map((line) => line.slice(line.indexOf(' ') + 1)).sort()
 
-async function compare(
+async function expectEqual(
   given: Given,
   { warnings = [], wasted = 0 }: { readonly warnings?: readonly string[]; readonly wasted?: number } = {},
 ) {
@@ -126,7 +126,7 @@ test.for(
     },
   }
   const isAdded = way !== 'given to eager()'
-  await compare(isAdded ? { added: own } : { options: own }, { warnings: isAdded ? (replaced[option] ?? []) : [] })
+  await expectEqual(isAdded ? { added: own } : { options: own }, { warnings: isAdded ? (replaced[option] ?? []) : [] })
 })
 
 type CallOption = Exclude<keyof Config, symbol>
@@ -153,7 +153,7 @@ const callOptions: { readonly [Option in CallOption]-?: () => unknown } = {
 test.for(Object.keys(callOptions))(
   'a call with %s: calls, order, callbacks and texts are equal (W48)',
   async (option) => {
-    await compare({ config: { [option]: callOptions[option as CallOption]() } })
+    await expectEqual({ config: { [option]: callOptions[option as CallOption]() } })
   },
 )
 
@@ -179,7 +179,7 @@ test.for(Object.keys(members).flatMap((member) => ways.map((way) => [member, way
   'a middleware with %s, %s: calls, order, callbacks and texts are equal (W48)',
   async ([member, way]) => {
     const middleware = [{ name: 'own', [member]: members[member as Member]() }]
-    await compare(way === ways[0] ? { options: { middleware } } : { added: { middleware } })
+    await expectEqual(way === ways[0] ? { options: { middleware } } : { added: { middleware } })
   },
 )
 
@@ -252,7 +252,7 @@ test.for(Object.keys(middlewares).flatMap((name) => ways.map((way, at) => [name,
         return [make()]
       },
     }
-    await compare(at === 0 ? { options: given } : { added: given }, {
+    await expectEqual(at === 0 ? { options: given } : { added: given }, {
       warnings: warns[at] ?? [],
       wasted: wasted[at] ?? 0,
     })

@@ -142,12 +142,12 @@ class Tracing extends BaseTracer {
 const works: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
   'asks a model': async ({ config }) => {
     const inner = new Scripted([[text('in'), wait(5), text('ner')]])
-    const { content } = await inner.withConfig({ tags: ['inner'], metadata: { of: 'look' } }).invoke('hello', config)
-    return `the model said ${content}`
+    const { text: said } = await inner.withConfig({ tags: ['inner'], metadata: { of: 'look' } }).invoke('hello', config)
+    return `the model said ${said}`
   },
   'asks a model that streams, without its config': async () => {
     let said = ''
-    for await (const { content } of await new Scripted([[text('in'), text('ner')]]).stream('hello')) said += content
+    for await (const chunk of await new Scripted([[text('in'), text('ner')]]).stream('hello')) said += chunk.text
     return said
   },
   'runs a chain that streams': async ({ config }) => {

@@ -36,7 +36,7 @@ const both = [
 const twice: Part[][] = [both, [...sealed('3'), 100, done(requested('3'))], answer]
 
 /** Both runs of a program, after a check that they differ in the times of tools only. */
-async function same(program: Program): Promise<readonly [plain: readonly number[], early: readonly number[]]> {
+async function expectSame(program: Program): Promise<readonly [plain: readonly number[], early: readonly number[]]> {
   const plain = await told(program, false)
   const { times, warnings, undone, ...early } = await told(program, true)
   expect({ ...early, times: plain.times, warnings: [], undone: [] }).toEqual(plain)
@@ -87,7 +87,10 @@ const late: Readonly<Record<string, Program['adds']>> = {
   '`outputSchema`': () => ({ tool: { outputSchema: z.object({ a: z.string() }), errorFunction: () => ({ a: 'no' }) } }),
   '`customDataExtractor`': (tell) => ({
     tool: {
-      customDataExtractor: ({ input, tool }: { input?: unknown; tool: unknown }) => void tell('data', input, tool),
+      customDataExtractor: ({ input, tool }: { input?: unknown; tool: unknown }) => {
+        tell('data', input, tool)
+        return undefined
+      },
     },
   }),
   '`allowedCallers` without the model': () => ({ tool: { allowedCallers: ['programmatic'] } }),
@@ -108,7 +111,7 @@ const late: Readonly<Record<string, Program['adds']>> = {
 
 test.each(Object.keys(late))('%s: the SDK makes each call itself, and nothing differs (W47)', async (place) => {
   const adds = late[place]
-  const [plain, early] = await same({ responses: twice, ...(adds && { adds }) })
+  const [plain, early] = await expectSame({ responses: twice, ...(adds && { adds }) })
   expect(early).toEqual(plain)
 })
 
@@ -185,7 +188,7 @@ const early: Readonly<Record<string, Program['adds']>> = {
 test.each(Object.keys(early))('%s: calls start early, and nothing else differs (W48)', async (place) => {
   const adds = early[place]
   for (const streams of [true, false]) {
-    const [plain, sooner] = await same({
+    const [plain, sooner] = await expectSame({
       responses: twice,
       streams,
       settings: { alwaysStream: true },
@@ -231,7 +234,7 @@ test.each([
     }),
   ],
 ])('%s that is given after a turn has begun counts, and keeps its calls from starting early (W47)', async (_, adds) => {
-  const [plain, early] = await same({ responses: [both, answer], adds })
+  const [plain, early] = await expectSame({ responses: [both, answer], adds })
   expect(early).toEqual(plain)
 })
 
@@ -345,7 +348,7 @@ test('calls after one of a local shell wait for the SDK, as after any undeclared
     100,
     done(shellCall, requested('1')),
   ]
-  const [plain, early] = await same({ responses: [first, answer], go })
+  const [plain, early] = await expectSame({ responses: [first, answer], go })
   expect([plain, early]).toEqual([[100], [100]])
 })
 
@@ -357,7 +360,7 @@ test('a call that a program makes waits for the SDK (W47)', async () => {
     done(Object.assign(requested('1'), { caller: { type: 'program' as const, callerId: 'p' } })),
   ]
   const adds: Program['adds'] = () => ({ tool: { allowedCallers: ['direct', 'programmatic'] } })
-  const [plain, early] = await same({ responses: [first, answer], adds })
+  const [plain, early] = await expectSame({ responses: [first, answer], adds })
   expect(early).toEqual(plain)
 })
 
@@ -365,7 +368,7 @@ test('a handoff with the name of a tool is called in its place (W47)', async () 
   const adds: Program['adds'] = (_, { send }) => ({
     agent: { handoffs: [handoff(new Agent({ name: 'b', tools: send ? [send] : [] }), { toolNameOverride: 'look' })] },
   })
-  const [plain, early] = await same({ responses: [one('1', '{}'), answer], adds })
+  const [plain, early] = await expectSame({ responses: [one('1', '{}'), answer], adds })
   expect([plain, early]).toEqual([[], []])
 })
 
@@ -461,7 +464,7 @@ test('a call whose id has occurred before a pause is not made again, early or la
   }
   const first: Part[] = [...sealed('1', 'book', B), 50, done(requested('1', 'book', B), requested('2', 'send'))]
   const again: Part[] = [...sealed('1', 'book', B), 50, done(requested('1', 'book', B))]
-  await same({ responses: [first, again, answer], go })
+  await expectSame({ responses: [first, again, answer], go })
 })
 
 test.each([
