@@ -87,8 +87,8 @@ function* resultsTwice({ entries }: Reading): Generator<Found, void, undefined> 
 }
 
 function* serverResults({ entries }: Reading): Generator<Found, void, undefined> {
+  const uses = new Set<unknown>()
   for (const { parts } of entries) {
-    const uses = new Set<unknown>()
     for (const { type, value, path } of parts) {
       if (type === 'server_tool_use' || type === 'mcp_tool_use') uses.add(value.id)
       else if (isText(type) && type.endsWith('_tool_result') && !uses.has(value.tool_use_id))
