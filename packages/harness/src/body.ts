@@ -6,7 +6,7 @@ import type { Frame } from './frame.ts'
 import { recordingFrames, scriptFrames } from './frames.ts'
 import type { JournalEntry } from './journal.ts'
 import { rawFrames, type TimedEnd } from './raw-frames.ts'
-import { shapeOf } from './rules/answers.ts'
+import { callIdOf } from './rules/answers.ts'
 import { refusalBody } from './rules/error-body.ts'
 import type { Host } from './rules/hosts.ts'
 import type { Refusal } from './rules/refusals.ts'
@@ -39,13 +39,10 @@ export function bodyOf({ wire, request, host }: Asked, reply: Reply, pace: Pace 
 
 /** The pieces of a scripted reply. Its calls without an id get one as the host writes them. */
 function scheduled(reply: ScriptResponse, pace: Pace, { number, wire }: JournalEntry, host: Host): readonly Beat[] {
-  const schedule = beats(reply, pace, `call_${number}`)
-  const idOf = wire === 'openai-chat' ? shapeOf(host).id : undefined
-  if (!idOf) return schedule
   const given = reply.steps.flatMap((step) => (step.type === 'call' ? [step.id] : []))
-  return schedule.map((beat) =>
+  return beats(reply, pace).map((beat) =>
     beat.type === 'call-start' && given[beat.index] === undefined
-      ? { ...beat, id: idOf({ request: number, place: beat.index + 1, name: beat.name }) }
+      ? { ...beat, id: callIdOf(host, wire, { request: number, place: beat.index + 1, name: beat.name }) }
       : beat,
   )
 }

@@ -24,6 +24,7 @@ export {
   type RawTime,
   rawResponse,
 } from './raw.ts'
+export { DisprovedRuleError } from './record/judged-rules.ts'
 export { type ModelRecorder, type RecordModelsOptions, recordModels } from './record/record-models.ts'
 export {
   parseRecording,

@@ -9,11 +9,12 @@ import { notRefused } from './expectation.ts'
 import { Bounded, type JournalEntry, journalEntry, type ReceivedRequest } from './journal.ts'
 import type { ResponseLog } from './log.ts'
 import type { Answer } from './play.ts'
-import { checkerOf, type RulesChoice, type RulesLevel, unexcused } from './refusing.ts'
+import { checkerOf, NOT_AS_SENT, type RulesChoice, type RulesLevel, unexcused } from './refusing.ts'
 import type { Refusal } from './rules/refusals.ts'
 import { shownAt } from './rules/shown.ts'
 import { type Offer, prompter, type Script, type ScriptedReply } from './script.ts'
 import { checkScript } from './script-checks.ts'
+import { sentCalls } from './sent-calls.ts'
 import type { Wire } from './wires/wire.ts'
 
 export interface EndpointOptions extends Delivery {
@@ -48,6 +49,7 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
   checkScript(script)
   const checker = checkerOf(options.rules)
   const replies = prompter(script)
+  const sent = sentCalls()
   const requests = new Bounded<JournalEntry>(MOST_ENTRIES, MOST_BYTES)
   const responses = new Bounded<ResponseLog>(MOST_ENTRIES, MOST_BYTES)
   let count = 0
@@ -77,7 +79,9 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     let refusals: readonly Refusal[] = []
     try {
       const offer = replies.offer(asked.request)
-      refusals = unexcused(checker.check(asked.request, refusedBy(offer.reply)), offer.reply)
+      const broken = checker.check(asked.request, refusedBy(offer.reply))
+      const changed = checker.applies(NOT_AS_SENT) ? sent.changed(asked) : []
+      refusals = unexcused([...broken, ...changed], offer.reply)
       return { answer: answered(asked, refusals, offer), refusals }
     } catch (thrown) {
       const error = thrown instanceof HarnessError ? thrown : scriptFailed(asked.request, thrown)
@@ -96,7 +100,10 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
       return providerRefusal(asked, first)
     }
     const taken = take()
-    if (!('refused' in taken)) return answerTo(asked, taken, options)
+    if (!('refused' in taken)) {
+      if ('steps' in taken) sent.note(asked, taken)
+      return answerTo(asked, taken, options)
+    }
     if (!first || first.rule !== expected || others.length > 0) throw notRefused(request, taken.refused, refusals)
     return providerRefusal(asked, first)
   }

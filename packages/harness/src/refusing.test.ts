@@ -330,3 +330,65 @@ test('thinking of a mock must come back as it was sent; that of others is not kn
 test('the number of rules on the pages is right', () => {
   expect(rules).toHaveLength(194)
 })
+
+/** The history after a call of the mock, on each wire, with this id. */
+const AFTER: Readonly<Record<WireName, (id: string) => object>> = {
+  'openai-chat': (id) => ({
+    messages: [
+      { role: 'user', content: 'Hi' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{ "a": 1 }' } }],
+      },
+      { role: 'tool', tool_call_id: id, content: 'x' },
+    ],
+  }),
+  'openai-responses': (id) => ({
+    input: [
+      { role: 'user', content: 'Hi' },
+      { type: 'function_call', call_id: id, name: 'f', arguments: '{"a":1}' },
+      { type: 'function_call_output', call_id: id, output: 'x' },
+    ],
+  }),
+  anthropic: (id) => ({
+    messages: [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: { a: 1 } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'x' }] },
+    ],
+  }),
+}
+
+const FIRST = { input: [{ role: 'user', content: 'Hi' }] }
+
+test.for(WIRE_NAMES)(
+  'on %s, a call of the mock must come back with its id; other calls are not known (W14, W23)',
+  async (wire) => {
+    const first = wire === 'openai-responses' ? FIRST : {}
+    const status = async (id: string, options: { id?: string; except?: string[] } = {}) => {
+      const given = respond(call('f', { a: 1 }, options.id === undefined ? {} : { id: options.id }))
+      const mock = mockModels({ script: [given, { ...hello, except: options.except ?? [] }] })
+      await (await ask(mock, wire, first)).text()
+      const response = await ask(mock, wire, AFTER[wire](id))
+      return response.headers.get('x-meanwhile-rule') ?? response.status
+    }
+    expect(await status('call_1_1')).toBe(200)
+    expect(await status('other')).toBe('every/call-id-not-as-sent')
+    expect(await status('other', { except: ['every/call-id-not-as-sent'] })).toBe(200)
+    // An id that the wire does not take has to change.
+    expect(await status('other', { id: 'f'.repeat(65) })).toBe(200)
+    const unknown = mockModels({ script: [hello] })
+    expect((await ask(unknown, wire, AFTER[wire]('other'))).status).toBe(200)
+  },
+)
+
+test('an id that the history has already may change (G10, W14, W23)', async () => {
+  const mock = mockModels({ script: [respond(call('f', { a: 1 }, { id: 'same' })), hello] })
+  const { messages: turn } = AFTER['openai-chat']('same') as { messages: object[] }
+  await (await ask(mock, 'openai-chat', { messages: [...turn, { role: 'user', content: 'Again' }] })).text()
+  const { messages: next } = AFTER['openai-chat']('same_1') as { messages: object[] }
+  const history = [...turn, { role: 'user', content: 'Again' }, ...next.slice(1)]
+  expect((await ask(mock, 'openai-chat', { messages: history })).status).toBe(200)
+  mock.assertComplete()
+})

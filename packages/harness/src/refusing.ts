@@ -60,6 +60,8 @@ export interface Checker {
   /** Whether requests are accepted whatever they break. */
   readonly reports: boolean
   hostOf(request: HostedRequest): Host
+  /** Whether a certain rule applies that only an endpoint can check. */
+  applies(id: string): boolean
   /** The rules that the request breaks, of those that apply to it; with `also`, this rule applies too. */
   check(request: HostedRequest, also?: string): readonly Refusal[]
 }
@@ -78,6 +80,7 @@ export function checkerOf(option: RulesLevel | RulesChoice = 'certain'): Checker
   return {
     reports: apply === 'report',
     hostOf: hostFor,
+    applies: (id) => apply !== false && !off.has(id),
     check(request, extra) {
       if (apply === false && extra === undefined) return []
       const applied = (rule: Rule): boolean => rule.id === extra || (apply !== false && applies(rule))
@@ -108,7 +111,10 @@ function checkChoice(option: unknown, apply: unknown, host: unknown): void {
     throw new HarnessError(`the host ${String(host)} is not known; known are ${HOSTS.join(', ')}`)
 }
 
-const IDS: ReadonlySet<string> = new Set(rules.map(({ id }) => id))
+/** A rule that is not among the others, because only an endpoint knows what it has sent. */
+export const NOT_AS_SENT = 'every/call-id-not-as-sent'
+
+const IDS: ReadonlySet<string> = new Set([...rules.map(({ id }) => id), NOT_AS_SENT])
 
 /** @throws {HarnessError} There is no rule with one of these ids. */
 export function checkIds(where: string, ids: readonly string[]): void {

@@ -306,7 +306,11 @@ test('the namespace of a call, its caller, and items that are not interpreted ar
 })
 
 test('a response fails if one of its calls turns out to be of another tool whose name begins with that of the first (P2, qC47)', async () => {
-  const tools = ['read', 'read_file'].map((name) => ({ name, description: name, inputSchema: { type: 'object', properties: {} } }))
+  const tools = ['read', 'read_file'].map((name) => ({
+    name,
+    description: name,
+    inputSchema: { type: 'object', properties: {} },
+  }))
   const end = { ...call, name: 'read_file', arguments: '{"x":1}', status: 'completed' }
   const events = (begun: string, ...between: object[]) => [
     added(0, { ...call, name: begun, arguments: '' }),

@@ -1,5 +1,6 @@
-/** How hosts write what a model says: the ids of calls, reasoning, and what a call carries. */
+/** How hosts write the answer of a model: the ids of calls, reasoning, and what a call carries. */
 
+import type { WireName } from '../wires/wire.ts'
 import type { Host } from './hosts.ts'
 
 /** What differs between the answers of hosts on Chat. */
@@ -45,6 +46,12 @@ const SHAPES: Partial<Record<Host, Shape>> = {
     id: (call) => `function-call-${counted(call)}`,
   },
   vllm: { ...REASONING, id: ({ request, place }) => `chatcmpl-tool-${request}-${place}` },
+}
+
+/** The id that a host gives a call of its answer. */
+export function callIdOf(host: Host, wire: WireName, call: NumberedCall): string {
+  const own = wire === 'openai-chat' ? shapeOf(host).id : undefined
+  return own ? own(call) : `call_${call.request}_${call.place}`
 }
 
 /** The shape of a host's answers on Chat. */

@@ -58,7 +58,11 @@ export const HOSTS: readonly Host[] = Object.keys(FACTS) as Host[]
 
 /** The host of a URL. A URL that is not known belongs to the provider whose wire it is. */
 export function hostOf(wire: WireName, url: string | undefined): Host {
+  return knownHostOf(wire, url) ?? (wire === 'anthropic' ? 'anthropic' : 'openai')
+}
+
+/** The host of a URL, if it is one of those that are known and has this wire. */
+export function knownHostOf(wire: WireName, url: string | undefined): Host | undefined {
   const name = url !== undefined && URL.canParse(url) ? new URL(url).hostname : ''
-  const known = HOSTS.find((host) => FACTS[host].names?.test(name) && FACTS[host].wires.includes(wire))
-  return known ?? (wire === 'anthropic' ? 'anthropic' : 'openai')
+  return HOSTS.find((host) => FACTS[host].names?.test(name) && FACTS[host].wires.includes(wire))
 }
