@@ -102,13 +102,13 @@ export function unexcused(
 
 const LEVELS: readonly unknown[] = ['certain', 'all', 'report', false]
 
-function checkChoice(option: unknown, apply: unknown, host: unknown): void {
+function checkChoice(option: unknown, apply: unknown, host: string | undefined): void {
   if (typeof option === 'object' && option !== null)
     checkOptions<RulesChoice>('rules', option, { apply: '', host: '', except: '', also: '' })
   if (!LEVELS.includes(apply))
     throw new HarnessError(`rules: ${String(apply)} is not one of 'certain', 'all', 'report', false`)
   if (host !== undefined && !HOSTS.some((known) => known === host))
-    throw new HarnessError(`the host ${String(host)} is not known; known are ${HOSTS.join(', ')}`)
+    throw new HarnessError(`the host ${host} is not known; known are ${HOSTS.join(', ')}`)
 }
 
 /** A rule that is not among the others, because only an endpoint knows what it has sent. */

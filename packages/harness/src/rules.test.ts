@@ -70,6 +70,7 @@ test('the rules of a host come from the URL, and those of the provider hold for 
 
 test('no body makes the rules throw, whatever is in it (W23)', () => {
   const random = seeded(48)
+  const odd: unknown[] = []
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
   const names = [...namesOf([WIRE_NAMES.map(soundBody), rules.map(({ bad }) => bad)])]
   const leaves = [
@@ -112,9 +113,9 @@ test('no body makes the rules throw, whatever is in it (W23)', () => {
     const wire = pick(WIRE_NAMES)
     const body = i % 2 === 0 ? mutated(soundBody(wire)) : value(6)
     const found = refusals(wire, body, { host: pick(HOSTS), sure: EVERY_SURE })
-    if (found.some(({ message, path }) => typeof message !== 'string' || typeof path !== 'string'))
-      expect(found).toBe('refusals with words and a path')
+    odd.push(...found.filter(({ message, path }) => typeof message !== 'string' || typeof path !== 'string'))
   }
+  expect(odd).toEqual([])
 })
 
 test('a body that is deeper than the stack is read (W23)', () => {

@@ -78,6 +78,7 @@ function refusal({ id, says, sources, status = 400 }: Rule, found: Found): Refus
 const LONGEST = 200
 
 function valueText(value: unknown): string {
-  const text = typeof value === 'object' ? typeof value : String(value)
+  if (value === undefined) return ''
+  const text = typeof value === 'string' ? value : typeof value === 'object' ? 'object' : `${value as number | boolean}`
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…`.toWellFormed() : text.toWellFormed()
 }

@@ -2,7 +2,7 @@
 
 import type { WireName } from '../wires/wire.ts'
 import type { Change } from './rule.ts'
-import type { Members } from './values.ts'
+import { type Members, members } from './values.ts'
 
 /** The beginning of a PNG file. */
 export const PNG = 'iVBORw0KGgo='
@@ -134,13 +134,12 @@ export function changedBody(wire: WireName, change: Change): Members {
 }
 
 function changed(target: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
-  const old = (target ?? {}) as Members & readonly unknown[]
-  const next = rest.length > 0 ? changed(old[step], rest, value) : value
-  if (Array.isArray(old)) {
-    const entries = [...old]
-    entries.splice(Number(step), 1, ...(next === undefined ? [] : [next]))
-    return entries
+  if (Array.isArray(target)) {
+    const next = rest.length > 0 ? changed(target[Number(step)], rest, value) : value
+    return target.toSpliced(Number(step), 1, ...(next === undefined ? [] : [next]))
   }
-  const { [step]: _, ...others } = old as Members
+  const old = members(target)
+  const next = rest.length > 0 ? changed(old[step], rest, value) : value
+  const { [step]: _, ...others } = old
   return next === undefined ? others : { ...old, [step]: next }
 }
