@@ -13,7 +13,7 @@ import type { ResponseLog } from './log.ts'
 import { checkEndpointOptions, SCRIPT_OPTIONS } from './script-checks.ts'
 import { type Clock, systemClock } from './time.ts'
 import type { Wire, WireName } from './wires/wire.ts'
-import { WIRE_NAMES, WIRES } from './wires/wires.ts'
+import { pathsOf, WIRE_NAMES, WIRES } from './wires/wires.ts'
 
 /** The options of `mockModels`. */
 export interface MockModelsOptions extends Omit<EndpointOptions, 'coalesce'> {
@@ -79,7 +79,7 @@ export function mockModels(options: MockModelsOptions): MockModels {
   }
 
   function handlersOf(wire: Wire): HttpHandler[] {
-    return [wire.path, ...(wire.otherPaths ?? [])].map((path) => handlerOf(wire, path))
+    return pathsOf(wire).map((path) => handlerOf(wire, path))
   }
 
   function handlerOf(wire: Wire, path: string): HttpHandler {

@@ -49,6 +49,15 @@ test.for(officialRequests)('an official example breaks no rule: $title (W23)', (
   expect(refusals(wire, body)).toEqual([])
 })
 
+test('of an empty message on Messages, the message is refused, and of an empty block, the block (W15, W23)', () => {
+  const found = (content: unknown) =>
+    refusals('anthropic', changedBody('anthropic', { 'messages[0].content': content })).map(({ rule }) => rule)
+  expect(found('')).toEqual(['messages/content-empty'])
+  expect(found([])).toEqual(['messages/content-empty'])
+  expect(found([{ type: 'text', text: '' }])).toEqual(['messages/text-empty'])
+  expect(found(' ')).toEqual(['messages/text-blank'])
+})
+
 test('a body that is not an object breaks no rule (W23)', () => {
   for (const body of [undefined, null, 1, 'text', [], [{}]]) expect(refusals('openai-chat', body)).toEqual([])
 })

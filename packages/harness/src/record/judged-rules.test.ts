@@ -24,6 +24,13 @@ test('a provider that accepts what a rule says it refuses disproves the rule, lo
   })
 })
 
+test('the endpoints of hosts with another path are recorded, and judged, too (W23)', async () => {
+  const recorder = recordModels({ upstream: mockModels({ script: [hello], rules: false }).fetch })
+  const body = bodyFor('openai-chat', { temperature: 3 })
+  await (await recorder.fetch('https://api.deepseek.com/chat/completions', { method: 'POST', body })).text()
+  await expect(recorder.close()).rejects.toThrow('chat/temperature-range')
+})
+
 test('a host that is not known, and a provider that refuses what a rule says it refuses, disprove nothing (W23)', async () => {
   const unknown = recordModels({ upstream: mockModels({ script: [hello], rules: false }).fetch })
   await (await ask(unknown.fetch, 'http://gateway.test', { temperature: 3 })).text()

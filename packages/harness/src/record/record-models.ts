@@ -11,7 +11,7 @@ import { HarnessError } from '../errors.ts'
 import { withoutSecrets } from '../journal.ts'
 import type { Loopback } from '../loopback.ts'
 import type { WireName } from '../wires/wire.ts'
-import { WIRE_NAMES, WIRES } from '../wires/wires.ts'
+import { pathsOf, WIRE_NAMES, WIRES } from '../wires/wires.ts'
 import { DisprovedRuleError, disprovedBy, draftOf, type Judged } from './judged-rules.ts'
 import { serveProxy } from './proxy.ts'
 import { formatRecording, type RecordedEnd, type RecordedExchange } from './recording.ts'
@@ -188,7 +188,9 @@ function under(base: URL, asked: string): URL {
 
 function wireOf({ method, url }: Request): WireName | undefined {
   const { pathname } = new URL(url)
-  return method === 'POST' ? WIRE_NAMES.find((name) => pathname.endsWith(WIRES[name].path)) : undefined
+  return method === 'POST'
+    ? WIRE_NAMES.find((name) => pathsOf(WIRES[name]).some((path) => pathname.endsWith(path)))
+    : undefined
 }
 
 /** Reads an error response to its end for the recording, because a client that retries does not read its body. */

@@ -193,9 +193,7 @@ export const content: readonly RuleData[] = [
     says: 'messages.{i}: all messages must have non-empty content except for the optional final assistant message',
     sources: seen('2026-11', 'quoted in 10 public files'),
     finds: each(entriesOf, ({ index, role, parts }, { entries }) => {
-      const [first] = parts
-      const empty = first === undefined || (parts.length === 1 && first.type === 'text' && first.value.text === '')
-      return empty && !(index === entries.length - 1 && role === 'assistant') && { i: index }
+      return parts.length === 0 && !(index === entries.length - 1 && role === 'assistant') && { i: index }
     }),
     bad: { 'messages[0].content': [] },
   },

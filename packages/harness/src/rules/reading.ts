@@ -165,7 +165,9 @@ function readMessages(body: Members): Pieces {
   const entries = list(body.messages).map((message, index) => {
     const value = members(message)
     const path = `messages.${index}`
-    const blocks = isText(value.content) ? [{ type: 'text', text: value.content }] : list(value.content)
+    // An empty text is no block: the provider refuses the message, not the block.
+    const text = isText(value.content) && value.content !== '' ? [{ type: 'text', text: value.content }] : undefined
+    const blocks = text ?? list(value.content)
     const calls = blocks.flatMap((one, j) => {
       const { type, id, name, input } = members(one)
       return type === 'tool_use' ? [{ path: `${path}.content.${j}`, id, name, input }] : []
