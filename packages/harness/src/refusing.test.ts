@@ -203,6 +203,12 @@ test.for([
   expect(() => mock.assertComplete()).toThrow(found)
 })
 
+test('a request that breaks another rule after the expected one fails, too (W23)', async () => {
+  const mock = mockModels({ script: [refused('chat/unknown-member')] })
+  expect((await ask(mock, 'openai-chat', { ...unanswered, ...ODD })).status).toBe(500)
+  expect(() => mock.assertComplete()).toThrow('it breaks other rules, too; it breaks chat/call-without-result')
+})
+
 test('an expected refusal may say which other rules its request breaks (W23)', async () => {
   const mock = mockModels({ script: [{ ...refused('chat/call-without-result'), except: ['chat/unknown-member'] }] })
   expect((await ask(mock, 'openai-chat', { ...unanswered, ...ODD })).status).toBe(400)
@@ -390,5 +396,14 @@ test('an id that the history has already may change (G10, W14, W23)', async () =
   const { messages: next } = AFTER['openai-chat']('same_1') as { messages: object[] }
   const history = [...turn, { role: 'user', content: 'Again' }, ...next.slice(1)]
   expect((await ask(mock, 'openai-chat', { messages: history })).status).toBe(200)
+  mock.assertComplete()
+})
+
+test('an id that the mock has given twice may change, even if only one of the calls comes back (G10, W14, W23)', async () => {
+  const twice = respond(call('f', { a: 1 }, { id: 'same' }))
+  const mock = mockModels({ script: [twice, twice, hello] })
+  await (await ask(mock, 'openai-chat', { messages: [{ role: 'user', content: 'Before' }] })).text()
+  await (await ask(mock, 'openai-chat')).text()
+  expect((await ask(mock, 'openai-chat', AFTER['openai-chat']('same_1'))).status).toBe(200)
   mock.assertComplete()
 })

@@ -49,6 +49,18 @@ test.for(officialRequests)('an official example breaks no rule: $title (W23)', (
   expect(refusals(wire, body)).toEqual([])
 })
 
+test('lists count as levels of an enforced schema, and alternatives do not (W17, W23)', () => {
+  const inside = (wrap: (schema: object) => object) => {
+    const leaf: object = { type: 'string' }
+    const nested = Array.from({ length: 11 }).reduce<object>(wrap, leaf)
+    const schema = { type: 'object', properties: { a: nested }, required: ['a'], additionalProperties: false }
+    const body = changedBody('openai-responses', { 'text.format.schema': schema })
+    return refusals('openai-responses', body).map(({ rule }) => rule)
+  }
+  expect(inside((items) => ({ type: 'array', items }))).toEqual(['responses/strict-depth'])
+  expect(inside((one) => ({ anyOf: [one] }))).toEqual([])
+})
+
 test('of an empty message on Messages, the message is refused, and of an empty block, the block (W15, W23)', () => {
   const found = (content: unknown) =>
     refusals('anthropic', changedBody('anthropic', { 'messages[0].content': content })).map(({ rule }) => rule)

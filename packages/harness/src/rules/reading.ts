@@ -165,7 +165,7 @@ function readMessages(body: Members): Pieces {
   const entries = list(body.messages).map((message, index) => {
     const value = members(message)
     const path = `messages.${index}`
-    // An empty text is no block: the provider refuses the message, not the block.
+    // An empty text has no block: the provider refuses the message, not a block.
     const text = isText(value.content) && value.content !== '' ? [{ type: 'text', text: value.content }] : undefined
     const blocks = text ?? list(value.content)
     const calls = blocks.flatMap((one, j) => {
