@@ -70,6 +70,7 @@ const sidebar = [
     page('Bench', '/bench'),
     page('Sizes', '/sizes'),
     page('Quirks of real streams', '/quirks'),
+    page('What providers refuse', '/refusals'),
     page('Architecture', '/architecture'),
     group('Decisions', [page('All', '/decisions/'), ...pagesOf('decisions')], true),
   ]),

@@ -53,7 +53,7 @@ async function unplayed(
     tool({
       name,
       description: name,
-      input: z.unknown(),
+      input: z.looseObject({}),
       effect,
       ...(effect === 'reversible' && { compensate: () => undefined }),
       execute(input) {

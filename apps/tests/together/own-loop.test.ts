@@ -77,7 +77,7 @@ function toolsOf(names: readonly string[], effect: Effect): { tools: Tool[]; exe
     tool({
       name,
       description: name,
-      input: z.unknown(),
+      input: z.looseObject({}),
       effect,
       execute(input) {
         executions.push(`${name} ${JSON.stringify(input)}`)

@@ -1,23 +1,16 @@
 /** Builds the response for a request: from a reply of the script to the writes that a transport sends. */
 
 import type { Pace } from '@meanwhile/core/testing'
-import { type Body, bodyOf, errorBody } from './body.ts'
+import type { Asked } from './asked.ts'
+import { type Body, bodyOf, errorBody, refusedBody } from './body.ts'
 import { HarnessError } from './errors.ts'
 import { before, type Failing, type Fault } from './fault.ts'
-import type { JournalEntry } from './journal.ts'
 import { openLog } from './log.ts'
 import type { Answer } from './play.ts'
 import type { TimedEnd } from './raw-frames.ts'
+import type { Refusal } from './rules/refusals.ts'
 import type { Reply } from './script.ts'
 import { coalesce, type Slice, slice, type Write } from './slice.ts'
-import type { Wire } from './wires/wire.ts'
-
-/** A received request, its wire, and when it arrived. */
-export interface Asked {
-  readonly wire: Wire
-  readonly request: JournalEntry
-  readonly arrived: number
-}
 
 /** How responses are sent. */
 export interface Delivery {
@@ -34,7 +27,7 @@ export interface Delivery {
 
 export function answerTo(asked: Asked, reply: Reply & Failing, options: Delivery): Answer {
   const delivery = { ...options, ...('steps' in reply ? {} : reply) }
-  const body = bodyOf(asked.wire, asked.request, reply, delivery.pace)
+  const body = bodyOf(asked, reply, delivery.pace)
   const { frames, ...rest } = reply.fault ? broken(body, reply.fault) : body
   const { ending, framing } = rest
   if (ending.end === 'bad-chunk' && framing === 'close')
@@ -51,6 +44,12 @@ export function answerTo(asked: Asked, reply: Reply & Failing, options: Delivery
 export function refusal(asked: Asked, { message }: HarnessError): Answer {
   const failure = { type: 'fail', at: 0, status: 500, code: 'unexpected_request', message } as const
   const { frames, ...body } = errorBody(asked.wire, failure, { 'x-should-retry': 'false' })
+  return answer(asked, { ...body, writes: slice(frames, 'event') })
+}
+
+/** Returns the provider's refusal of a request that breaks a rule. */
+export function providerRefusal(asked: Asked, refused: Refusal): Answer {
+  const { frames, ...body } = refusedBody(asked.wire, asked.host, refused)
   return answer(asked, { ...body, writes: slice(frames, 'event') })
 }
 

@@ -2,6 +2,7 @@
  * Assertions for tests of agents, for any test runner: small functions that throw an error with a name and a reason.
  */
 
+export { type AcceptOptions, assertAccepted, type CheckedRequest } from './assert/accepted.ts'
 export { assertBefore, assertBetween, assertInOrder, EventOrderError, type EventPattern } from './assert/events.ts'
 export {
   assertRanOnce,
@@ -25,4 +26,4 @@ export {
   spanNamed,
 } from './assert/spans.ts'
 export { assertSameTranscript, assertTranscript, TranscriptError } from './assert/transcript.ts'
-export { HarnessError } from './errors.ts'
+export { HarnessError, RefusedRequestError } from './errors.ts'

@@ -1,10 +1,15 @@
 /** Converts a reply of the script to a response of its wire, before it is cut into writes. */
 
-import { AT_ONCE, beats, type Pace } from '@meanwhile/core/testing'
+import { AT_ONCE, type Beat, beats, type Pace, type ScriptResponse } from '@meanwhile/core/testing'
+import type { Asked } from './asked.ts'
 import type { Frame } from './frame.ts'
 import { recordingFrames, scriptFrames } from './frames.ts'
 import type { JournalEntry } from './journal.ts'
 import { rawFrames, type TimedEnd } from './raw-frames.ts'
+import { callIdOf } from './rules/answers.ts'
+import { refusalBody } from './rules/error-body.ts'
+import type { Host } from './rules/hosts.ts'
+import type { Refusal } from './rules/refusals.ts'
 import { type Reply, unexpected } from './script.ts'
 import type { Failure, Wire } from './wires/wire.ts'
 
@@ -19,25 +24,44 @@ export interface Body {
 const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 const WHOLE: TimedEnd = { end: 'complete' }
 
-export function bodyOf(wire: Wire, request: JournalEntry, reply: Reply, pace: Pace = AT_ONCE): Body {
+export function bodyOf({ wire, request, host }: Asked, reply: Reply, pace: Pace = AT_ONCE): Body {
   if ('raw' in reply) {
     const { status = 200, headers = {}, framing = 'chunked' } = reply
     return { status, headers: { ...STREAM_HEADERS, ...headers }, framing, ...rawFrames(wire, reply, pace) }
   }
   const members = streamingBody(request)
   if ('recorded' in reply) return streamed(recordingFrames(wire, reply, pace))
-  const schedule = beats(reply, pace, `call_${request.number}`)
+  const schedule = scheduled(reply, pace, request, host)
   const [first] = schedule
   if (first?.type === 'fail') return errorBody(wire, first, retryHeaders(first))
-  return streamed(scriptFrames(wire, reply, schedule, { number: request.number, request: members }))
+  return streamed(scriptFrames(wire, reply, schedule, { number: request.number, request: members, host }))
+}
+
+/** The pieces of a scripted reply. Its calls without an id get one as the host writes them. */
+function scheduled(reply: ScriptResponse, pace: Pace, { number, wire }: JournalEntry, host: Host): readonly Beat[] {
+  const given = reply.steps.flatMap((step) => (step.type === 'call' ? [step.id] : []))
+  return beats(reply, pace).map((beat) =>
+    beat.type === 'call-start' && given[beat.index] === undefined
+      ? { ...beat, id: callIdOf(host, wire, { request: number, place: beat.index + 1, name: beat.name }) }
+      : beat,
+  )
 }
 
 /** An HTTP error. */
 export function errorBody(wire: Wire, failure: Failure, more: Readonly<Record<string, string>> = {}): Body {
-  const data = JSON.stringify(wire.errorBody(failure))
+  return documentBody(failure.status, wire.errorBody(failure), more, failure.at)
+}
+
+/** The refusal of a request that breaks a rule, in the words of its host. */
+export function refusedBody(wire: Wire, host: Host, refused: Refusal): Body {
+  return documentBody(refused.status, refusalBody(wire.name, host, refused), { 'x-meanwhile-rule': refused.rule })
+}
+
+function documentBody(status: number, document: object, more: Readonly<Record<string, string>>, at: number = 0): Body {
+  const data = JSON.stringify(document)
   const length = String(Buffer.byteLength(data))
   const headers = { 'content-type': 'application/json', 'content-length': length, ...more }
-  return { status: failure.status, headers, framing: 'chunked', frames: [{ at: failure.at, data }], ending: WHOLE }
+  return { status, headers, framing: 'chunked', frames: [{ at, data }], ending: WHOLE }
 }
 
 function streamed(frames: Iterable<Frame>): Body {

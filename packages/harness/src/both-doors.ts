@@ -2,7 +2,13 @@
 
 export { clock } from './clock.ts'
 export type { Difference } from './difference.ts'
-export { HarnessError, RequestMismatchError, UnexpectedRequestError, UnusedResponseError } from './errors.ts'
+export {
+  HarnessError,
+  RefusedRequestError,
+  RequestMismatchError,
+  UnexpectedRequestError,
+  UnusedResponseError,
+} from './errors.ts'
 export type { Expecting, RequestCheck, RequestPattern } from './expectation.ts'
 export type { Failing, Fault } from './fault.ts'
 export type { JournalEntry } from './journal.ts'
@@ -18,6 +24,7 @@ export {
   type RawTime,
   rawResponse,
 } from './raw.ts'
+export { DisprovedRuleError } from './record/judged-rules.ts'
 export { type ModelRecorder, type RecordModelsOptions, recordModels } from './record/record-models.ts'
 export {
   parseRecording,
@@ -29,7 +36,10 @@ export {
 } from './record/recording.ts'
 export { type ReplayOptions, replayRecording } from './record/replay-recording.ts'
 export type { TimedBytes } from './record/secrets.ts'
+export { type RefusedReply, type RulesChoice, type RulesLevel, refused, type Unchecked } from './refusing.ts'
 export { type Recording, type RecordingOptions, recordedResponse, recordedResponses } from './replay.ts'
+export type { Host } from './rules/hosts.ts'
+export type { Refusal } from './rules/refusals.ts'
 export type { Reply, Script, ScriptedReply } from './script.ts'
 export type { Slice } from './slice.ts'
 export type { WireName } from './wires/wire.ts'

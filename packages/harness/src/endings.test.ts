@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { endings } from '../test/endings.ts'
 import { listen } from '../test/listen.ts'
+import { bodyFor } from '../test/requests.ts'
 import { transports } from '../test/transports.ts'
 import { mockModels } from './msw.ts'
 import { rawResponse } from './raw.ts'
@@ -46,7 +47,7 @@ test.for(transports)('over $name: a stall before the headers is a fetch that wai
   const stage = await transport.serve({ script: [rawResponse([{ end: 'stall' }])] })
   const { fetch: ask = fetch, url = 'http://models.test' } = stage
   const left = new AbortController()
-  const asked = ask(`${url}/v1/messages`, { method: 'POST', body: '{}', signal: left.signal })
+  const asked = ask(`${url}/v1/messages`, { method: 'POST', body: bodyFor('anthropic'), signal: left.signal })
   const failure = asked.catch((error: unknown) => error)
   await expect.poll(() => stage.log()).toHaveLength(1)
   const enough = new Error('enough')
@@ -60,7 +61,7 @@ test('over the fetch of a mock, a slow reader gets everything that was sent befo
   for (const end of ['fin', 'reset', 'bad-chunk'] as const) {
     const raw = rawResponse([{ bytes: 'data: 1\n\n' }, { bytes: 'data: 2\n\n' }, { end }])
     const { fetch: ask } = mockModels({ script: [raw] })
-    const { body } = await ask('http://models.test/v1/messages', { method: 'POST', body: '{}' })
+    const { body } = await ask('http://models.test/v1/messages', { method: 'POST', body: bodyFor('anthropic') })
     await new Promise((resolve) => setTimeout(resolve))
     const heard: string[] = []
     const read = async () => {

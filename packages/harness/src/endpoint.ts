@@ -1,19 +1,32 @@
 /** A model endpoint without a transport: takes requests and returns answers to play. */
 
 import { messageOf } from '@meanwhile/core'
-import { answerTo, type Delivery, refusal } from './answer.ts'
+import { answerTo, type Delivery, providerRefusal, refusal } from './answer.ts'
+import type { Asked } from './asked.ts'
 import { clock } from './clock.ts'
-import { HarnessError } from './errors.ts'
+import { HarnessError, RefusedRequestError } from './errors.ts'
+import { notRefused } from './expectation.ts'
 import { Bounded, type JournalEntry, journalEntry, type ReceivedRequest } from './journal.ts'
 import type { ResponseLog } from './log.ts'
 import type { Answer } from './play.ts'
-import { prompter, type Script } from './script.ts'
+import { checkerOf, NOT_AS_SENT, type RulesChoice, type RulesLevel, unexcused } from './refusing.ts'
+import type { Refusal } from './rules/refusals.ts'
+import { shownAt } from './rules/shown.ts'
+import { type Offer, prompter, type Script, type ScriptedReply } from './script.ts'
 import { checkScript } from './script-checks.ts'
+import { sentCalls } from './sent-calls.ts'
 import type { Wire } from './wires/wire.ts'
 
 export interface EndpointOptions extends Delivery {
   /** The responses. Default: none, so that every request is unexpected. */
   readonly script?: Script
+  /**
+   * Which rules of providers the requests must keep; `@meanwhile/harness/rules` has them. Default `certain`: a request
+   * that breaks a certain rule, or a rule of the host of its URL, gets the provider's refusal, the response of the
+   * script stays for the next request, and `assertComplete` throws. A URL that is not known belongs to the provider
+   * whose wire it is. A replayed recording is not checked: the provider has answered its request.
+   */
+  readonly rules?: RulesLevel | RulesChoice
 }
 
 export interface Endpoint {
@@ -24,7 +37,7 @@ export interface Endpoint {
   readonly requests: readonly JournalEntry[]
   /** What was sent for each request, in order: the latest 1,000. */
   readonly responses: readonly ResponseLog[]
-  /** Throws the error of the first unexpected request, or an error that names the unused responses. */
+  /** Throws the error of the first unexpected or refused request, or an error that names the unused responses. */
   assertComplete(): void
 }
 
@@ -34,7 +47,9 @@ const MOST_BYTES = 64 * 1024 * 1024
 export function modelEndpoint(options: EndpointOptions): Endpoint {
   const { script = [] } = options
   checkScript(script)
+  const checker = checkerOf(options.rules)
   const replies = prompter(script)
+  const sent = sentCalls()
   const requests = new Bounded<JournalEntry>(MOST_ENTRIES, MOST_BYTES)
   const responses = new Bounded<ResponseLog>(MOST_ENTRIES, MOST_BYTES)
   let count = 0
@@ -45,8 +60,9 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     responses: responses.entries,
     answer(wire, received, arrived = clock()) {
       const request = journalEntry(++count, wire.name, received)
-      requests.add(request, received.body.length)
-      const answer = find(wire, request, arrived)
+      const asked = { wire, request, host: checker.hostOf(request), arrived }
+      const { answer, refusals } = find(asked)
+      requests.add(withRefusals(request, refusals), received.body.length)
       responses.add(answer.log, 0)
       return answer
     },
@@ -59,15 +75,47 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     },
   }
 
-  function find(wire: Wire, request: JournalEntry, arrived: number): Answer {
+  function find(asked: Asked): { readonly answer: Answer; readonly refusals: readonly Refusal[] } {
+    let refusals: readonly Refusal[] = []
     try {
-      return answerTo({ wire, request, arrived }, replies.next(request), options)
+      const offer = replies.offer(asked.request)
+      const broken = checker.check(asked.request, refusedBy(offer.reply))
+      const changed = checker.applies(NOT_AS_SENT) ? sent.changed(asked) : []
+      refusals = unexcused([...broken, ...changed], offer.reply)
+      return { answer: answered(asked, refusals, offer), refusals }
     } catch (thrown) {
-      const error = thrown instanceof HarnessError ? thrown : scriptFailed(request, thrown)
+      const error = thrown instanceof HarnessError ? thrown : scriptFailed(asked.request, thrown)
       failure ??= error
-      return refusal({ wire, request, arrived }, error)
+      return { answer: refusal(asked, error), refusals }
     }
   }
+
+  function answered(asked: Asked, refusals: readonly Refusal[], { reply, take }: Offer): Answer {
+    const { request } = asked
+    const [first, ...others] = refusals
+    const expected = refusedBy(reply)
+    if (first && expected === undefined && !checker.reports) {
+      const value = shownAt(request.body, first.path)
+      failure ??= new RefusedRequestError(request.number, request.wire, [first, ...others], value)
+      return providerRefusal(asked, first)
+    }
+    const taken = take()
+    if (!('refused' in taken)) {
+      if ('steps' in taken) sent.note(asked, taken)
+      return answerTo(asked, taken, options)
+    }
+    if (!first || first.rule !== expected || others.length > 0) throw notRefused(request, taken.refused, refusals)
+    return providerRefusal(asked, first)
+  }
+}
+
+/** The rule that the request of this reply must break. */
+function refusedBy(reply: ScriptedReply | undefined): string | undefined {
+  return reply && 'refused' in reply ? reply.refused : undefined
+}
+
+function withRefusals(request: JournalEntry, refusals: readonly Refusal[]): JournalEntry {
+  return refusals.length === 0 ? request : Object.freeze({ ...request, refusals })
 }
 
 function scriptFailed({ number }: JournalEntry, cause: unknown): HarnessError {

@@ -1,6 +1,8 @@
 /** The error classes of the harness, one for each failure that a test may catch. */
 
 import type { Difference } from './difference.ts'
+import type { Refusal } from './rules/refusals.ts'
+import type { WireName } from './wires/wire.ts'
 
 /** The base class of all errors of the harness. */
 export class HarnessError extends Error {
@@ -40,6 +42,38 @@ export class RequestMismatchError extends HarnessError {
     super(`request ${request} (${what}) does not match what ${response} expects:${how}`, { cause })
     this.request = request
     this.differences = differences
+  }
+}
+
+/**
+ * A provider would refuse a request. The client gets the provider's status and words; the response of the script stays
+ * for the next request.
+ */
+export class RefusedRequestError extends HarnessError {
+  override readonly name = 'RefusedRequestError'
+  /** The number of the request, counted from 1. */
+  readonly request: number
+  readonly wire: WireName
+  /** The id of the first rule that it breaks. */
+  readonly rule: string
+  /** The place in the body. */
+  readonly path: string
+  /** All rules that it breaks. */
+  readonly refusals: readonly [Refusal, ...Refusal[]]
+
+  constructor(request: number, wire: WireName, refusals: readonly [Refusal, ...Refusal[]], value: string | undefined) {
+    const [{ rule, path, message, source }, ...others] = refusals
+    const has = value === undefined ? '' : `\n  ${path || 'the body'} is ${value}`
+    const more = others.map((other) => `\n  It also breaks ${other.rule}: ${other.message}`).join('')
+    super(
+      `request ${request} would be refused: ${message}\n  rule ${rule}, seen in ${source}${has}${more}\n  ` +
+        `Expect it with refused('${rule}'), or turn the rule off with except: ['${rule}']`,
+    )
+    this.request = request
+    this.wire = wire
+    this.rule = rule
+    this.path = path
+    this.refusals = refusals
   }
 }
 

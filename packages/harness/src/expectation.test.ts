@@ -11,7 +11,11 @@ const ask = (fetch: typeof globalThis.fetch, messages: readonly object[], to = u
   fetch(to, { method: 'POST', body: JSON.stringify({ model: 'gpt', stream: true, messages }) })
 
 const user = { role: 'user', content: 'Weather?' }
-const result = { role: 'tool', content: 'sunny' }
+const called = {
+  role: 'assistant',
+  tool_calls: [{ id: 'call_1_1', type: 'function', function: { name: 'weather', arguments: '{}' } }],
+}
+const result = { role: 'tool', tool_call_id: 'call_1_1', content: 'sunny' }
 
 const turns = (expected: ScriptedReply['expect']): ScriptedReply[] => [
   respond(call('weather')),
@@ -24,22 +28,22 @@ test('each response may have an expectation of its request, and is streamed if i
       wire: 'openai-chat',
       url: /chat/,
       headers: { 'x-api-key': undefined },
-      body: { messages: [{}, result] },
+      body: { messages: [{}, {}, result] },
     }),
   })
   await ask(mock.fetch, [user])
-  expect(await (await ask(mock.fetch, [user, result])).text()).toContain('Sunny.')
+  expect(await (await ask(mock.fetch, [user, called, result])).text()).toContain('Sunny.')
   mock.assertComplete()
 })
 
 test('a request that does not meet it fails with a message, for the client and for the test', async () => {
-  const mock = mockModels({ script: turns({ body: { model: /^claude/, messages: [{}, result] } }) })
+  const mock = mockModels({ script: turns({ body: { model: /^claude/, messages: [{}, {}, result] } }) })
   await ask(mock.fetch, [user])
-  const refused = await ask(mock.fetch, [user, { role: 'tool', content: 'rainy' }])
+  const refused = await ask(mock.fetch, [user, called, { ...result, content: 'rainy' }])
   const message = [
     `request 2 (POST ${url}) does not match what response 2 of the script (say) expects:`,
     '  body.model: expected /^claude/, got "gpt"',
-    '  body.messages[1].content: expected "sunny", got "rainy"',
+    '  body.messages[2].content: expected "sunny", got "rainy"',
   ].join('\n')
   expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([500, 'false'])
   expect(await refused.json()).toMatchObject({ error: { message } })
@@ -54,9 +58,11 @@ test('a request that does not meet it fails with a message, for the client and f
 })
 
 test('a function may check the request with the assertions of any library', async () => {
-  const mock = mockModels({ script: turns(({ body }) => expect(body).toMatchObject({ messages: [user, result] })) })
+  const mock = mockModels({
+    script: turns(({ body }) => expect(body).toMatchObject({ messages: [user, called, result] })),
+  })
   await ask(mock.fetch, [user])
-  expect((await ask(mock.fetch, [user, result])).status).toBe(200)
+  expect((await ask(mock.fetch, [user, called, result])).status).toBe(200)
 
   const strict = mockModels({
     script: turns(({ number }) => {

@@ -5,6 +5,7 @@ import { type Difference, differences, inWords } from './difference.ts'
 import { HarnessError, RequestMismatchError } from './errors.ts'
 import type { JournalEntry } from './journal.ts'
 import { differencesToRecorded, type Replaying } from './record/same-request.ts'
+import type { Refusal } from './rules/refusals.ts'
 import type { WireName } from './wires/wire.ts'
 
 /**
@@ -60,6 +61,14 @@ export function meets(request: JournalEntry, reply: Expecting & Replaying, respo
     outcome.catch(() => {})
     throw new HarnessError(`the expectation of ${response} is an async function, which cannot be awaited`)
   }
+}
+
+/** The error of a request that does not break exactly the rule that its response names. */
+export function notRefused(request: JournalEntry, rule: string, refusals: readonly Refusal[]): RequestMismatchError {
+  const others = refusals.filter((one) => one.rule !== rule).map((one) => `${one.rule} (${one.message})`)
+  const how = refusals.length === others.length ? ` it does not break ${rule}` : ` it breaks other rules, too`
+  const found = others.length > 0 ? `; it breaks ${others.join(', ')}` : ''
+  return mismatch(request, `the response for it (refused ${rule})`, how + found, [])
 }
 
 function mismatch(

@@ -1,5 +1,6 @@
 /** The journal of received requests, without their secrets. */
 
+import type { Refusal } from './rules/refusals.ts'
 import type { WireName } from './wires/wire.ts'
 
 /** One request; frozen, including its body. */
@@ -16,6 +17,8 @@ export interface JournalEntry {
   readonly headers: Readonly<Record<string, string>>
   /** Parsed if it is JSON, otherwise its text. */
   readonly body: unknown
+  /** The rules for which the provider would refuse it. Absent if it breaks none of those that apply. */
+  readonly refusals?: readonly Refusal[]
 }
 
 /** A request as a transport received it. */

@@ -2,6 +2,7 @@ import { call, end, respond, say, wait } from '@meanwhile/core/testing'
 import OpenAI from 'openai'
 import { afterEach, expect, test, vi } from 'vitest'
 import { clients } from '../test/clients.ts'
+import { bodyFor } from '../test/requests.ts'
 import { HarnessError } from './errors.ts'
 import type { ResponseLog } from './log.ts'
 import { type MockModelsOptions, mockModels } from './msw.ts'
@@ -10,8 +11,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const post = (url: string, headers: Record<string, string> = {}, body: unknown = { model: 'gpt', stream: true }) =>
-  new Request(url, { method: 'POST', headers, body: JSON.stringify(body) })
+const post = (url: string, headers: Record<string, string> = {}, body = bodyFor('openai-chat')) =>
+  new Request(url, { method: 'POST', headers, body })
 
 const url = 'http://models.test/v1/chat/completions'
 
@@ -77,7 +78,9 @@ test('requests are kept in their order, without secrets', async () => {
     cookie: 's4',
     'openai-organization': 's5',
   }
-  await mock.fetch(post(`http://models.test/v1/messages?key=s6&beta=true`, { ...secrets, 'x-other': 'kept' }))
+  await mock.fetch(
+    post(`http://models.test/v1/messages?key=s6&beta=true`, { ...secrets, 'x-other': 'kept' }, bodyFor('anthropic')),
+  )
   expect(mock.requests).toEqual([
     {
       number: 1,
@@ -85,7 +88,7 @@ test('requests are kept in their order, without secrets', async () => {
       method: 'POST',
       url: 'http://models.test/v1/messages?beta=true',
       headers: { 'content-type': 'text/plain;charset=UTF-8', 'x-other': 'kept' },
-      body: { model: 'gpt', stream: true },
+      body: JSON.parse(bodyFor('anthropic')),
     },
   ])
 })
@@ -124,9 +127,9 @@ test('a function responds depending on the request', async () => {
       return model === 'known' ? respond(say('I know')) : undefined
     },
   })
-  const known = await mock.fetch(post(url, {}, { model: 'known', stream: true }))
+  const known = await mock.fetch(post(url, {}, bodyFor('openai-chat', { model: 'known' })))
   expect(await known.text()).toContain('"content":" know"')
-  const unknown = await mock.fetch(post(url, {}, { model: 'unknown', stream: true }))
+  const unknown = await mock.fetch(post(url, {}, bodyFor('openai-chat', { model: 'unknown' })))
   expect([unknown.status, unknown.headers.get('x-should-retry')]).toEqual([500, 'false'])
   expect(() => mock.assertComplete()).toThrow(
     `request 2 (POST ${url}) was not expected: the script function returned no response`,
@@ -153,7 +156,7 @@ test('unused responses are named', async () => {
 test('a request without "stream": true gets an error with the reason', async () => {
   const mock = mockModels({ script: [respond(say('a'))] })
   const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
-  const request = client.chat.completions.create({ model: 'gpt', messages: [] })
+  const request = client.chat.completions.create({ model: 'gpt', messages: [{ role: 'user', content: 'Hi' }] })
   await expect(request).rejects.toThrow('only streams are supported')
 })
 
@@ -167,7 +170,7 @@ test('with an aborted signal no request is accepted', async () => {
 test('an abort before the first byte rejects the fetch, a later one fails the body, with the reason', async () => {
   const pace = { firstToken: 5, betweenTokens: 1_000 }
   const mock = mockModels({ script: [respond(say('a b')), respond(say('a b'))], pace })
-  const body = JSON.stringify({ stream: true })
+  const body = bodyFor('openai-chat')
   const early = new AbortController()
   const fetching = mock.fetch(url, { method: 'POST', body, signal: early.signal })
   early.abort(new Error('too slow'))

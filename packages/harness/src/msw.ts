@@ -13,7 +13,7 @@ import type { ResponseLog } from './log.ts'
 import { checkEndpointOptions, SCRIPT_OPTIONS } from './script-checks.ts'
 import { type Clock, systemClock } from './time.ts'
 import type { Wire, WireName } from './wires/wire.ts'
-import { WIRE_NAMES, WIRES } from './wires/wires.ts'
+import { pathsOf, WIRE_NAMES, WIRES } from './wires/wires.ts'
 
 /** The options of `mockModels`. */
 export interface MockModelsOptions extends Omit<EndpointOptions, 'coalesce'> {
@@ -62,7 +62,7 @@ export function mockModels(options: MockModelsOptions): MockModels {
   checkEndpointOptions('mockModels', options, { ...SCRIPT_OPTIONS, wires: '', origin: 'baseURL', clock: '' })
   const { clock = systemClock } = options
   const endpoint = modelEndpoint(options)
-  const handlers = (options.wires ?? WIRE_NAMES).map((name) => handlerOf(WIRES[name]))
+  const handlers = (options.wires ?? WIRE_NAMES).flatMap((name) => handlersOf(WIRES[name]))
   const server = setupServer(...handlers)
   const failures = new WeakMap<Response, ConnectionError>()
   const close = (): void => server.close()
@@ -78,8 +78,12 @@ export function mockModels(options: MockModelsOptions): MockModels {
     assertComplete: endpoint.assertComplete,
   }
 
-  function handlerOf(wire: Wire): HttpHandler {
-    return http.post((options.origin ?? '*') + wire.path, async ({ request }) => {
+  function handlersOf(wire: Wire): HttpHandler[] {
+    return pathsOf(wire).map((path) => handlerOf(wire, path))
+  }
+
+  function handlerOf(wire: Wire, path: string): HttpHandler {
+    return http.post((options.origin ?? '*') + path, async ({ request }) => {
       const { method, url, headers } = request
       const received = { method, url, headers, body: await request.text() }
       const answer = endpoint.answer(wire, received, clock.now())

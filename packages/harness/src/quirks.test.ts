@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { bodyFor } from '../test/requests.ts'
 import { mockModels } from './msw.ts'
 import { type Quirk, quirkResponse, quirks } from './quirks.ts'
 import type { Slice } from './slice.ts'
@@ -16,7 +17,7 @@ const ROWS = [
 async function served({ wire }: Quirk, response: ReturnType<typeof quirkResponse>) {
   const mock = mockModels({ script: [response] })
   const url = `http://models.test${WIRES[wire].path}`
-  const { body } = await mock.fetch(url, { method: 'POST', body: '{"stream":true}' })
+  const { body } = await mock.fetch(url, { method: 'POST', body: bodyFor(wire) })
   const reads: Buffer[] = []
   for await (const read of body ?? []) reads.push(Buffer.from(read))
   return reads
@@ -75,7 +76,7 @@ test('a quirk responds on its own wire only', async () => {
   const quirk = quirks.find(({ wire }) => wire === 'anthropic')
   const mock = mockModels({ script: quirk ? [quirkResponse(quirk)] : [] })
   const url = `http://models.test${WIRES['openai-chat'].path}`
-  await mock.fetch(url, { method: 'POST', body: '{"stream":true}' })
+  await mock.fetch(url, { method: 'POST', body: bodyFor('openai-chat') })
   expect(() => mock.assertComplete()).toThrow(
     'response 1 of the script is a raw response for anthropic and requires POST /v1/messages',
   )

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { bodyFor } from '../test/requests.ts'
 import { mockModels } from './msw.ts'
 import { recordedResponse, recordedResponses } from './replay.ts'
 import type { Slice } from './slice.ts'
@@ -8,7 +9,7 @@ const chunk = '{"choices":[{"index":0,"delta":{"content":"東"}}]}'
 const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
 
 function post(wire: keyof typeof WIRES) {
-  return new Request(`http://models.test${WIRES[wire].path}`, { method: 'POST', body: '{"stream":true}' })
+  return new Request(`http://models.test${WIRES[wire].path}`, { method: 'POST', body: bodyFor(wire) })
 }
 
 test('a recording of chat is served unchanged, followed by the end of the protocol', async () => {

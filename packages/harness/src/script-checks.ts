@@ -3,6 +3,7 @@
 import { checkOptions, type OptionNames } from '@meanwhile/core'
 import { HarnessError } from './errors.ts'
 import type { Ending } from './raw.ts'
+import { checkIds } from './refusing.ts'
 import type { Script } from './script.ts'
 
 const ENDINGS: Readonly<Record<Ending, true>> = {
@@ -14,7 +15,7 @@ const ENDINGS: Readonly<Record<Ending, true>> = {
 }
 
 /** The options of everything that serves a script. */
-export const SCRIPT_OPTIONS = { script: 'responses', pace: '', slice: '' } as const
+export const SCRIPT_OPTIONS = { script: 'responses', pace: '', slice: '', rules: '' } as const
 
 /**
  * @throws {HarnessError} The options are not an object; for example the list that `scriptedModel` takes.
@@ -39,9 +40,13 @@ export function checkScript(script: Script): void {
 
 function checkReply(which: string, reply: unknown): void {
   const isReply =
-    typeof reply === 'object' && reply !== null && ['steps', 'recorded', 'raw'].some((member) => member in reply)
+    typeof reply === 'object' &&
+    reply !== null &&
+    ['steps', 'recorded', 'raw', 'refused'].some((member) => member in reply)
   if (!isReply)
     throw new HarnessError(`${which} is not a response: create it with respond(…), recordedResponse or rawResponse`)
+  if ('except' in reply && Array.isArray(reply.except)) checkIds(`except of ${which}`, reply.except)
+  if ('refused' in reply) checkIds(which, [String(reply.refused)])
   if (!('fault' in reply) || reply.fault === undefined) return
   const end: unknown =
     typeof reply.fault === 'object' && reply.fault !== null && 'end' in reply.fault && reply.fault.end

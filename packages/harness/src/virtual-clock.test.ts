@@ -1,6 +1,7 @@
 import { call, fail, respond, say, wait } from '@meanwhile/core/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { clients, type Reach } from '../test/clients.ts'
+import { bodyFor } from '../test/requests.ts'
 import { type MockModelsOptions, mockModels } from './msw.ts'
 import { rawResponse } from './raw.ts'
 import { virtualClock } from './virtual-clock.ts'
@@ -64,7 +65,7 @@ test('time stands still until it is advanced, and then advances exactly that far
   const heard: string[] = []
   const reading = (async () => {
     const body = (
-      await mock.fetch('http://models.test/v1/chat/completions', { method: 'POST', body: '{"stream":true}' })
+      await mock.fetch('http://models.test/v1/chat/completions', { method: 'POST', body: bodyFor('openai-chat') })
     ).body
     for await (const bytes of body ?? []) heard.push(Buffer.from(bytes).toString())
   })()
@@ -133,7 +134,7 @@ test('with a stall, a client waits its whole timeout, and the test no time', asy
   const limit = clock.sleep(600_000).then(() => aborter.abort(new Error('idle for ten minutes')))
   const response = mock.fetch('http://models.test/v1/messages', {
     method: 'POST',
-    body: '{"stream":true}',
+    body: bodyFor('anthropic'),
     signal: aborter.signal,
   })
   const reading = response.then((opened) => opened.text()).catch((error: unknown) => String(error))

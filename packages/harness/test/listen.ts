@@ -3,6 +3,7 @@
 import type { WireName } from '../src/wires/wire.ts'
 import { WIRES } from '../src/wires/wires.ts'
 import type { Reach } from './clients.ts'
+import { bodyFor } from './requests.ts'
 
 export interface Heard {
   readonly status?: number
@@ -30,7 +31,7 @@ export async function listen(
   const headers = (): Omit<Heard, 'body'> =>
     response ? { status: response.status, type: response.headers.get('content-type') } : {}
   try {
-    const request = { method: 'POST', body: '{"stream":true}', signal: left.signal }
+    const request = { method: 'POST', body: bodyFor(wire), signal: left.signal }
     response = await ask(url + WIRES[wire].path, request)
     for await (const bytes of response.body ?? []) {
       body += decoder.decode(bytes, { stream: true })

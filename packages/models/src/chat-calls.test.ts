@@ -9,7 +9,8 @@ import { chat, chatChunk } from '../test/wires.ts'
 type Place = { readonly index?: number; readonly id?: string }
 type Piece = Place & { readonly n?: string; readonly a?: string | undefined }
 
-const toolsOf = (names: readonly string[]) => names.map((name) => ({ name, description: name, inputSchema: {} }))
+const toolsOf = (names: readonly string[]) =>
+  names.map((name) => ({ name, description: name, inputSchema: { type: 'object', properties: {} } }))
 
 function pieces(...list: Piece[]): object[] {
   return list.map(({ index, id, n, a }) =>

@@ -97,7 +97,7 @@ test('other providers than OpenAI get `max_tokens` and their own options', async
   const mistral = (fetch: typeof globalThis.fetch) =>
     openai({ client: new OpenAI({ apiKey: 'none', fetch }), model: 'm', api: 'chat', provider: 'mistral_ai' })
   const given = { maxTokens: 100, providerOptions: { openai: { seed: 1 }, mistral_ai: { safe_prompt: true } } }
-  expect(await bodyOf(chat, { settings: given }, mistral)).toEqual({
+  expect(await bodyOf(chat, { settings: given }, mistral, { host: 'mistral' })).toEqual({
     model: 'm',
     messages: [{ role: 'user', content: 'Hello' }],
     max_tokens: 100,

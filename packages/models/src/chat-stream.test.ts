@@ -1,4 +1,4 @@
-import type { AssistantMessage, ToolCall } from '@meanwhile/core'
+import type { AssistantMessage, Message, ToolCall } from '@meanwhile/core'
 import { mockModels, recordedResponse } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
 import { ask, bodyOf, failureOf, read } from '../test/ask.ts'
@@ -220,7 +220,9 @@ test('a list of content parts is reasoning and text, and is sent back as one (G1
     { type: 'reasoning', text: 'Hm.' },
     { type: 'text', text: 'Hi' },
   ])
-  expect(await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] })).toHaveProperty('messages.1', {
+  const user: Message = { role: 'user', content: 'Hello' }
+  const body = await bodyOf(chat, { messages: [user, message, user] }, chat.model, { host: 'mistral' })
+  expect(body).toHaveProperty('messages.1', {
     role: 'assistant',
     content: [thinking('Hm.'), { type: 'text', text: 'Hi' }],
   })
@@ -326,7 +328,7 @@ test('a call `parallel` is an ordinary call if it is declared, or if one of its 
         events.map((event) => JSON.stringify(event)),
       ),
     ]
-    const tools = declared.map((name) => ({ name, description: name, inputSchema: {} }))
+    const tools = declared.map((name) => ({ name, description: name, inputSchema: { type: 'object', properties: {} } }))
     const { message } = await ask(chat.model(mockModels({ script }).fetch), { tools })
     return message.content.map((part) => (part.type === 'tool-call' ? [part.name, part.input] : []))
   }

@@ -10,7 +10,8 @@ import { wires } from '../test/wires.ts'
 
 const runs = propertyRuns({ small: 150, middle: 400, whole: 100_000 })
 
-const toolsOf = (names: readonly string[]) => names.map((name) => ({ name, description: name, inputSchema: {} }))
+const toolsOf = (names: readonly string[]) =>
+  names.map((name) => ({ name, description: name, inputSchema: { type: 'object', properties: {} } }))
 
 let served: RawResponse = rawResponse([])
 const { fetch } = mockModels({ script: () => served })

@@ -4,6 +4,7 @@ import { type MockModels, mockModels, recordedResponse } from '@meanwhile/harnes
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { ask } from '../test/ask.ts'
+import { resultsOf } from '../test/history.ts'
 import { realModels } from '../test/real-models.ts'
 import { claude } from '../test/wires.ts'
 import { aiSdk } from './ai-sdk.ts'
@@ -85,7 +86,7 @@ test.each(ways)(
     const mock = mocked()
     const asked = model(mock.fetch)
     const { message } = await ask(asked)
-    await ask(asked, { messages: [{ role: 'user', content: 'Go' }, message] })
+    await ask(asked, { messages: [{ role: 'user', content: 'Go' }, message, ...resultsOf(message)] })
     expect(mock.requests[1]?.body).toMatchObject({
       messages: [
         {},
@@ -99,6 +100,7 @@ test.each(ways)(
             { type: 'tool_use', id: 'b', name: 'f', input: { x: 2 } },
           ],
         },
+        {},
       ],
     })
   },

@@ -15,7 +15,8 @@ test('a complete request becomes a Messages body (A6, M13, M16, J16)', async () 
     toolChoice: { tool: 'weather' },
   }
   const map = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBOR' } }
-  expect(await bodyOf(claude, request)).toEqual({
+  // The error result without text is refused.
+  expect(await bodyOf(claude, request, claude.model, { except: ['messages/error-empty'] })).toEqual({
     model: 'm',
     max_tokens: 100,
     system: 'Be {brief}.',
@@ -112,6 +113,7 @@ test('redacted thinking and cache hints are sent back unchanged, empty text and 
       ],
       finishReason: 'stop',
     },
+    { role: 'user', content: 'Go on.' },
   ]
   expect(await bodyOf(claude, { messages })).toHaveProperty('messages', [
     { role: 'user', content: [{ type: 'text', text: 'Long', ...ephemeral }] },
@@ -122,5 +124,6 @@ test('redacted thinking and cache hints are sent back unchanged, empty text and 
         { type: 'text', text: 'Hi' },
       ],
     },
+    { role: 'user', content: [{ type: 'text', text: 'Go on.' }] },
   ])
 })

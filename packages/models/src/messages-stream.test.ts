@@ -2,6 +2,7 @@ import { type AssistantMessage, callsOf, DEFAULT_INPUT_LIMITS } from '@meanwhile
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { bodyOf, failureOf, read } from '../test/ask.ts'
+import { resultsOf } from '../test/history.ts'
 import { claude } from '../test/wires.ts'
 
 const begin = {
@@ -186,7 +187,8 @@ test('citations, callers, and blocks that are not interpreted are sent back unch
     start(4, { type: 'tool_use', id: 'b', name: 'f', input: { x: 2 }, caller: { type: 'direct' } }),
     stop(4),
   )
-  expect(await bodyOf(claude, { messages: [{ role: 'user', content: 'Go' }, message] })).toMatchObject({
+  const results = resultsOf(message)
+  expect(await bodyOf(claude, { messages: [{ role: 'user', content: 'Go' }, message, ...results] })).toMatchObject({
     messages: [
       {},
       {
@@ -198,6 +200,7 @@ test('citations, callers, and blocks that are not interpreted are sent back unch
           { type: 'tool_use', id: 'b', name: 'f', input: { x: 2 } },
         ],
       },
+      {},
     ],
   })
   expect(message.content.at(-1)).not.toHaveProperty('providerMetadata')

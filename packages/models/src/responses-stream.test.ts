@@ -2,6 +2,7 @@ import { type AssistantMessage, callsOf, DEFAULT_INPUT_LIMITS } from '@meanwhile
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { bodyOf, failureOf, read } from '../test/ask.ts'
+import { resultsOf } from '../test/history.ts'
 import { responses } from '../test/wires.ts'
 
 const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f' }
@@ -298,13 +299,18 @@ test('the namespace of a call, its caller, and items that are not interpreted ar
     done(3, { ...call, ...own, arguments: '{}', status: 'completed' }),
     completed,
   )
-  expect(await bodyOf(responses, { messages: [{ role: 'user', content: 'Go' }, message] })).toMatchObject({
-    input: [{}, ...kept, { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}', ...own }],
+  const results = resultsOf(message)
+  expect(await bodyOf(responses, { messages: [{ role: 'user', content: 'Go' }, message, ...results] })).toMatchObject({
+    input: [{}, ...kept, { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}', ...own }, {}],
   })
 })
 
 test('a response fails if one of its calls turns out to be of another tool whose name begins with that of the first (P2, qC47)', async () => {
-  const tools = ['read', 'read_file'].map((name) => ({ name, description: name, inputSchema: {} }))
+  const tools = ['read', 'read_file'].map((name) => ({
+    name,
+    description: name,
+    inputSchema: { type: 'object', properties: {} },
+  }))
   const end = { ...call, name: 'read_file', arguments: '{"x":1}', status: 'completed' }
   const events = (begun: string, ...between: object[]) => [
     added(0, { ...call, name: begun, arguments: '' }),
@@ -427,7 +433,7 @@ test('deltas go to the call at their place if two calls share all their ids (P3,
   ])
 })
 
-const fAndG = ['f', 'g'].map((name) => ({ name, description: name, inputSchema: {} }))
+const fAndG = ['f', 'g'].map((name) => ({ name, description: name, inputSchema: { type: 'object', properties: {} } }))
 
 test('a finished item of another tool: with the same arguments the response fails, with others it is another call (P2, P3)', async () => {
   const events = (name: string, text: string) => [

@@ -2,7 +2,7 @@
 
 import type { AssistantMessage, ModelEvent, ModelRequest } from '@meanwhile/core'
 import { DEFAULT_INPUT_LIMITS, type Model } from '@meanwhile/core'
-import { mockModels, recordedResponse } from '@meanwhile/harness'
+import { mockModels, type RulesChoice, type RulesLevel, recordedResponse } from '@meanwhile/harness'
 import type { TestWire } from './wires.ts'
 
 export interface Asked {
@@ -55,13 +55,15 @@ export function failureOf(asked: Promise<unknown>): Promise<unknown> {
   )
 }
 
-/** The body of this request on a wire. */
+/** The body of this request on a wire, for a provider that keeps these rules. */
 export async function bodyOf(
   wire: TestWire,
   request: Partial<ModelRequest>,
   model: TestWire['model'] = wire.model,
+  rules: RulesLevel | RulesChoice = 'certain',
 ): Promise<unknown> {
   const mock = mockModels({
+    rules,
     script: [
       recordedResponse(
         wire.name,

@@ -1,6 +1,7 @@
 /** A history with every kind of message, for the tests of the requests. */
 
-import type { Message, ModelSettings, ToolDefinition } from '@meanwhile/core'
+import type { AssistantMessage, Message, ModelSettings, ToolDefinition } from '@meanwhile/core'
+import { callsOf } from '@meanwhile/core'
 
 export const tools: readonly ToolDefinition[] = [
   {
@@ -26,6 +27,12 @@ export const settings: ModelSettings = {
     openai: { service_tier: 'flex' },
     anthropic: { metadata: { user_id: 'u1' } },
   },
+}
+
+/** A result of each call of a message that no provider has run. */
+export function resultsOf(message: AssistantMessage): readonly Message[] {
+  const open = callsOf(message).filter(({ providerResult }) => providerResult === undefined)
+  return open.map(({ id, name }) => ({ role: 'tool', callId: id, name, content: [{ type: 'text', text: 'done' }] }))
 }
 
 /** A step with text, reasoning and every kind of call, its results with files, and the user's next message. */

@@ -11,6 +11,22 @@ const response = respond(
   say('One moment.'),
 )
 
+const names = ['search', 'rates']
+const hello = [{ role: 'user', content: 'Hello' }]
+const schema = { type: 'object', properties: {} }
+const bodies = {
+  '/v1/chat/completions': {
+    messages: hello,
+    tools: names.map((name) => ({ type: 'function', function: { name, parameters: schema } })),
+  },
+  '/v1/responses': { input: hello, tools: names.map((name) => ({ type: 'function', name, parameters: schema })) },
+  '/v1/messages': {
+    max_tokens: 100,
+    messages: hello,
+    tools: names.map((name) => ({ name, input_schema: schema })),
+  },
+}
+
 test.each([
   ['openai-chat', '/v1/chat/completions', { a: 6, b: 8 }],
   ['openai-responses', '/v1/responses', { a: 12, b: 16 }],
@@ -20,10 +36,7 @@ test.each([
   async (_, path, last) => {
     const mock = mockModels({ script: [response], pace: { firstToken: 1, betweenTokens: 1 } })
     const recorder = recordModels({ upstream: mock.fetch })
-    const tools = ['search', 'rates'].map((name) =>
-      path === '/v1/chat/completions' ? { type: 'function', function: { name } } : { name },
-    )
-    const body = JSON.stringify({ model: 'any', stream: true, messages: [], input: '', tools })
+    const body = JSON.stringify({ model: 'any', stream: true, ...bodies[path] })
     await (await recorder.fetch(`http://localhost${path}`, { method: 'POST', body })).text()
     const [exchange] = parseRecording(recorder.recording())
     if (!exchange) throw new Error('nothing was recorded')

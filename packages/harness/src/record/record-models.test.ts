@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { clients } from '../../test/clients.ts'
+import { bodyFor } from '../../test/requests.ts'
 import { mockModels } from '../msw.ts'
 import { rawResponse } from '../raw.ts'
 import { type ServeModelsOptions, serveModels } from '../serve-models.ts'
@@ -48,14 +49,24 @@ const secretHeaders = {
   'x-custom': canary.header,
 }
 
+const PARAMETERS = { type: 'object', properties: { password: { type: 'string' } } }
+
+function loginCall(input: object): object {
+  const call = { id: 'call_1', type: 'function', function: { name: 'login', arguments: JSON.stringify(input) } }
+  return { role: 'assistant', tool_calls: [call] }
+}
+
 const secretBody = {
   model: 'gpt',
   stream: true,
-  tools: [{ type: 'mcp', authorization: canary.member, headers: { 'X-Api-Key': canary.member } }],
-  parameters: { type: 'object', properties: { password: { type: 'string' } } },
+  tools: [
+    { type: 'mcp', authorization: canary.member, headers: { 'X-Api-Key': canary.member } },
+    { type: 'function', function: { name: 'login', parameters: PARAMETERS } },
+  ],
   messages: [
     { role: 'user', content: `my key:\n${canary.inText}, and I am ${canary.own}` },
-    { role: 'assistant', tool_calls: [{ function: { arguments: JSON.stringify({ api_key: canary.nested }) } }] },
+    loginCall({ api_key: canary.nested }),
+    { role: 'tool', tool_call_id: 'call_1', content: 'done' },
   ],
 }
 
@@ -113,11 +124,14 @@ test.for(ways)('through $way: no byte of the file contains a secret', async ({ r
     body: {
       model: 'gpt',
       stream: true,
-      tools: [{ type: 'mcp', authorization: '[redacted]', headers: { 'X-Api-Key': '[redacted]' } }],
-      parameters: secretBody.parameters,
+      tools: [
+        { type: 'mcp', authorization: '[redacted]', headers: { 'X-Api-Key': '[redacted]' } },
+        secretBody.tools[1],
+      ],
       messages: [
         { role: 'user', content: 'my key:\n[redacted], and I am [redacted]' },
-        { role: 'assistant', tool_calls: [{ function: { arguments: '{"api_key":"[redacted]"}' } }] },
+        loginCall({ api_key: '[redacted]' }),
+        secretBody.messages[2],
       ],
     },
   })
@@ -136,7 +150,9 @@ test('a secret that is cut over several pieces is removed, and the cuts next to 
     const recorder = recordModels({
       upstream: mockModels({ script: [rawResponse([{ bytes: body }], { slice: { bytes } })] }).fetch,
     })
-    await (await recorder.fetch('http://models.test/v1/messages', { method: 'POST', body: '{"stream":true}' })).text()
+    await (
+      await recorder.fetch('http://models.test/v1/messages', { method: 'POST', body: bodyFor('anthropic') })
+    ).text()
     const [exchange] = parseRecording(recorder.recording())
     const frames = exchange?.response.frames ?? []
     expect(Buffer.concat(frames.map((frame) => frame.bytes)).toString()).toBe('data: {"text":"東 [redacted] 京"}\n\n')
@@ -171,7 +187,7 @@ test('each request has its time after the first one', async () => {
   const recorder = recordModels({ upstream: server.url })
   for (let request = 0; request < 2; request++) {
     await (
-      await recorder.fetch(`${server.url}/v1/chat/completions`, { method: 'POST', body: '{"stream":true}' })
+      await recorder.fetch(`${server.url}/v1/chat/completions`, { method: 'POST', body: bodyFor('openai-chat') })
     ).text()
   }
   const [first, second] = parseRecording(recorder.recording())
@@ -184,7 +200,10 @@ test('the pieces are recorded as bytes, with their times, including cut characte
   const bytes = Buffer.from('data: {"text":"東京"}\n\n')
   const script = [rawResponse([{ bytes: bytes.subarray(0, 16) }, { bytes: bytes.subarray(16) }])]
   const recorder = recordModels({ upstream: mockModels({ script, pace }).fetch })
-  const response = await recorder.fetch('http://models.test/v1/messages', { method: 'POST', body: '{"stream":true}' })
+  const response = await recorder.fetch('http://models.test/v1/messages', {
+    method: 'POST',
+    body: bodyFor('anthropic'),
+  })
   expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes)
   const text = recorder.recording()
   expect(text).toMatch(/\n {10}\[\d+(\.\d)?,"data: \{\\"text\\":\\"",\{"base64":"5g=="\}\],\n/)
@@ -200,7 +219,7 @@ test('a connection that broke and a client that disconnected are recorded as suc
     pace: { firstToken: 0, betweenTokens: 20 },
   })
   const recorder = recordModels({ upstream: server.url })
-  const ask = () => recorder.fetch('http://any.test/v1/messages', { method: 'POST', body: '{"stream":true}' })
+  const ask = () => recorder.fetch('http://any.test/v1/messages', { method: 'POST', body: bodyFor('anthropic') })
   await expect((await ask()).text()).rejects.toThrow('terminated')
   const left = await ask()
   await left.body?.cancel()
@@ -211,7 +230,7 @@ test('a connection that broke and a client that disconnected are recorded as suc
 test('an error response is recorded completely, even though a client that retries does not read it', async () => {
   const script = [rawResponse([{ bytes: '{"error":{"message":"slow down"}}' }], { status: 429 })]
   const recorder = recordModels({ upstream: mockModels({ script }).fetch })
-  const response = await recorder.fetch('http://any.test/v1/messages', { method: 'POST', body: '{"stream":true}' })
+  const response = await recorder.fetch('http://any.test/v1/messages', { method: 'POST', body: bodyFor('anthropic') })
   await response.body?.cancel()
   const [exchange] = parseRecording(recorder.recording())
   expect(exchange?.response).toMatchObject({ status: 429, end: [expect.any(Number), 'complete'] })

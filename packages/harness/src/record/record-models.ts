@@ -11,7 +11,8 @@ import { HarnessError } from '../errors.ts'
 import { withoutSecrets } from '../journal.ts'
 import type { Loopback } from '../loopback.ts'
 import type { WireName } from '../wires/wire.ts'
-import { WIRE_NAMES, WIRES } from '../wires/wires.ts'
+import { pathsOf, WIRE_NAMES, WIRES } from '../wires/wires.ts'
+import { DisprovedRuleError, disprovedBy, draftOf, type Judged } from './judged-rules.ts'
 import { serveProxy } from './proxy.ts'
 import { formatRecording, type RecordedEnd, type RecordedExchange } from './recording.ts'
 import { type Redactor, redactor, type TimedBytes } from './secrets.ts'
@@ -42,7 +43,15 @@ export interface ModelRecorder extends AsyncDisposable {
   listen(): Promise<string>
   /** The text of the file so far, without secrets. Responses that have not begun are not in it. */
   recording(): string
-  /** Writes the file and closes the proxy. */
+  /**
+   * Rules for the refusals that no rule of `@meanwhile/harness/rules` foresaw, as text to complete: the words, the host
+   * and the status of each. Only of hosts that are known.
+   */
+  drafts(): readonly string[]
+  /**
+   * Writes the file and closes the proxy. Then rejects with a {@link DisprovedRuleError} if a provider accepted a
+   * request that breaks a rule of its host.
+   */
   close(): Promise<void>
 }
 
@@ -70,7 +79,7 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
   let proxy: Promise<Loopback> | undefined
   let closed: Promise<void> | undefined
 
-  return { fetch: record, listen, recording, close, [Symbol.asyncDispose]: close }
+  return { fetch: record, listen, recording, drafts, close, [Symbol.asyncDispose]: close }
 
   async function record(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
     const request = new Request(input, init)
@@ -79,7 +88,7 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
     const wire = wireOf(request)
     if (!wire) return send(outgoing)
 
-    const exchange: Heard = { wire, request, body: body.toString(), arrived: clock() }
+    const exchange: Heard = { wire, request, sentTo: outgoing.url, body: body.toString(), arrived: clock() }
     heard.push(exchange)
     const response = await send(outgoing)
     exchange.response = { status: response.status, headers: response.headers, frames: [] }
@@ -101,6 +110,12 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
     return formatRecording(heard.flatMap((exchange) => recorded(exchange, { first, secrets, kept })))
   }
 
+  function drafts(): readonly string[] {
+    const month = new Date().toISOString().slice(0, 'yyyy-mm'.length)
+    const found = heard.flatMap((exchange) => judged(exchange)).map((exchange) => draftOf(exchange, month))
+    return [...new Set(found.filter((draft) => draft !== undefined))].map((draft) => secrets.text(draft))
+  }
+
   function close(): Promise<void> {
     closed ??= shutDown()
     return closed
@@ -108,11 +123,22 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
 
   async function shutDown(): Promise<void> {
     await (await proxy)?.close()
-    if (file === undefined) return
-    const path = typeof file === 'string' ? file : fileURLToPath(file)
-    await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, recording())
+    if (file !== undefined) {
+      const path = typeof file === 'string' ? file : fileURLToPath(file)
+      await mkdir(dirname(path), { recursive: true })
+      await writeFile(path, recording())
+    }
+    const disproved = new Map(heard.flatMap((exchange) => judged(exchange)).flatMap((one) => [...disprovedBy(one)]))
+    if (disproved.size > 0) throw new DisprovedRuleError(disproved)
   }
+}
+
+/** The request and its response, for the rules. */
+function judged({ wire, sentTo: url, body, response }: Heard): Judged[] {
+  if (!response) return []
+  const { status, frames } = response
+  const error = status === 200 ? '' : Buffer.concat(frames.map(({ bytes }) => bytes)).toString()
+  return [{ wire, url, body: parsed(body), status, error }]
 }
 
 /** Headers that clients use. */
@@ -133,6 +159,8 @@ const HOP = ['connection', 'content-encoding', 'content-length', 'host', 'keep-a
 interface Heard {
   readonly wire: WireName
   readonly request: Request
+  /** The URL of the provider. */
+  readonly sentTo: string
   readonly body: string
   readonly arrived: number
   response?: {
@@ -160,7 +188,9 @@ function under(base: URL, asked: string): URL {
 
 function wireOf({ method, url }: Request): WireName | undefined {
   const { pathname } = new URL(url)
-  return method === 'POST' ? WIRE_NAMES.find((name) => pathname.endsWith(WIRES[name].path)) : undefined
+  return method === 'POST'
+    ? WIRE_NAMES.find((name) => pathsOf(WIRES[name]).some((path) => pathname.endsWith(path)))
+    : undefined
 }
 
 /** Reads an error response to its end for the recording, because a client that retries does not read its body. */

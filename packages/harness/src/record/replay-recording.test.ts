@@ -14,6 +14,7 @@ const url = 'http://models.test/v1/messages'
 
 const body = (content: string, more: object = {}) => ({
   model: 'claude',
+  max_tokens: 100,
   stream: true,
   messages: [{ role: 'user', content }],
   ...more,

@@ -1,6 +1,7 @@
 /** Writes the stream of Anthropic Messages, as api.anthropic.com sends it. */
 
 import type { FinishReason, Usage } from '@meanwhile/core'
+import { signatureOf } from '../rules/signatures.ts'
 import { type EventPayload, eventFrame, recordedEventFrame } from './sse.ts'
 import type { Encoder, Failure, ResponseSeed, Wire, WrittenBeat } from './wire.ts'
 
@@ -29,17 +30,18 @@ function anthropicEncoder({ number, request, usage }: ResponseSeed): Encoder {
   let blocks = 0
   let prose: 'text' | 'reasoning' | undefined
   let pinged = false
+  let thoughts: string[] = []
 
   return { opening: [messageStart()], encode }
 
   function encode(beat: WrittenBeat): string[] {
     switch (beat.type) {
       case 'text':
-      case 'reasoning':
-        return [
-          ...(prose === beat.type ? [] : beginProse(beat.type)),
-          delta(blocks - 1, proseDelta(beat.type, beat.delta)),
-        ]
+      case 'reasoning': {
+        const begun = prose === beat.type ? [] : beginProse(beat.type)
+        if (beat.type === 'reasoning') thoughts.push(beat.delta)
+        return [...begun, delta(blocks - 1, proseDelta(beat.type, beat.delta))]
+      }
       case 'call-start':
         callBlocks.set(beat.index, blocks)
         return [
@@ -61,6 +63,7 @@ function anthropicEncoder({ number, request, usage }: ResponseSeed): Encoder {
   function beginProse(kind: 'text' | 'reasoning'): string[] {
     const frames = endProse()
     prose = kind
+    thoughts = []
     const block = kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' }
     return [...frames, ...begin(block)]
   }
@@ -68,7 +71,10 @@ function anthropicEncoder({ number, request, usage }: ResponseSeed): Encoder {
   function endProse(): string[] {
     if (!prose) return []
     const index = blocks - 1
-    const signature = { type: 'signature_delta', signature: `signature-${number}-${index}` }
+    const signature = {
+      type: 'signature_delta',
+      signature: signatureOf(`signature-${number}-${index}`, thoughts.join('')),
+    }
     const frames = prose === 'reasoning' ? [delta(index, signature), stop(index)] : [stop(index)]
     prose = undefined
     return frames

@@ -1,9 +1,10 @@
 /**
- * Writes the stream of OpenAI Chat Completions, as api.openai.com sends it; reasoning uses DeepSeek's field, as on
- * other compatible hosts.
+ * Writes the stream of OpenAI Chat Completions, as api.openai.com sends it, with the ids and fields of its host. Where a
+ * host sends no reasoning, it has DeepSeek's field.
  */
 
 import type { FinishReason, Usage } from '@meanwhile/core'
+import { shapeOf } from '../rules/answers.ts'
 import { CREATED, openaiError } from './openai.ts'
 import { dataFrame } from './sse.ts'
 import type { Encoder, ResponseSeed, Wire, WrittenBeat } from './wire.ts'
@@ -26,6 +27,7 @@ const DONE = 'data: [DONE]\n\n'
 export const chat: Wire = {
   name: 'openai-chat',
   path: '/v1/chat/completions',
+  otherPaths: ['/v1beta/openai/chat/completions', '/chat/completions'],
   requestIdHeader: 'x-request-id',
   encoder: chatEncoder,
   errorBody: (failure) => ({ error: openaiError(failure) }),
@@ -33,7 +35,8 @@ export const chat: Wire = {
   recordedEnd: [DONE],
 }
 
-function chatEncoder({ number, request, usage }: ResponseSeed): Encoder {
+function chatEncoder({ number, request, usage, host }: ResponseSeed): Encoder {
+  const shape = shapeOf(host)
   const { include_usage } = (request.stream_options ?? {}) as { readonly include_usage?: unknown }
   const withUsage = include_usage === true
   const envelope = {
@@ -60,9 +63,16 @@ function chatEncoder({ number, request, usage }: ResponseSeed): Encoder {
       case 'text':
         return [chunk({ content: beat.delta })]
       case 'reasoning':
-        return [chunk({ reasoning_content: beat.delta })]
+        return [chunk(shape.reasoning(beat.delta))]
       case 'call-start':
-        return [callChunk(beat.index, { id: beat.id, type: 'function', function: { name: beat.name, arguments: '' } })]
+        return [
+          callChunk(beat.index, {
+            id: beat.id,
+            type: 'function',
+            function: { name: beat.name, arguments: '' },
+            ...(beat.index === 0 && shape.call),
+          }),
+        ]
       case 'call-delta':
         return [callChunk(beat.index, { function: { arguments: beat.delta } })]
       case 'call-end':

@@ -2,6 +2,7 @@
 
 import type { Usage } from '@meanwhile/core'
 import type { Beat } from '@meanwhile/core/testing'
+import type { Host } from '../rules/hosts.ts'
 
 /** The wires that the endpoints play. */
 export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic'
@@ -16,6 +17,8 @@ export interface Wire {
   readonly name: WireName
   /** The path of the requests. */
   readonly path: string
+  /** Where hosts that imitate the wire have it. */
+  readonly otherPaths?: readonly string[]
   /** The header with the provider's request id. */
   readonly requestIdHeader: string
   /** Begins one response. */
@@ -35,6 +38,8 @@ export interface ResponseSeed {
   /** The body of the request. */
   readonly request: { readonly [key: string]: unknown }
   readonly usage: Usage
+  /** The host that the response imitates. */
+  readonly host: Host
 }
 
 /** Writes one response. */

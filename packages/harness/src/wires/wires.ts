@@ -11,5 +11,10 @@ export const WIRES: Readonly<Record<WireName, Wire>> = {
   anthropic,
 }
 
+/** Where requests of a wire go, on every host. */
+export function pathsOf({ path, otherPaths = [] }: Wire): readonly string[] {
+  return [path, ...otherPaths]
+}
+
 /** The names of all wires. */
 export const WIRE_NAMES: readonly WireName[] = ['openai-chat', 'openai-responses', 'anthropic']

@@ -26,7 +26,11 @@ function modelOf({ wire }: Quirk, fetch: typeof globalThis.fetch): Model {
 }
 
 test.for(quirks)('on $wire: $title; the client has the messages of the thread (q$id, UI2, UI5)', async (quirk) => {
-  const mock = mockModels({ script: [quirkResponse(quirk), respond(say('Done.')), respond(say('Hello.'))] })
+  const mock = mockModels({
+    script: [quirkResponse(quirk), respond(say('Done.')), respond(say('Hello.'))],
+    // A part with thinking (qC26) goes back to Mistral, which has other ids than the other quirks.
+    rules: { except: ['chat/part-type'] },
+  })
   const middleware = [retryModel({ maxRetries: 1, baseDelay: 0 })]
   const agent = createAgent({ model: modelOf(quirk, mock.fetch), middleware })
   const threads = createThreads({ agent, store: memoryThreads() })

@@ -1,0 +1,39 @@
+/** Whether providers accept requests that another mock, or a recording, has received. */
+
+import { RefusedRequestError } from '../errors.ts'
+import { checkerOf, type RulesChoice } from '../refusing.ts'
+import { shownAt } from '../rules/shown.ts'
+import type { WireName } from '../wires/wire.ts'
+
+/** A request to check; an entry of a mock's journal is one. */
+export interface CheckedRequest {
+  readonly wire: WireName
+  /** The parsed body. */
+  readonly body: unknown
+  /** Its host decides which rules apply. Default: the provider whose wire it is. */
+  readonly url?: string
+}
+
+/** Which rules {@link assertAccepted} applies; by default the certain ones, and those of the host. */
+export interface AcceptOptions extends Omit<RulesChoice, 'apply'> {
+  /** `all`: the rules that are only likely, too. */
+  readonly apply?: 'certain' | 'all'
+}
+
+/**
+ * Throws if a provider would refuse one of the requests. For requests that no mock endpoint of this package has
+ * received, and for those that a mock with `rules: 'report'` accepted.
+ *
+ * @example assertAccepted([{ wire: 'anthropic', body: JSON.parse(text) }], { except: ['messages/prefill'] })
+ *
+ * @throws {RefusedRequestError} The error of the first refused request, with its number in the list.
+ */
+export function assertAccepted(requests: Iterable<CheckedRequest>, options: AcceptOptions = {}): void {
+  const { check } = checkerOf(options)
+  let number = 0
+  for (const { wire, body, url = '' } of requests) {
+    number++
+    const [first, ...others] = check({ wire, body, url })
+    if (first) throw new RefusedRequestError(number, wire, [first, ...others], shownAt(body, first.path))
+  }
+}
