@@ -53,7 +53,12 @@ test('a complete request becomes a Messages body (A6, M13, M16, J16)', async () 
             content: [{ type: 'text', text: 'not valid JSON' }],
             is_error: true,
           },
-          { type: 'tool_result', tool_use_id: 'call_3', is_error: true },
+          {
+            type: 'tool_result',
+            tool_use_id: 'call_3',
+            content: [{ type: 'text', text: 'The call failed, without a message.' }],
+            is_error: true,
+          },
           { type: 'text', text: 'Go on.' },
         ],
       },

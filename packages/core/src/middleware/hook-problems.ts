@@ -96,7 +96,7 @@ export function checkedRequest(request: ModelRequest): ModelRequest {
   return Object.freeze({ ...request })
 }
 
-const REQUEST: Shape<ModelRequest> = {
+const REQUEST: Shape<Omit<ModelRequest, 'omitsFiles'>> = {
   model: withMethod('stream'),
   instructions: isText,
   messages: isHistory,
