@@ -93,7 +93,7 @@ export class RunHistory {
     return messages.slice(same).flatMap((message, index) => (old?.has(message) ? [] : [same + index]))
   }
 
-  /** Throws {@link HistoryError} unless each call has one result. */
+  /** Throws {@link HistoryError} unless each call has its result, in order. */
   checkPairs(): void {
     this.#pairs ??= new Pairs()
     this.#pairs.check(this.messages)
@@ -126,27 +126,32 @@ export class RunHistory {
 
 /** Checks a history that grows. It examines each message once. */
 export class Pairs {
-  readonly #calls: Set<string> = new Set()
+  /** The calls of the last message that have no result yet. */
   readonly #open: Set<string> = new Set()
   readonly #wrong: string[] = []
+  #problem = ''
   #seen = 0
 
-  /** Throws {@link HistoryError} unless each call has one result. */
+  /** Throws {@link HistoryError} unless the results of each call, and nothing else, stand directly after its message. */
   check(messages: readonly Message[]): void {
-    for (const message of messages.slice(this.#seen)) this.#see(message)
-    this.#seen = messages.length
-    const wrong = new Set([...this.#wrong, ...this.#open])
-    if (wrong.size > 0) throw new HistoryError([...wrong])
+    for (; this.#seen < messages.length; this.#seen++) this.#see(messages[this.#seen])
+    this.#see()
+    if (this.#problem) throw new HistoryError(this.#wrong, this.#problem)
   }
 
-  #see(message: Message): void {
-    if (message.role === 'assistant') for (const { id } of callsOf(message)) this.#call(id)
-    else if (message.role === 'tool' && !this.#open.delete(message.callId)) this.#wrong.push(message.callId)
+  #see(message?: Message): void {
+    if (message?.role === 'tool') {
+      if (!this.#open.delete(message.callId)) this.#found(message.callId, 'is a result without call', 'unshift')
+      return
+    }
+    for (const id of this.#open) this.#found(id, 'must be the result')
+    this.#open.clear()
+    for (const { id } of message?.role === 'assistant' ? callsOf(message) : [])
+      if (this.#open.size === this.#open.add(id).size) this.#found(id, 'has two calls')
   }
 
-  #call(id: string): void {
-    if (this.#calls.has(id)) this.#wrong.push(id)
-    this.#calls.add(id)
-    this.#open.add(id)
+  #found(id: string, problem: string, place: 'push' | 'unshift' = 'push'): void {
+    this.#wrong[place](id)
+    this.#problem ||= `messages[${this.#seen}] ${problem} of ${id}`
   }
 }

@@ -100,6 +100,7 @@ const INSTEAD = new Map([
 export function noDataProblem(output: unknown): string | undefined {
   if (typeof output === 'function') return problem('a function', 'return its result')
   if (typeof output !== 'object' || output === null || Array.isArray(output)) return undefined
+  if (ArrayBuffer.isView(output) || output instanceof ArrayBuffer) return problem('bytes', 'return them as base64')
   if ('toJSON' in output && typeof output.toJSON === 'function') return undefined
   const kind = output instanceof Error ? 'Error' : Object.prototype.toString.call(output).slice(8, -1)
   const instead = INSTEAD.get(kind)

@@ -9,8 +9,8 @@ import type { Tool } from './tool.ts'
 import { ToolInputError } from './tool-errors.ts'
 
 /**
- * Returns the input as the tool's schema returns it. Models sometimes write an object or a list, or the whole input, as JSON text. Such a text is
- * parsed if the schema rejects the text and accepts the parsed value.
+ * Returns the input as the tool's schema returns it. Models sometimes write an object or a list, or the whole input, as JSON text, and `null` for a
+ * member that they leave out. If the schema rejects that, and accepts the parsed value or the input without the member, this is the input.
  *
  * @throws {ToolInputError} The schema does not accept the input.
  */
@@ -45,7 +45,7 @@ export function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
 
 type Path = readonly string[]
 
-/** Returns the value with the JSON texts at these paths parsed. Returns the same value if no path has the text of an object or list. */
+/** Returns the value with the JSON texts at these paths parsed, and without members that are `null` there; otherwise the same value. */
 export function unwrapJson(value: unknown, paths: readonly Path[]): unknown {
   return paths.reduce(unwrapAt, value)
 }
@@ -54,6 +54,10 @@ function unwrapAt(value: unknown, [key, ...rest]: Path): unknown {
   if (key === undefined) return typeof value === 'string' ? contained(value) : value
   if (!isRecord(value) && !Array.isArray(value)) return value
   const member: unknown = Object.hasOwn(value, key) ? value[key as keyof typeof value] : undefined
+  if (member === null && isRecord(value)) {
+    const { [key]: _, ...others } = value
+    return others
+  }
   const unwrapped = unwrapAt(member, rest)
   if (unwrapped === member) return value
   return Array.isArray(value) ? value.with(Number(key), unwrapped) : { ...value, [key]: unwrapped }

@@ -109,15 +109,18 @@ export class InputError extends AgentError {
   }
 }
 
-/** In the history, a call has no result, or a result has no call. */
+/** In the history, a call has no result directly after its message, or a result has no call directly before it. */
 export class HistoryError extends AgentError {
   override readonly name = 'HistoryError'
-  /** The ids of the calls or results that have no counterpart. */
+  /** The ids of these calls and results. */
   readonly callIds: readonly string[]
 
-  constructor(callIds: readonly string[]) {
-    super(`the history has calls without results, or results without calls: ${callIds.join(', ')}`)
-    this.callIds = callIds
+  constructor(callIds: readonly string[], problem: string) {
+    const ids = [...new Set(callIds)]
+    super(
+      `calls without results, or results without calls: ${ids.join(', ')}; ${problem}. Use resume(), close() or patchToolCalls()`,
+    )
+    this.callIds = ids
   }
 }
 
