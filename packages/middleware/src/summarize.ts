@@ -150,14 +150,18 @@ function problemOf(answer: AssistantMessage): string | undefined {
 
 /** Returns the last index at which the history may be cut: every call before it must have its result before it, too. */
 function uncut(messages: readonly Message[], end: number): number {
-  const results = new Map(
-    messages.flatMap((message, place) => (message.role === 'tool' ? [[message.callId, place]] : [])),
-  )
-  let cut = end
-  for (let place = end - 1; place >= 0; place--) {
-    const message = messages[place]
-    if (message?.role !== 'assistant') continue
-    if (callsOf(message).some(({ id }) => (results.get(id) ?? end) >= cut)) cut = place
+  /** How many calls with each id have no result yet: ids may repeat in every turn. */
+  const open = new Map<string, number>()
+  const count = (id: string, more: number) => {
+    const left = (open.get(id) ?? 0) + more
+    if (left > 0) open.set(id, left)
+    else open.delete(id)
+  }
+  let cut = 0
+  for (const [place, message] of messages.slice(0, end).entries()) {
+    if (message.role === 'assistant') for (const { id } of callsOf(message)) count(id, 1)
+    if (message.role === 'tool') count(message.callId, -1)
+    if (open.size === 0) cut = place + 1
   }
   return cut
 }
