@@ -111,6 +111,7 @@ test('Mistral gets no user message directly after a result: an answer stands bet
     [user('Go'), said(called('abcdefgh1')), result('abcdefgh1'), user('Hurry')],
     [user('Go'), said(called('abcdefgh1')), result('abcdefgh1', picture)],
     [user('Go'), said(called('abcdefgh1')), result('abcdefgh1', picture), user('Hurry')],
+    [user('Go'), said(called('abcdefgh1')), result('abcdefgh1'), said(text('')), user('Hurry')],
   ]) {
     for (const model of [mistral, chatHost('vllm', 'mistralai/Devstral-2')]) {
       const roles = (await sent(chat, messages, model)).map((message) => (message as { role: string }).role)

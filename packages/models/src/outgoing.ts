@@ -76,10 +76,20 @@ export function isBlank(text: string): boolean {
   return text.trim() === ''
 }
 
-/** Mistral rejects a user message directly after a result. */
+/** Mistral rejects a user message directly after a result, also if an answer between them is left out. */
 function withAnswersToResults(messages: readonly Message[]): readonly Message[] {
-  return messages.flatMap((message, place) =>
-    message.role === 'user' && messages[place - 1]?.role === 'tool' ? [RECEIVED, message] : [message],
+  return messages
+    .filter(says)
+    .flatMap((message, place, all) =>
+      message.role === 'user' && all[place - 1]?.role === 'tool' ? [RECEIVED, message] : [message],
+    )
+}
+
+/** Whether a message goes out: one of the model does with a text or a call. */
+function says(message: Message): boolean {
+  if (message.role !== 'assistant') return true
+  return message.content.some((part) =>
+    part.type === 'text' ? !isBlank(part.text) : part.type === 'tool-call' && part.providerResult === undefined,
   )
 }
 

@@ -146,12 +146,14 @@ test('Moonshot gets a type for each member, and llama.cpp no pattern that is ope
     any: {},
     choice: { enum: ['a', 'b'] },
     either: { type: 'string', anyOf: [{ minLength: 1 }, { const: 'x' }] },
+    list: { type: 'array' },
   }
   expect(await sent(chat, { type: 'object', properties }, kimi)).toMatchObject({
     properties: {
       any: { anyOf: expect.any(Array) as unknown[] },
       choice: { type: 'string' },
-      either: { anyOf: [{ type: 'string' }, { type: 'string' }] },
+      either: { anyOf: [{ type: 'string', minLength: 1 }, { type: 'string', const: 'x' }] },
+      list: { items: { anyOf: expect.any(Array) as unknown[] } },
     },
   })
   const pattern = { type: 'object', properties: { x: { type: 'string', pattern: 'a+' } } }

@@ -133,7 +133,8 @@ const NAMED = new Set(['properties', '$defs', 'definitions', 'patternProperties'
 function modern(given: unknown, host: Target['host'], isRoot = true): Schema {
   if (!isRecord(given)) return {}
   const schema: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(given)) schema[key] = modernMember(key, value, host)
+  const whole = host.needsTypes && !isRoot ? withTypedForms(given) : given
+  for (const [key, value] of Object.entries(whole)) schema[key] = modernMember(key, value, host)
   modernItems(schema)
   modernBounds(schema)
   modernRequired(schema, given)
@@ -202,26 +203,28 @@ function modernRequired(schema: Record<string, unknown>, { properties }: Schema)
   if (required.length > 0) schema.required = [...new Set([...listOf(schema.required), ...required])]
 }
 
-/** Types that a schema without one may have. */
-const ANY = ['string', 'number', 'boolean', 'object', 'null'].map((type) => ({ type }))
+/** Any value, in types. */
+const ANY = { anyOf: ['string', 'number', 'boolean', 'object', 'null'].map((type) => ({ type })) }
 
-/** Moonshot requires a type everywhere, and it must be in the alternatives if there are some. */
+/** Moonshot requires a type everywhere. */
 function typed(schema: Record<string, unknown>, isRoot: boolean): void {
-  const { type, anyOf } = schema
-  if (Array.isArray(anyOf)) {
-    if (type === undefined || isRoot) return
-    delete schema.type
-    schema.anyOf = anyOf.map((one: unknown) => (isRecord(one) && one.type === undefined ? { ...one, type } : one))
-    return
-  }
-  if (isRoot || type !== undefined || ['$ref', 'oneOf', 'allOf'].some((key) => key in schema)) return
+  if (isRecord(schema.items) && Object.keys(schema.items).length === 0) schema.items = ANY
+  if (isRoot || ['type', '$ref', 'anyOf', 'oneOf', 'allOf'].some((key) => key in schema)) return
   const values = 'const' in schema ? [schema.const] : listOf(schema.enum)
   const types = [...new Set(values.map(typeOf))]
   if (types.length === 1) schema.type = types[0]
   else if (isRecord(schema.properties)) schema.type = 'object'
   else if (schema.items !== undefined) schema.type = 'array'
   else if (values.length > 0) schema.type = types
-  else schema.anyOf = ANY
+  else Object.assign(schema, ANY)
+}
+
+/** If there are alternatives, Moonshot requires the type in these. */
+function withTypedForms(schema: Schema): Schema {
+  const { type, anyOf, ...rest } = schema
+  if (type === undefined || !Array.isArray(anyOf)) return schema
+  const forms = anyOf.map((form: unknown) => (isRecord(form) && !('type' in form) ? { type, ...form } : form))
+  return { ...rest, anyOf: forms }
 }
 
 function typeOf(value: unknown): string {
