@@ -129,29 +129,25 @@ export class Pairs {
   /** The calls of the last message that have no result yet. */
   readonly #open: Set<string> = new Set()
   readonly #wrong: string[] = []
-  #problem = ''
+  /** The first message that is out of place. */
+  #first = ''
   #seen = 0
 
   /** Throws {@link HistoryError} unless the results of each call, and nothing else, stand directly after its message. */
   check(messages: readonly Message[]): void {
     for (; this.#seen < messages.length; this.#seen++) this.#see(messages[this.#seen])
     this.#see()
-    if (this.#problem) throw new HistoryError(this.#wrong, this.#problem)
+    if (this.#first) throw new HistoryError(this.#wrong, this.#first)
   }
 
   #see(message?: Message): void {
-    if (message?.role === 'tool') {
-      if (!this.#open.delete(message.callId)) this.#found(message.callId, 'is a result without call', 'unshift')
-      return
+    if (message?.role === 'tool') this.#open.delete(message.callId) || this.#wrong.unshift(message.callId)
+    else {
+      this.#wrong.push(...this.#open)
+      this.#open.clear()
+      for (const { id } of message?.role === 'assistant' ? callsOf(message) : [])
+        if (this.#open.size === this.#open.add(id).size) this.#wrong.push(id)
     }
-    for (const id of this.#open) this.#found(id, 'must be the result')
-    this.#open.clear()
-    for (const { id } of message?.role === 'assistant' ? callsOf(message) : [])
-      if (this.#open.size === this.#open.add(id).size) this.#found(id, 'has two calls')
-  }
-
-  #found(id: string, problem: string, place: 'push' | 'unshift' = 'push'): void {
-    this.#wrong[place](id)
-    this.#problem ||= `messages[${this.#seen}] ${problem} of ${id}`
+    if (this.#wrong.length > 0) this.#first ||= `messages[${this.#seen}] (${message?.role ?? 'the end'})`
   }
 }

@@ -1,7 +1,6 @@
 /** Checks the input of a call with its tool's schema. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Awaitable } from '../flow/flow.ts'
 import type { Issue } from './errors.ts'
 import { isRecord, isShallow } from './json.ts'
 import type { ToolCall } from './message.ts'
@@ -16,22 +15,16 @@ import { ToolInputError } from './tool-errors.ts'
  */
 export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: ToolCall): Promise<unknown> {
   if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
-  const checking = validate(tool, call.input)
-  const result = checking instanceof Promise ? await checking : checking
-  if (!result.issues) return result.value
-  let { issues } = result
-  for (let input = call.input; ; ) {
-    const unwrapped = unwrapJson(input, issues.map(pathOf))
-    if (unwrapped === input) throw new ToolInputError(tool.name, result.issues.map(described))
-    const checked = await validate(tool, unwrapped)
-    if (!checked.issues) return checked.value
+  let { input } = call
+  for (let first: readonly StandardSchemaV1.Issue[] | undefined; ; ) {
+    const checking = tool.input['~standard'].validate(input)
+    const result = checking instanceof Promise ? await checking : checking
+    if (!result.issues) return result.value
+    first ??= result.issues
+    const unwrapped = unwrapJson(input, result.issues.map(pathOf))
+    if (unwrapped === input) throw new ToolInputError(tool.name, first.map(described))
     input = unwrapped
-    issues = checked.issues
   }
-}
-
-function validate(tool: Pick<Tool, 'input'>, input: unknown): Awaitable<StandardSchemaV1.Result<unknown>> {
-  return tool.input['~standard'].validate(input)
 }
 
 export function described(issue: StandardSchemaV1.Issue): Issue {

@@ -115,10 +115,11 @@ export class HistoryError extends AgentError {
   /** The ids of these calls and results. */
   readonly callIds: readonly string[]
 
-  constructor(callIds: readonly string[], problem: string) {
+  /** `first`: the first message that is out of place. */
+  constructor(callIds: readonly string[], first: string) {
     const ids = [...new Set(callIds)]
     super(
-      `calls without results, or results without calls: ${ids.join(', ')}; ${problem}. Use resume(), close() or patchToolCalls()`,
+      `calls and results not in order: ${ids.join(', ')}, from ${first} on. Use resume(), close() or patchToolCalls()`,
     )
     this.callIds = ids
   }

@@ -189,8 +189,7 @@ test('the error says what stands where, and the ways out (A15)', async () => {
   expect(error).toMatchObject({
     callIds: ['z', 'y'],
     message:
-      'calls without results, or results without calls: z, y; messages[3] must be the result of y. ' +
-      'Use resume(), close() or patchToolCalls()',
+      'calls and results not in order: z, y, from messages[3] (user) on. Use resume(), close() or patchToolCalls()',
   })
 })
 
