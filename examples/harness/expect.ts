@@ -7,7 +7,12 @@ const sunny = respond(say('Sunny.'))
 const expect = { body: { model: /^gpt/, messages: [{}, {}, { role: 'tool', content: 'sunny' }] } }
 const mock = mockModels({ script: [{ ...sunny, expect }] })
 
-const messages = [{ role: 'user', content: 'Hello' }, { role: 'assistant' }, { role: 'tool', content: 'rainy' }]
+const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }
+const messages = [
+  { role: 'user', content: 'Hello' },
+  { role: 'assistant', content: null, tool_calls: [call] },
+  { role: 'tool', tool_call_id: 'call_1', content: 'rainy' },
+]
 const body = JSON.stringify({ model: 'gpt-5.1', stream: true, messages })
 const response = await mock.fetch('http://localhost/v1/chat/completions', { method: 'POST', body })
 console.log(response.status, await response.text()) // 500, and in it:

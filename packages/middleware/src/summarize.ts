@@ -65,7 +65,7 @@ const INTRODUCTION = 'Summary of the earlier part of this conversation, which is
  * long, is not asked for again until the history has grown by a quarter. Its model call is a side call: it has a `chat`
  * span and usage, but no step and no events.
  *
- * If the provider says that a request does not fit into the model's context, the history is summarized, too, and the
+ * If the provider rejects a request because it does not fit into the model's context, the history is summarized, too, and the
  * model is called once more. The next step puts the same summary into the history.
  */
 export function summarize(options: SummarizeOptions = {}): Middleware {

@@ -28,8 +28,8 @@ function formOf(target: Target): IdForm {
 }
 
 /**
- * The same messages with ids that the target takes, each of them once. An id that fits stays. Of calls that share an id
- * the first one keeps it; a result belongs to the last call before it that has its id.
+ * The same messages with ids that the target takes, each of them once. An id that fits stays. The first of the calls
+ * that share an id keeps it; a result belongs to the last call before it that has its id.
  */
 export function withFittingIds(messages: readonly Message[], target: Target): readonly Message[] {
   const ids = new WireIds(messages, formOf(target))

@@ -11,7 +11,7 @@ export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic'
 
 /** Where a request goes, as far as it is known. */
 export interface Target {
-  /** `undefined` for the AI SDK's providers with a format of their own. */
+  /** `undefined` for the AI SDK's providers that have another format. */
   readonly wire: WireName | undefined
   /** The key of the metadata and of the provider options. */
   readonly provider: string

@@ -37,7 +37,7 @@ async function sent(wire: TestWire, messages: readonly Message[], model?: TestWi
 
 const words = async (...given: Parameters<typeof sent>) => JSON.stringify(await sent(...given))
 
-test.each(wires)('$name: a message of reasoning alone is left out (W15)', async (wire) => {
+test.each(wires)('$name: a message that contains only reasoning is left out (W15)', async (wire) => {
   for (const parts of [[thought(wire)], [thought(wire), text(' \n')], [], [text('')]]) {
     const messages = [user('Go'), said(...parts), user('Please answer.')]
     expect(await words(wire, messages)).toBe(await words(wire, [user('Go'), user('Please answer.')]))
@@ -45,7 +45,7 @@ test.each(wires)('$name: a message of reasoning alone is left out (W15)', async 
 })
 
 test.each([responses, claude])(
-  '$name: a message goes back up to its last part that is no reasoning (W15)',
+  '$name: a message goes back up to its last part that is not reasoning (W15)',
   async (wire) => {
     const whole = [user('Go'), said(thought(wire), text('Hi')), user('And?')]
     const ending = [user('Go'), said(thought(wire), text('Hi'), thought(wire)), user('And?')]
@@ -122,7 +122,7 @@ test('Mistral gets no user message directly after a result: an answer stands bet
   }
 })
 
-test.each(wires)('$name: arguments that are no JSON go back as the JSON of an object (W18)', async (wire) => {
+test.each(wires)('$name: arguments that are not JSON go back as the JSON of an object (W18)', async (wire) => {
   for (const input of ['{"a":', [1], 'x', null]) {
     const call = { ...called('a1', input), inputError: 'not valid JSON' }
     const body = await sent(wire, [user('Go'), said(call), result('a1')])

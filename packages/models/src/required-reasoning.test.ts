@@ -17,7 +17,7 @@ const thought = (providerMetadata: object): AssistantPart => ({
   text: 'Hm.',
   providerMetadata: { ...providerMetadata },
 })
-/** A turn in which a model says this, and its calls have results. */
+/** A turn with this answer of a model, and the results of its calls. */
 const turn = (...content: readonly AssistantPart[]): readonly Message[] => [
   { role: 'user', content: 'Go' },
   { role: 'assistant', content, finishReason: 'tool-calls' } satisfies AssistantMessage,

@@ -50,7 +50,7 @@ const FILES: Readonly<Record<WireName, WireFiles>> = {
   },
 }
 
-/** The AI SDK's providers with formats of their own: what else they take is unknown here. */
+/** The AI SDK's providers that have another format: what they take is unknown here. */
 const ANY: WireFiles = { name: 'the model', takes: () => true, url: /^/, longest: Infinity }
 
 /** The AI SDK's providers on Chat. Some take more documents and sounds than OpenAI, but not more images. */

@@ -223,7 +223,7 @@ test.each(realModels.filter(({ wire }) => wire === 'anthropic'))(
   },
 )
 
-test('arguments of such a tool that are no JSON stay text (W17)', async () => {
+test('arguments of such a tool that are not JSON stay text (W17)', async () => {
   const model = claude.model(mockModels({ script: [respond(call('f', '{"_top":', { id: 'toolu_1' }))] }).fetch)
   const { message } = await ask(model, { tools: [defined(jsonSchema(odd))] })
   expect(message.content).toMatchObject([{ input: '{"_top":', inputError: expect.any(String) as string }])

@@ -76,7 +76,7 @@ function membersOf(schema: unknown, root: Schema, depth: number): Members {
     const objects = listOf(forms).filter(mayBeObject)
     if (objects.length > 0) all.push(oneOf(objects.map(within)))
   }
-  // Whoever lists the members of a part does not close the whole.
+  // One closed part does not close the whole.
   const isOpen = all.length > 1 ? all.slice(1).some((one) => one.isOpen) && own.isOpen : own.isOpen
   return { properties: merged(all), required: [...new Set(all.flatMap(({ required }) => required))], isOpen }
 }

@@ -115,7 +115,7 @@ async function* namedBack(
   flow: Flow<ModelEvent, AssistantMessage>,
   renamed: ReadonlyMap<string, Renamed>,
 ): Flow<ModelEvent, AssistantMessage> {
-  /** The calls whose input has not been told yet. */
+  /** The calls with renamed members. */
   const waiting = new Map<string, Names>()
   const told = new Set<string>()
   try {
