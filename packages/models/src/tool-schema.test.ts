@@ -152,7 +152,12 @@ test('Moonshot gets a type for each member, and llama.cpp no pattern that is ope
     properties: {
       any: { anyOf: expect.any(Array) as unknown[] },
       choice: { type: 'string' },
-      either: { anyOf: [{ type: 'string', minLength: 1 }, { type: 'string', const: 'x' }] },
+      either: {
+        anyOf: [
+          { type: 'string', minLength: 1 },
+          { type: 'string', const: 'x' },
+        ],
+      },
       list: { items: { anyOf: expect.any(Array) as unknown[] } },
     },
   })

@@ -21,7 +21,7 @@ export class RunHistory {
   #appended: Message[] = []
   /** The list that {@link messages} returned last. The current list begins with all of it. */
   #grownFrom: readonly Message[] | undefined
-  #pairs: Pairs | undefined
+  #pairs: Pairs = new Pairs()
   /** Receives an event for each new message. */
   readonly #events: { push(event: AgentEventBody): void }
 
@@ -95,7 +95,6 @@ export class RunHistory {
 
   /** Throws {@link HistoryError} unless each call has its result, in order. */
   checkPairs(): void {
-    this.#pairs ??= new Pairs()
     this.#pairs.check(this.messages)
   }
 
@@ -120,7 +119,7 @@ export class RunHistory {
     this.#messages = messages
     this.#grownFrom = undefined
     this.#appended = []
-    this.#pairs = undefined
+    this.#pairs = new Pairs()
   }
 }
 
@@ -128,26 +127,23 @@ export class RunHistory {
 export class Pairs {
   /** The calls of the last message that have no result yet. */
   readonly #open: Set<string> = new Set()
-  readonly #wrong: string[] = []
-  /** The first message that is out of place. */
-  #first = ''
   #seen = 0
 
   /** Throws {@link HistoryError} unless the results of each call, and nothing else, stand directly after its message. */
   check(messages: readonly Message[]): void {
-    for (; this.#seen < messages.length; this.#seen++) this.#see(messages[this.#seen])
-    this.#see()
-    if (this.#first) throw new HistoryError(this.#wrong, this.#first)
-  }
-
-  #see(message?: Message): void {
-    if (message?.role === 'tool') this.#open.delete(message.callId) || this.#wrong.unshift(message.callId)
-    else {
-      this.#wrong.push(...this.#open)
-      this.#open.clear()
-      for (const { id } of message?.role === 'assistant' ? callsOf(message) : [])
-        if (this.#open.size === this.#open.add(id).size) this.#wrong.push(id)
+    const wrong: string[] = []
+    let first = ''
+    for (; this.#seen <= messages.length; this.#seen++) {
+      const message = messages[this.#seen]
+      if (message?.role === 'tool') this.#open.delete(message.callId) || wrong.unshift(message.callId)
+      else {
+        wrong.push(...this.#open)
+        this.#open.clear()
+        for (const { id } of message ? callsOf(message) : []) this.#open.has(id) ? wrong.push(id) : this.#open.add(id)
+      }
+      if (wrong.length > 0) first ||= `messages[${this.#seen}] (${message?.role ?? 'the end'})`
     }
-    if (this.#wrong.length > 0) this.#first ||= `messages[${this.#seen}] (${message?.role ?? 'the end'})`
+    this.#seen = messages.length
+    if (first) throw new HistoryError([...new Set(wrong)], first)
   }
 }

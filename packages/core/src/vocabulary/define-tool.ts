@@ -4,11 +4,10 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'
 import { type Effect, isEffect } from './effect.ts'
 import { ConfigError } from './errors.ts'
-import { isRecord } from './json.ts'
 import type { ToolDefinition } from './model.ts'
 import { checkOptions, nearestName, type OptionNames } from './option-checks.ts'
 import type { HasContext, Method, NeedsContext, Tool, ToolContext } from './tool.ts'
-import { jsonSchemaOf } from './tool-schema.ts'
+import { type JsonSchema, jsonSchemaOf } from './tool-schema.ts'
 import type { Progress } from './tool-status.ts'
 
 /**
@@ -142,9 +141,9 @@ export function checkToolOptions(definition: object): void {
 /** Returns the description of the tool for a model. Throws {@link ConfigError} if its schema has no JSON Schema, or does not accept an object. */
 export function definitionOf({ name, description, input }: Tool): ToolDefinition {
   const inputSchema = jsonSchemaOf(input, 'tools', `the input of ${name} `)
-  const { type = 'object', anyOf, oneOf = anyOf } = inputSchema
-  const forms = Array.isArray(oneOf) ? oneOf : [{ type }]
-  if (type !== 'object' || forms.every((form) => isRecord(form) && (form.type ?? type) !== type))
+  const { anyOf, oneOf = anyOf } = inputSchema
+  const isNone = ({ type: of = 'object' }: JsonSchema) => of !== 'object'
+  if (isNone(inputSchema) || (Array.isArray(oneOf) && oneOf.every(isNone)))
     throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
   return { name, description, inputSchema }
 }

@@ -115,13 +115,9 @@ export class HistoryError extends AgentError {
   /** The ids of these calls and results. */
   readonly callIds: readonly string[]
 
-  /** `first`: the first message that is out of place. */
-  constructor(callIds: readonly string[], first: string) {
-    const ids = [...new Set(callIds)]
-    super(
-      `calls and results not in order: ${ids.join(', ')}, from ${first} on. Use resume(), close() or patchToolCalls()`,
-    )
-    this.callIds = ids
+  constructor(callIds: readonly string[], place: string) {
+    super(`the history is wrong at ${place}: ${callIds.join(', ')}. Use resume(), close() or patchToolCalls()`)
+    this.callIds = callIds
   }
 }
 

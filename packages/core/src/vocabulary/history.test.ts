@@ -188,8 +188,7 @@ test('the error says what stands where, and the ways out (A15)', async () => {
     .catch((error: unknown) => error)
   expect(error).toMatchObject({
     callIds: ['z', 'y'],
-    message:
-      'calls and results not in order: z, y, from messages[3] (user) on. Use resume(), close() or patchToolCalls()',
+    message: 'the history is wrong at messages[3] (user): z, y. Use resume(), close() or patchToolCalls()',
   })
 })
 
