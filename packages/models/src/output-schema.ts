@@ -98,7 +98,8 @@ function strictly(schema: unknown, found: Found, level: number): Strict | undefi
   const strict: Strict = $defs === undefined ? {} : { $defs: defs }
   if (members.$ref !== undefined) {
     found.refers = true
-    return REFERENCE.test(String(members.$ref)) ? { ...strict, $ref: members.$ref } : undefined
+    const { $ref } = members
+    return typeof $ref === 'string' && REFERENCE.test($ref) ? { ...strict, $ref } : undefined
   }
   const bounds: string[] = []
   for (const [key, value] of Object.entries(members)) {

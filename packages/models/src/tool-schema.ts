@@ -122,10 +122,12 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */
-const ONE = new Set([
-  ...['items', 'additionalProperties', 'propertyNames', 'not', 'if', 'then', 'else', 'contains'],
-  ...['unevaluatedProperties', 'unevaluatedItems', 'additionalItems'],
-])
+const ONE = new Set(
+  (
+    'items additionalItems unevaluatedItems contains ' +
+    'additionalProperties unevaluatedProperties propertyNames not if then else'
+  ).split(' '),
+)
 const LIST = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const NAMED = new Set(['properties', '$defs', 'definitions', 'patternProperties', 'dependentSchemas'])
 

@@ -135,11 +135,13 @@ export class Pairs {
     let first = ''
     for (; this.#seen <= messages.length; this.#seen++) {
       const message = messages[this.#seen]
-      if (message?.role === 'tool') this.#open.delete(message.callId) || wrong.unshift(message.callId)
-      else {
+      if (message?.role === 'tool') {
+        if (!this.#open.delete(message.callId)) wrong.unshift(message.callId)
+      } else {
         wrong.push(...this.#open)
         this.#open.clear()
-        for (const { id } of message ? callsOf(message) : []) this.#open.has(id) ? wrong.push(id) : this.#open.add(id)
+        for (const { id } of message ? callsOf(message) : [])
+          if (this.#open.size === this.#open.add(id).size) wrong.push(id)
       }
       if (wrong.length > 0) first ||= `messages[${this.#seen}] (${message?.role ?? 'the end'})`
     }
