@@ -20,6 +20,19 @@ test('the last reported usage counts, then a quarter of the characters (N30)', (
   expect(countTokens([])).toBe(0)
 })
 
+test('a report of no input, or of less than its output, does not count (N30, W22)', () => {
+  const long = user('x'.repeat(4_000))
+  for (const usage of [
+    { inputTokens: 0, outputTokens: 10 },
+    { inputTokens: 0 },
+    { inputTokens: 3, outputTokens: 10 },
+    { inputTokens: 3 },
+  ])
+    expect(countTokens([long, answer('y'.repeat(40), usage)])).toBe(1_010)
+  const sound = answer('y'.repeat(40), { inputTokens: 900, outputTokens: 50 })
+  expect(countTokens([sound, long, answer('y'.repeat(40), { inputTokens: 0, outputTokens: 10 })])).toBe(1_960)
+})
+
 test('calls count with their arguments, files count a fixed number (N30)', () => {
   const parts: Message = {
     role: 'assistant',

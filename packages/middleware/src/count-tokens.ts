@@ -10,17 +10,22 @@ const TOKENS_OF_FILE = 1_600
 
 /**
  * Returns what the provider reported for the last response, including its output, plus a quarter of the characters of
- * all later messages; without a report, a quarter of all characters. A file counts 1,600.
+ * all later messages; without a report, a quarter of all characters. A file counts 1,600. A report of no input, or of
+ * less input than output, does not count: some hosts omit what they have cached.
  */
 export function countTokens(messages: readonly Message[]): number {
-  const last = messages.findLastIndex(
-    (message) => message.role === 'assistant' && message.usage?.inputTokens !== undefined,
-  )
+  const last = messages.findLastIndex(isReported)
   const reported = messages[last]
   const usage = reported?.role === 'assistant' ? reported.usage : undefined
   let tokens = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
   for (const message of messages.slice(last + 1)) tokens += estimate(message)
   return tokens
+}
+
+function isReported(message: Message): boolean {
+  if (message.role !== 'assistant' || !message.usage?.inputTokens) return false
+  const { inputTokens, outputTokens = estimate(message) } = message.usage
+  return inputTokens >= outputTokens
 }
 
 function estimate({ content }: Message): number {

@@ -288,3 +288,39 @@ test('an empty list, or none, is a ConfigError, and so is a retryModel outside (
   )
   expect(() => createAgent({ model: model('a'), middleware: middleware.toReversed() })).not.toThrow()
 })
+
+const overflows = [
+  { status: 400, code: 'context_length_exceeded', message: 'no' },
+  { status: 400, message: 'prompt is too long: 201234 tokens > 200000 maximum' },
+  { status: 400, message: 'input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000' },
+  { status: 400, message: "This model's maximum context length is 131072 tokens." },
+  { status: 400, message: 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).' },
+  { status: 400, message: 'Input is too long for requested model.' },
+  { status: 400, message: 'Prompt contains 40000 tokens, too large for model with 32768 maximum context length' },
+  { status: 400, message: 'Invalid request: Your request exceeded model token limit: 131072' },
+  { status: 400, message: "This model's maximum prompt length is 131072 but the request contains 140000 tokens." },
+  { status: 400, message: 'the request exceeds the available context size, try increasing it' },
+  { status: 400, message: 'Please reduce the length of the messages or completion.' },
+  { status: 413, code: 'request_too_large', message: 'Request exceeds the maximum size' },
+]
+
+test('a request that is too long for a model goes to the next one, in whatever words (J14, W22)', async () => {
+  for (const overflow of overflows) {
+    const { result, requests } = await asked([model('a', respond(fail(overflow))), model('b', hello)])
+    expect([result?.text, requests]).toEqual(['Hello.', [1, 1]])
+  }
+  for (const message of [
+    'messages.1: all messages must have non-empty content',
+    'temperature: range: 0..1',
+    'tools: too many',
+  ]) {
+    const { error } = await asked([model('a', respond(fail({ status: 400, message }))), model('b', hello)])
+    expect(error).toMatchObject({ status: 400 })
+  }
+})
+
+test('a model that takes over gets a sentence for a file that it cannot read (W19)', async () => {
+  const [own, other] = [model('a', busy), model('b', hello)]
+  await asked([own, other])
+  expect([own.requests[0]?.omitsFiles, other.requests[0]?.omitsFiles]).toEqual([undefined, true])
+})

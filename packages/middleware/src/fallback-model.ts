@@ -16,6 +16,7 @@ import {
   TimeoutError,
 } from '@meanwhile/core'
 import { checkFunctions, isModel } from './check-options.ts'
+import { isContextOverflow } from './context-overflow.ts'
 import { isCount, schemaOf } from './schema-of.ts'
 
 /** The options of `fallbackModel`. */
@@ -23,8 +24,9 @@ export interface FallbackModelOptions {
   /** The models to call, in this order, when the agent's own model fails. */
   readonly models: readonly Model[]
   /**
-   * Whether to continue with the next model. Default: after a `ModelError` other than HTTP 400 and 422, after
-   * `RetriesExhaustedError`, and after a model's `TimeoutError`.
+   * Whether to continue with the next model. Default: after a `ModelError` other than HTTP 400 and 422, after one of any
+   * status that says that the request is too long for the model, after `RetriesExhaustedError`, and after a model's
+   * `TimeoutError`.
    */
   readonly when?: (error: unknown, at: { readonly model: Model; readonly isLast: boolean }) => boolean
   /** Changes the request for the next model; the history is not changed. */
@@ -46,7 +48,8 @@ export class ModelsExhaustedError extends AgentError {
 /**
  * Calls the agent's model, then each listed one in order, until one succeeds. A `retryModel` inside makes all its
  * attempts with each model. The model that succeeded is called first in later steps of the run, also after a resume.
- * Metadata that only one provider understands is removed from requests to others.
+ * Metadata that only one provider understands is removed from requests to others. A file that such a model cannot read
+ * is replaced by a sentence.
  *
  * If all fail, the run fails with {@link ModelsExhaustedError}. An error after which no other model is called, such as
  * an abort or HTTP 400, is thrown unchanged.
@@ -70,7 +73,10 @@ export function fallbackModel(options: FallbackModelOptions): Middleware {
       const requestTo = (model: Model): ModelRequest => {
         const foreign = new Set(all.map(({ provider }) => provider).filter((provider) => provider !== model.provider))
         const asked = { ...request, model, messages: withoutMetadata(request.messages, foreign) }
-        return prepare && model !== request.model ? prepare(asked, model) : asked
+        if (model === request.model) return asked
+        // The user chose the files for the other model.
+        const omitting = { ...asked, omitsFiles: true }
+        return prepare ? prepare(omitting, model) : omitting
       }
       const errors: unknown[] = []
       let asked = requestTo(candidates[0] ?? request.model)
@@ -104,9 +110,10 @@ function isModelFailure(error: unknown): boolean {
   return error instanceof ModelError || error instanceof RetriesExhaustedError
 }
 
-/** Whether another model may succeed: not with a faulty request, which fails with every model. */
+/** Whether another model may succeed: not with a faulty request, which fails with every model, but with a long one. */
 function mayPass(error: unknown): boolean {
-  return isModelFailure(error) && !(error instanceof ModelError && (error.status === 400 || error.status === 422))
+  const isFaulty = error instanceof ModelError && (error.status === 400 || error.status === 422)
+  return isModelFailure(error) && (!isFaulty || isContextOverflow(error))
 }
 
 /** The same messages without metadata that only these providers understand. */

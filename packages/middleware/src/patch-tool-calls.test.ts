@@ -108,7 +108,52 @@ test('the repair is remembered and happens once (N52)', async () => {
   expect(messages.filter((message) => message.role === 'tool' && message.callId === 'a')).toHaveLength(1)
 })
 
-test('any mix of calls and results becomes valid, and valid ones are unchanged (N50, N51)', async () => {
+test('what stands between a call and its result follows the result (N50, W13)', async () => {
+  for (const [input, ordered] of [
+    [
+      [user('Go'), calls('a'), user('So?'), result('a')],
+      [user('Go'), calls('a'), result('a'), user('So?')],
+    ],
+    [
+      [user('Go'), calls('a', 'b'), result('b'), user('So?'), calls('c'), result('a'), result('c')],
+      [user('Go'), calls('a', 'b'), result('b'), result('a'), user('So?'), calls('c'), result('c')],
+    ],
+    [
+      [user('Go'), calls('a'), calls('b'), user('So?'), result('a')],
+      [user('Go'), calls('a'), result('a'), calls('b'), missing('b'), user('So?')],
+    ],
+  ] as const) {
+    expect((await patched(input)).asked).toEqual(ordered)
+    expect((await patched(ordered)).asked).toEqual(ordered)
+  }
+})
+
+test('ids that repeat in every turn are told apart by place (N50, W14)', async () => {
+  const turn = [user('Go'), calls('a'), result('a')]
+  expect((await patched([...turn, ...turn])).asked).toEqual([...turn, ...turn])
+  expect((await patched([user('Go'), calls('a'), ...turn, user('So?')])).asked).toEqual([
+    user('Go'),
+    calls('a'),
+    missing('a'),
+    ...turn,
+    user('So?'),
+  ])
+})
+
+/** Whether the results of each message's calls, each once, stand directly after it. */
+function isInOrder(messages: readonly Message[]): boolean {
+  let open: string[] = []
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      if (!open.includes(message.callId)) return false
+      open = open.filter((id) => id !== message.callId)
+    } else if (open.length > 0) return false
+    else if (message.role === 'assistant') open = message.content.flatMap((part) => ('id' in part ? [part.id] : []))
+  }
+  return open.length === 0
+}
+
+test('any mix of calls and results becomes valid, and valid ones are unchanged (N50, N51, W13)', async () => {
   const part = fc.oneof(
     fc.constant(user('Hm')),
     fc.subarray(['a', 'b', 'c']).map((ids) => ids),
@@ -116,21 +161,20 @@ test('any mix of calls and results becomes valid, and valid ones are unchanged (
   )
   await fc.assert(
     fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
-      const used = new Set<string>()
       const messages = parts.flatMap((part): Message[] => {
         if (!Array.isArray(part)) return [part as Message]
-        const fresh = (part as string[]).filter((id) => !used.has(id))
-        for (const id of fresh) used.add(id)
-        return fresh.length > 0 ? [calls(...fresh)] : []
+        return part.length > 0 ? [calls(...(part as string[]))] : []
       })
       const input = [user('Go'), ...messages]
       const { asked, error } = await patched(input)
       expect(error).toBeUndefined()
+      expect(isInOrder(asked ?? [])).toBe(true)
       const again = await patched(asked ?? [])
       expect(again.asked).toEqual(asked)
       const bare = createAgent({ model: scriptedModel([respond(say('Done.'))]) })
       const untouched = await bare.run(input).catch((thrown: unknown) => thrown)
-      if (!(untouched instanceof HistoryError)) expect(asked).toEqual(input)
+      expect(untouched instanceof HistoryError).toBe(!isInOrder(input))
+      if (isInOrder(input)) expect(asked).toEqual(input)
     }),
     { numRuns: 200, seed: 1 },
   )

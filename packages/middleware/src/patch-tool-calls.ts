@@ -1,6 +1,6 @@
 /** The middleware `patchToolCalls()`: repairs a history in which calls and results do not match. */
 
-import { ConfigError, callsOf, checkOptions, type Message, type Middleware, type ToolCall } from '@meanwhile/core'
+import { ConfigError, callsOf, checkOptions, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
 import { errorMessage } from '@meanwhile/core/calls'
 
 /** The options of `patchToolCalls`. */
@@ -13,9 +13,9 @@ export interface PatchToolCallsOptions {
 export const DEFAULT_TEXT = 'The result of this call is not available.'
 
 /**
- * Repairs the history that a run starts with: a call without a result gets one error result after its message and the
- * existing results; results without a call, and second results, are removed. The repair is kept, also in the result's
- * messages. A valid history is unchanged.
+ * Repairs the history that a run starts with: the results of a message's calls are moved directly after it, in front of
+ * whatever stands between; a call without a result gets one error result after them; results without a call, and second
+ * results, are removed. The repair is kept, also in the result's messages. A valid history is unchanged.
  */
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {
   checkOptions('patchToolCalls', options, { text: '' })
@@ -30,31 +30,39 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware 
   }
 }
 
-/** The history with every call paired; `undefined` if it needs no repair. */
+/** The history with the results of each call after it; `undefined` if it needs no repair. */
 function repaired(messages: readonly Message[], text: string): readonly Message[] | undefined {
-  const kept = withoutStrays(messages)
-  const answered = new Set(kept.flatMap((message) => (message.role === 'tool' ? [message.callId] : [])))
-  const whole: Message[] = []
-  /** The open calls of the message whose results are being read, in call order. */
-  let missing: readonly ToolCall[] = []
-  const patch = () => {
-    whole.push(...missing.map((call) => errorMessage(call, text)))
-    missing = []
-  }
-  for (const message of kept) {
-    if (message.role !== 'tool') patch()
-    whole.push(message)
-    if (message.role === 'assistant') missing = callsOf(message).filter(({ id }) => !answered.has(id))
-  }
-  patch()
-  return whole.length === kept.length && kept.length === messages.length ? undefined : whole
+  const results = resultsByPlace(messages)
+  const whole = messages.flatMap((message, place): Message[] => {
+    if (message.role === 'tool') return []
+    const found = results.get(place) ?? []
+    const answered = new Set(found.map(({ callId }) => callId))
+    const missing = message.role === 'assistant' ? callsOf(message).filter(({ id }) => !answered.has(id)) : []
+    return [message, ...found, ...missing.map((call) => errorMessage(call, text))]
+  })
+  const isSame = whole.length === messages.length && whole.every((message, place) => message === messages[place])
+  return isSame ? undefined : whole
 }
 
-/** Removes results that match no open call before them. */
-function withoutStrays(messages: readonly Message[]): readonly Message[] {
-  const open = new Set<string>()
-  return messages.filter((message) => {
-    if (message.role === 'assistant') for (const { id } of callsOf(message)) open.add(id)
-    return message.role !== 'tool' || open.delete(message.callId)
-  })
+/**
+ * The results for the message at each place, in the order in which they are. Ids may repeat in every turn: a result
+ * belongs to the last call before it that has its id and no result yet.
+ */
+function resultsByPlace(messages: readonly Message[]): ReadonlyMap<number, readonly ToolMessage[]> {
+  /** The places of the calls without a result, by id. */
+  const open = new Map<string, number[]>()
+  const results = new Map<number, ToolMessage[]>()
+  for (const [place, message] of messages.entries()) {
+    if (message.role === 'assistant') for (const { id } of callsOf(message)) add(open, id, place)
+    if (message.role !== 'tool') continue
+    const called = open.get(message.callId)?.pop()
+    if (called !== undefined) add(results, called, message)
+  }
+  return results
+}
+
+function add<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key)
+  if (list) list.push(value)
+  else lists.set(key, [value])
 }

@@ -150,26 +150,22 @@ test('a call without a result is kept, with everything after it (N27)', async ()
   expect(seen).toEqual([folded('In short.'), ...open.slice(3)])
 })
 
-test('no call is separated from its result, wherever the results are (N27)', async () => {
-  const ids = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), { minLength: 1 })
+test('no call is separated from its result, in whatever order the results are, also if ids repeat (N27, W13)', async () => {
+  const id = fc.constantFrom('a', 'b', 'c', 'd')
+  const turn = fc
+    .uniqueArray(id, { minLength: 1 })
+    .chain((ids) =>
+      fc.shuffledSubarray(ids, { minLength: ids.length }).map((order) => [calls(...ids), ...order.map(result)]),
+    )
+  const parts = fc.array(fc.oneof(turn, fc.constant([user('…')])), { minLength: 1, maxLength: 8 })
   await fc.assert(
-    fc.asyncProperty(ids, fc.integer({ min: 1, max: 3 }), fc.infiniteStream(fc.nat(9)), async (ids, steps, where) => {
-      const mixed: Message[] = [user('Go.')]
-      for (const id of ids) mixed.push(calls(id), user('…'))
-      for (const id of ids) {
-        const made = mixed.findIndex(
-          (message) => message.role === 'assistant' && JSON.stringify(message).includes(`"${id}"`),
-        )
-        mixed.splice(made + 1 + ((where.next().value ?? 0) % (mixed.length - made)), 0, result(id))
-      }
+    fc.asyncProperty(parts, fc.integer({ min: 1, max: 3 }), async (parts, steps) => {
+      const mixed = [user('Go.'), ...parts.flat()]
       const { messages = [], error } = await summed(mixed, { at: { messages: 1 }, keep: { steps, userTokens: 0 } })
+      // Core refuses a history in another order.
       expect(error).toBeUndefined()
-      const made = messages.flatMap((m) =>
-        m.role === 'assistant' ? m.content.map((part) => 'id' in part && part.id) : [],
-      )
-      const answered = messages.flatMap((m) => (m.role === 'tool' ? [m.callId] : []))
-      expect(new Set(answered)).toEqual(new Set(made))
-      expect(answered).toHaveLength(made.length)
+      const asked = mixed.filter(({ role }) => role === 'assistant')
+      expect(messages.filter(({ role }) => role === 'assistant')).toEqual(asked.slice(-steps))
     }),
     { numRuns: 100, seed: 1 },
   )

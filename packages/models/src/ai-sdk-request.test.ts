@@ -80,7 +80,7 @@ test.each(VERSIONS)('%s: a complete request becomes call options (A6, M13, M16, 
             type: 'tool-result',
             toolCallId: 'call_3',
             toolName: 'unknown',
-            output: { type: 'error-text', value: '' },
+            output: { type: 'error-text', value: 'The call failed, without a message.' },
           },
         ],
       },
@@ -123,7 +123,7 @@ test.each(['auto', 'none', 'required'] as const)('the tool choice %s is sent by 
 })
 
 test('the setting for parallel calls uses the option names of known providers', async () => {
-  const request = { settings: { parallelToolCalls: false } }
+  const request = { tools, settings: { parallelToolCalls: false } }
   expect(await sent('v4', request, 'anthropic.messages')).toMatchObject({
     providerOptions: { anthropic: { disableParallelToolUse: true } },
   })
@@ -199,13 +199,11 @@ test.each([
   expect(options?.prompt[1]?.content).toMatchObject([{ output: { type: 'content', value: [expected] } }])
 })
 
-test('a file that the version does not support is refused, never dropped', async () => {
-  const failure = await failureOf(sent('v2', resultOf(pdf)))
-  expect(failure).toBeInstanceOf(ConfigError)
-  expect(failure).toMatchObject({
-    option: 'messages',
-    message: expect.stringContaining('application/pdf given as a URL'),
-  })
+test('a file of a tool that the version cannot express becomes a sentence, never dropped (W19)', async () => {
+  const options = await sent('v2', resultOf(pdf))
+  expect(options?.prompt[1]?.content).toMatchObject([
+    { output: { value: [{ type: 'text', text: expect.stringContaining('application/pdf given as a URL') }] } },
+  ])
 })
 
 test.each([
@@ -240,12 +238,11 @@ test.each(realModels)(
 const anthropic = realModels.filter(({ wire }) => wire === 'anthropic')
 
 test.each(anthropic)(
-  '$title: content that the provider omits from a result is a ConfigError, never dropped',
+  '$title: content of a result that the provider omits becomes a sentence, never dropped (W19)',
   async (real) => {
     const part: FilePart = { type: 'file', mediaType: 'audio/wav', data: 'AAAA' }
-    const { fetch } = mockModels({ script: [respond(say('Hello'))] })
-    const failure = await failureOf(ask(aiSdk(real.model(fetch)), resultOf(part)))
-    expect(failure).toBeInstanceOf(ConfigError)
-    expect(failure).toMatchObject({ option: 'messages', message: expect.stringContaining('audio/wav') })
+    const mock = mockModels({ script: [respond(say('Hello'))] })
+    await ask(aiSdk(real.model(mock.fetch)), resultOf(part))
+    expect(JSON.stringify(mock.requests[0]?.body)).toContain('does not support files of type audio/wav')
   },
 )

@@ -3,6 +3,7 @@
 import type {
   AssistantMessage,
   AssistantPart,
+  FilePart,
   Message,
   ModelRequest,
   ModelSettings,
@@ -12,6 +13,7 @@ import type {
   ToolMessage,
   UserMessage,
 } from '@meanwhile/core'
+import { messageOf } from '@meanwhile/core'
 import type { Dialect } from './ai-sdk-content.ts'
 import { FALLBACK, type Keeper, type Kept, optionsOf } from './ai-sdk-kept.ts'
 import type {
@@ -23,25 +25,30 @@ import type {
   TextContent,
   Version,
 } from './ai-sdk-model.ts'
-import { joinText, nameOf } from './content.ts'
+import { UNSIGNED } from './chat-request.ts'
+import { inputOf, joinText, nameOf } from './content.ts'
 import { defined } from './defined.ts'
+import { type Target, thinkingOf } from './families.ts'
 import { isRecord } from './is-record.ts'
+import { isBlank } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+import { offeredTools } from './tool-choice.ts'
+import { inputSchema } from './tool-schema.ts'
 
 /**
- * Returns the call options. The specification has all settings except `parallelToolCalls`, which is set only for OpenAI
- * and Anthropic.
+ * Returns the call options of an outgoing request. The specification has all settings except `parallelToolCalls`, which
+ * is set only for OpenAI and Anthropic.
  */
 export function callOptions<V extends Version>(
   request: ModelRequest,
-  provider: string,
+  target: Target,
   kept: Keeper,
   dialect: Dialect<V>,
 ): CallOptions<V> {
   const { settings, output } = request
   return {
-    prompt: promptOf(request, kept, dialect),
-    ...toolsOf(request),
+    prompt: promptOf(request, target, kept, dialect),
+    ...toolsOf(request, target),
     ...defined({
       maxOutputTokens: settings.maxTokens,
       temperature: settings.temperature,
@@ -53,7 +60,7 @@ export function callOptions<V extends Version>(
       seed: settings.seed,
       responseFormat: output && responseFormat(output),
     }),
-    ...optionsOf({ ...settings.providerOptions, ...parallelOption(provider, settings) }),
+    ...optionsOf(withParallel(request, target, thinkingOptions(request, target, kept))),
     abortSignal: request.signal,
   }
 }
@@ -63,30 +70,46 @@ function responseFormat(output: OutputFormat): CallOptions<Version>['responseFor
   return { type: 'json', name, schema }
 }
 
-function parallelOption(provider: string, { parallelToolCalls, providerOptions }: ModelSettings): object {
-  if (parallelToolCalls === undefined) return {}
-  if (provider.startsWith('openai.')) return { openai: { parallelToolCalls, ...providerOptions?.openai } }
-  if (!provider.startsWith('anthropic.')) return {}
-  return { anthropic: { disableParallelToolUse: !parallelToolCalls, ...providerOptions?.anthropic } }
+type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
+
+/** A choice of the user's own options stands. */
+function withParallel(
+  { tools, settings: { parallelToolCalls: parallel } }: ModelRequest,
+  { provider }: Target,
+  options: ProviderOptions,
+): ProviderOptions {
+  if (parallel === undefined || tools.length === 0) return options
+  const { openai, anthropic } = options
+  if (provider.startsWith('openai.')) return { ...options, openai: { parallelToolCalls: parallel, ...openai } }
+  if (!provider.startsWith('anthropic.')) return options
+  return { ...options, anthropic: { disableParallelToolUse: !parallel, ...anthropic } }
 }
 
-function toolsOf({ tools, toolChoice }: ModelRequest): Pick<CallOptions<Version>, 'tools' | 'toolChoice'> {
+function toolsOf(request: ModelRequest, target: Target): Pick<CallOptions<Version>, 'tools' | 'toolChoice'> {
+  const { tools, toolChoice } = offeredTools(request, target)
   if (tools.length === 0) return {}
   return {
-    tools: tools.map(({ name, description, inputSchema }) => ({ type: 'function', name, description, inputSchema })),
+    tools: tools.map((tool) => ({
+      type: 'function',
+      name: tool.name,
+      description: tool.description,
+      inputSchema: inputSchema(tool, target),
+    })),
     toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : { type: 'tool', toolName: toolChoice.tool },
   }
 }
 
 function promptOf<V extends Version>(
-  { instructions, messages }: ModelRequest,
+  { instructions, messages, settings }: ModelRequest,
+  target: Target,
   kept: Keeper,
   dialect: Dialect<V>,
 ): PromptMessage<V>[] {
   const prompt: PromptMessage<V>[] = []
+  const fill = fillFor(target, settings)
   if (instructions !== '') prompt.push({ role: 'system', content: instructions })
   for (const message of messages) {
-    const next = promptMessage(message, kept, dialect)
+    const next = promptMessage(message, target, kept, dialect, fill)
     const last = prompt.at(-1)
     // The results of a step belong together.
     if (next.role === 'tool' && last?.role === 'tool') last.content.push(...next.content)
@@ -95,19 +118,82 @@ function promptOf<V extends Version>(
   return prompt
 }
 
-function promptMessage<V extends Version>(message: Message, kept: Keeper, dialect: Dialect<V>): PromptMessage<V> {
+/** What a provider requires before a call, or in it, if its model did not write it. */
+interface Fill {
+  readonly reasoning?: string
+  /** The name of the provider whose signature a call needs. */
+  readonly signatureOf?: string
+}
+
+function fillFor(target: Target, settings: ModelSettings): Fill {
+  const { host, family, wire, provider } = target
+  if (host.signsCalls && family.isGemini3) return { signatureOf: provider.includes('vertex') ? 'vertex' : 'google' }
+  const isUnthought = (family.noReasoning ?? host.noReasoning) !== undefined && thinkingOf(target, settings) !== 'off'
+  // The packages do not send an empty text.
+  return isUnthought && wire === 'openai-chat' && !host.isOpenAI ? { reasoning: ' ' } : {}
+}
+
+/** As on Messages: a turn that another model began has no thoughts, which a fixed budget requires. */
+function thinkingOptions({ messages, settings }: ModelRequest, target: Target, kept: Keeper): ProviderOptions {
+  const options = settings.providerOptions ?? {}
+  if (target.wire !== 'anthropic' || thinkingOf(target, settings) !== 'budget') return options
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  const answer = messages[last]
+  if (answer?.role !== 'assistant' || messages[last + 1]?.role === 'user') return options
+  const [first] = standing(answer, kept).filter(
+    ({ type, ...part }) => type !== 'text' || !isBlank('text' in part ? part.text : ''),
+  )
+  if (first?.type === 'reasoning' && optionsOf(first.providerMetadata).providerOptions?.anthropic) return options
+  const { thinking: _, ...anthropic } = options.anthropic ?? {}
+  return { ...options, anthropic }
+}
+
+function promptMessage<V extends Version>(
+  message: Message,
+  target: Target,
+  kept: Keeper,
+  dialect: Dialect<V>,
+  fill: Fill,
+): PromptMessage<V> {
   switch (message.role) {
     case 'user':
       return { role: 'user', content: userContent(message, dialect) }
     case 'assistant':
       return {
         role: 'assistant',
-        content: standing(message, kept).flatMap((part) => assistantContent(part, kept, dialect)),
+        content: assistantContents(message, target, kept, dialect, fill),
         ...opaqueOf(message, kept),
       }
     case 'tool':
       return { role: 'tool', content: [resultContent(message, dialect)] }
   }
+}
+
+/** A message is sent back up to its last part that is not reasoning: Anthropic and OpenAI reject the rest. */
+function assistantContents<V extends Version>(
+  message: AssistantMessage,
+  target: Target,
+  kept: Keeper,
+  dialect: Dialect<V>,
+  { reasoning, signatureOf }: Fill,
+): AssistantContent<V>[] {
+  const all = standing(message, kept)
+    .map((part) => ({ part, content: assistantContent(part, target, kept, dialect) }))
+    .filter(({ content }) => content.length > 0)
+  const written = all.slice(0, all.findLastIndex(({ part }) => part.type !== 'reasoning') + 1)
+  const call = written.find(({ part }) => part.type === 'tool-call' && part.providerResult === undefined)
+  if (call?.part.type === 'tool-call' && signatureOf !== undefined) call.content = [signed(call.part, signatureOf)]
+  const isThought = written.some(({ part }) => part.type === 'reasoning' && part.text !== '')
+  const content = written.flatMap(({ content }) => content)
+  return call && reasoning !== undefined && !isThought ? [{ type: 'reasoning', text: reasoning }, ...content] : content
+}
+
+/** The call with a signature: its own, or the one that Google documents for calls of other models. */
+function signed(call: ToolCall, provider: string): OwnCall {
+  const content = ownCall(call)
+  const { providerOptions = {} } = content
+  if (Object.values(providerOptions).some((own) => own.thoughtSignature)) return content
+  return { ...content, providerOptions: { ...providerOptions, [provider]: { thoughtSignature: UNSIGNED } } }
 }
 
 /**
@@ -139,6 +225,7 @@ function textContent({ text, providerMetadata }: TextPart): TextContent {
 
 function assistantContent<V extends Version>(
   part: AssistantPart,
+  { wire }: Target,
   kept: Keeper,
   dialect: Dialect<V>,
 ): AssistantContent<V>[] {
@@ -151,19 +238,26 @@ function assistantContent<V extends Version>(
   const { file, custom } = own
   if (file) return [{ ...dialect.file(file), ...options }]
   if (custom) return dialect.custom ? [dialect.custom(custom, part.providerMetadata)] : []
-  // Empty text, which providers reject, is sent only if it carries their metadata.
-  return part.text === '' && !options.providerOptions ? [] : [textContent(part)]
+  // Blank text, which providers reject, is sent only if it carries their metadata, and never to Anthropic.
+  const isLost = isBlank(part.text) && (wire === 'anthropic' || !options.providerOptions)
+  return isLost ? [] : [textContent(part)]
 }
 
-/** A call that a provider executed is sent back, with its result, only to that provider. */
-function callContent(call: ToolCall, kept: Kept): AssistantContent<never>[] {
-  const content: AssistantContent<never> = {
+type OwnCall = Extract<AssistantContent<never>, { type: 'tool-call' }>
+
+function ownCall(call: ToolCall): OwnCall {
+  return {
     type: 'tool-call',
     toolCallId: call.id,
     toolName: call.providerResult === undefined ? nameOf(call) : call.name,
     input: inputOf(call),
     ...optionsOf(call.providerMetadata),
   }
+}
+
+/** A call that a provider executed is sent back, with its result, only to that provider. */
+function callContent(call: ToolCall, kept: Kept): AssistantContent<never>[] {
+  const content = ownCall(call)
   if (call.providerResult === undefined) return [content]
   if (!kept.executed) return []
   const made: AssistantContent<never>[] = kept.resultOf === undefined ? [{ ...content, providerExecuted: true }] : []
@@ -179,13 +273,6 @@ function callContent(call: ToolCall, kept: Kept): AssistantContent<never>[] {
       ...optionsOf(kept.resultMetadata),
     },
   ]
-}
-
-/**
- * Some wires require an object: any other value, such as arguments that are not JSON, is sent as `{ arguments: … }`.
- */
-function inputOf({ input }: ToolCall): object {
-  return isRecord(input) && !Array.isArray(input) ? input : { arguments: input }
 }
 
 function resultContent<V extends Version>(message: ToolMessage, dialect: Dialect<V>): ResultContent<V> {
@@ -207,6 +294,15 @@ function outputOf<V extends Version>(
   }
   return {
     type: 'content',
-    value: content.map((part) => (part.type === 'text' ? textContent(part) : dialect.resultFile(part))),
+    value: content.map((part) => (part.type === 'text' ? textContent(part) : resultFile(part, dialect))),
+  }
+}
+
+/** A sentence for a file that the version of the specification cannot express. */
+function resultFile<V extends Version>(file: FilePart, dialect: Dialect<V>): TextContent | V['resultFile'] {
+  try {
+    return dialect.resultFile(file)
+  } catch (error) {
+    return { type: 'text', text: `(${file.filename ?? file.mediaType} is not here: ${messageOf(error)})` }
   }
 }

@@ -1,6 +1,6 @@
 /** The adapter for language models of the AI SDK, and so for all of its providers. */
 
-import type { Model, ModelRequest } from '@meanwhile/core'
+import type { AssistantMessage, Flow, Model, ModelEvent, ModelRequest } from '@meanwhile/core'
 import { assemble, ConfigError, checkOptions } from '@meanwhile/core'
 import { sealsCalls } from '@meanwhile/core/calls'
 import { checkIdleTimeout } from './adapter-checks.ts'
@@ -15,11 +15,13 @@ import { callOptions } from './ai-sdk-request.ts'
 import { partReader } from './ai-sdk-stream.ts'
 import { checkUrls } from './ai-sdk-urls.ts'
 import { rawWireOf } from './ai-sdk-wires.ts'
+import { targetOf, wireOf } from './families.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
 import { refuseMissingCalls } from './missing-calls.ts'
+import { outgoing } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
-import { filesAfterResults } from './result-files.ts'
+import { withWireKeys } from './wire-keys.ts'
 
 export type { AiSdkModel } from './ai-sdk-model.ts'
 
@@ -65,8 +67,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
       'must be a language model object of the AI SDK 5, 6 or 7, as its providers create it',
     )
   const kept = keeper(model.provider)
-  // Names of providers on the Chat wire end in this. They would send files in results as JSON text.
-  const onChat = model.provider.endsWith('.chat')
+  const target = { ...targetOf(wireOf(model.provider), { provider: model.provider, id: model.modelId }), isAiSdk: true }
   // A wrapped model is a plain object and may change the calls, so the chunks cannot be used.
   const wire = Object.getPrototypeOf(model) === Object.prototype ? undefined : rawWireOf(model.provider)
   const stated = { seals: sealsCalls(model.provider), begins: BEGINNING.test(model.provider) }
@@ -75,16 +76,18 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
     id: model.modelId,
     structuredOutput: (output) =>
       structuredOutput ?? (/^(openai|azure)/.test(model.provider) && jsonSchemaFormat(output).strict),
-    stream(request) {
-      const messages = onChat ? filesAfterResults(request.messages) : request.messages
-      const answer = parts({ ...request, messages }, ask, idleTimeout, wire)
-      const read = partReader(kept, stated, request)
-      const readAll = refuseMissingCalls(wire ? withChunks(read, wire, request, kept) : read)
-      return assemble(request, answer, readAll, explainAiSdk)
-    },
+    stream: (request) => withWireKeys(target, request, send),
   }
 
-  async function ask(request: ModelRequest): Promise<ReadableStream<StreamPart>> {
+  function send(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
+    const answer = parts(request, ask, idleTimeout, wire)
+    const read = partReader(kept, stated, request)
+    const readAll = refuseMissingCalls(wire ? withChunks(read, wire, request, kept) : read)
+    return assemble(request, answer, readAll, explainAiSdk)
+  }
+
+  async function ask(given: ModelRequest): Promise<ReadableStream<StreamPart>> {
+    const request = outgoing(given, target)
     checkUrls(request.messages, await model.supportedUrls)
     try {
       return (await start(request)).stream
@@ -97,11 +100,11 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
     const chunks = wire && { includeRawChunks: true }
     switch (model.specificationVersion) {
       case 'v2':
-        return model.doStream({ ...callOptions(request, model.provider, kept, v2), ...chunks })
+        return model.doStream({ ...callOptions(request, target, kept, v2), ...chunks })
       case 'v3':
-        return model.doStream({ ...callOptions(request, model.provider, kept, v3), ...chunks })
+        return model.doStream({ ...callOptions(request, target, kept, v3), ...chunks })
       case 'v4':
-        return model.doStream({ ...callOptions(request, model.provider, kept, v4), ...chunks })
+        return model.doStream({ ...callOptions(request, target, kept, v4), ...chunks })
     }
   }
 }

@@ -1,15 +1,25 @@
 /** The adapter for Anthropic's models, through the Messages API. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import { ConfigError, checkOptions, type Model } from '@meanwhile/core'
+import {
+  type AssistantMessage,
+  ConfigError,
+  checkOptions,
+  type Flow,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+} from '@meanwhile/core'
 import { ADAPTER_OPTIONS, checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
-import { messagesRequest } from './messages-request.ts'
+import { targetOf } from './families.ts'
+import { MAX_TOKENS, messagesRequest } from './messages-request.ts'
 import { isLastEvent, isSilentEvent, messagesReader } from './messages-stream.ts'
-import { strictSchema } from './output-schema.ts'
+import { isEnforceable } from './output-schema.ts'
 import { serverOf } from './server.ts'
 import { keepBodies } from './status-errors.ts'
+import { withWireKeys } from './wire-keys.ts'
 
 export { messagesWire } from './messages-wire.ts'
 
@@ -40,12 +50,6 @@ export interface AnthropicOptions {
   readonly structuredOutput?: boolean
 }
 
-/** Models without structured output: those before 4.5. */
-const NO_SCHEMA = /claude-(instant|[23]|(opus|sonnet)-4(-[01]|-20|$))/
-
-/** The maximum number of optional members that the API accepts in a schema. */
-const MOST_OPTIONAL = 24
-
 /**
  * The part of the official client that is used: an `Anthropic`, or one of the clients for Bedrock, Vertex and Foundry.
  */
@@ -69,26 +73,28 @@ export interface AnthropicClient {
 export function anthropic(options: AnthropicOptions): Model {
   checkAdapter(options, 'messages.create', 'new Anthropic()')
   checkOptions('anthropic', options, { ...ADAPTER_OPTIONS, maxTokens: '' })
-  const { client, model, maxTokens = 16_384, provider = 'anthropic', idleTimeout } = options
-  const { structuredOutput = provider === 'anthropic' && !NO_SCHEMA.test(model) } = options
+  const { client, model, maxTokens = MAX_TOKENS, provider = 'anthropic', idleTimeout } = options
   if (!Number.isInteger(maxTokens) || maxTokens < 1)
     throw new ConfigError('maxTokens', `must be a positive integer, not ${String(maxTokens)}`)
   keepBodies(client)
+  const server = serverOf(client.baseURL)
+  const target = targetOf('anthropic', { provider, id: model, server })
+  const { structuredOutput = provider === 'anthropic' && !target.family.hasNoFormat } = options
   return {
     provider,
     id: model,
-    server: serverOf(client.baseURL),
-    structuredOutput({ schema }) {
-      const strict = structuredOutput ? strictSchema(schema) : undefined
-      return strict !== undefined && !strict.refers && strict.optional <= MOST_OPTIONAL
-    },
-    stream: (request) =>
-      answer(request, {
-        open: (options) => client.messages.create(messagesRequest(model, provider, maxTokens, request), options),
-        read: messagesReader(provider, request),
-        isSilent: isSilentEvent,
-        isLast: isLastEvent,
-        idleTimeout,
-      }),
+    server,
+    structuredOutput: ({ schema }) => structuredOutput && isEnforceable(schema),
+    stream: (request) => withWireKeys(target, request, send),
+  }
+
+  function send(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
+    return answer(request, {
+      open: (options) => client.messages.create(messagesRequest(target, maxTokens, request), options),
+      read: messagesReader(provider, request),
+      isSilent: isSilentEvent,
+      isLast: isLastEvent,
+      idleTimeout,
+    })
   }
 }

@@ -32,7 +32,7 @@ test('a complete request becomes a Chat Completions body (A6, M13, M16, J16)', a
         content: 'Let me look.',
         tool_calls: [
           { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Paris"}' } },
-          { id: 'call_2', type: 'function', function: { name: 'weather', arguments: '{"city":' } },
+          { id: 'call_2', type: 'function', function: { name: 'weather', arguments: '{"arguments":"{\\"city\\":"}' } },
           { id: 'call_3', type: 'function', function: { name: 'unknown', arguments: '{}' } },
         ],
       },
@@ -42,7 +42,7 @@ test('a complete request becomes a Chat Completions body (A6, M13, M16, J16)', a
         content: 'Sunny\n(map.png is in the user message after these results)',
       },
       { role: 'tool', tool_call_id: 'call_2', content: 'not valid JSON' },
-      { role: 'tool', tool_call_id: 'call_3', content: '' },
+      { role: 'tool', tool_call_id: 'call_3', content: 'The call failed, without a message.' },
       {
         role: 'user',
         content: [

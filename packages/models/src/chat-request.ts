@@ -1,13 +1,24 @@
 /** Converts a model request to a request of OpenAI's Chat Completions API. */
 
-import type { AssistantMessage, FilePart, Message, ModelRequest, ToolCall, UserMessage } from '@meanwhile/core'
+import type {
+  AssistantMessage,
+  FilePart,
+  Message,
+  ModelRequest,
+  ModelSettings,
+  ToolCall,
+  UserMessage,
+} from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
+import { type Target, thinkingOf } from './families.ts'
 import { isRecord } from './is-record.ts'
 import { OPAQUE } from './opaque-data.ts'
+import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
-import { filesAfterResults } from './result-files.ts'
+import { offeredTools } from './tool-choice.ts'
+import { inputSchema } from './tool-schema.ts'
 
 type Body = OpenAI.ChatCompletionCreateParamsStreaming
 type Param = OpenAI.ChatCompletionMessageParam
@@ -18,13 +29,15 @@ type TextParam = OpenAI.ChatCompletionContentPartText
  * Returns the request. The wire has no `topK`. `maxTokens` is `max_completion_tokens` for OpenAI's own models and the
  * older `max_tokens` for others. `providerOptions` of the provider are added to the body last.
  */
-export function chatRequest(model: string, provider: string, request: ModelRequest): Body {
+export function chatRequest(target: Target, given: ModelRequest): Body {
+  const request = outgoing(given, target)
   const { settings, output } = request
+  const { model, provider } = target
   const limit = /^(openai|azure)/.test(provider) ? 'max_completion_tokens' : 'max_tokens'
   return {
     model,
-    messages: [...systemParams(request), ...chatMessages(request.messages, provider)],
-    ...toolsOf(request),
+    messages: [...systemParams(request), ...params(request.messages, target, noReasoning(target, settings))],
+    ...toolsOf(request, target),
     ...defined({
       [limit]: settings.maxTokens,
       temperature: settings.temperature,
@@ -41,20 +54,35 @@ export function chatRequest(model: string, provider: string, request: ModelReque
   }
 }
 
-export function chatMessages(messages: readonly Message[], provider: string): Param[] {
-  return filesAfterResults(messages).map((message) => paramOf(message, provider))
+/** The messages of a history, for a loop that makes its own requests. */
+export function chatMessages(messages: readonly Message[], target: Target): Param[] {
+  return params(outgoingMessages(messages, target), target, undefined)
 }
 
-function toolsOf({ tools, toolChoice, settings }: ModelRequest): Partial<Body> {
+function params(messages: readonly Message[], target: Target, unthought: string | undefined): Param[] {
+  return messages.flatMap((message) => paramOf(message, target, unthought))
+}
+
+/** The reasoning of a call before which the model has not reasoned, if the request needs it. */
+function noReasoning(target: Target, settings: ModelSettings): string | undefined {
+  const { host, family } = target
+  if (host.reasoningIn && !host.reasoningIn.includes(CONTENT)) return undefined
+  return thinkingOf(target, settings) === 'off' ? undefined : (family.noReasoning ?? host.noReasoning)
+}
+
+const CONTENT = 'reasoning_content'
+
+function toolsOf(request: ModelRequest, target: Target): Partial<Body> {
+  const { tools, toolChoice } = offeredTools(request, target)
   if (tools.length === 0) return {}
   return defined({
     tools: tools.map((tool) => ({
       type: 'function' as const,
-      function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
+      function: { name: tool.name, description: tool.description, parameters: inputSchema(tool, target) },
     })),
     // `auto` is the wire's default, and not every host accepts it.
     tool_choice: toolChoice === 'auto' ? undefined : choiceOf(toolChoice),
-    parallel_tool_calls: settings.parallelToolCalls,
+    parallel_tool_calls: request.settings.parallelToolCalls,
   })
 }
 
@@ -66,10 +94,10 @@ function systemParams({ instructions }: ModelRequest): Param[] {
   return instructions === '' ? [] : [{ role: 'system', content: instructions }]
 }
 
-function paramOf(message: Message, provider: string): Param {
-  if (message.role === 'user') return userParam(message, provider)
-  if (message.role === 'assistant') return assistantParam(message, provider)
-  return { role: 'tool', tool_call_id: message.callId, content: joinText(message.content, () => '') }
+function paramOf(message: Message, target: Target, unthought: string | undefined): Param[] {
+  if (message.role === 'user') return [userParam(message, target.provider)]
+  if (message.role === 'assistant') return assistantParam(message, target, unthought)
+  return [{ role: 'tool', tool_call_id: message.callId, content: joinText(message.content, () => '') }]
 }
 
 function userParam({ content }: UserMessage, provider: string): Param {
@@ -84,8 +112,12 @@ function userParam({ content }: UserMessage, provider: string): Param {
   }
 }
 
-/** The order of text and calls is lost here, because a message has one text and one list of calls. */
-function assistantParam({ content }: AssistantMessage, provider: string): Param {
+/**
+ * The order of text and calls is lost here, because a message has one text and one list of calls. A message without any
+ * of the two is left out: hosts reject it, also if it has reasoning.
+ */
+function assistantParam({ content }: AssistantMessage, target: Target, unthought: string | undefined): Param[] {
+  const { provider, host } = target
   let text = ''
   let thought = ''
   const reasoning: Record<string, string> = {}
@@ -97,7 +129,7 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
       const { extra_content } = metadataFor(provider, part)
       if (extra_content !== undefined) extra.extra_content = extra_content
     } else if (part.type === 'tool-call') {
-      if (part.providerResult === undefined) calls.push(callParam(part, provider))
+      if (part.providerResult === undefined) calls.push(callParam(part, target, calls.length === 0))
     } else {
       // Sent in the field in which it arrived: hosts whose models reason between calls require their reasoning.
       const { field, ...own } = metadataFor(provider, part)
@@ -106,9 +138,29 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
       else if (typeof field === 'string') reasoning[field] = (reasoning[field] ?? '') + part.text
     }
   }
-  const param = { ...reasoning, ...extra, role: 'assistant' as const }
-  const spoken = thought === '' ? text : [thinkingPart(thought), ...textParts(text)]
-  return calls.length === 0 ? { ...param, content: spoken } : { ...param, content: spoken || null, tool_calls: calls }
+  const said = isBlank(text) ? '' : text
+  if (said === '' && calls.length === 0) return []
+  const param = { ...reasoningParams(reasoning, extra, target), role: 'assistant' as const }
+  const spoken =
+    thought === '' || (host.reasoningIn && !host.isMistral) ? said : [thinkingPart(thought), ...textParts(said)]
+  if (calls.length === 0) return [{ ...param, content: spoken }]
+  const isSilent = unthought !== undefined && Object.values(reasoning).every((one) => one === '')
+  const thinks = isSilent && !OPAQUE.some((name) => name in param) && { [CONTENT]: unthought }
+  return [{ ...param, ...thinks, content: spoken || null, tool_calls: calls }]
+}
+
+/** A host that accepts only some members gets its reasoning in one of these, and none if it accepts none. */
+function reasoningParams(
+  reasoning: Readonly<Record<string, string>>,
+  extra: Readonly<Record<string, unknown>>,
+  { host, model }: Target,
+): object {
+  const { reasoningIn, reasoningOf } = host
+  if (!reasoningIn) return { ...reasoning, ...extra }
+  if (reasoningOf && !reasoningOf.test(model)) return {}
+  const [field] = reasoningIn
+  const text = Object.values(reasoning).join('')
+  return field === undefined || text === '' ? {} : { [field]: text }
 }
 
 /**
@@ -123,8 +175,8 @@ function textParts(text: string): TextParam[] {
   return text === '' ? [] : [{ type: 'text', text }]
 }
 
-function callParam(call: ToolCall, provider: string): OpenAI.ChatCompletionMessageFunctionToolCall {
-  const { function: called, ...own } = metadataFor(provider, call)
+function callParam(call: ToolCall, target: Target, isFirst: boolean): OpenAI.ChatCompletionMessageFunctionToolCall {
+  const { function: called, ...own } = callMembers(call, target, isFirst)
   return {
     ...own,
     id: call.id,
@@ -132,6 +184,25 @@ function callParam(call: ToolCall, provider: string): OpenAI.ChatCompletionMessa
     function: { ...(isRecord(called) && called), name: nameOf(call), arguments: argumentsOf(call) },
   }
 }
+
+/** What its provider sent with the call. Gemini needs a signature at the first call of a message. */
+function callMembers(
+  call: ToolCall,
+  { provider, host, family }: Target,
+  isFirst: boolean,
+): Readonly<Record<string, unknown>> {
+  // Members of a call on Responses, if the conversation has moved from there.
+  const { namespace: _, caller: __, ...own } = metadataFor(provider, call)
+  if (host.reasoningIn) return {}
+  if (!(isFirst && host.signsCalls && family.isGemini3)) return own
+  const extra = isRecord(own.extra_content) ? own.extra_content : {}
+  const google = isRecord(extra.google) ? extra.google : {}
+  if (typeof google.thought_signature === 'string' && google.thought_signature !== '') return own
+  return { ...own, extra_content: { ...extra, google: { ...google, thought_signature: UNSIGNED } } }
+}
+
+/** Google documents this value for calls of other models. */
+export const UNSIGNED = 'skip_thought_signature_validator'
 
 function filePart(part: FilePart, provider: string): Part {
   const own = metadataFor(provider, part)

@@ -29,9 +29,17 @@ export function nameOf({ name }: Pick<ToolCall, 'name'>): string {
 
 const LONGEST_NAME = 64
 
-/** The arguments as text. Arguments that could not be parsed are sent back unchanged. */
+/**
+ * The arguments as an object, which most providers require. Any other value, such as arguments that are not JSON, is
+ * sent as `{ arguments: … }`.
+ */
+export function inputOf({ input }: ToolCall): object {
+  return isRecord(input) && !Array.isArray(input) ? input : { arguments: input }
+}
+
+/** The arguments as text, which is the JSON of an object. */
 export function argumentsOf(call: ToolCall): string {
-  return call.inputError !== undefined && typeof call.input === 'string' ? call.input : JSON.stringify(call.input)
+  return JSON.stringify(inputOf(call))
 }
 
 /** The file as a URL: its own, or a data URL. */

@@ -1,9 +1,9 @@
-import { ConfigError, createAgent, type FilePart, type Model, tool } from '@meanwhile/core'
+import { ConfigError, createAgent, type FilePart, type Message, type Model, tool } from '@meanwhile/core'
 import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { bodyOf, failureOf } from '../test/ask.ts'
+import { bodyOf, bodyThrough, failureOf } from '../test/ask.ts'
 import { realModels } from '../test/real-models.ts'
 import { chat, claude, responses, type TestWire } from '../test/wires.ts'
 import { aiSdk } from './ai-sdk.ts'
@@ -21,26 +21,35 @@ const refused: readonly [TestWire, Pick<FilePart, 'mediaType' | 'data'>, string]
 ]
 
 test.each(refused)(
-  'a file that the wire does not support is refused, never dropped: %#',
+  'a file that the wire does not support is a ConfigError in a new message of the user: %#',
   async (wire, file, message) => {
     const part: FilePart = { type: 'file', ...file }
-    const inMessage = await failureOf(bodyOf(wire, { messages: [{ role: 'user', content: [part] }] }))
-    const inResult = await failureOf(
-      bodyOf(wire, {
-        messages: [
-          {
-            role: 'assistant',
-            content: [{ type: 'tool-call', id: 'c', name: 'f', input: {} }],
-            finishReason: 'tool-calls',
-          },
-          { role: 'tool', callId: 'c', name: 'f', content: [part] },
-        ],
-      }),
-    )
-    for (const failure of [inMessage, inResult]) {
-      expect(failure).toBeInstanceOf(ConfigError)
-      expect(failure).toMatchObject({ option: 'messages', message: `messages: ${message}` })
+    const failure = await failureOf(bodyOf(wire, { messages: [{ role: 'user', content: [part] }] }))
+    expect(failure).toBeInstanceOf(ConfigError)
+    expect(failure).toMatchObject({ option: 'messages', message: `messages: ${message}` })
+  },
+)
+
+test.each(refused)(
+  'in a result of a tool, in an earlier message, and with a model that takes over it is a sentence: %# (W19)',
+  async (wire, file, message) => {
+    const part: FilePart = { type: 'file', ...file }
+    const asked: Message = { role: 'user', content: [part] }
+    const answered: Message = { role: 'assistant', content: [{ type: 'text', text: 'Hm.' }], finishReason: 'stop' }
+    const called: Message = {
+      role: 'assistant',
+      content: [{ type: 'tool-call', id: 'c', name: 'f', input: {} }],
+      finishReason: 'tool-calls',
     }
+    for (const request of [
+      { messages: [called, { role: 'tool', callId: 'c', name: 'f', content: [part] }] },
+      { messages: [asked, answered, { role: 'user', content: 'And now?' }] },
+      { messages: [asked, { role: 'user', content: 'And now?' }] },
+      { messages: [asked], omitsFiles: true },
+    ] as const)
+      expect(JSON.stringify(await bodyOf(wire, request))).toContain(
+        `(the file of type ${file.mediaType} is not here: ${message})`,
+      )
   },
 )
 
@@ -125,4 +134,74 @@ const throughChat = realModels.filter(({ wire }) => wire === 'openai-chat')
 
 test.each(throughChat)('$title: through the AI SDK files of results follow them, too (M13)', async ({ model }) => {
   expect(await withResults((fetch) => aiSdk(model(fetch)))).toMatchObject(onChat)
+})
+
+const unusable: readonly (readonly [Pick<FilePart, 'mediaType' | 'data'>, string])[] = [
+  [{ mediaType: 'image/svg+xml', data: 'PHN2Zy8+' }, 'image/svg+xml'],
+  [{ mediaType: 'image/heic', data: 'AAAAGGZ0eXBoZWlj' }, 'image/heic'],
+  [{ mediaType: 'image/*', data: 'Qk02' }, 'image/*'],
+  [{ mediaType: 'image/png', data: '' }, 'is empty'],
+  [{ mediaType: 'application/pdf', data: ' ' }, 'is empty'],
+  [{ mediaType: 'image/png', data: 'not base64!' }, 'is not base64'],
+  [{ mediaType: 'image/jpeg', data: 'iVBORw0KGgo=' }, 'should be image/jpeg, but contains image/png'],
+  [{ mediaType: 'image/png', data: 'PHN2Zy8+' }, 'should be image/png, but contains text'],
+  [{ mediaType: 'image/png', data: 'AAAAGGZ0eXBoZWlj' }, 'should be image/png, but contains image/heic'],
+  [{ mediaType: 'image/png', data: { url: 'file:///a.png' } }, 'does not read file: URLs'],
+  [{ mediaType: 'image/svg+xml', data: { url: 'https://example.com/a.svg' } }, 'given as a URL'],
+]
+
+/** A result of a tool with this file. */
+const resultOf = (part: FilePart): readonly Message[] => [
+  { role: 'user', content: 'Go' },
+  {
+    role: 'assistant',
+    content: [{ type: 'tool-call', id: 'c', name: 'f', input: {} }],
+    finishReason: 'tool-calls',
+  },
+  { role: 'tool', callId: 'c', name: 'f', content: [part] },
+]
+
+test.each(unusable)(
+  'a file that no provider reads is a sentence from a tool, and a ConfigError from the user: %o (W19)',
+  async (file, problem) => {
+    const part: FilePart = { type: 'file', filename: 'a.bin', ...file }
+    for (const wire of [chat, responses, claude]) {
+      const body = JSON.stringify(await bodyOf(wire, { messages: resultOf(part) }))
+      expect(body).toContain('(a.bin is not here: ')
+      expect(body).toContain(problem)
+      const failure = await failureOf(bodyOf(wire, { messages: [{ role: 'user', content: [part] }] }))
+      expect(failure).toMatchObject({ name: 'ConfigError', message: expect.stringContaining(problem) as string })
+    }
+  },
+)
+
+test.each(realModels)('$title: through the AI SDK, too (W19)', async (real) => {
+  for (const [file] of unusable.slice(0, 4)) {
+    const part: FilePart = { type: 'file', filename: 'a.bin', ...file }
+    const body = await bodyThrough(real, { messages: resultOf(part) })
+    expect(JSON.stringify(body)).toContain('(a.bin is not here: ')
+  }
+})
+
+test('Messages takes no image over 5 MB, and none at an `http:` address (W19)', async () => {
+  for (const data of [`iVBOR${'A'.repeat(5 * 1024 * 1024)}`, { url: 'http://example.com/a.png' }]) {
+    const part: FilePart = { type: 'file', mediaType: 'image/png', data }
+    expect(JSON.stringify(await bodyOf(claude, { messages: resultOf(part) }))).toContain('is not here')
+    expect(JSON.stringify(await bodyOf(chat, { messages: resultOf(part) }))).not.toContain('is not here')
+  }
+})
+
+test('the type is sent in the usual form, and a `data:` URL as its data (W19)', async () => {
+  for (const file of [
+    { mediaType: 'image/JPG; charset=binary', data: '/9j/4AAQ' },
+    { mediaType: 'image/*', data: '/9j/4AAQ' },
+    { mediaType: 'image/jpeg', data: 'data:image/jpeg;base64,/9j/4AAQ' },
+    { mediaType: 'image/*', data: { url: 'data:image/jpeg;base64,/9j/4AAQ' } },
+  ]) {
+    const messages: readonly Message[] = [{ role: 'user', content: [{ type: 'file', ...file }] }]
+    expect(await bodyOf(claude, { messages })).toMatchObject({
+      messages: [{ content: [{ source: { type: 'base64', media_type: 'image/jpeg', data: '/9j/4AAQ' } }] }],
+    })
+    expect(JSON.stringify(await bodyOf(chat, { messages }))).toContain('"data:image/jpeg;base64,/9j/4AAQ"')
+  }
 })

@@ -15,8 +15,7 @@ test('a complete request becomes a Messages body (A6, M13, M16, J16)', async () 
     toolChoice: { tool: 'weather' },
   }
   const map = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBOR' } }
-  // The error result without text is refused.
-  expect(await bodyOf(claude, request, claude.model, { except: ['messages/error-empty'] })).toEqual({
+  expect(await bodyOf(claude, request)).toEqual({
     model: 'm',
     max_tokens: 100,
     system: 'Be {brief}.',
@@ -54,7 +53,12 @@ test('a complete request becomes a Messages body (A6, M13, M16, J16)', async () 
             content: [{ type: 'text', text: 'not valid JSON' }],
             is_error: true,
           },
-          { type: 'tool_result', tool_use_id: 'call_3', is_error: true },
+          {
+            type: 'tool_result',
+            tool_use_id: 'call_3',
+            content: [{ type: 'text', text: 'The call failed, without a message.' }],
+            is_error: true,
+          },
           { type: 'text', text: 'Go on.' },
         ],
       },

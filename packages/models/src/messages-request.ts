@@ -2,18 +2,28 @@
 
 import type Anthropic from '@anthropic-ai/sdk'
 import type {
+  AssistantMessage,
   AssistantPart,
   ContentPart,
   FilePart,
   Message,
   ModelRequest,
+  ModelSettings,
   ToolCall,
   ToolMessage,
+  UserMessage,
 } from '@meanwhile/core'
-import { metadataFor, nameOf, refuseFile } from './content.ts'
+import { inputOf, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
+import { type Target, thinkingOf } from './families.ts'
 import { isRecord } from './is-record.ts'
+import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { strictSchema } from './output-schema.ts'
+import { offeredTools } from './tool-choice.ts'
+import { inputSchema } from './tool-schema.ts'
+
+/** The wire requires a limit. */
+export const MAX_TOKENS = 16_384
 
 type Body = Anthropic.MessageCreateParamsStreaming
 type Block = Anthropic.ContentBlockParam
@@ -23,37 +33,65 @@ type ContentBlock = Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthr
  * The wire supports the settings `maxTokens`, `temperature`, `topP`, `topK`, `stopSequences` and `parallelToolCalls`;
  * `providerOptions` of the provider are added to the body last.
  */
-export function messagesRequest(model: string, provider: string, maxTokens: number, request: ModelRequest): Body {
+export function messagesRequest(target: Target, maxTokens: number, given: ModelRequest): Body {
+  const request = outgoing(given, target)
   const { settings, instructions } = request
+  const { model, provider } = target
+  const messages = params(request.messages, provider)
   return {
     model,
     max_tokens: settings.maxTokens ?? maxTokens,
-    messages: messageParams(request.messages, provider),
+    messages,
     ...(instructions !== '' && { system: instructions }),
-    ...toolsOf(request),
+    ...toolsOf(request, target),
     ...defined({
       temperature: settings.temperature,
       top_p: settings.topP,
       top_k: settings.topK,
       stop_sequences: settings.stopSequences && [...settings.stopSequences],
     }),
-    ...settings.providerOptions?.[provider],
+    ...optionsOf(target, settings, messages),
     ...formatOf(request, provider),
     stream: true,
   }
 }
 
+/** The messages of a history, for a loop that makes its own requests. */
+export function messageParams(messages: readonly Message[], target: Target): Anthropic.MessageParam[] {
+  return params(outgoingMessages(messages, target), target.provider)
+}
+
+interface Param {
+  role: 'user' | 'assistant'
+  content: Block[]
+}
+
 /** Consecutive messages of one role become one: the results of a step belong together, before the user's message. */
-export function messageParams(messages: readonly Message[], provider: string): Anthropic.MessageParam[] {
-  const params: { role: 'user' | 'assistant'; content: Block[] }[] = []
+function params(messages: readonly Message[], provider: string): Param[] {
+  const params: Param[] = []
   for (const message of messages) {
     const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const blocks = blocksOf(message, provider)
+    const blocks = message.role === 'assistant' ? assistantBlocks(message, provider) : userBlocks(message, provider)
     const last = params.at(-1)
     if (last?.role === role) last.content.push(...blocks)
     else if (blocks.length > 0) params.push({ role, content: blocks })
   }
   return params
+}
+
+/**
+ * The options of this provider. With a fixed budget for thinking, the API requires that a turn with results begins with
+ * a thought. One that another model began has none, so this request does not ask for thoughts.
+ */
+function optionsOf(target: Target, settings: ModelSettings, messages: readonly Param[]): object {
+  const options = settings.providerOptions?.[target.provider] ?? {}
+  if (thinkingOf(target, settings) !== 'budget') return options
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  const isInTurn = messages[last + 1]?.content.some(({ type }) => type === 'tool_result') ?? true
+  const [first] = messages[last]?.content ?? []
+  if (!isInTurn || first === undefined || isThought(first)) return options
+  const { thinking: _, ...rest } = options
+  return rest
 }
 
 /** Keeps the user's other members of `output_config`. */
@@ -64,19 +102,20 @@ function formatOf({ output, settings }: ModelRequest, provider: string): Partial
   return { output_config: { format: { type: 'json_schema', schema }, ...(isRecord(own) && own) } }
 }
 
-function toolsOf(request: ModelRequest): Partial<Body> {
-  if (request.tools.length === 0) return {}
+function toolsOf(request: ModelRequest, target: Target): Partial<Body> {
+  const offer = offeredTools(request, target)
+  if (offer.tools.length === 0) return {}
   return defined({
-    tools: request.tools.map((tool) => ({
+    tools: offer.tools.map((tool) => ({
       name: tool.name,
       description: tool.description,
-      input_schema: { ...tool.inputSchema, type: 'object' as const },
+      input_schema: { ...inputSchema(tool, target), type: 'object' as const },
     })),
-    tool_choice: choiceOf(request),
+    tool_choice: choiceOf(offer.toolChoice, request.settings),
   })
 }
 
-function choiceOf({ toolChoice, settings }: ModelRequest): Anthropic.ToolChoice | undefined {
+function choiceOf(toolChoice: ModelRequest['toolChoice'], settings: ModelSettings): Anthropic.ToolChoice | undefined {
   if (toolChoice === 'none') return { type: 'none' }
   const single =
     settings.parallelToolCalls === undefined ? {} : { disable_parallel_tool_use: !settings.parallelToolCalls }
@@ -86,13 +125,20 @@ function choiceOf({ toolChoice, settings }: ModelRequest): Anthropic.ToolChoice 
   return settings.parallelToolCalls === undefined ? undefined : { type: 'auto', ...single }
 }
 
-function blocksOf(message: Message, provider: string): Block[] {
-  if (message.role === 'assistant') {
-    return standing(message.content, provider).flatMap((part) => assistantBlock(part, provider))
-  }
+function userBlocks(message: UserMessage | ToolMessage, provider: string): Block[] {
   if (message.role === 'tool') return [resultBlock(message, provider)]
   const { content } = message
   return contentBlocks(typeof content === 'string' ? [{ type: 'text', text: content }] : content, provider)
+}
+
+/** A message must not end with a thought, so it is sent back up to its last other block. */
+function assistantBlocks({ content }: AssistantMessage, provider: string): Block[] {
+  const blocks = standing(content, provider).flatMap((part) => assistantBlock(part, provider))
+  return blocks.slice(0, blocks.findLastIndex((block) => !isThought(block)) + 1)
+}
+
+function isThought({ type }: Block): boolean {
+  return type === 'thinking' || type === 'redacted_thinking'
 }
 
 /**
@@ -123,7 +169,7 @@ function assistantBlock(part: AssistantPart, provider: string): Block[] {
   if (isRecord(own.block)) return [opaque(own.block)]
   if (typeof own.data === 'string') return [{ type: 'redacted_thinking', data: own.data }]
   // Reasoning without a signature is not Anthropic's, or was truncated: the API rejects it.
-  if (typeof own.signature !== 'string') return []
+  if (typeof own.signature !== 'string' || own.signature === '') return []
   return [{ type: 'thinking', thinking: part.text, signature: own.signature }]
 }
 
@@ -137,11 +183,6 @@ function providerBlocks(call: ToolCall, own: Readonly<Record<string, unknown>>):
 /** A block that came from this wire is valid for it. */
 function opaque(block: object): Block {
   return block as Block
-}
-
-/** The wire requires an object: any other value, such as arguments that are not JSON, is sent as `{ arguments: … }`. */
-function inputOf({ input }: ToolCall): object {
-  return isRecord(input) && !Array.isArray(input) ? input : { arguments: input }
 }
 
 function resultBlock(message: ToolMessage, provider: string): Anthropic.ToolResultBlockParam {
@@ -158,7 +199,7 @@ function resultBlock(message: ToolMessage, provider: string): Anthropic.ToolResu
 function contentBlocks(content: readonly ContentPart[], provider: string): ContentBlock[] {
   return content.flatMap((part): ContentBlock[] => {
     const own = metadataFor(provider, part)
-    if (part.type === 'text') return part.text.trim() === '' ? [] : [{ ...own, type: 'text', text: part.text }]
+    if (part.type === 'text') return isBlank(part.text) ? [] : [{ ...own, type: 'text', text: part.text }]
     return [{ ...own, ...fileBlock(part) }]
   })
 }

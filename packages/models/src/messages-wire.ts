@@ -3,6 +3,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { DEFAULT_INPUT_LIMITS, type Wire } from '@meanwhile/core'
 import { explain, readSafely } from './explain.ts'
+import { targetOf } from './families.ts'
 import { messageParams } from './messages-request.ts'
 import { messagesReader } from './messages-stream.ts'
 import { providerOf, type WireOptions } from './wire-options.ts'
@@ -10,10 +11,11 @@ import { providerOf, type WireOptions } from './wire-options.ts'
 /** Reads the events of `client.messages.create({ stream: true })`. `provider`: as in `anthropic`. */
 export function messagesWire(options: WireOptions = {}): Wire<Anthropic.RawMessageStreamEvent, Anthropic.MessageParam> {
   const provider = providerOf('messagesWire', options, 'anthropic')
+  const target = targetOf('anthropic', { provider, id: '' })
   return {
     provider,
     reader: () => readSafely(messagesReader(provider, { inputLimits: DEFAULT_INPUT_LIMITS })),
     explain,
-    items: (messages) => messageParams(messages, provider),
+    items: (messages) => messageParams(messages, target),
   }
 }

@@ -15,6 +15,7 @@ import { answer } from './answer.ts'
 import { chatRequest } from './chat-request.ts'
 import { chatReader, isSilentChunk } from './chat-stream.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
+import { targetOf } from './families.ts'
 import { responsesRequest } from './responses-request.ts'
 import { isLastEvent, isSilentEvent, responsesReader } from './responses-stream.ts'
 import { serverOf } from './server.ts'
@@ -50,9 +51,6 @@ export interface OpenAIOptions {
   readonly structuredOutput?: boolean
 }
 
-/** OpenAI's models that accept no JSON Schema as their response format. */
-const NO_SCHEMA = /^(gpt-3|gpt-4(-|$)|gpt-4o-2024-05-13|chatgpt|o1-(mini|preview))/
-
 /** The part of the official client that is used: an `OpenAI` or `AzureOpenAI` of any version 6 or 7. */
 export interface OpenAIClient {
   /** The address of the API, for spans. */
@@ -87,19 +85,21 @@ export function openai(options: OpenAIOptions): Model {
   checkAdapter(options, api === 'chat' ? 'chat.completions.create' : 'responses.create', 'new OpenAI()')
   checkOptions('openai', options, { ...ADAPTER_OPTIONS, api: '' })
   const { client, model, provider = 'openai', idleTimeout } = options
-  const { structuredOutput = /^(openai|azure)/.test(provider) && !NO_SCHEMA.test(model) } = options
   keepBodies(client)
+  const server = serverOf(client.baseURL)
+  const target = targetOf(`openai-${api}`, { provider, id: model, server })
+  const { structuredOutput = /^(openai|azure)/.test(provider) && !target.family.hasNoFormat } = options
   return {
     provider,
     id: model,
-    server: serverOf(client.baseURL),
+    server,
     structuredOutput: () => structuredOutput,
     stream: api === 'chat' ? streamChat : streamResponses,
   }
 
   function streamChat(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
     return answer(request, {
-      open: (options) => client.chat.completions.create(chatRequest(model, provider, request), options),
+      open: (options) => client.chat.completions.create(chatRequest(target, request), options),
       read: chatReader(provider, request),
       isSilent: isSilentChunk,
       idleTimeout,
@@ -108,7 +108,7 @@ export function openai(options: OpenAIOptions): Model {
 
   function streamResponses(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
     return answer(request, {
-      open: (options) => client.responses.create(responsesRequest(model, provider, request), options),
+      open: (options) => client.responses.create(responsesRequest(target, request), options),
       read: refuseChat(responsesReader(provider, request)),
       isSilent: isSilentEvent,
       isLast: isLastEvent,

@@ -31,7 +31,7 @@ test('a complete request becomes a Responses body (A6, M13, M16, J16)', async ()
       reasoningItem,
       { role: 'assistant', content: 'Let me look.' },
       { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{"city":"Paris"}' },
-      { type: 'function_call', call_id: 'call_2', name: 'weather', arguments: '{"city":' },
+      { type: 'function_call', call_id: 'call_2', name: 'weather', arguments: '{"arguments":"{\\"city\\":"}' },
       { type: 'function_call', call_id: 'call_3', name: 'unknown', arguments: '{}' },
       {
         type: 'function_call_output',
@@ -42,7 +42,7 @@ test('a complete request becomes a Responses body (A6, M13, M16, J16)', async ()
         ],
       },
       { type: 'function_call_output', call_id: 'call_2', output: 'not valid JSON' },
-      { type: 'function_call_output', call_id: 'call_3', output: '' },
+      { type: 'function_call_output', call_id: 'call_3', output: 'The call failed, without a message.' },
       { role: 'user', content: 'Go on.' },
     ],
     tools: [

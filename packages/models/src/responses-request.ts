@@ -1,50 +1,68 @@
 /** Converts a model request to a request of OpenAI's Responses API. */
 
-import type { AssistantMessage, ContentPart, Message, ModelRequest, ToolCall, ToolMessage } from '@meanwhile/core'
+import type {
+  AssistantMessage,
+  AssistantPart,
+  ContentPart,
+  Message,
+  ModelRequest,
+  ToolCall,
+  ToolMessage,
+} from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
+import type { Target } from './families.ts'
 import { isRecord } from './is-record.ts'
+import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
 import { isOpaque } from './responses-content.ts'
+import { offeredTools } from './tool-choice.ts'
+import { inputSchema } from './tool-schema.ts'
 
 type Body = OpenAI.Responses.ResponseCreateParamsStreaming
 type Item = OpenAI.Responses.ResponseInputItem
-
-/** OpenAI's models that do not reason. They reject a request for encrypted reasoning. */
-const DOES_NOT_REASON = /(^|\/)(gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/
 
 /**
  * Every request contains the whole history, so nothing is stored at the provider (`store: false`), and the model's
  * reasoning is sent encrypted in both directions. The wire supports the settings `maxTokens`, `temperature`, `topP` and
  * `parallelToolCalls`; `providerOptions` of the provider are added to the body last.
  */
-export function responsesRequest(model: string, provider: string, request: ModelRequest): Body {
+export function responsesRequest(target: Target, given: ModelRequest): Body {
+  const request = outgoing(given, target)
   const { settings, instructions } = request
+  const { model, provider, family } = target
   return {
     model,
-    input: inputItems(request.messages, provider),
+    input: items(request.messages, target),
     ...(instructions !== '' && { instructions }),
-    ...toolsOf(request),
+    ...toolsOf(request, target),
     ...defined({
       max_output_tokens: settings.maxTokens,
       temperature: settings.temperature,
       top_p: settings.topP,
     }),
     store: false,
-    ...(!DOES_NOT_REASON.test(model) && { include: ['reasoning.encrypted_content' as const] }),
+    ...(!family.neverReasons && { include: ['reasoning.encrypted_content' as const] }),
     ...settings.providerOptions?.[provider],
     ...formatOf(request, provider),
     stream: true,
   }
 }
 
-export function inputItems(messages: readonly Message[], provider: string): Item[] {
+/** The items of a history, for a loop that makes its own requests. */
+export function inputItems(messages: readonly Message[], target: Target): Item[] {
+  return items(outgoingMessages(messages, target), target)
+}
+
+function items(messages: readonly Message[], target: Target): Item[] {
+  /** The ids of items that are in the request. The API rejects an id that comes twice. */
+  const ids = new Set<unknown>()
   return messages.flatMap((message): Item[] => {
-    if (message.role === 'assistant') return assistantItems(message, provider)
-    if (message.role === 'tool') return [resultItem(message, provider)]
+    if (message.role === 'assistant') return assistantItems(message, target, ids)
+    if (message.role === 'tool') return [resultItem(message, target.provider)]
     const { content } = message
-    return [{ role: 'user', content: typeof content === 'string' ? content : partsOf(content, provider) }]
+    return [{ role: 'user', content: typeof content === 'string' ? content : partsOf(content, target.provider) }]
   })
 }
 
@@ -55,19 +73,20 @@ function formatOf({ output, settings }: ModelRequest, provider: string): Partial
   return { text: { format: { type: 'json_schema', ...jsonSchemaFormat(output) }, ...(isRecord(own) && own) } }
 }
 
-function toolsOf({ tools, toolChoice, settings }: ModelRequest): Partial<Body> {
+function toolsOf(request: ModelRequest, target: Target): Partial<Body> {
+  const { tools, toolChoice } = offeredTools(request, target)
   if (tools.length === 0) return {}
   return defined({
     tools: tools.map((tool) => ({
       type: 'function' as const,
       name: tool.name,
       description: tool.description,
-      parameters: tool.inputSchema,
+      parameters: inputSchema(tool, target),
       // The wire's own default is strict, which not every schema supports.
       strict: false,
     })),
     tool_choice: toolChoice === 'auto' ? undefined : choiceOf(toolChoice),
-    parallel_tool_calls: settings.parallelToolCalls,
+    parallel_tool_calls: request.settings.parallelToolCalls,
   })
 }
 
@@ -75,20 +94,49 @@ function choiceOf(choice: Exclude<ModelRequest['toolChoice'], 'auto'>): NonNulla
   return typeof choice === 'string' ? choice : { type: 'function', name: choice.tool }
 }
 
-function assistantItems({ content }: AssistantMessage, provider: string): Item[] {
-  return content.flatMap((part): Item[] => {
-    if (part.type === 'text') {
-      return part.text === '' ? [] : [{ ...metadataFor(provider, part), role: 'assistant', content: part.text }]
-    }
-    if (part.type === 'reasoning') {
-      const item = metadataFor(provider, part)
-      return goesBack(item) ? [item] : []
-    }
-    if (part.providerResult !== undefined) return ownItem(part, provider)
-    const { namespace, caller } = metadataFor(provider, part)
-    const own: Readonly<Record<string, unknown>> = defined({ namespace, caller })
-    return [{ ...own, type: 'function_call', call_id: part.id, name: nameOf(part), arguments: argumentsOf(part) }]
-  })
+/** Reasoning must be followed by what it led to, so a message is sent back up to its last other item. */
+function assistantItems({ content }: AssistantMessage, target: Target, ids: Set<unknown>): Item[] {
+  const items = content.flatMap((part) => partItems(part, target, ids))
+  return items.slice(0, items.findLastIndex((item) => item.type !== 'reasoning') + 1)
+}
+
+function partItems(part: AssistantPart, target: Target, ids: Set<unknown>): Item[] {
+  const own = metadataFor(target.provider, part)
+  if (part.type === 'text') {
+    if (isBlank(part.text)) return []
+    return [{ ...defined({ phase: own.phase as Phase }), role: 'assistant', content: part.text }]
+  }
+  if (part.type === 'reasoning') return isOpaque(own) ? [own as object as Item] : reasoningItems(own, target, ids)
+  if (part.providerResult !== undefined) return ownItem(part, target.provider)
+  const { namespace, caller } = own
+  const members: Readonly<Record<string, unknown>> = defined({ namespace, caller })
+  return [{ ...members, type: 'function_call', call_id: part.id, name: nameOf(part), arguments: argumentsOf(part) }]
+}
+
+type Phase = OpenAI.Responses.EasyInputMessage['phase']
+
+/**
+ * The reasoning item, without members that only an output has. It goes back if it contains more than an id, which is
+ * unknown when nothing is stored: encrypted content, or on hosts other than OpenAI's its text.
+ */
+function reasoningItems(
+  { type, id, summary, encrypted_content: encrypted, content }: Readonly<Record<string, unknown>>,
+  { host, family }: Target,
+  ids: Set<unknown>,
+): Item[] {
+  const isEncrypted = typeof encrypted === 'string' && encrypted !== ''
+  const text = Array.isArray(content) && content.length > 0 ? content : undefined
+  if (type !== 'reasoning' || family.neverReasons || !(isEncrypted || (text && !host.isOpenAI))) return []
+  const isId = typeof id === 'string' && (host.isOpenAI ? id.startsWith('rs') : id !== '') && !ids.has(id)
+  if (isId) ids.add(id)
+  const item = {
+    type: 'reasoning',
+    ...(isId && { id }),
+    summary: Array.isArray(summary) ? (summary as readonly unknown[]) : [],
+    ...(isEncrypted && { encrypted_content: encrypted }),
+    ...(text && { content: text }),
+  }
+  return [item as object as Item]
 }
 
 /** The item of a call that this provider ran itself, unchanged. */
@@ -96,16 +144,6 @@ function ownItem(call: ToolCall, provider: string): Item[] {
   const { type } = metadataFor(provider, call)
   const item = call.providerResult
   return type !== undefined && isRecord(item) && item.type === type ? [item as object as Item] : []
-}
-
-/**
- * Whether an item is sent back unchanged. A reasoning item is, if it contains more than an id, which is unknown when
- * nothing is stored.
- */
-function goesBack(item: object): item is Item {
-  if (isOpaque(item)) return true
-  if (!('type' in item && item.type === 'reasoning')) return false
-  return ('encrypted_content' in item && !!item.encrypted_content) || ('content' in item && !!item.content)
 }
 
 function resultItem({ callId, content }: ToolMessage, provider: string): Item {

@@ -588,8 +588,11 @@ test('a call of a response that is only its incomplete end starts nothing (qR10,
 test('the call_id null, as a word or a value, does not go back (qR21)', async () => {
   for (const call_id of ['null', '', null]) {
     const { content } = await messageOf(done(0, { ...call, call_id, ...x1 }), completed)
-    const body = await bodyOf(responses, { messages: [{ role: 'assistant', content, finishReason: 'tool-calls' }] })
-    expect(body).toMatchObject({ input: [{ type: 'function_call', call_id: expect.stringMatching(/^call/) }] })
+    const answer = { role: 'assistant', content, finishReason: 'tool-calls' } as const
+    const body = await bodyOf(responses, { messages: [answer, ...resultsOf(answer)] })
+    expect(body).toMatchObject({
+      input: [{ type: 'function_call', call_id: expect.stringMatching(/^call/) }, { type: 'function_call_output' }],
+    })
   }
 })
 

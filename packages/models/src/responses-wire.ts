@@ -3,6 +3,7 @@
 import { DEFAULT_INPUT_LIMITS, type Wire } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { explain, readSafely } from './explain.ts'
+import { targetOf, UNKNOWN } from './families.ts'
 import { inputItems } from './responses-request.ts'
 import { responsesReader } from './responses-stream.ts'
 import { providerOf, type WireOptions } from './wire-options.ts'
@@ -17,11 +18,12 @@ export function responsesWire(
   options: WireOptions = {},
 ): Wire<OpenAI.Responses.ResponseStreamEvent, OpenAI.Responses.ResponseInputItem> {
   const provider = providerOf('responsesWire', options, 'openai')
+  const target = targetOf('openai-responses', { provider, id: '', server: UNKNOWN })
   return {
     provider,
     reader: (request) =>
       readSafely(refuseChat(responsesReader(provider, { ...request, inputLimits: DEFAULT_INPUT_LIMITS }))),
     explain,
-    items: (messages) => inputItems(messages, provider),
+    items: (messages) => inputItems(messages, target),
   }
 }

@@ -4,14 +4,23 @@ import type { ContentPart, FilePart, Message, TextPart, ToolMessage } from '@mea
 
 /**
  * Returns the history with a note in place of each such file. The files follow in a user message after the step's last
- * result.
+ * result. `only`: the results that cannot contain files; default: none can.
  */
-export function filesAfterResults(messages: readonly Message[]): readonly Message[] {
+export function filesAfterResults(
+  messages: readonly Message[],
+  only: (result: ToolMessage) => boolean = () => true,
+): readonly Message[] {
   let files: ContentPart[] = []
   return messages.flatMap((message, index) => {
     if (message.role !== 'tool') return [message]
-    const content = message.content.map((part) => (part.type === 'file' ? moved(part, message, files) : part))
-    const results: Message[] = [{ ...message, content }]
+    const { content } = message
+    const results: Message[] = [message]
+    if (only(message) && content.some(({ type }) => type === 'file')) {
+      results[0] = {
+        ...message,
+        content: content.map((part) => (part.type === 'file' ? moved(part, message, files) : part)),
+      }
+    }
     if (files.length > 0 && messages[index + 1]?.role !== 'tool') {
       results.push({ role: 'user', content: files })
       files = []

@@ -2,7 +2,10 @@
 
 import type { AssistantMessage, ModelEvent, ModelRequest } from '@meanwhile/core'
 import { DEFAULT_INPUT_LIMITS, type Model } from '@meanwhile/core'
+import { end, respond, say } from '@meanwhile/core/testing'
 import { mockModels, type RulesChoice, type RulesLevel, recordedResponse } from '@meanwhile/harness'
+import { aiSdk } from '../src/ai-sdk.ts'
+import type { RealModel } from './real-models.ts'
 import type { TestWire } from './wires.ts'
 
 export interface Asked {
@@ -72,5 +75,12 @@ export async function bodyOf(
     ],
   })
   await ask(model(mock.fetch), request)
+  return mock.requests[0]?.body
+}
+
+/** The body of this request through the AI SDK, whose packages read no end of a response without usage. */
+export async function bodyThrough({ model }: RealModel, request: Partial<ModelRequest>): Promise<unknown> {
+  const mock = mockModels({ script: [respond(say('Hello'), end({ usage: { inputTokens: 1, outputTokens: 1 } }))] })
+  await ask(aiSdk(model(mock.fetch)), request)
   return mock.requests[0]?.body
 }

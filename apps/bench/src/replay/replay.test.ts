@@ -117,13 +117,10 @@ test('an existing recording is not overwritten, and an empty one is not written'
   await expect(record({ ...options, file: import.meta.filename })).rejects.toThrow('already exists')
 })
 
-/** The schema of a record has no `properties`, which OpenAI refuses. */
-const UNCHECKED = { except: ['chat/schema-root-properties', 'responses/schema-root-properties'] }
-
 /** A user's own agent sends its requests through the recorder. */
 async function recorded(wire: WireName, { script, runs, exchanges }: Session): Promise<string> {
   const file = join(await temporary(), 'shop.recording.json')
-  await using server = await serveModels({ script, pace: { firstToken: 1, betweenTokens: 2 }, rules: UNCHECKED })
+  await using server = await serveModels({ script, pace: { firstToken: 1, betweenTokens: 2 } })
   const stop = new AbortController()
   const said: string[] = []
   const say = (text: string) => void said.push(text)

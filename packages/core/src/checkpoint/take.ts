@@ -109,7 +109,7 @@ export function questionsOf(run: RunState, call?: CallEntry): PendingInterrupt[]
 /** Sorts calls in the order in which the response requests them. Calls that it does not request come last. */
 function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] {
   const last = run.history.messages.findLast((message) => message.role === 'assistant')
-  const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
+  const ids = last ? callsOf(last).map(({ id }) => id) : []
   const place = (entry: CallEntry): number =>
     entry.maker ? place(entry.maker) : ids.indexOf(entry.id) + 1 || ids.length + 1
   return entries.toSorted((a, b) => place(a) - place(b))

@@ -57,8 +57,7 @@ const FINISH_REASONS: { readonly [Reason in FinishReason]: true } = {
 }
 
 function inputsProblem(messages: readonly Message[]): string | undefined {
-  const calls = messages.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
-  const [problem] = calls.flatMap((call) => inputProblem(call) ?? [])
+  const [problem] = messages.flatMap(callsOf).flatMap((call) => inputProblem(call) ?? [])
   return problem && `it has ${problem}`
 }
 
@@ -70,8 +69,7 @@ function idProblem([id]: readonly string[]): string | undefined {
 /** Returns ids that do not identify one call: those of several calls, and the empty one. */
 function sharedIds(messages: readonly Message[]): string[] {
   const seen = new Set([''])
-  const calls = messages.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
-  return calls.flatMap(({ id }) => (seen.size === seen.add(id).size ? [id] : []))
+  return messages.flatMap(callsOf).flatMap(({ id }) => (seen.size === seen.add(id).size ? [id] : []))
 }
 
 export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined {
@@ -96,7 +94,7 @@ export function checkedRequest(request: ModelRequest): ModelRequest {
   return Object.freeze({ ...request })
 }
 
-const REQUEST: Shape<ModelRequest> = {
+const REQUEST: Shape<Omit<ModelRequest, 'omitsFiles'>> = {
   model: withMethod('stream'),
   instructions: isText,
   messages: isHistory,

@@ -195,22 +195,44 @@ test('a model that returns one call id twice, or none, has failed, and none of i
   }
 })
 
-test('a beforeModel that leaves one call id twice causes a history error, unless a hook after it repairs the history (P6, A15)', async () => {
+test('a beforeModel that leaves one call id twice in a message causes a history error, unless a hook after it repairs the history (P6, A15)', async () => {
   const history: readonly Message[] = [
-    answer(toolCall('c0', 'external')),
+    answer(toolCall('c0', 'external'), toolCall('c0', 'external')),
     { role: 'tool', callId: 'c0', name: 'external', content: [] },
   ]
   const doubling: Middleware = {
     name: 'doubling',
-    beforeModel: ({ messages }) => ({ messages: [...messages, ...history, ...history] }),
+    beforeModel: ({ messages }) => ({ messages: [...messages, ...history] }),
   }
   const mending: Middleware = {
     name: 'mending',
-    beforeModel: ({ messages }) => ({ messages: messages.slice(0, 3) }),
+    beforeModel: ({ messages }) => ({ messages: messages.slice(0, 1) }),
   }
   const model = () => scriptedModel([respond(say('Done.'))])
   const { error } = await ran('external', [doubling], model())
   expect(error).toMatchObject({ name: 'HistoryError', callIds: ['c0'] })
   expect((await ran('external', [doubling, mending], model())).result?.text).toBe('Done.')
   expect(executed).toEqual([])
+})
+
+test('a history whose ids repeat in every turn is accepted, and no new call gets one of its ids (W14, G10)', async () => {
+  const turn = (text: string): readonly Message[] => [
+    { role: 'user', content: text },
+    answer(toolCall('functions.read:0', 'read')),
+    { role: 'tool', callId: 'functions.read:0', name: 'read', content: [] },
+  ]
+  const asking = scriptedModel([
+    respond(call('read', { n: 1 }, { id: 'functions.read:0' }), call('read', { n: 2 })),
+    respond(say('Done.')),
+  ])
+  const reading = createAgent({ model: asking, tools }).run([
+    ...turn('Go'),
+    ...turn('On'),
+    { role: 'user', content: 'Now' },
+  ])
+  await vi.runAllTimersAsync()
+  const { messages } = await reading
+  const made = messages.slice(7).flatMap((message) => (message.role === 'tool' ? [message.callId] : []))
+  expect(new Set([...made, 'functions.read:0']).size).toBe(3)
+  expect(executed).toEqual(['read 1', 'read 2'])
 })

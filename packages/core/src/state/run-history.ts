@@ -21,7 +21,7 @@ export class RunHistory {
   #appended: Message[] = []
   /** The list that {@link messages} returned last. The current list begins with all of it. */
   #grownFrom: readonly Message[] | undefined
-  #pairs: Pairs | undefined
+  #pairs: Pairs = new Pairs()
   /** Receives an event for each new message. */
   readonly #events: { push(event: AgentEventBody): void }
 
@@ -93,9 +93,8 @@ export class RunHistory {
     return messages.slice(same).flatMap((message, index) => (old?.has(message) ? [] : [same + index]))
   }
 
-  /** Throws {@link HistoryError} unless each call has one result. */
+  /** Throws {@link HistoryError} unless each call has its result, in order. */
   checkPairs(): void {
-    this.#pairs ??= new Pairs()
     this.#pairs.check(this.messages)
   }
 
@@ -120,33 +119,33 @@ export class RunHistory {
     this.#messages = messages
     this.#grownFrom = undefined
     this.#appended = []
-    this.#pairs = undefined
+    this.#pairs = new Pairs()
   }
 }
 
 /** Checks a history that grows. It examines each message once. */
 export class Pairs {
-  readonly #calls: Set<string> = new Set()
+  /** The calls of the last message that have no result yet. */
   readonly #open: Set<string> = new Set()
-  readonly #wrong: string[] = []
   #seen = 0
 
-  /** Throws {@link HistoryError} unless each call has one result. */
+  /** Throws {@link HistoryError} unless the results of each call, and nothing else, stand directly after its message. */
   check(messages: readonly Message[]): void {
-    for (const message of messages.slice(this.#seen)) this.#see(message)
+    const wrong: string[] = []
+    let first = ''
+    for (; this.#seen <= messages.length; this.#seen++) {
+      const message = messages[this.#seen]
+      if (message?.role === 'tool') {
+        if (!this.#open.delete(message.callId)) wrong.unshift(message.callId)
+      } else {
+        wrong.push(...this.#open)
+        this.#open.clear()
+        for (const { id } of message ? callsOf(message) : [])
+          if (this.#open.size === this.#open.add(id).size) wrong.push(id)
+      }
+      if (wrong.length > 0) first ||= `messages[${this.#seen}] (${message?.role ?? 'the end'})`
+    }
     this.#seen = messages.length
-    const wrong = new Set([...this.#wrong, ...this.#open])
-    if (wrong.size > 0) throw new HistoryError([...wrong])
-  }
-
-  #see(message: Message): void {
-    if (message.role === 'assistant') for (const { id } of callsOf(message)) this.#call(id)
-    else if (message.role === 'tool' && !this.#open.delete(message.callId)) this.#wrong.push(message.callId)
-  }
-
-  #call(id: string): void {
-    if (this.#calls.has(id)) this.#wrong.push(id)
-    this.#calls.add(id)
-    this.#open.add(id)
+    if (first) throw new HistoryError([...new Set(wrong)], first)
   }
 }

@@ -94,14 +94,15 @@ const INSTEAD = new Map([
   ['Set', 'return [...set]'],
   ['Error', 'throw it, or return its message'],
   ['Promise', 'await it'],
+  ['Uint8Array', 'return its base64'], // A Buffer, too, whose `toJSON` would list each byte.
 ])
 
 /** What is wrong with an output that is not data, and what to return instead. A value with `toJSON` is data. */
 export function noDataProblem(output: unknown): string | undefined {
   if (typeof output === 'function') return problem('a function', 'return its result')
   if (typeof output !== 'object' || output === null || Array.isArray(output)) return undefined
-  if ('toJSON' in output && typeof output.toJSON === 'function') return undefined
   const kind = output instanceof Error ? 'Error' : Object.prototype.toString.call(output).slice(8, -1)
+  if ('toJSON' in output && typeof output.toJSON === 'function' && kind !== 'Uint8Array') return undefined
   const instead = INSTEAD.get(kind)
   if (instead) return problem(withArticle(kind), instead)
   if (Symbol.asyncIterator in output) return problem('an async iterable', 'return a list of its values')
@@ -116,5 +117,5 @@ function problem(what: string, instead: string): string {
 }
 
 export function withArticle(word: string): string {
-  return `${/^[AEIOU]/i.test(word) ? 'an' : 'a'} ${word}`
+  return `${/^([AEIO]|U(?!i))/i.test(word) ? 'an' : 'a'} ${word}`
 }

@@ -1,7 +1,6 @@
 /** Checks the input of a call with its tool's schema. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Awaitable } from '../flow/flow.ts'
 import type { Issue } from './errors.ts'
 import { isRecord, isShallow } from './json.ts'
 import type { ToolCall } from './message.ts'
@@ -9,29 +8,23 @@ import type { Tool } from './tool.ts'
 import { ToolInputError } from './tool-errors.ts'
 
 /**
- * Returns the input as the tool's schema returns it. Models sometimes write an object or a list, or the whole input, as JSON text. Such a text is
- * parsed if the schema rejects the text and accepts the parsed value.
+ * Returns the input as the tool's schema returns it. Models sometimes write an object or a list, or the whole input, as JSON text, and `null` for a
+ * member that they leave out. If the schema rejects that, and accepts the parsed value or the input without the member, this is the input.
  *
  * @throws {ToolInputError} The schema does not accept the input.
  */
 export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: ToolCall): Promise<unknown> {
   if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
-  const checking = validate(tool, call.input)
-  const result = checking instanceof Promise ? await checking : checking
-  if (!result.issues) return result.value
-  let { issues } = result
-  for (let input = call.input; ; ) {
-    const unwrapped = unwrapJson(input, issues.map(pathOf))
-    if (unwrapped === input) throw new ToolInputError(tool.name, result.issues.map(described))
-    const checked = await validate(tool, unwrapped)
-    if (!checked.issues) return checked.value
+  let { input } = call
+  for (let first: readonly StandardSchemaV1.Issue[] | undefined; ; ) {
+    const checking = tool.input['~standard'].validate(input)
+    const result = checking instanceof Promise ? await checking : checking
+    if (!result.issues) return result.value
+    first ??= result.issues
+    const unwrapped = unwrapJson(input, result.issues.map(pathOf))
+    if (unwrapped === input) throw new ToolInputError(tool.name, first.map(described))
     input = unwrapped
-    issues = checked.issues
   }
-}
-
-function validate(tool: Pick<Tool, 'input'>, input: unknown): Awaitable<StandardSchemaV1.Result<unknown>> {
-  return tool.input['~standard'].validate(input)
 }
 
 export function described(issue: StandardSchemaV1.Issue): Issue {
@@ -45,7 +38,7 @@ export function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
 
 type Path = readonly string[]
 
-/** Returns the value with the JSON texts at these paths parsed. Returns the same value if no path has the text of an object or list. */
+/** Returns the value with the JSON texts at these paths parsed, and without members that are `null` there; otherwise the same value. */
 export function unwrapJson(value: unknown, paths: readonly Path[]): unknown {
   return paths.reduce(unwrapAt, value)
 }
@@ -54,6 +47,10 @@ function unwrapAt(value: unknown, [key, ...rest]: Path): unknown {
   if (key === undefined) return typeof value === 'string' ? contained(value) : value
   if (!isRecord(value) && !Array.isArray(value)) return value
   const member: unknown = Object.hasOwn(value, key) ? value[key as keyof typeof value] : undefined
+  if (member === null && isRecord(value)) {
+    const { [key]: _, ...others } = value
+    return others
+  }
   const unwrapped = unwrapAt(member, rest)
   if (unwrapped === member) return value
   return Array.isArray(value) ? value.with(Number(key), unwrapped) : { ...value, [key]: unwrapped }

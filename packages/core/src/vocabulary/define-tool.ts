@@ -7,7 +7,7 @@ import { ConfigError } from './errors.ts'
 import type { ToolDefinition } from './model.ts'
 import { checkOptions, nearestName, type OptionNames } from './option-checks.ts'
 import type { HasContext, Method, NeedsContext, Tool, ToolContext } from './tool.ts'
-import { jsonSchemaOf } from './tool-schema.ts'
+import { type JsonSchema, jsonSchemaOf } from './tool-schema.ts'
 import type { Progress } from './tool-status.ts'
 
 /**
@@ -141,7 +141,9 @@ export function checkToolOptions(definition: object): void {
 /** Returns the description of the tool for a model. Throws {@link ConfigError} if its schema has no JSON Schema, or does not accept an object. */
 export function definitionOf({ name, description, input }: Tool): ToolDefinition {
   const inputSchema = jsonSchemaOf(input, 'tools', `the input of ${name} `)
-  const { type = 'object' } = inputSchema
-  if (type !== 'object') throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
+  const { anyOf, oneOf = anyOf } = inputSchema
+  const isNone = ({ type: of = 'object' }: JsonSchema) => of !== 'object'
+  if (isNone(inputSchema) || (Array.isArray(oneOf) && oneOf.every(isNone)))
+    throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
   return { name, description, inputSchema }
 }

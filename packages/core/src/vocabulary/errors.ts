@@ -109,14 +109,14 @@ export class InputError extends AgentError {
   }
 }
 
-/** In the history, a call has no result, or a result has no call. */
+/** In the history, a call has no result directly after its message, or a result has no call directly before it. */
 export class HistoryError extends AgentError {
   override readonly name = 'HistoryError'
-  /** The ids of the calls or results that have no counterpart. */
+  /** The ids of these calls and results. */
   readonly callIds: readonly string[]
 
-  constructor(callIds: readonly string[]) {
-    super(`the history has calls without results, or results without calls: ${callIds.join(', ')}`)
+  constructor(callIds: readonly string[], place: string) {
+    super(`the history is wrong at ${place}: ${callIds.join(', ')}. Use resume(), close() or patchToolCalls()`)
     this.callIds = callIds
   }
 }

@@ -149,7 +149,10 @@ const unpaired: readonly (readonly [string, readonly Message[], readonly string[
   ['a result without call', [user('Go'), result('z'), answer('Hm.'), user('And?')], ['z']],
   ['a result before its call', [user('Go'), result('x'), asking('x')], ['x']],
   ['a second result', [user('Go'), asking('x'), result('x'), result('x', 'again')], ['x']],
-  ['a repeated id', [user('Go'), asking('x'), result('x'), asking('x'), result('x')], ['x']],
+  ['an id of two calls', [user('Go'), asking('x', 'x'), result('x'), result('x')], ['x']],
+  ['a user message before the result', [user('Go'), asking('x'), user('So?'), result('x')], ['x']],
+  ['a user message between results', [user('Go'), asking('x', 'y'), result('x'), user('So?'), result('y')], ['y']],
+  ['an answer before the result', [user('Go'), asking('x'), asking('y'), result('x'), result('y')], ['x']],
   ['several of them', [user('Go'), asking('x', 'y'), user('So?'), result('z')], ['z', 'x', 'y']],
 ]
 
@@ -177,6 +180,24 @@ test.for(unpaired)(
     expect(model.requests).toHaveLength(0)
   },
 )
+
+test('the error says what stands where, and the ways out (A15)', async () => {
+  const input = [user('Go'), asking('x', 'y'), result('x'), user('So?'), result('y'), result('z')]
+  const error = await createAgent({ model: scriptedModel([]) })
+    .run(input)
+    .catch((error: unknown) => error)
+  expect(error).toMatchObject({
+    callIds: ['z', 'y'],
+    message: 'the history is wrong at messages[3] (user): z, y. Use resume(), close() or patchToolCalls()',
+  })
+})
+
+test('results in another order than their calls, and ids that an earlier turn has, are in order (A15)', async () => {
+  const input = [user('Go'), asking('x', 'y'), result('y'), result('x'), asking('x'), result('x'), user('So?')]
+  const model = scriptedModel([respond(say('Done.'))])
+  await createAgent({ model }).run(input)
+  expect(model.requests[0]?.messages).toEqual(input)
+})
 
 test('a history in which a hook has separated calls and results is refused, in any step (A15)', async () => {
   const model = scriptedModel([respond(call('note', { text: 'a' }, { id: 'x' })), respond(say('done'))])

@@ -86,15 +86,13 @@ export function isAssistantMessage(value: unknown): value is AssistantMessage {
 /** Returns the calls of the history's last assistant message that have no result yet. */
 export function openCalls(messages: readonly Message[]): ToolCall[] {
   const index = messages.findLastIndex((message) => message.role === 'assistant')
-  const last = messages[index]
-  if (last?.role !== 'assistant') return []
-  const answered = new Set(messages.slice(index).map((message) => message.role === 'tool' && message.callId))
-  return callsOf(last).filter((call) => !answered.has(call.id))
+  const last = index < 0 ? [] : messages.slice(index)
+  const answered = new Set(last.map((message) => message.role === 'tool' && message.callId))
+  return last.flatMap(callsOf).filter((call) => !answered.has(call.id))
 }
 
 /** Returns the ids of all calls in a history. */
 export function callIds(messages: readonly Message[]): string[] {
-  return messages.flatMap((message) =>
-    message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.id] : [])) : [],
-  )
+  const parts = messages.flatMap(({ role, content }) => (role === 'assistant' ? content : []))
+  return parts.flatMap((part) => (part.type === 'tool-call' ? [part.id] : []))
 }

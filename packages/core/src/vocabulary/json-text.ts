@@ -77,6 +77,7 @@ const NOTHING: readonly object[] = []
 
 function partOf(object: object, look?: (shown: unknown) => void): Part {
   const shown = shownBy(object)
+  if (shown !== object) look?.(object)
   look?.(shown)
   if (!isObject(shown)) return { inside: NOTHING, next: 0, characters: charactersOf(shown), levels: 0 }
   // `Object.keys` would list each byte, which is slow.

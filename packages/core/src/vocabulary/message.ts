@@ -140,9 +140,10 @@ export function textOf(message: Message): string {
   return text
 }
 
-/** Returns the calls of a response in call order, without those that the provider ran. */
-export function callsOf(message: AssistantMessage): ToolCall[] {
-  return message.content.filter((part) => part.type === 'tool-call' && part.providerResult === undefined) as ToolCall[]
+/** Returns the calls of a response in call order, without those that the provider ran. Other messages have none. */
+export function callsOf({ role, content }: Message): ToolCall[] {
+  if (role !== 'assistant') return []
+  return content.filter((part) => part.type === 'tool-call' && part.providerResult === undefined) as ToolCall[]
 }
 
 /** Whether the calls of a response with this finish reason may run. */

@@ -45,6 +45,8 @@ export interface ModelRequest {
   readonly output?: OutputFormat
   /** Settings of the model. Each adapter passes on those that its wire has. */
   readonly settings: ModelSettings
+  /** Whether adapters replace a user's file that their wire does not take by a sentence. If not, they throw a `ConfigError`. `fallbackModel` sets it. */
+  readonly omitsFiles?: boolean
   /** Limits on the arguments of each call of the response. */
   readonly inputLimits: InputLimits
   /** The call ids that this run has used. A new call must have another id. */

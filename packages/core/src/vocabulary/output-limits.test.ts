@@ -205,6 +205,8 @@ class Empty {
   }
 }
 
+const BYTES = 'a Uint8Array, which is not JSON; return its base64'
+
 const noData: readonly (readonly [string, () => unknown, string])[] = [
   [
     'a Response',
@@ -220,7 +222,9 @@ const noData: readonly (readonly [string, () => unknown, string])[] = [
     'an Error, which is not JSON; throw it, or return its message',
   ],
   ['a generator', () => [1].values(), 'an iterable, which is not JSON; return a list, such as [...it]'],
-  ['bytes', () => new Uint8Array(3), 'an iterable, which is not JSON; return a list, such as [...it]'],
+  ['bytes', () => new Uint8Array(3), BYTES],
+  ['a buffer', () => Buffer.from('abc'), BYTES],
+  ['a buffer in an object', () => ({ file: Buffer.from('abc') }), `something that contains ${BYTES}`],
   ['headers', () => new Headers({ a: 'b' }), 'an iterable, which is not JSON; return a list, such as [...it]'],
   [
     'an async iterable',

@@ -65,3 +65,27 @@ test('an own __proto__ on the way is kept as a member and changes no prototype (
   await expect(check(schema, given)).rejects.toThrow(ToolInputError)
   expect(({} as { x?: unknown }).x).toBeUndefined()
 })
+
+test('`null` for an optional member counts as absent, if the schema fits only then (W21)', async () => {
+  const schema = z.object({
+    a: z.string().optional(),
+    deep: z.array(z.object({ b: z.number().optional(), c: z.number().nullable() })).optional(),
+    d: z.string().default('x'),
+  })
+  expect(await check(schema, { a: null, d: null })).toEqual({ d: 'x' })
+  expect(await check(schema, { deep: [{ b: null, c: null }], d: 'y' })).toEqual({ deep: [{ c: null }], d: 'y' })
+  expect(await check(schema, '{"a":null,"deep":"[]"}')).toEqual({ deep: [], d: 'x' })
+  expect(await check(z.object({ a: z.string().nullish() }), { a: null })).toEqual({ a: null })
+})
+
+test('`null` for a required member, in a list or for the whole input is wrong, with the error of the original input (W21)', async () => {
+  for (const [schema, given] of [
+    [z.object({ a: z.string(), b: z.string().optional() }), { a: null, b: null }],
+    [z.object({ a: z.array(z.string()) }), { a: [null] }],
+    [z.object({ a: z.string().optional() }), null],
+  ] as const) {
+    const failure = await check(schema, given).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ToolInputError)
+    expect(failure).toHaveProperty('message', expect.stringContaining('received null'))
+  }
+})

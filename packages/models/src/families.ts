@@ -1,0 +1,200 @@
+/**
+ * What hosts and families of models take in a request, and what they need in it. This is the only table of the adapters
+ * that names them, because nothing ages faster. Seen in November 2026.
+ */
+
+import type { Model, ModelSettings } from '@meanwhile/core'
+import { isRecord } from './is-record.ts'
+
+/** The format of a request. */
+export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic'
+
+/** Where a request goes, as far as it is known. */
+export interface Target {
+  /** `undefined` for the AI SDK's providers that have another format. */
+  readonly wire: WireName | undefined
+  /** The key of the metadata and of the provider options. */
+  readonly provider: string
+  /** The name of the model. */
+  readonly model: string
+  readonly host: Host
+  readonly family: Family
+  /** Whether a package of the AI SDK writes the request. */
+  readonly isAiSdk?: boolean
+}
+
+/** What a host takes. */
+interface Host {
+  /**
+   * The members of an assistant message of Chat in which reasoning goes back; the host takes no others. Default: those
+   * that have arrived from it.
+   */
+  readonly reasoningIn?: readonly string[]
+  /** The models for which it takes reasoning. Default: all. */
+  readonly reasoningOf?: RegExp
+  /** Whether it is OpenAI's own API, which takes no members except those that it documents. */
+  readonly isOpenAI?: true
+  /** Whether its messages and its ids of calls are those of Mistral. */
+  readonly isMistral?: true
+  /** As in {@link Family}, for a model that reasons because the request switches it on. */
+  readonly noReasoning?: string
+  /** Whether a call must have the signature of the thought before it, if the model is a Gemini that thinks. */
+  readonly signsCalls?: true
+  /** The maximum number of tools. */
+  readonly mostTools?: number
+  /** Whether each member of a tool's input must have a type. */
+  readonly needsTypes?: true
+  /** Whether a pattern must begin with `^` and end with `$`. */
+  readonly anchorsPatterns?: true
+}
+
+/** What the models of a family need. */
+interface Family {
+  /** The reasoning of a call before which the model has not reasoned. */
+  readonly noReasoning?: string
+  /** Whether it reasons unless that is switched off. */
+  readonly reasons?: true
+  /** Whether it never accepts a forced choice of a tool. */
+  readonly isNeverForced?: true
+  /** Whether it neither reasons nor takes back reasoning. */
+  readonly neverReasons?: true
+  /** Whether it accepts no JSON Schema as the format of its answer. */
+  readonly hasNoFormat?: true
+  readonly isMistral?: true
+  readonly isGemini3?: true
+}
+
+type Named<Known> = Known & {
+  /** Matches the provider, as the user or the AI SDK names it. */
+  readonly provider: RegExp
+  /** Matches the address of its API, if it has one. */
+  readonly address?: RegExp
+}
+
+const OPENAI: Named<Host> = {
+  provider: /^openai(\.|$)/,
+  address: /(^|\.)openai\.com$/,
+  isOpenAI: true,
+  mostTools: 128,
+}
+
+const HOSTS: readonly Named<Host>[] = [
+  {
+    provider: /azure/,
+    address: /\.azure\.com$/,
+    isOpenAI: true,
+    reasoningIn: [],
+    mostTools: 128,
+  },
+  {
+    provider: /mistral/,
+    address: /(^|\.)mistral\.ai$/,
+    isMistral: true,
+    reasoningIn: [],
+  },
+  {
+    provider: /moonshot|kimi/,
+    address: /(^|\.)(moonshot|kimi)\.\w+$/,
+    reasoningIn: ['reasoning_content'],
+    noReasoning: ' ',
+    needsTypes: true,
+    mostTools: 128,
+  },
+  {
+    provider: /deepseek/,
+    address: /(^|\.)deepseek\.com$/,
+    reasoningIn: ['reasoning_content'],
+    noReasoning: '',
+    mostTools: 128,
+  },
+  {
+    provider: /groq/,
+    address: /(^|\.)groq\.com$/,
+    reasoningIn: ['reasoning'],
+    reasoningOf: /gpt-oss|qwen3/i,
+    mostTools: 128,
+  },
+  { provider: /cerebras/, address: /(^|\.)cerebras\.ai$/, reasoningIn: ['reasoning'] },
+  {
+    provider: /gemini|google|gcp|vertex/,
+    address: /(^|\.)googleapis\.com$/,
+    signsCalls: true,
+    mostTools: 128,
+  },
+  { provider: /llama\W?cpp/, anchorsPatterns: true },
+  OPENAI,
+]
+
+/** A host that is not in the table gets back everything that it has sent. */
+const OTHER: Host = {}
+
+const FAMILIES: readonly (Family & { readonly name: RegExp })[] = [
+  // OpenAI. Before the models that reason, because these names begin in the same way.
+  { name: /(^|\/)(gpt-3|gpt-4(-|$)|gpt-4o-2024-05-13|chatgpt)/, neverReasons: true, hasNoFormat: true },
+  { name: /(^|\/)(gpt-4|gpt-5[\d.]*-chat)/, neverReasons: true },
+  { name: /(^|\/)o1-(mini|preview)/, hasNoFormat: true },
+  // Anthropic: the formats came with 4.5; the newest models reject every forced choice.
+  { name: /claude-(instant|[23]|(opus|sonnet)-4(-[01]|-20|$))/, hasNoFormat: true },
+  { name: /claude-(opus-5-[5-9]|fable-5-[1-9]|sonnet-5-[5-9])/, isNeverForced: true },
+  // Kimi rejects an empty text, DeepSeek accepts it.
+  { name: /kimi-(k2(\.\d|-thinking)|k[3-9]|thinking)/i, reasons: true, noReasoning: ' ' },
+  { name: /deepseek-(v[4-9]|reasoner)/i, reasons: true, noReasoning: '' },
+  { name: /gemini-[3-9]/, isGemini3: true },
+  { name: /mi[sx]tral|(dev|code|mag|min)i?stral|pixtral/i, isMistral: true },
+]
+
+const NO_FAMILY: Family = {}
+
+/** The wire of a provider of the AI SDK, by its name. */
+export function wireOf(provider: string): WireName | undefined {
+  if (/anthropic|\.messages$/.test(provider)) return 'anthropic'
+  if (provider.endsWith('.responses')) return 'openai-responses'
+  return provider.endsWith('.chat') ? 'openai-chat' : undefined
+}
+
+/** Where a request goes. `provider` is the one that the user or the AI SDK names; an unknown name says nothing. */
+export function targetOf(wire: WireName | undefined, { provider, id, server }: Facts): Target {
+  return { wire, provider, model: id, host: hostOf(provider, server?.address), family: familyOf(id) }
+}
+
+/** The address of a loop that makes its own requests: it may be that of any host. */
+export const UNKNOWN: NonNullable<Model['server']> = { address: '' }
+
+type Facts = Pick<Model, 'provider' | 'id' | 'server'>
+
+function hostOf(provider: string, address: string | undefined): Host {
+  const named = HOSTS.find((host) => host.provider.test(provider.toLowerCase()))
+  if (named && named !== OPENAI) return named
+  // `openai` is also the provider of a compatible host that the user has not named.
+  if (named && address === undefined) return named
+  const addressed = HOSTS.find((host) => host.address?.test(address ?? ''))
+  return addressed && (named || addressed !== OPENAI) ? addressed : OTHER
+}
+
+export function familyOf(model: string): Family {
+  return FAMILIES.find(({ name }) => name.test(model)) ?? NO_FAMILY
+}
+
+/** Whether messages and ids must be as Mistral's API and the templates of its models require. */
+export function isMistral({ host, family }: Target): boolean {
+  return host.isMistral === true || (family.isMistral === true && host === OTHER)
+}
+
+/** The provider options of a request to this target, and whether they switch reasoning on. */
+export function thinkingOf({ provider, family }: Target, { providerOptions = {} }: ModelSettings): Thinking {
+  // The AI SDK's name of a provider has its wire at the end.
+  const options = providerOptions[provider] ?? providerOptions[provider.split('.')[0] ?? ''] ?? {}
+  const { thinking, enable_thinking: enabled } = options
+  const type = isRecord(thinking) ? thinking.type : undefined
+  if (type === 'disabled' || enabled === false) return 'off'
+  if (type === 'enabled') return 'budget'
+  return type === 'adaptive' || enabled === true || family.reasons ? 'on' : 'off'
+}
+
+/** `budget`: with a fixed number of tokens, which has stricter rules on Messages. */
+export type Thinking = 'off' | 'on' | 'budget'
+
+/** Whether the model may be forced to call a tool. */
+export function mayBeForced(target: Target, settings: ModelSettings): boolean {
+  return !target.family.isNeverForced && thinkingOf(target, settings) === 'off'
+}

@@ -1,0 +1,100 @@
+/** Prepares a history for the wire that it goes out on. The stored history is not changed. */
+
+import type { ContentPart, Message, ModelRequest } from '@meanwhile/core'
+import { ConfigError } from '@meanwhile/core'
+import { withFittingIds } from './call-ids.ts'
+import { isMistral, type Target } from './families.ts'
+import { filesAfterResults } from './result-files.ts'
+import { withSendableFiles } from './sendable-files.ts'
+import { wellFormed } from './well-formed.ts'
+
+/** Messages as providers take them: their texts, files and ids, and what stands between them. */
+export function outgoingMessages(given: readonly Message[], target: Target, omitsFiles?: boolean): readonly Message[] {
+  const said = wellFormed(withSendableFiles(given, target, omitsFiles)).map(withText)
+  const messages = withFittingIds(said, target)
+  if (target.wire === 'openai-responses' || target.wire === undefined) return messages
+  if (target.wire === 'anthropic') return filesAfterResults(messages, (result) => result.isError === true)
+  const whole = filesAfterResults(messages)
+  return isMistral(target) ? withAnswersToResults(whole) : whole
+}
+
+/**
+ * The request with the same. Settings that say nothing are left out.
+ *
+ * @throws {ConfigError} It has more tools than the host accepts, or the user's last message has a file that the wire does
+ *   not take.
+ */
+export function outgoing(request: ModelRequest, target: Target): ModelRequest {
+  const { mostTools = Infinity } = target.host
+  const { length } = request.tools
+  if (length > mostTools && target.wire !== 'anthropic')
+    throw new ConfigError(
+      'tools',
+      `${target.provider} accepts at most ${mostTools} tools in a request, and this one has ${length}; toolSearch() shows the model only those that it asks for`,
+    )
+  const { maxTokens, stopSequences, ...settings } = request.settings
+  return {
+    ...request,
+    instructions: request.instructions.trim() === '' ? '' : wellFormed(request.instructions),
+    messages: outgoingMessages(request.messages, target, request.omitsFiles),
+    tools: wellFormed(request.tools),
+    settings: {
+      ...settings,
+      ...(maxTokens !== undefined && Number.isFinite(maxTokens) && { maxTokens }),
+      ...(stopSequences && stopSequences.length > 0 && { stopSequences }),
+    },
+  }
+}
+
+/** What the model reads of a message of the user that says nothing. */
+const EMPTY = '(empty message)'
+
+/** What the model reads of an error without a text. */
+const FAILED = 'The call failed, without a message.'
+
+/** The message with the text that providers require: blank parts are left out. */
+function withText(message: Message): Message {
+  if (message.role === 'user') {
+    const { content } = message
+    const said = typeof content === 'string' ? (isBlank(content) ? [] : content) : withoutBlanks(content)
+    return said === content ? message : { ...message, content: said.length > 0 ? said : EMPTY }
+  }
+  if (message.role !== 'tool' || !message.isError || message.content.some((part) => !isBlankPart(part))) return message
+  return { ...message, content: [{ type: 'text', text: FAILED }] }
+}
+
+function withoutBlanks(content: readonly ContentPart[]): readonly ContentPart[] {
+  return content.some(isBlankPart) || content.length === 0 ? content.filter((part) => !isBlankPart(part)) : content
+}
+
+function isBlankPart(part: ContentPart): boolean {
+  return part.type === 'text' && isBlank(part.text)
+}
+
+/** Whether a text says nothing. */
+export function isBlank(text: string): boolean {
+  return text.trim() === ''
+}
+
+/** Mistral rejects a user message directly after a result, also if an answer between them is left out. */
+function withAnswersToResults(messages: readonly Message[]): readonly Message[] {
+  return messages
+    .filter(says)
+    .flatMap((message, place, all) =>
+      message.role === 'user' && all[place - 1]?.role === 'tool' ? [RECEIVED, message] : [message],
+    )
+}
+
+/** Whether a message goes out: one of the model does with a text or a call. */
+function says(message: Message): boolean {
+  if (message.role !== 'assistant') return true
+  return message.content.some((part) =>
+    part.type === 'text' ? !isBlank(part.text) : part.type === 'tool-call' && part.providerResult === undefined,
+  )
+}
+
+const RECEIVED: Message = {
+  role: 'assistant',
+  content: [{ type: 'text', text: 'I have these results.' }],
+  finishReason: 'stop',
+}

@@ -1,0 +1,145 @@
+/** Decides which files a wire takes. One that it does not take would make the conversation unusable. */
+
+import { ConfigError, type ContentPart, type FilePart, type Message } from '@meanwhile/core'
+import type { Target, WireName } from './families.ts'
+
+/** The types of images that every wire takes, and the beginning of their base64. */
+const IMAGES: Readonly<Record<string, string>> = {
+  'image/png': 'iVBOR',
+  'image/jpeg': '/9j/',
+  'image/gif': 'R0lGOD',
+  'image/webp': 'UklGR',
+}
+
+/** The beginnings of other content that is sent as an image by mistake. */
+const OTHERS: Readonly<Record<string, RegExp>> = {
+  'application/pdf': /^JVBER/,
+  'image/bmp': /^Qk[0-3]/,
+  'image/heic': /^AAAA..Z0eX/,
+  'image/tiff': /^(SUkq|TU0A)/,
+  // `<?`, `<!`, `<svg`, `<html`
+  text: /^(PD[8-9]|PC[E-H]|PHN2Z|PGh0b)/,
+}
+
+interface WireFiles {
+  readonly name: string
+  takes(mediaType: string, isUrl: boolean): boolean
+  readonly url: RegExp
+  /** The maximum length of the base64 of an image. */
+  readonly longest: number
+}
+
+const FILES: Readonly<Record<WireName, WireFiles>> = {
+  anthropic: {
+    name: 'Anthropic Messages',
+    takes: (type) => type === PDF || isImage(type),
+    url: /^https:/i,
+    longest: 5 * 1024 * 1024,
+  },
+  'openai-responses': {
+    name: 'OpenAI Responses',
+    takes: (type) => type === PDF || isImage(type),
+    url: /^https?:/i,
+    longest: Infinity,
+  },
+  'openai-chat': {
+    name: 'OpenAI Chat',
+    takes: (type, isUrl) => isImage(type) || (!isUrl && (type === PDF || AUDIO.test(type))),
+    url: /^https?:/i,
+    longest: Infinity,
+  },
+}
+
+/** The AI SDK's providers that have another format: what they take is unknown here. */
+const ANY: WireFiles = { name: 'the model', takes: () => true, url: /^/, longest: Infinity }
+
+/** The AI SDK's providers on Chat. Some take more documents and sounds than OpenAI, but not more images. */
+const ON_CHAT: WireFiles = { ...ANY, takes: (type) => !type.startsWith('image/') || isImage(type) }
+
+function filesOf({ wire, host, isAiSdk }: Target): WireFiles {
+  if (wire === undefined) return ANY
+  if (!isAiSdk || host.isOpenAI) return FILES[wire]
+  if (wire !== 'anthropic') return ON_CHAT
+  return { ...FILES.anthropic, takes: (type) => type === 'text/plain' || FILES.anthropic.takes(type, false) }
+}
+
+const PDF = 'application/pdf'
+const AUDIO = /^audio\/(x-)?(wav|mpeg|mp3)$/
+
+/** `image/*`: an image at a URL may be of any type. */
+function isImage(type: string): boolean {
+  return Object.hasOwn(IMAGES, type) || type === 'image/*'
+}
+
+/**
+ * The same messages with the files that the wire takes. A sentence replaces any other file in a result of a tool, and in
+ * a message that has been answered.
+ *
+ * @param isLenient - Whether a sentence replaces those of the user's last message, too.
+ * @throws {ConfigError} The user's last message contains a file that the wire does not take.
+ */
+export function withSendableFiles(
+  messages: readonly Message[],
+  target: Target,
+  isLenient: boolean | undefined,
+): readonly Message[] {
+  const files = filesOf(target)
+  const asked = messages.findLastIndex(({ role }) => role === 'assistant')
+  const last = messages.findLastIndex((message) => message.role === 'user' && message.origin === undefined)
+  return messages.map((message, place) => {
+    if (message.role === 'assistant' || typeof message.content === 'string') return message
+    const isNew = place === last && place > asked && !isLenient
+    const content = message.content.map((part) => (part.type === 'file' ? sendable(part, files, isNew) : part))
+    return content.every((part, i) => part === message.content[i]) ? message : { ...message, content }
+  })
+}
+
+function sendable(given: FilePart, files: WireFiles, isNew: boolean): ContentPart {
+  const file = normal(given)
+  const problem = problemOf(file, files)
+  if (problem === undefined) return file
+  if (isNew) throw new ConfigError('messages', problem)
+  return { type: 'text', text: `(${nameOf(file)} is not here: ${problem})` }
+}
+
+/** The file with its type in the usual form, and with the data of a `data:` URL as such. */
+function normal(given: FilePart): FilePart {
+  const written = typeof given.data === 'string' ? given.data : given.data.url
+  const [whole, inUrl, inside] = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(written) ?? []
+  const data = whole === undefined ? given.data : (inside ?? '')
+  const [type = ''] = (inUrl || given.mediaType).toLowerCase().split(';')
+  const mediaType = type.trim() === 'image/jpg' ? 'image/jpeg' : type.trim()
+  const known = mediaType === 'image/*' && typeof data === 'string' ? imageIn(data) : mediaType
+  if (data === given.data && known === given.mediaType) return given
+  return { ...given, mediaType: known ?? mediaType, data }
+}
+
+function problemOf(file: FilePart, { name, takes, url, longest }: WireFiles): string | undefined {
+  const { mediaType, data } = file
+  const isUrl = typeof data !== 'string'
+  if (!takes(mediaType, isUrl) || (mediaType === 'image/*' && !isUrl))
+    return `${name} does not support files of type ${mediaType}${isUrl ? ' given as a URL' : ''}`
+  if (isUrl) return url.test(data.url) ? undefined : `${name} does not read ${schemeOf(data.url)} URLs`
+  if (data.trim() === '') return `${nameOf(file)} is empty`
+  if (/[^A-Za-z0-9+/=\s]/.test(data)) return `${nameOf(file)} is not base64`
+  if (!mediaType.startsWith('image/')) return undefined
+  const found = contentOf(data)
+  if (found !== undefined && found !== mediaType) return `${nameOf(file)} should be ${mediaType}, but contains ${found}`
+  return data.length > longest ? `${name} does not accept images of more than 5 MB in base64` : undefined
+}
+
+function nameOf({ filename, mediaType }: FilePart): string {
+  return filename ?? `the file of type ${mediaType}`
+}
+
+function schemeOf(url: string): string {
+  return /^[a-z][\w+.-]{0,20}:/i.exec(url)?.[0] ?? 'relative'
+}
+
+function imageIn(data: string): string | undefined {
+  return Object.keys(IMAGES).find((type) => data.startsWith(IMAGES[type] ?? ''))
+}
+
+function contentOf(data: string): string | undefined {
+  return imageIn(data) ?? Object.keys(OTHERS).find((type) => OTHERS[type]?.test(data))
+}
