@@ -151,7 +151,10 @@ function chatForms(...rows: readonly string[]) {
   )
   return onChat.flatMap((real) =>
     forms
-      .filter(({ id, expected }) => id !== 'C50' || 'error' in expected || !real.title.endsWith('(v2)'))
+      .filter(
+        ({ id, expected, title }) =>
+          !real.title.endsWith('(v2)') || 'error' in expected || (id !== 'C50' && !title.endsWith('without its name')),
+      )
       .map((quirk) => ({ ...real, quirk, row: quirk.id, form: quirk.title })),
   )
 }

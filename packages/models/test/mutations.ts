@@ -59,7 +59,7 @@ export const endingStreams: readonly EndingStream[] = streams.flatMap((stream) =
 /** The frame that begins the response; optionally with this response id. */
 export function beginningOf({ frames, beginning }: EndingStream, id?: string): string {
   const text = frames[beginning] ?? ''
-  return id === undefined ? text : text.replace(/("(?:message|response)":\{.*?"id":)"[^"]*"/, `$1"${id}"`)
+  return id === undefined ? text : text.replace(/("(?:message|response)":\{.*?"id":)("[^"]*"|\d+)/, `$1"${id}"`)
 }
 
 /** A mutation of a body; the numbers are positions, as fractions of its length. */
