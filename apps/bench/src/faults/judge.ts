@@ -13,6 +13,8 @@ export interface Outcome {
   readonly missing: number
   /** Of a call that had already been executed. */
   readonly twice: number
+  /** Whose effect stands in the other run, and was undone in this one. */
+  readonly undone: number
   /** While the model was streaming: that is not forbidden. */
   readonly early: number
 }
@@ -24,7 +26,8 @@ export interface Outcome {
  */
 export function judge(eager: Trial, waiting: Trial): Outcome {
   const effects = new Set([...eager.executions, ...waiting.executions].map(({ effect }) => effect))
-  return sumOf([...effects].map((effect) => judgeThose(effect, eager, waiting)))
+  const undone = [...waiting.standing].filter((what) => !eager.standing.has(what)).length
+  return sumOf([...[...effects].map((effect) => judgeThose(effect, eager, waiting)), { ...NOTHING, undone }])
 }
 
 /** The executions of the tool with this effect: a trial has only one, except when that calls others. */
@@ -45,16 +48,18 @@ function judgeThose(effect: Effect, eager: Trial, waiting: Trial): Outcome {
     const startable = effect === 'read' ? calls : effect === 'external' ? 0 : Math.min(calls, sealed.get(what) ?? 0)
     const missing = Math.max(0, rightly - times)
     const excess = Math.max(0, times - Math.max(rightly, startable))
-    if (final === 0 && rightly === 0) return { wrong: excess, extra: 0, missing, twice: 0, early: 0 }
+    if (final === 0 && rightly === 0) return { ...NOTHING, wrong: excess, missing }
     const twice = Math.min(excess, Math.max(0, times - calls))
-    return { wrong: 0, extra: excess - twice, missing, twice, early: 0 }
+    return { ...NOTHING, extra: excess - twice, missing, twice }
   })
   return { ...sumOf(forbidden), early }
 }
 
+const NOTHING: Outcome = { wrong: 0, extra: 0, missing: 0, twice: 0, undone: 0, early: 0 }
+
 /** How many of them are forbidden. */
-export function forbiddenOf({ wrong, extra, missing, twice }: Outcome): number {
-  return wrong + extra + missing + twice
+export function forbiddenOf({ wrong, extra, missing, twice, undone }: Outcome): number {
+  return wrong + extra + missing + twice + undone
 }
 
 export function sumOf(outcomes: readonly Outcome[]): Outcome {
@@ -64,6 +69,7 @@ export function sumOf(outcomes: readonly Outcome[]): Outcome {
     extra: sum(({ extra }) => extra),
     missing: sum(({ missing }) => missing),
     twice: sum(({ twice }) => twice),
+    undone: sum(({ undone }) => undone),
     early: sum(({ early }) => early),
   }
 }

@@ -27,7 +27,7 @@ function each(faults: readonly string[], effects: readonly Effect[]): Record<str
   return Object.fromEntries(faults.map((fault) => [fault, effects]))
 }
 
-test('eager tools make no wrong, extra, repeated or missing call, whatever fault occurs at whatever point (P4, P5, P6, H16, H18, H21, H22, H24, W4)', () => {
+test('eager tools make no wrong, extra, repeated or missing call, and undo none that was accepted, whatever fault occurs at whatever point (P4, P5, P6, H16, H18, H21, H22, H24, W4, W46)', () => {
   expect(cells).toHaveLength(FAULTS.length * EFFECTS.length)
   expect(faultsOf('ours')).toEqual({})
 })

@@ -12,7 +12,7 @@ export const RULE_TITLES: Readonly<Record<Rule, string>> = {
 export const FAULTS_TITLE = 'Executions that the promise forbids'
 
 export const FAULT_NOTES: readonly string[] = [
-  'Compared with the run without eager tools: with arguments that no call had in the end (wrong), of a call that it does not make (extra), of a call that it makes (missing), of a call that was already executed (twice).',
+  'Compared with the run without eager tools: with arguments that no call had in the end (wrong), of a call that it does not make (extra), of a call that it makes (missing), of a call that was already executed (twice); or an undo took back what an accepted call had done (undone). An undo goes by the input.',
   'An additional execution of a read whose response is not accepted is waste and not counted, nor one of an idempotent or reversible call that was sealed when it started: for any rule.',
   'A schema that differs fills in another value while the model is streaming than afterwards, as for the time. For a read only the arguments that the model wrote are compared.',
   'For a tool with the effect calls, the executions of the read and of the external tool that it calls are counted.',
@@ -51,7 +51,7 @@ function rowOf(title: string, cells: readonly FaultCell[], text: (outcome: Outco
 }
 
 /** `0`, `26 extra`, `12 wrong, 12 missing` */
-function kindsOf({ wrong, extra, missing, twice }: Outcome): string {
-  const found = Object.entries({ wrong, extra, missing, twice }).filter(([, number]) => number > 0)
+function kindsOf({ wrong, extra, missing, twice, undone }: Outcome): string {
+  const found = Object.entries({ wrong, extra, missing, twice, undone }).filter(([, number]) => number > 0)
   return found.map(([name, number]) => `${number} ${name}`).join(', ') || '0'
 }

@@ -21,6 +21,8 @@ import type { Script } from './scripts.ts'
 
 export interface Trial {
   readonly executions: readonly Execution[]
+  /** What reversible calls have done and no undo has taken back. An undo goes by the input, as the deletion of a booking does. */
+  readonly standing: ReadonlySet<string>
   /** For each attempt, by call id: the input of each call when it closed, then when it was sealed. */
   readonly attempts: readonly ReadonlyMap<string, readonly Asked[]>[]
 }
@@ -47,6 +49,7 @@ export async function trial(
   const executions: Execution[] = []
   const attempts: Map<string, Asked[]>[] = []
   const sealed = new Set<string>()
+  const standing = new Set<string>()
   const abort = new AbortController()
   let step = 1
   let speaking = 0
@@ -62,6 +65,7 @@ export async function trial(
       executions.push({ what, effect, sealed: sealed.has(what), early: speaking > 0 })
       for (let left = turns; left > 0; left--) await turn()
       if (does === 'hangs') await new Promise(() => undefined)
+      if (effect === 'reversible') standing.add(JSON.stringify(input))
       if (does === 'fails' || (does === 'throws' && effect === tools[0]?.effect)) throw new Error('failed')
       return 'done'
     }
@@ -74,7 +78,7 @@ export async function trial(
       'Accepts anything, so that only the executor prevents wrong arguments, unless the script needs a schema.',
     input: needs || fillsIn ? schema : z.record(z.string(), z.unknown()),
     effect,
-    ...(effect === 'reversible' && { compensate: () => undefined }),
+    ...(effect === 'reversible' && { compensate: (input) => void standing.delete(JSON.stringify(input)) }),
     ...(needs && (effect === 'read' || effect === 'calls') && { needs: ['n'] }),
     execute,
   })
@@ -136,7 +140,7 @@ export async function trial(
     const { checkpoint, interrupts = [] } = result
     result = await ended(agent.resume(checkpoint, Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))))
   }
-  return { executions, attempts }
+  return { executions, standing, attempts }
 }
 
 async function passedOn(name: string, input: unknown, { run, callId }: ToolContext): Promise<unknown> {

@@ -159,7 +159,7 @@ test('for a real model no bound is drawn, and the report claims only the saving 
 })
 
 test('faults are counted by rule, and a run with only faults claims no time', () => {
-  const none = { wrong: 0, extra: 0, missing: 0, twice: 0, early: 3 }
+  const none = { wrong: 0, extra: 0, missing: 0, twice: 0, undone: 0, early: 3 }
   const rules = { ours: none, 'valid-json': { ...none, wrong: 2, missing: 1 }, 'tool-call-part': none }
   const page = reportOf({ ...results(), cells: [], faults: [{ fault: 'cut off', effect: 'read', scripts: 4, rules }] })
   expect(page).toContain(
