@@ -18,7 +18,7 @@ async function heap(): Promise<number> {
 const MOST_OF_A_THREAD = 40
 
 /** How many threads run between two measurements of the heap. */
-const BLOCK = sized({ small: 400, middle: 1_000, whole: 20_000 })
+const BLOCK = sized({ small: 400, middle: 600, whole: 20_000 })
 
 /** So many blocks are measured, after one more. */
 const BLOCKS = 5

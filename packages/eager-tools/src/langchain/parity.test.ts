@@ -218,7 +218,7 @@ const reads: Readonly<Record<string, Read>> = {
 /** `npm test` makes a part of them. */
 const read = ['invoke', 'messages', 'all modes', 'streamEvents v2', 'streamEvents v3', ...Object.keys(reads)].slice(
   0,
-  sized({ small: 5, middle: 100, whole: 100 }),
+  sized({ small: 5, middle: 20, whole: 100 }),
 )
 
 interface Case {
