@@ -75,7 +75,8 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
     provider: providerName(model.provider),
     id: model.modelId,
     structuredOutput: (output) =>
-      structuredOutput ?? (/^(openai|azure)/.test(model.provider) && jsonSchemaFormat(output).strict),
+      structuredOutput ??
+      (/^(openai|azure)/.test(model.provider) && !target.family.hasNoFormat && jsonSchemaFormat(output).strict),
     stream: (request) => withWireKeys(target, request, send),
   }
 

@@ -17,6 +17,7 @@ import { isRecord } from './is-record.ts'
 import { OPAQUE } from './opaque-data.ts'
 import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+import { AUDIO_FORMATS } from './sendable-files.ts'
 import { offeredTools } from './tool-choice.ts'
 import { inputSchema } from './tool-schema.ts'
 
@@ -216,11 +217,4 @@ function filePart(part: FilePart, provider: string): Part {
   const format = AUDIO_FORMATS[part.mediaType]
   if (format) return { ...own, type: 'input_audio', input_audio: { data: part.data, format } }
   return refuseFile('OpenAI Chat', part)
-}
-
-const AUDIO_FORMATS: Readonly<Record<string, 'wav' | 'mp3'>> = {
-  'audio/wav': 'wav',
-  'audio/x-wav': 'wav',
-  'audio/mpeg': 'mp3',
-  'audio/mp3': 'mp3',
 }

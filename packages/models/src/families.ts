@@ -121,7 +121,7 @@ const HOSTS: readonly Named<Host>[] = [
     signsCalls: true,
     mostTools: 128,
   },
-  { provider: /llama\W?cpp/, anchorsPatterns: true },
+  { provider: /llama[^a-z]?cpp/, anchorsPatterns: true },
   OPENAI,
 ]
 
@@ -135,7 +135,7 @@ const FAMILIES: readonly (Family & { readonly name: RegExp })[] = [
   { name: /(^|\/)o1-(mini|preview)/, hasNoFormat: true },
   // Anthropic: the formats came with 4.5; the newest models reject every forced choice.
   { name: /claude-(instant|[23]|(opus|sonnet)-4(-[01]|-20|$))/, hasNoFormat: true },
-  { name: /claude-(opus-5-[5-9]|fable-5-[1-9]|sonnet-5-[5-9])/, isNeverForced: true },
+  { name: /claude-(opus-5-[5-9]|fable-5-[1-9]|sonnet-5-[5-9])(?!\d)/, isNeverForced: true },
   // Kimi rejects an empty text, DeepSeek accepts it.
   { name: /kimi-(k2(\.\d|-thinking)|k[3-9]|thinking)/i, reasons: true, noReasoning: ' ' },
   { name: /deepseek-(v[4-9]|reasoner)/i, reasons: true, noReasoning: '' },

@@ -1,6 +1,7 @@
 import { ConfigError, createAgent, type FilePart, type Message, type Model, tool } from '@meanwhile/core'
 import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
+import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { bodyOf, bodyThrough, failureOf } from '../test/ask.ts'
@@ -204,4 +205,22 @@ test('the type is sent in the usual form, and a `data:` URL as its data (W19)', 
     })
     expect(JSON.stringify(await bodyOf(chat, { messages }))).toContain('"data:image/jpeg;base64,/9j/4AAQ"')
   }
+})
+
+test.each(['audio/mpeg', 'audio/x-mpeg', 'audio/mp3', 'audio/x-mp3'])(
+  'Chat takes %s, as a file of the user (W19)',
+  async (mediaType) => {
+    const file = { type: 'file', mediaType, data: 'SUQz' } as const
+    const sound = { type: 'input_audio', input_audio: { data: 'SUQz', format: 'mp3' } }
+    expect(await bodyOf(chat, { messages: [{ role: 'user', content: [file] }] })).toMatchObject({
+      messages: [{ content: [sound] }],
+    })
+  },
+)
+
+test('a `data:` URL without an end costs no more than its length (W19)', async () => {
+  await expectLinear(100_000, (count) => {
+    const content = [{ type: 'file', mediaType: 'image/png', data: `data:${'a'.repeat(count)}` }] as const
+    return failureOf(bodyOf(chat, { messages: [{ role: 'user', content }] }))
+  })
 })

@@ -175,5 +175,7 @@ test('of the AI SDK’s models OpenAI’s are asked for structured output, if th
     ['openai.chat', 'azure.responses', 'google.generative-ai', 'anthropic.messages'].map((of) => takes(of)),
   ).toEqual([true, true, false, false])
   expect(takes('openai.responses', open)).toBe(false)
+  const old = handMade('v4', [], { provider: 'openai.chat' }).model
+  expect(aiSdk({ ...old, modelId: 'gpt-4-turbo' }).structuredOutput?.(format)).toBe(false)
   expect(takes('google.generative-ai', format, true)).toBe(true)
 })

@@ -44,7 +44,7 @@ const FILES: Readonly<Record<WireName, WireFiles>> = {
   },
   'openai-chat': {
     name: 'OpenAI Chat',
-    takes: (type, isUrl) => isImage(type) || (!isUrl && (type === PDF || AUDIO.test(type))),
+    takes: (type, isUrl) => isImage(type) || (!isUrl && (type === PDF || Object.hasOwn(AUDIO_FORMATS, type))),
     url: /^https?:/i,
     longest: Infinity,
   },
@@ -64,7 +64,16 @@ function filesOf({ wire, host, isAiSdk }: Target): WireFiles {
 }
 
 const PDF = 'application/pdf'
-const AUDIO = /^audio\/(x-)?(wav|mpeg|mp3)$/
+
+/** By type, the name of the format on Chat. */
+export const AUDIO_FORMATS: Readonly<Record<string, 'wav' | 'mp3'>> = {
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/mpeg': 'mp3',
+  'audio/x-mpeg': 'mp3',
+  'audio/mp3': 'mp3',
+  'audio/x-mp3': 'mp3',
+}
 
 /** `image/*`: an image at a URL may be of any type. */
 function isImage(type: string): boolean {
@@ -105,8 +114,11 @@ function sendable(given: FilePart, files: WireFiles, isNew: boolean): ContentPar
 /** The file with its type in the usual form, and with the data of a `data:` URL as such. */
 function normal(given: FilePart): FilePart {
   const written = typeof given.data === 'string' ? given.data : given.data.url
-  const [whole, inUrl, inside] = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(written) ?? []
-  const data = whole === undefined ? given.data : (inside ?? '')
+  const comma = written.startsWith('data:') ? written.indexOf(',') : -1
+  const head = written.slice('data:'.length, Math.max(comma, 0))
+  const isInUrl = head.endsWith(';base64')
+  const data = isInUrl ? written.slice(comma + 1) : given.data
+  const [inUrl = ''] = isInUrl ? head.split(';', 1) : []
   const [type = ''] = (inUrl || given.mediaType).toLowerCase().split(';')
   const mediaType = type.trim() === 'image/jpg' ? 'image/jpeg' : type.trim()
   const known = mediaType === 'image/*' && typeof data === 'string' ? imageIn(data) : mediaType

@@ -1,5 +1,5 @@
 import type { JsonSchema, ModelEvent, ModelRequest, ToolDefinition } from '@meanwhile/core'
-import { createAgent, tool } from '@meanwhile/core'
+import { createAgent, type Tool, tool } from '@meanwhile/core'
 import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
@@ -80,6 +80,13 @@ test.each(wires)('$name: alternatives at the root become one object with all mem
   expect(Object.keys(await sent(wire, ruled))).toEqual(['type', 'properties', 'description'])
 })
 
+test('a root that many alternatives refer to is read once (W17)', async () => {
+  const anyOf = Array.from({ length: 10 }, () => ({ $ref: '#' }))
+  const schema = { type: 'object', properties: { a: {} }, anyOf: [...anyOf, { $ref: '#/$defs/b' }] }
+  const $defs = { b: { anyOf: Array.from({ length: 10 }, () => ({ $ref: '#/$defs/c' })) }, c: { anyOf } }
+  expect(await sent(chat, { ...schema, $defs })).toMatchObject({ type: 'object', properties: { a: {} } })
+})
+
 test.each(wires)('$name: an agent with such a tool gets its input, checked by its own schema (W17)', async (wire) => {
   const input = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('one'), a: z.string() }),
@@ -109,6 +116,14 @@ test('a tool whose input cannot be an object is a ConfigError that names it (W17
       /odd must be the schema of an object/,
     )
   }
+  const standard = {
+    version: 1,
+    vendor: 'own',
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: () => ({ anyOf: [null] }), output: () => ({}) },
+  }
+  const broken = { name: 'odd', description: 'd', input: { '~standard': standard }, execute: () => 'x' } as Tool
+  expect(() => createAgent({ model: wires[0]?.model(fetch) as never, tools: [broken] })).toThrow(/odd must be/)
 })
 
 test.each(wires)('$name: keywords of older drafts are written in 2020-12 (W17)', async (wire) => {

@@ -30,7 +30,7 @@ const AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then'
 function objectSchema(root: Schema): Record<string, unknown> {
   const isPlain = root.type === 'object' && isRecord(root.properties) && !AT_ROOT.some((key) => key in root)
   if (isPlain) return root
-  const { properties, required, isOpen } = membersOf(root, root, 0)
+  const { properties, required, isOpen } = membersOf(root, { root, known: new Map() }, 0)
   const rest = Object.fromEntries(Object.entries(root).filter(([key]) => !AT_ROOT.some((one) => one === key)))
   const rules = Object.fromEntries(
     AT_ROOT.filter((key) => key in root && key !== '$ref').map((key) => [key, root[key]]),
@@ -59,19 +59,24 @@ interface Members {
 
 const NO_MEMBERS: Members = { properties: {}, required: [], isOpen: true }
 
-/** References may be circular. */
+interface Whole {
+  readonly root: Schema
+  /** By reference. References may be circular, and many may lead to the same schema. */
+  readonly known: Map<string, Members>
+}
+
 const MAX_DEPTH = 20
 
-function membersOf(schema: unknown, root: Schema, depth: number): Members {
+function membersOf(schema: unknown, whole: Whole, depth: number): Members {
   if (!isRecord(schema) || depth > MAX_DEPTH) return NO_MEMBERS
   const own: Members = {
     properties: isRecord(schema.properties) ? schema.properties : {},
     required: listOf(schema.required).filter((key) => typeof key === 'string'),
     isOpen: schema.additionalProperties !== false,
   }
-  const within = (one: unknown) => membersOf(one, root, depth + 1)
+  const within = (one: unknown) => membersOf(one, whole, depth + 1)
   const all = [own, ...listOf(schema.allOf).map(within)]
-  if (typeof schema.$ref === 'string') all.push(within(behind(schema.$ref, root)))
+  if (typeof schema.$ref === 'string') all.push(referred(schema.$ref, whole, depth + 1))
   for (const forms of [schema.anyOf, schema.oneOf]) {
     const objects = listOf(forms).filter(mayBeObject)
     if (objects.length > 0) all.push(oneOf(objects.map(within)))
@@ -79,6 +84,16 @@ function membersOf(schema: unknown, root: Schema, depth: number): Members {
   // One closed part does not close the whole.
   const isOpen = all.length > 1 ? all.slice(1).some((one) => one.isOpen) && own.isOpen : own.isOpen
   return { properties: merged(all), required: [...new Set(all.flatMap(({ required }) => required))], isOpen }
+}
+
+function referred(reference: string, whole: Whole, depth: number): Members {
+  const { root, known } = whole
+  const found = known.get(reference)
+  if (found) return found
+  known.set(reference, NO_MEMBERS)
+  const members = membersOf(behind(reference, root), whole, depth)
+  known.set(reference, members)
+  return members
 }
 
 /** The members of which a value has those of one alternative. */

@@ -26,7 +26,7 @@ export interface Outcome {
  */
 export function judge(eager: Trial, waiting: Trial): Outcome {
   const effects = new Set([...eager.executions, ...waiting.executions].map(({ effect }) => effect))
-  const undone = [...waiting.standing].filter((what) => !eager.standing.has(what)).length
+  const undone = [...eager.done].filter((what) => waiting.standing.has(what) && !eager.standing.has(what)).length
   return sumOf([...[...effects].map((effect) => judgeThose(effect, eager, waiting)), { ...NOTHING, undone }])
 }
 

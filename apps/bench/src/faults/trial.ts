@@ -23,6 +23,8 @@ export interface Trial {
   readonly executions: readonly Execution[]
   /** What reversible calls have done and no undo has taken back. An undo goes by the input, as the deletion of a booking does. */
   readonly standing: ReadonlySet<string>
+  /** What reversible calls have done. */
+  readonly done: ReadonlySet<string>
   /** For each attempt, by call id: the input of each call when it closed, then when it was sealed. */
   readonly attempts: readonly ReadonlyMap<string, readonly Asked[]>[]
 }
@@ -50,6 +52,7 @@ export async function trial(
   const attempts: Map<string, Asked[]>[] = []
   const sealed = new Set<string>()
   const standing = new Set<string>()
+  const done = new Set<string>()
   const abort = new AbortController()
   let step = 1
   let speaking = 0
@@ -65,7 +68,7 @@ export async function trial(
       executions.push({ what, effect, sealed: sealed.has(what), early: speaking > 0 })
       for (let left = turns; left > 0; left--) await turn()
       if (does === 'hangs') await new Promise(() => undefined)
-      if (effect === 'reversible') standing.add(JSON.stringify(input))
+      if (effect === 'reversible') for (const set of [standing, done]) set.add(JSON.stringify(input))
       if (does === 'fails' || (does === 'throws' && effect === tools[0]?.effect)) throw new Error('failed')
       return 'done'
     }
@@ -140,7 +143,7 @@ export async function trial(
     const { checkpoint, interrupts = [] } = result
     result = await ended(agent.resume(checkpoint, Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))))
   }
-  return { executions, standing, attempts }
+  return { executions, standing, done, attempts }
 }
 
 async function passedOn(name: string, input: unknown, { run, callId }: ToolContext): Promise<unknown> {

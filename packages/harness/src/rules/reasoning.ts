@@ -36,7 +36,7 @@ function thinking({ body }: Pick<Reading, 'body'>): unknown {
 export function thinks({ body, traits }: Reading): boolean {
   const mode = thinking({ body })
   if (mode === 'disabled' || body.enable_thinking === false) return false
-  return mode === 'enabled' || traits.has('reasoning-before-calls')
+  return mode === 'enabled' || body.enable_thinking === true || traits.has('reasoning-before-calls')
 }
 
 /** The answer that a request continues, if its first block is not thinking. */
