@@ -1,7 +1,6 @@
 /** Explains the errors of the AI SDK by their shape; `instanceof` would require one copy of one version. */
 
 import type { Explain } from '@meanwhile/core'
-import { ConfigError } from '@meanwhile/core'
 import { errorBody, errorIn } from './error-body.ts'
 import { explain, StreamedError } from './explain.ts'
 import { isRecord } from './is-record.ts'
@@ -32,12 +31,9 @@ export const explainAiSdk: Explain = (thrown) => {
   return typeof said === 'string' && explained ? { ...explained, message: said } : explained
 }
 
-/**
- * Turns the AI SDK's error for content that a provider does not support into a `ConfigError`; `undefined` for other
- * errors.
- */
-export function refused(thrown: unknown): ConfigError | undefined {
-  return isNamed(thrown, UNSUPPORTED) ? new ConfigError('messages', thrown.message) : undefined
+/** The words of the AI SDK's error for content that a provider does not support; `undefined` for other errors. */
+export function refusalIn(thrown: unknown): string | undefined {
+  return isNamed(thrown, UNSUPPORTED) ? thrown.message : undefined
 }
 
 const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData)Error$/

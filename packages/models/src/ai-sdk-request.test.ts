@@ -223,6 +223,79 @@ test.each([
   expect(asked).toHaveLength(taken ? 2 : 0)
 })
 
+const image: FilePart = { type: 'file', mediaType: 'image/png', data: { url: 'https://example.com/a.png' } }
+const asking = (part: FilePart): Message => ({ role: 'user', content: [part] })
+const answer: Message = { role: 'assistant', content: [{ type: 'text', text: 'Hm.' }], finishReason: 'stop' }
+
+/** Requests whose file is not in the user's newest message, or may be left out. */
+const replaceable = (part: FilePart): readonly Partial<ModelRequest>[] => [
+  resultOf(part),
+  { messages: [...(resultOf(part).messages ?? []), { role: 'user', content: 'And now?' }] },
+  { messages: [asking(part), answer, { role: 'user', content: 'And now?' }] },
+  { messages: [asking(part)], omitsFiles: true },
+]
+
+test.each(['mistral.chat', 'openai.responses', 'anthropic.messages', 'google.generative-ai'])(
+  '%s: a URL that the provider does not read is a sentence, except in a new message of the user (W19)',
+  async (provider) => {
+    for (const part of [image, { ...image, data: { url: 'a.png' } }])
+      for (const request of replaceable(part)) {
+        const { model, asked } = handMade('v4', stop, { provider, supportedUrls: {} })
+        await ask(aiSdk(model), request)
+        expect(JSON.stringify(asked[0]?.prompt)).toContain('(the file of type image/png is not here: ')
+        expect(JSON.stringify(asked[0]?.prompt)).not.toContain('"type":"file"')
+      }
+    const { model } = handMade('v4', stop, { provider, supportedUrls: {} })
+    expect(await failureOf(ask(aiSdk(model), { messages: [asking(image)] }))).toBeInstanceOf(ConfigError)
+  },
+)
+
+/** A model whose package takes only images, and says so in these words. */
+function onlyImages(words: (mediaType: string) => string) {
+  return handMade('v4', stop, {
+    provider: 'groq.chat',
+    refuse({ prompt }) {
+      const [, type] = /"mediaType":"((?!image)[^"]*)"/.exec(JSON.stringify(prompt)) ?? []
+      if (type === undefined) return
+      throw Object.assign(new Error(words(type)), { name: 'AI_UnsupportedFunctionalityError' })
+    },
+  })
+}
+
+const zip: FilePart = { type: 'file', mediaType: 'application/zip', filename: 'a.zip', data: 'UEsDBA==' }
+const png: FilePart = { type: 'file', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+
+test('a file that only the package refuses is a sentence with its words, and the others stay (W19)', async () => {
+  for (const request of replaceable(zip)) {
+    const { model, asked } = onlyImages((type) => `no file of type ${type}`)
+    await ask(aiSdk(model), request)
+    expect(asked).toHaveLength(1)
+    expect(JSON.stringify(asked[0]?.prompt)).toContain('(a.zip is not here: no file of type application/zip)')
+  }
+  const video: FilePart = { type: 'file', mediaType: 'video/mp4', data: 'AAAA' }
+  const { model, asked } = onlyImages((type) => `no file of type ${type}`)
+  await ask(aiSdk(model), { messages: [...[zip, video, png].flatMap((part) => resultOf(part).messages ?? [])] })
+  expect(JSON.stringify(asked[0]?.prompt)).toMatch(
+    /a\.zip is not here.*video\/mp4 is not here.*"mediaType":"image\/png"/,
+  )
+})
+
+test('a package that does not name the file gets none of those that may be left out (W19)', async () => {
+  const { model, asked } = onlyImages(() => 'no documents')
+  await ask(aiSdk(model), { messages: [...(resultOf(zip).messages ?? []), asking(png)] })
+  expect(JSON.stringify(asked[0]?.prompt)).toMatch(/a\.zip is not here: no documents.*"mediaType":"image\/png"/)
+})
+
+test('a file of the newest message that only the package refuses is a ConfigError, also after others (W19)', async () => {
+  const { model, asked } = onlyImages((type) => `no file of type ${type}`)
+  const failure = await failureOf(
+    ask(aiSdk(model), { messages: [...(resultOf(zip).messages ?? []), asking({ ...zip, filename: 'b.zip' })] }),
+  )
+  expect(failure).toBeInstanceOf(ConfigError)
+  expect(failure).toMatchObject({ option: 'messages', message: 'messages: no file of type application/zip' })
+  expect(asked).toEqual([])
+})
+
 test.each(realModels)(
   '$title: content that the provider does not support is a ConfigError, and nothing is sent',
   async ({ model }) => {

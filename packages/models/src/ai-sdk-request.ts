@@ -28,7 +28,7 @@ import type {
 import { UNSIGNED } from './chat-request.ts'
 import { inputOf, joinText, nameOf } from './content.ts'
 import { defined } from './defined.ts'
-import { type Target, thinkingOf } from './families.ts'
+import { optionNames, type Target, thinkingOf } from './families.ts'
 import { isRecord } from './is-record.ts'
 import { isBlank } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
@@ -144,8 +144,11 @@ function thinkingOptions({ messages, settings }: ModelRequest, target: Target, k
     ({ type, ...part }) => type !== 'text' || !isBlank('text' in part ? part.text : ''),
   )
   if (first?.type === 'reasoning' && optionsOf(first.providerMetadata).providerOptions?.anthropic) return options
-  const { thinking: _, ...anthropic } = options.anthropic ?? {}
-  return { ...options, anthropic }
+  const read = optionNames(target, options).map((name) => {
+    const { thinking: _, ...rest } = options[name] ?? {}
+    return [name, rest] as const
+  })
+  return { ...options, ...Object.fromEntries(read) }
 }
 
 function promptMessage<V extends Version>(

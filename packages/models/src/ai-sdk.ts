@@ -1,19 +1,19 @@
 /** The adapter for language models of the AI SDK, and so for all of its providers. */
 
-import type { AssistantMessage, Flow, Model, ModelEvent, ModelRequest } from '@meanwhile/core'
+import type { AssistantMessage, FilePart, Flow, Model, ModelEvent, ModelRequest } from '@meanwhile/core'
 import { assemble, ConfigError, checkOptions } from '@meanwhile/core'
 import { sealsCalls } from '@meanwhile/core/calls'
 import { checkIdleTimeout } from './adapter-checks.ts'
 import { withChunks } from './ai-sdk-chunks.ts'
 import { v2, v3, v4 } from './ai-sdk-content.ts'
-import { explainAiSdk, refused } from './ai-sdk-errors.ts'
+import { explainAiSdk, refusalIn } from './ai-sdk-errors.ts'
 import { keeper } from './ai-sdk-kept.ts'
 import type { AiSdkModel, StreamPart } from './ai-sdk-model.ts'
 import { parts } from './ai-sdk-parts.ts'
 import { providerName } from './ai-sdk-provider.ts'
 import { callOptions } from './ai-sdk-request.ts'
 import { partReader } from './ai-sdk-stream.ts'
-import { checkUrls } from './ai-sdk-urls.ts'
+import { isReadable } from './ai-sdk-urls.ts'
 import { rawWireOf } from './ai-sdk-wires.ts'
 import { targetOf, wireOf } from './families.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
@@ -21,6 +21,7 @@ import { isRecord } from './is-record.ts'
 import { refuseMissingCalls } from './missing-calls.ts'
 import { outgoing } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+import { replaceableTypes } from './sendable-files.ts'
 import { withWireKeys } from './wire-keys.ts'
 
 export type { AiSdkModel } from './ai-sdk-model.ts'
@@ -87,13 +88,25 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
     return assemble(request, answer, readAll, explainAiSdk)
   }
 
+  /** A package judges the files before it sends anything, so it is asked again without those that it refuses. */
   async function ask(given: ModelRequest): Promise<ReadableStream<StreamPart>> {
-    const request = outgoing(given, target)
-    checkUrls(request.messages, await model.supportedUrls)
-    try {
-      return (await start(request)).stream
-    } catch (thrown) {
-      throw refused(thrown) ?? thrown
+    const supported = await model.supportedUrls
+    const readsUrl = (file: FilePart) => isReadable(file, supported)
+    const refused = new Map<string, string>()
+    const left = new Set(replaceableTypes(given.messages, { isLenient: given.omitsFiles }))
+    for (;;) {
+      try {
+        return (await start(outgoing(given, target, { readsUrl, refused }))).stream
+      } catch (thrown) {
+        const refusal = refusalIn(thrown)
+        if (refusal === undefined) throw thrown
+        if (left.size === 0) throw new ConfigError('messages', refusal)
+        const named = [...left].filter((type) => refusal.includes(type))
+        for (const type of named.length > 0 ? named : left) {
+          left.delete(type)
+          refused.set(type, refusal)
+        }
+      }
     }
   }
 

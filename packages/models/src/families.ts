@@ -180,16 +180,36 @@ export function isMistral({ host, family }: Target): boolean {
   return host.isMistral === true || (family.isMistral === true && host === OTHER)
 }
 
-/** The provider options of a request to this target, and whether they switch reasoning on. */
-export function thinkingOf({ provider, family }: Target, { providerOptions = {} }: ModelSettings): Thinking {
-  // The AI SDK's name of a provider has its wire at the end.
-  const options = providerOptions[provider] ?? providerOptions[provider.split('.')[0] ?? ''] ?? {}
+/** Whether the provider options of a request to this target switch reasoning on. */
+export function thinkingOf(target: Target, { providerOptions = {} }: ModelSettings): Thinking {
+  const { family } = target
+  const options: Readonly<Record<string, unknown>> = Object.assign(
+    {},
+    ...optionNames(target, providerOptions).map((name) => providerOptions[name]),
+  )
   const { thinking, enable_thinking: enabled } = options
   const type = isRecord(thinking) ? thinking.type : undefined
   if (type === 'disabled' || enabled === false) return 'off'
   if (type === 'enabled') return 'budget'
   return type === 'adaptive' || enabled === true || family.reasons ? 'on' : 'off'
 }
+
+/**
+ * The keys of the provider options that this target reads. If two have the same member, that of the later one counts, as
+ * in the AI SDK's packages for Messages, which read those of `anthropic` for every provider.
+ */
+export function optionNames({ provider, wire, isAiSdk }: Target, options: ProviderOptions): readonly string[] {
+  // The AI SDK's name of a provider has its wire at the end.
+  const [name = provider] = provider.split('.')
+  if (isAiSdk && wire === 'anthropic') {
+    // The former name is read if there are no options under the new one.
+    const own = name === 'googleVertex' && !options[name] ? 'vertex' : name
+    return ['anthropic', own].filter((key, place) => options[key] && (place === 0 || key !== 'anthropic'))
+  }
+  return [provider, name].filter((key) => options[key]).slice(0, 1)
+}
+
+type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
 
 /** `budget`: with a fixed number of tokens, which has stricter rules on Messages. */
 export type Thinking = 'off' | 'on' | 'budget'

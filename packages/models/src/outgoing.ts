@@ -5,12 +5,12 @@ import { ConfigError } from '@meanwhile/core'
 import { withFittingIds } from './call-ids.ts'
 import { isMistral, type Target } from './families.ts'
 import { filesAfterResults } from './result-files.ts'
-import { withSendableFiles } from './sendable-files.ts'
+import { type FileLimits, withSendableFiles } from './sendable-files.ts'
 import { wellFormed } from './well-formed.ts'
 
 /** Messages as providers take them: their texts, files and ids, and what stands between them. */
-export function outgoingMessages(given: readonly Message[], target: Target, omitsFiles?: boolean): readonly Message[] {
-  const said = wellFormed(withSendableFiles(given, target, omitsFiles)).map(withText)
+export function outgoingMessages(given: readonly Message[], target: Target, files?: FileLimits): readonly Message[] {
+  const said = wellFormed(withSendableFiles(given, target, files)).map(withText)
   const messages = withFittingIds(said, target)
   if (target.wire === 'openai-responses' || target.wire === undefined) return messages
   if (target.wire === 'anthropic') return filesAfterResults(messages, (result) => result.isError === true)
@@ -24,7 +24,7 @@ export function outgoingMessages(given: readonly Message[], target: Target, omit
  * @throws {ConfigError} It has more tools than the host accepts, or the user's last message has a file that the wire does
  *   not take.
  */
-export function outgoing(request: ModelRequest, target: Target): ModelRequest {
+export function outgoing(request: ModelRequest, target: Target, files?: FileLimits): ModelRequest {
   const { mostTools = Infinity } = target.host
   const { length } = request.tools
   if (length > mostTools && target.wire !== 'anthropic')
@@ -36,7 +36,7 @@ export function outgoing(request: ModelRequest, target: Target): ModelRequest {
   return {
     ...request,
     instructions: request.instructions.trim() === '' ? '' : wellFormed(request.instructions),
-    messages: outgoingMessages(request.messages, target, request.omitsFiles),
+    messages: outgoingMessages(request.messages, target, { ...files, isLenient: request.omitsFiles }),
     tools: wellFormed(request.tools),
     settings: {
       ...settings,

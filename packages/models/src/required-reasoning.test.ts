@@ -1,10 +1,14 @@
 import type { AssistantMessage, AssistantPart, Message, ModelRequest } from '@meanwhile/core'
 import type { RulesChoice } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
-import { bodyOf, bodyThrough } from '../test/ask.ts'
+import { handMade } from '../test/ai-sdk.ts'
+import { ask, bodyOf, bodyThrough } from '../test/ask.ts'
 import { chatHost, claudeModel, deepseek, gemini, kimi, responsesHost } from '../test/hosts.ts'
 import { realModels } from '../test/real-models.ts'
 import { chat, claude, responses, type TestWire } from '../test/wires.ts'
+import { aiSdk } from './ai-sdk.ts'
+
+const stop = [{ type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }] as const
 
 const called = (id = 'a1', providerMetadata?: object): AssistantPart => ({
   type: 'tool-call',
@@ -120,6 +124,20 @@ test.each(realModels.filter(({ wire }) => wire === 'anthropic'))(
     expect(await bodyThrough(real, { messages: turn(own, called()), settings })).toHaveProperty('thinking')
   },
 )
+
+test('a provider of Messages in the AI SDK reads a budget under two names, and both are removed (W16)', async () => {
+  const thinking = { type: 'enabled', budgetTokens: 2000 }
+  for (const providerOptions of [
+    { anthropic: { thinking, effort: 'low' }, vertex: { thinking, speed: 'fast' } },
+    { anthropic: { thinking, effort: 'low' }, vertex: { speed: 'fast' } },
+    { anthropic: { effort: 'low' }, vertex: { thinking, speed: 'fast' } },
+  ]) {
+    const provider = 'vertex.anthropic.messages'
+    const { model, asked } = handMade('v4', stop, { provider })
+    await ask(aiSdk(model), { messages: turn(called()), settings: { providerOptions } })
+    expect(asked[0]?.providerOptions).toEqual({ anthropic: { effort: 'low' }, vertex: { speed: 'fast' } })
+  }
+})
 
 test('a reasoning item goes back without members that only an output has (W16)', async () => {
   const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' }

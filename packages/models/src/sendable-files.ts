@@ -53,7 +53,10 @@ const FILES: Readonly<Record<WireName, WireFiles>> = {
 /** The AI SDK's providers that have another format: what they take is unknown here. */
 const ANY: WireFiles = { name: 'the model', takes: () => true, url: /^/, longest: Infinity }
 
-/** The AI SDK's providers on Chat. Some take more documents and sounds than OpenAI, but not more images. */
+/**
+ * The AI SDK's providers on Chat. Some take more documents and sounds than OpenAI, but not more images. The package
+ * decides about each of them before it sends anything.
+ */
 const ON_CHAT: WireFiles = { ...ANY, takes: (type) => !type.startsWith('image/') || isImage(type) }
 
 function filesOf({ wire, host, isAiSdk }: Target): WireFiles {
@@ -80,35 +83,68 @@ function isImage(type: string): boolean {
   return Object.hasOwn(IMAGES, type) || type === 'image/*'
 }
 
+/** What is known about the files of a request besides what its wire takes. */
+export interface FileLimits {
+  /** Whether a sentence replaces the files of the user's last message, too. */
+  readonly isLenient?: boolean | undefined
+  /** Whether the provider reads the file's URL. Default: it reads all that the wire takes. */
+  readonly readsUrl?: (file: FilePart) => boolean
+  /** By type, why files outside the user's last message have been refused. */
+  readonly refused?: ReadonlyMap<string, string>
+}
+
 /**
  * The same messages with the files that the wire takes. A sentence replaces any other file in a result of a tool, and in
  * a message that has been answered.
  *
- * @param isLenient - Whether a sentence replaces those of the user's last message, too.
  * @throws {ConfigError} The user's last message contains a file that the wire does not take.
  */
 export function withSendableFiles(
   messages: readonly Message[],
   target: Target,
-  isLenient: boolean | undefined,
+  limits: FileLimits = {},
 ): readonly Message[] {
   const files = filesOf(target)
-  const asked = messages.findLastIndex(({ role }) => role === 'assistant')
-  const last = messages.findLastIndex((message) => message.role === 'user' && message.origin === undefined)
-  return messages.map((message, place) => {
+  const replaceable = replaceableIn(messages, limits)
+  return messages.map((message) => {
     if (message.role === 'assistant' || typeof message.content === 'string') return message
-    const isNew = place === last && place > asked && !isLenient
-    const content = message.content.map((part) => (part.type === 'file' ? sendable(part, files, isNew) : part))
+    const isNew = !replaceable(message)
+    const content = message.content.map((part) => (part.type === 'file' ? sendable(part, files, limits, isNew) : part))
     return content.every((part, i) => part === message.content[i]) ? message : { ...message, content }
   })
 }
 
-function sendable(given: FilePart, files: WireFiles, isNew: boolean): ContentPart {
+/** The types of the files that a sentence may replace, in their usual form. */
+export function replaceableTypes(messages: readonly Message[], limits: FileLimits): ReadonlySet<string> {
+  const types = new Set<string>()
+  for (const message of messages.filter(replaceableIn(messages, limits))) {
+    if (message.role === 'assistant' || typeof message.content === 'string') continue
+    for (const part of message.content) if (part.type === 'file') types.add(normal(part).mediaType)
+  }
+  return types
+}
+
+/** Only the files of the user's last message, before it is answered, must go out as they are. */
+function replaceableIn(messages: readonly Message[], { isLenient }: FileLimits): (message: Message) => boolean {
+  const asked = messages.findLastIndex(({ role }) => role === 'assistant')
+  const last = messages.findLastIndex((message) => message.role === 'user' && message.origin === undefined)
+  const newest = last > asked && !isLenient ? messages[last] : undefined
+  return (message) => message !== newest
+}
+
+function sendable(given: FilePart, files: WireFiles, { readsUrl, refused }: FileLimits, isNew: boolean): ContentPart {
   const file = normal(given)
-  const problem = problemOf(file, files)
+  const problem =
+    problemOf(file, files) ??
+    (readsUrl?.(file) === false ? unsupported(file, files) : undefined) ??
+    (isNew ? undefined : refused?.get(file.mediaType))
   if (problem === undefined) return file
   if (isNew) throw new ConfigError('messages', problem)
   return { type: 'text', text: `(${nameOf(file)} is not here: ${problem})` }
+}
+
+function unsupported({ mediaType, data }: FilePart, { name }: WireFiles): string {
+  return `${name} does not support files of type ${mediaType}${typeof data === 'string' ? '' : ' given as a URL'}`
 }
 
 /** The file with its type in the usual form, and with the data of a `data:` URL as such. */
@@ -126,11 +162,11 @@ function normal(given: FilePart): FilePart {
   return { ...given, mediaType: known ?? mediaType, data }
 }
 
-function problemOf(file: FilePart, { name, takes, url, longest }: WireFiles): string | undefined {
+function problemOf(file: FilePart, files: WireFiles): string | undefined {
+  const { name, takes, url, longest } = files
   const { mediaType, data } = file
   const isUrl = typeof data !== 'string'
-  if (!takes(mediaType, isUrl) || (mediaType === 'image/*' && !isUrl))
-    return `${name} does not support files of type ${mediaType}${isUrl ? ' given as a URL' : ''}`
+  if (!takes(mediaType, isUrl) || (mediaType === 'image/*' && !isUrl)) return unsupported(file, files)
   if (isUrl) return url.test(data.url) ? undefined : `${name} does not read ${schemeOf(data.url)} URLs`
   if (data.trim() === '') return `${nameOf(file)} is empty`
   if (/[^A-Za-z0-9+/=\s]/.test(data)) return `${nameOf(file)} is not base64`

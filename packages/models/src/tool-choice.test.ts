@@ -1,9 +1,13 @@
 import type { ModelRequest } from '@meanwhile/core'
 import { expect, test } from 'vitest'
-import { bodyOf, bodyThrough } from '../test/ask.ts'
+import { handMade } from '../test/ai-sdk.ts'
+import { ask, bodyOf, bodyThrough } from '../test/ask.ts'
 import { claudeModel, deepseek, kimi } from '../test/hosts.ts'
 import { realModels } from '../test/real-models.ts'
 import { chat, claude, responses, wires } from '../test/wires.ts'
+import { aiSdk } from './ai-sdk.ts'
+
+const stop = [{ type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }] as const
 
 const tools = ['f', 'final_answer'].map((name) => ({
   name,
@@ -61,6 +65,26 @@ test.each(realModels.filter(({ wire }) => wire === 'anthropic'))(
     expect((body as { tools: unknown[] }).tools).toHaveLength(1)
   },
 )
+
+/** What the packages for Messages read: the options of `anthropic`, and before them those under their own name. */
+const merged = [
+  ['vertex.anthropic.messages', { anthropic: 'enabled' }, false],
+  ['bedrock.anthropic.messages', { anthropic: 'adaptive' }, false],
+  ['bedrock.anthropic.messages', { bedrock: 'enabled' }, false],
+  ['anthropic.messages', { anthropic: 'enabled' }, false],
+  ['googleVertex.anthropic.messages', { vertex: 'enabled' }, false],
+  ['vertex.anthropic.messages', { anthropic: 'enabled', vertex: 'disabled' }, true],
+  ['vertex.anthropic.messages', { anthropic: 'disabled', vertex: 'enabled' }, false],
+  ['vertex.anthropic.messages', { bedrock: 'enabled' }, true],
+  ['mistral.chat', { anthropic: 'enabled' }, true],
+] as const
+
+test.each(merged)('%s with thinking in %o: a choice is forced: %s (W20)', async (provider, types, isForced) => {
+  const { model, asked } = handMade('v4', stop, { provider })
+  const providerOptions = Object.fromEntries(Object.entries(types).map(([key, type]) => [key, { thinking: { type } }]))
+  await ask(aiSdk(model), { ...forced, settings: { providerOptions } })
+  expect(asked[0]?.toolChoice?.type === 'tool').toBe(isForced)
+})
 
 const empty: Partial<ModelRequest> = { settings: { stopSequences: [], maxTokens: Infinity, parallelToolCalls: false } }
 

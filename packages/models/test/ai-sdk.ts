@@ -9,11 +9,16 @@ type VersionName = (typeof VERSIONS)[number]
 type Options = Parameters<AiSdkModel['doStream']>[0]
 type Part = Awaited<ReturnType<AiSdkModel['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never
 
+interface HandMade extends Partial<Pick<AiSdkModel, 'provider' | 'supportedUrls'>> {
+  /** What its package throws before it sends the request; default: nothing. */
+  readonly refuse?: (options: Options) => void
+}
+
 /** A model that responds with these parts, and the requests it received. */
 export function handMade(
   specificationVersion: VersionName,
   parts: readonly Part[],
-  { provider = 'openai.responses', supportedUrls = {} }: Partial<Pick<AiSdkModel, 'provider' | 'supportedUrls'>> = {},
+  { provider = 'openai.responses', supportedUrls = {}, refuse }: HandMade = {},
 ): { readonly model: AiSdkModel; readonly asked: Options[] } {
   const asked: Options[] = []
   const model: AiSdkModel = {
@@ -22,6 +27,7 @@ export function handMade(
     modelId: 'm',
     supportedUrls,
     async doStream(options: Options) {
+      refuse?.(options)
       asked.push(options)
       return { stream: ReadableStream.from(parts) }
     },
