@@ -79,6 +79,14 @@ test('a larger model is asked first, and other errors are left alone (W22, J14)'
   expect(faulty.error).toMatchObject({ status: 400 })
 })
 
+test('the words of an overflow count only with the statuses of a request that is too long (W22)', async () => {
+  const message = 'You have exceeded the monthly token limit of your plan.'
+  const asked = async (status: number) =>
+    (await ran([respond(fail({ status, message })), respond(say('Done.'))], [respond(say('In short.'))])).asked
+  for (const status of [400, 413, 422]) expect([status, await asked(status)]).toEqual([status, 1])
+  for (const status of [401, 402, 403, 404, 429, 500]) expect([status, await asked(status)]).toEqual([status, 0])
+})
+
 const usage = end({ usage: { inputTokens: 1_000, outputTokens: 1 } })
 const looking = Array.from({ length: 12 }, (_, n) => respond(call('look', {}, { id: `n${n}` }), usage))
 
