@@ -128,7 +128,7 @@ test('a summary that helped is not blamed for the results of the next step (W22)
   const options: SummarizeOptions = {
     model: writer,
     keep: { steps: 1, userTokens: 0 },
-    at: { tokens: 400 },
+    at: { tokens: 300 },
     countTokens,
   }
   const { result: outcome } = await collect(
