@@ -407,3 +407,25 @@ test('an id that the mock has given twice may change, even if only one of the ca
   expect((await ask(mock, 'openai-chat', AFTER['openai-chat']('same_1'))).status).toBe(200)
   mock.assertComplete()
 })
+
+test('of 100 answers to the same request the ids are no longer checked: there may have been others (W14, W23)', async () => {
+  const given = Array.from({ length: 120 }, (_, n) => respond(call('f', { a: 1 }, { id: `own_${n}` })))
+  const mock = mockModels({ script: [...given, hello, hello, hello] })
+  for (let n = 0; n < 99; n++) await (await ask(mock, 'openai-chat')).text()
+  const refused = await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))
+  expect(refused.headers.get('x-meanwhile-rule')).toBe('every/call-id-not-as-sent')
+  for (let n = 99; n < 120; n++) await (await ask(mock, 'openai-chat')).text()
+  for (const id of ['own_0', 'own_119', 'other'])
+    expect((await ask(mock, 'openai-chat', AFTER['openai-chat'](id))).status).toBe(200)
+})
+
+test('an id of an answer that is forgotten counts as given once if it is given again (W14, W23)', async () => {
+  const same = respond(call('f', { a: 1 }, { id: 'same' }))
+  const others = Array.from({ length: 1_000 }, (_, n) => respond(call('f', { a: 1 }, { id: `own_${n}` })))
+  const mock = mockModels({ script: [same, ...others, same, hello] })
+  const after = (content: string) => ask(mock, 'openai-chat', { messages: [{ role: 'user', content }] })
+  for (let n = 0; n <= 1_000; n++) await (await after(`Request ${n}`)).text()
+  await (await ask(mock, 'openai-chat')).text()
+  const response = await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))
+  expect(response.headers.get('x-meanwhile-rule')).toBe('every/call-id-not-as-sent')
+})

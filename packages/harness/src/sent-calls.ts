@@ -24,24 +24,41 @@ export interface SentCalls {
   changed(asked: Asked): readonly Refusal[]
 }
 
+/** The most ends of requests whose answers are kept. */
 const MOST = 1_000
+
+/** The answers to the same end of a request that are kept. If there are so many, there may have been others, so that their ids are not checked. */
+const MOST_ALIKE = 100
 
 export function sentCalls(): SentCalls {
   /** By what the request ended with, and where. */
-  const answers = new Map<string, readonly Call[][]>()
+  const answers = new Map<string, Call[][]>()
+  /** How many of these calls have each id. */
   const given = new Map<unknown, number>()
+
+  function forget(alike: readonly Call[][]): void {
+    for (const { id } of alike.flat()) {
+      const left = (given.get(id) ?? 0) - 1
+      if (left > 0) given.set(id, left)
+      else given.delete(id)
+    }
+  }
 
   return {
     note(asked, reply) {
       const entries = entriesOf(asked)
       const calls = callsIn(reply, asked)
       if (calls.length === 0 || entries.length === 0) return
-      for (const { id } of calls) given.set(id, (given.get(id) ?? 0) + 1)
       const key = keyOf(asked.wire.name, entries, entries.length)
-      answers.set(key, [...(answers.get(key) ?? []), calls])
-      for (const [oldest] of answers) {
+      const alike = answers.get(key) ?? []
+      if (alike.length >= MOST_ALIKE) return
+      for (const { id } of calls) given.set(id, (given.get(id) ?? 0) + 1)
+      alike.push(calls)
+      answers.set(key, alike)
+      for (const [oldest, alike] of answers) {
         if (answers.size <= MOST) break
         answers.delete(oldest)
+        forget(alike)
       }
     },
     changed(asked) {
@@ -52,7 +69,9 @@ export function sentCalls(): SentCalls {
       for (let i = 1; i < entries.length; i++) {
         const calls = callsAt(name, entries, i)
         if (calls.length === 0) continue
-        const sent = answers.get(keyOf(name, entries, i))?.filter((answer) => isSame(answer, calls)) ?? []
+        const alike = answers.get(keyOf(name, entries, i)) ?? []
+        if (alike.length >= MOST_ALIKE) continue
+        const sent = alike.filter((answer) => isSame(answer, calls))
         if (sent.length === 0 || sent.some((answer) => answer.every(({ id }, k) => id === calls[k]?.id))) continue
         const [answer = []] = sent
         const k = answer.findIndex(({ id }, place) => id !== calls[place]?.id)

@@ -24,13 +24,21 @@ const WORDS: readonly RegExp[] = [
   /\btoo many (input )?tokens\b/i,
 ]
 
+/**
+ * The statuses of a request that is too long; an error inside a response has none. With other statuses, such as 403 for
+ * the quota of a plan, the same words mean something else.
+ */
+const STATUSES: ReadonlySet<number | undefined> = new Set([undefined, 400, 413, 422])
+
 /** Whether a model call failed because the request, or its output limit, does not fit into the model's context. */
 export function isContextOverflow(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < MAX_CAUSES; cause = cause.cause, depth++) {
     if (!(cause instanceof ModelError)) continue
+    const { retryable, status, code, message } = cause
     // A rate limit has similar words, and waiting helps.
-    if (cause.retryable || cause.status === 429) return false
-    return CODES.has(cause.code) || WORDS.some((words) => words.test(cause.message))
+    if (retryable || status === 429) return false
+    if (CODES.has(code)) return true
+    return STATUSES.has(status) && WORDS.some((words) => words.test(message))
   }
   return false
 }

@@ -1,4 +1,12 @@
-import { type AssistantMessage, createAgent, type Message, type Model, type ToolMessage, tool } from '@meanwhile/core'
+import {
+  type AssistantMessage,
+  createAgent,
+  type Message,
+  type Middleware,
+  type Model,
+  type ToolMessage,
+  tool,
+} from '@meanwhile/core'
 import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -77,6 +85,57 @@ test('a larger model is asked first, and other errors are left alone (W22, J14)'
   expect([last.result?.text, last.asked]).toEqual(['Done.', 1])
   const faulty = await ran([respond(fail({ status: 400, message: 'bad' }))], [])
   expect(faulty.error).toMatchObject({ status: 400 })
+})
+
+test('the words of an overflow count only with the statuses of a request that is too long (W22)', async () => {
+  const message = 'You have exceeded the monthly token limit of your plan.'
+  const asked = async (status: number) =>
+    (await ran([respond(fail({ status, message })), respond(say('Done.'))], [respond(say('In short.'))])).asked
+  for (const status of [400, 413, 422]) expect([status, await asked(status)]).toEqual([status, 1])
+  for (const status of [401, 402, 403, 404, 429, 500]) expect([status, await asked(status)]).toEqual([status, 0])
+})
+
+const added = user('Be kind.', 'adds')
+const adds: Middleware = {
+  name: 'adds',
+  wrapModel: (request, next) => next({ ...request, messages: [added, ...request.messages] }),
+}
+const replaces: Middleware = {
+  name: 'replaces',
+  wrapModel: (request, next) => next({ ...request, messages: request.messages.map((message) => ({ ...message })) }),
+}
+
+test('the next step keeps the summary of an overflow also if a wrap outside has changed the request (W22)', async () => {
+  for (const outside of [adds, replaces]) {
+    const model = scriptedModel([tooLong, respond(call('look', {}, { id: 'e' })), respond(say('Done.'))])
+    const writer = scriptedModel([respond(say('In short.'))])
+    const agent = createAgent({ model, tools: [look], middleware: [outside, summarize({ model: writer, ...keep })] })
+    const { result: outcome } = await collect(agent.stream(history))
+    const first = outside === adds ? [added] : []
+    const short = [folded, ...step('c'), ...step('d')]
+    expect(model.requests[1]?.messages).toEqual([...first, ...short])
+    expect(model.requests[2]?.messages.slice(0, first.length + 5)).toEqual([...first, ...short])
+    expect(outcome?.messages.slice(0, 5)).toEqual(short)
+  }
+})
+
+test('a summary that helped is not blamed for the results of the next step (W22)', async () => {
+  const large = tool({ ...look, execute: () => 'x'.repeat(4_000) })
+  const model = scriptedModel([respond(call('look', {}, { id: 'e' })), respond(say('Done.'))])
+  const writer = scriptedModel([respond(say('In short.')), respond(say('In short.'))])
+  const countTokens = (messages: readonly Message[]) =>
+    messages.reduce((sum, { content }) => sum + JSON.stringify(content).length, 0)
+  const options: SummarizeOptions = {
+    model: writer,
+    keep: { steps: 1, userTokens: 0 },
+    at: { tokens: 300 },
+    countTokens,
+  }
+  const { result: outcome } = await collect(
+    createAgent({ model, tools: [large], middleware: [summarize(options)] }).stream(history),
+  )
+  expect(outcome?.warnings).toEqual([])
+  expect(writer.requests).toHaveLength(2)
 })
 
 const usage = end({ usage: { inputTokens: 1_000, outputTokens: 1 } })

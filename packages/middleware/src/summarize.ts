@@ -128,8 +128,8 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
     return undefined
   }
 
-  /** The history with its old part as a summary; `undefined` if nothing can be summarized. */
-  async function shortened(messages: readonly Message[], run: Run): Promise<readonly Message[] | undefined> {
+  /** Summarizes the old part of these messages; `undefined` if there is nothing to summarize, or no summary. */
+  async function summarized(messages: readonly Message[], run: Run): Promise<Summarized | undefined> {
     const end = uncut(messages, startOfLast(messages, steps))
     const kept = await recentUserMessages(messages)
     const old = messages.slice(0, end).filter((message) => !kept.has(message))
@@ -137,20 +137,26 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
     const summary = await summaryOf(old, run)
     if (summary === undefined) return undefined
     const folded: UserMessage = { role: 'user', content: `${INTRODUCTION}\n\n${summary}`, origin: NAME }
-    const asked = messages.slice(0, end).filter((message) => kept.has(message))
-    return [...asked, folded, ...messages.slice(end)]
+    return { messages, end, kept, folded }
+  }
+
+  /**
+   * Whether the last summary helped: the history up to the first answer after it is not too long. The results of that
+   * answer's calls are no fault of the summary.
+   */
+  async function hasHelped(messages: readonly Message[], length: number): Promise<boolean> {
+    const first = messages.findIndex(({ role }, place) => place >= length && role === 'assistant')
+    return (await loadOf(first < 0 ? messages : messages.slice(0, first + 1))) <= 1
   }
 
   /** Whether to ask for a summary now. One that did not help, or failed for good, is asked for only after some growth. */
-  function isDue(load: number, run: Run): boolean {
+  async function isDue(messages: readonly Message[], load: number, run: Run): Promise<boolean> {
     const state = progress(run)
-    if (load <= 1) {
-      state.waitsFor = undefined
-      state.hasActed = false
-      return false
-    }
-    if (state.hasActed) {
-      state.hasActed = false
+    const { length } = state
+    state.length = undefined
+    if (load <= 1) state.waitsFor = undefined
+    else if (length !== undefined && (await hasHelped(messages, length))) state.waitsFor = undefined
+    else if (length !== undefined) {
       state.waitsFor = load * GROWTH
       run.warn({ code: 'summary-failed', message: 'the history is still too long after a summary' })
     }
@@ -162,16 +168,24 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
     order: { inside: ['patch-tool-calls'] },
     async beforeModel(state, run) {
       const local = progress(run)
-      const messages = withSummary(state.messages, local.overflow)
-      local.overflow = undefined
-      const load = await loadOf(messages)
-      if (isDue(load, run)) {
-        local.failed = false
-        const shorter = await shortened(messages, run)
-        if (local.failed) local.waitsFor = load * GROWTH
-        local.hasActed = shorter !== undefined
-        if (shorter) return { ...state, messages: shorter }
+      const replaced = local.replacements?.find(({ before }) => begins(state.messages, before))
+      local.replacements = undefined
+      let messages = state.messages
+      if (replaced) {
+        messages = [...replaced.after, ...messages.slice(replaced.before.length)]
+        local.length = replaced.after.length
       }
+      const load = await loadOf(messages)
+      if (await isDue(messages, load, run)) {
+        local.failed = false
+        const summary = await summarized(messages, run)
+        if (local.failed) local.waitsFor = load * GROWTH
+        if (summary) {
+          messages = shortened(messages, summary)
+          local.length = messages.length
+        }
+      }
+      local.seen = messages
       return messages === state.messages ? undefined : { ...state, messages }
     },
     async *wrapModel(request, next, run) {
@@ -179,9 +193,17 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
         return yield* next(request)
       } catch (error) {
         if (request.signal.aborted || !isContextOverflow(error)) throw error
-        const shorter = await shortened(request.messages, run)
-        if (!shorter) throw error
-        progress(run).overflow = { before: request.messages, after: shorter }
+        const local = progress(run)
+        const { seen = request.messages } = local
+        const sent = new Set(request.messages)
+        // A wrap outside may have added messages, which are not part of the history, or replaced some.
+        const isWhole = seen.every((message) => sent.has(message))
+        const summary = await summarized(isWhole ? seen : request.messages, run)
+        if (!summary) throw error
+        const shorter = shortened(request.messages, summary)
+        local.replacements = [{ before: request.messages, after: shorter }]
+        if (isWhole || seen.length === request.messages.length)
+          local.replacements.push({ before: seen, after: shortened(seen, summary) })
         yield { type: 'attempt-failed', error, next: 'retry' }
         return yield* next({ ...request, messages: shorter })
       }
@@ -191,23 +213,46 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
 
 /** What a run knows about its summaries. It is forgotten at a resume. */
 interface Progress {
-  /** The history of the last step was replaced. */
-  hasActed?: boolean
+  /** The history that the last step began with. */
+  seen?: readonly Message[]
+  /** The length of the history after the last summary, until it is known whether the summary helped. */
+  length?: number | undefined
   /** The last summary failed, and would fail again. */
   failed?: boolean
   /** The size from which the next summary is asked for. */
   waitsFor?: number | undefined
-  /** What was sent in place of a history that did not fit into the model's context. */
-  overflow?: { readonly before: readonly Message[]; readonly after: readonly Message[] } | undefined
+  /** What the next step puts in place of a history that did not fit into the model's context, if it begins with that. */
+  replacements?: { readonly before: readonly Message[]; readonly after: readonly Message[] }[] | undefined
 }
 
 /** A summary that did not help, or failed for good, is asked for again if the history has grown by a quarter. */
 const GROWTH = 1.25
 
-/** The history with the summary that was sent in place of its beginning; the same one if it begins in another way. */
-function withSummary(messages: readonly Message[], overflow: Progress['overflow']): readonly Message[] {
-  if (!overflow || overflow.before.some((message, place) => message !== messages[place])) return messages
-  return [...overflow.after, ...messages.slice(overflow.before.length)]
+/** A summary of the old part of some messages. */
+interface Summarized {
+  readonly messages: readonly Message[]
+  /** Where their old part ends. */
+  readonly end: number
+  /** The messages of the old part that are kept. */
+  readonly kept: ReadonlySet<Message>
+  readonly folded: UserMessage
+}
+
+/**
+ * Puts the summary in place of the old part of the same messages, of the same ones with others between them, or of as
+ * many others that stand for them.
+ */
+function shortened(messages: readonly Message[], { messages: own, end, kept, folded }: Summarized): readonly Message[] {
+  if (messages.length === own.length)
+    return [...messages.slice(0, end).filter((_, at) => kept.has(own[at] as Message)), folded, ...messages.slice(end)]
+  const old = new Set(own.slice(0, end))
+  const last = messages.findLastIndex((message) => old.has(message)) + 1
+  const left = messages.slice(0, last).filter((message) => kept.has(message) || !old.has(message))
+  return [...left, folded, ...messages.slice(last)]
+}
+
+function begins(messages: readonly Message[], beginning: readonly Message[]): boolean {
+  return beginning.every((message, place) => message === messages[place])
 }
 
 function isUsersOwn(message: Message): boolean {

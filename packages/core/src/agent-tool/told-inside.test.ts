@@ -9,6 +9,7 @@ import {
   type AgentError,
   type AgentResult,
   agentTool,
+  type Checkpoint,
   createAgent,
   interrupt,
   type Message,
@@ -284,4 +285,51 @@ test('the error of an agent that fails names what it has done (M3)', async () =>
   expect(message && textOf(message)).toMatch(
     /^inner failed: .*\nInside this call:\n- done \{"of":"a"\} returned: did a$/s,
   )
+})
+
+test('calls inside are told even if they equal earlier calls of the outer run, and shared messages are not (L9)', async () => {
+  const same = respond(call('done', { of: 'a' }, { id: 'call_1' }))
+  for (const history of [false, true]) {
+    const asking = respond(call('asks', {}, { id: 'call_2' }))
+    const inner = createAgent({
+      name: 'inner',
+      description: 'i',
+      model: scriptedModel([same, asking]),
+      tools: [done, asks],
+    })
+    const outer = createAgent({
+      model: scriptedModel([same, respond(call('inner', { request: 'Go' }, { id: 'call_2' }))]),
+      tools: [done, agentTool(inner, { history }) as Tool],
+    })
+    const { result } = await settled(outer.stream('Go'))
+    for (const checkpoint of [result?.checkpoint ?? '', JSON.parse(JSON.stringify(result?.checkpoint)) as Checkpoint]) {
+      const { messages } = await outer.close(checkpoint, { reason: 'Closed.' })
+      expect(messages.slice(-1).map(textOf)).toEqual([
+        'Closed.\nInside this call:\n- done {"of":"a"} returned: did a\n- asks {} has no result.',
+      ])
+    }
+  }
+})
+
+test('what an agent inside shares with the outer history is recognized without writing it as JSON (L9)', async () => {
+  const inner = createAgent({
+    name: 'inner',
+    description: 'i',
+    model: modelOf(() => respond(call('done', { of: 'a' }))),
+    tools: [done],
+    maxSteps: 2,
+  })
+  const model = scriptedModel([respond(call('inner', { request: 'Go' })), respond(say('Well.'))])
+  const agent = createAgent({ model, tools: [agentTool(inner, { history: true }) as Tool] })
+  const history: Message[] = Array.from({ length: 9 }, () => ({ role: 'user', content: 'An image.' }))
+  const run = agent.stream(history)
+  const written = vi.spyOn(JSON, 'stringify')
+  try {
+    const { result } = await settled(run)
+    expect(result?.messages.map(textOf).join('\n')).toContain('Inside this call:\n- done {"of":"a"} returned: did a')
+    const images = written.mock.calls.filter(([value]) => (value as Message | undefined)?.content === 'An image.')
+    expect(images).toEqual([])
+  } finally {
+    written.mockRestore()
+  }
 })

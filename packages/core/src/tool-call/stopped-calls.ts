@@ -32,8 +32,10 @@ export function stoppedCalls(
   outer: readonly Message[] = [],
   place = '',
 ): readonly StoppedCall[] {
-  const before = new Set(outer.map((message) => JSON.stringify(message)))
-  const own = messages.filter((message) => !before.has(JSON.stringify(message)))
+  const before = new Set(outer)
+  const begin = messages.findIndex((one, at) => one !== outer[at] && JSON.stringify(one) !== JSON.stringify(outer[at]))
+  // A request follows a history that the run was given. Otherwise the two only begin alike.
+  const own = messages.slice(messages[begin]?.role === 'user' ? begin : 0).filter((one) => !before.has(one))
   const results = new Map(own.flatMap((message) => (message.role === 'tool' ? [[message.callId, message]] : [])))
   const asking = new Set(interrupts.flatMap(({ address }) => address.map((part) => 'callId' in part && part.callId)))
   const made = byMaker(calls)
@@ -46,12 +48,10 @@ export function stoppedCalls(
     return { id, call, message, isLost, inside: message ? inside.filter(({ isLost }) => isLost) : inside }
   }
   const said = own.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
-  const ofHistory = said.map(
-    (call) => [call.id, { id: place + call.id, call, message: results.get(call.id), inside: [] }] as const,
-  )
+  const ofHistory = said.map((call) => ({ id: place + call.id, call, message: results.get(call.id), inside: [] }))
   // The work of a background call comes last, and takes the place of the call.
-  const known = (made.get(undefined) ?? []).map((saved) => [saved.id, stopped(saved)] as const)
-  return [...new Map<string, StoppedCall>([...ofHistory, ...known]).values()]
+  const known = (made.get(undefined) ?? []).map(stopped)
+  return [...new Map<string, StoppedCall>([...ofHistory, ...known].map((one) => [one.id, one])).values()]
 }
 
 function byMaker(calls: readonly SavedCall[]): ReadonlyMap<string | undefined, readonly SavedCall[]> {
