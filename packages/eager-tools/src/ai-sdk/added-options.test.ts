@@ -143,6 +143,46 @@ test('an approval in the options of generateText keeps its tool from starting ea
   expect([eager.result, eager.log, eager.warnings]).toEqual([plain.result, plain.log, []])
 })
 
+/** Members that make the SDK do something before it executes a tool. */
+const delaying: Readonly<Record<string, object>> = {
+  needsApproval: { needsApproval: true },
+  'a function needsApproval': { needsApproval: () => true },
+  onInputAvailable: { onInputAvailable: () => sleep(10) },
+  contextSchema: { contextSchema: z.object({}).optional() },
+}
+
+test.for(Object.entries(delaying))(
+  'a copy of a tool with %s that is added does not start early, with or without an added onStepStart (W47)',
+  async ([, member]) => {
+    for (const effect of ['read', 'idempotent'] as const)
+      for (const callbacks of [{}, { onStepStart: () => undefined }]) {
+        const { plain, eager } = await plainAndEager({
+          responses: once,
+          provider: sealing,
+          effects: { look: effect },
+          settings: { schemas: fixed },
+          go: (options) => {
+            const look = { ...options.tools?.look, ...member } as ToolSet[string]
+            return streamed({ ...options, ...callbacks, tools: { ...options.tools, look } })
+          },
+        })
+        expect([eager.result, eager.log]).toEqual([plain.result, plain.log])
+      }
+  },
+)
+
+test('a copy of a tool with another description starts early, and is executed once (R2, W46)', async () => {
+  const { plain, eager } = await plainAndEager({
+    responses: once,
+    provider: sealing,
+    go: (options) => {
+      const look = { ...options.tools?.look, description: 'other' } as ToolSet[string]
+      return streamed({ ...options, onStepStart: () => undefined, tools: { ...options.tools, look } })
+    },
+  })
+  expect([eager.result, eager.log, eager.warnings]).toEqual([plain.result, [`20 1 ${a}`], []])
+})
+
 /** The tool `look` is executed by something else than its `execute`. */
 const others: Readonly<Record<string, Partial<Played> & { readonly added?: object }>> = {
   'bind() of a tool caller': {

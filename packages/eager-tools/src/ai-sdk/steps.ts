@@ -26,8 +26,8 @@ interface AskedCall {
   readonly id: string
   readonly name: string
   readonly input: unknown
-  /** Whether the tool that the SDK executes is the one that joins early calls. */
-  readonly isOurs: boolean
+  /** Whether the SDK executes it without an approval, and with a tool that joins early calls. */
+  readonly mayBegin: boolean
 }
 
 interface Run {
@@ -63,7 +63,7 @@ export class Step {
 
   /** Whether the SDK has asked about this call. */
   mayBegin({ id, name, isWith }: BeginningCall): boolean {
-    return this.asked.some((one) => one.isOurs && one.id === id && one.name === name && isWith(one.input))
+    return this.asked.some((one) => one.mayBegin && one.id === id && one.name === name && isWith(one.input))
   }
 
   /** The SDK has asked about a call. */
