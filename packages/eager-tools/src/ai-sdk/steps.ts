@@ -48,7 +48,7 @@ export class Step {
   isRequested = false
   /** Whether calls wait until the SDK has asked for their approval: what was added may prevent or change them. */
   waits = false
-  /** The tools of the options, once the step has begun. */
+  /** The tools of the run. If other options may have been added, they are known once the step has begun. */
   tools: SdkTools | undefined
   calls: HostCalls | undefined
 
@@ -59,6 +59,7 @@ export class Step {
     this.toolsContext = toolsContext
     this.sandbox = sandbox
     this.isWhole = isWhole
+    this.tools = isWhole ? options.tools : undefined
   }
 
   /** Whether the SDK has asked about this call. */
