@@ -354,8 +354,8 @@ class EagerOptions {
       tools: this.#hostTools(step, request),
       model: { provider, id },
       signal: request.abortSignal,
-      // Another limit may have been added.
-      toolConcurrency: step.isWhole ? step.options.toolCallConcurrency : 1,
+      // Another limit may have been added: early calls keep to the lowest, and the savings assume none.
+      ...(step.isWhole ? { toolConcurrency: step.options.toolCallConcurrency } : { earlySlots: 1 }),
       ...(step.waits && { mayBegin: (call) => step.mayBegin(call) }),
       ...(step.waits && isAskedLate && { keptBack: (name) => this.#addedOptions(name) }),
     })
