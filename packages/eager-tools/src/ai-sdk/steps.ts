@@ -194,12 +194,11 @@ export class Steps {
   /** The step of the run is over, with this content. */
   #release(run: Run, content: readonly ContentPart[] = []): void {
     const calls = run.step?.calls
-    if (calls)
-      for (const { type, toolCall } of content) {
-        if (type !== 'tool-approval-request' || !toolCall) continue
-        const { toolCallId, toolName } = toolCall
-        if (calls.isUnused(toolCallId, toolName)) this.#loop.bar(toolName, 'approval-added', ADDED_APPROVAL)
-      }
+    for (const { id, tool } of calls?.unasked ?? []) {
+      const isIt = ({ toolCall }: ContentPart) => toolCall?.toolCallId === id && toolCall?.toolName === tool
+      if (content.some((part) => part.type === 'tool-approval-request' && isIt(part)))
+        this.#loop.bar(tool, 'approval-added', ADDED_APPROVAL)
+    }
     void calls?.release()
     run.step = undefined
   }

@@ -224,12 +224,6 @@ export class HostCalls {
 
   // The host's requests.
 
-  /** Whether a call of this response has begun early, and the host has not taken it. */
-  isUnused(id: string | undefined, name: string): boolean {
-    const isIt = (early: EarlyCall) => early.hostId === id && early.tool.name === name && !early.isTaken
-    return this.#early.begun.some((early) => early.attempt === this.#attempt && isIt(early))
-  }
-
   /**
    * The host executes a call. `input` is what the host's own check returned; for a tool that checks it itself, the input
    * as the model wrote it. Returns an early call with the same id and input; each is returned once. From then on
