@@ -54,7 +54,7 @@ async function agentText(options: Given, added: object): Promise<unknown> {
 
 async function agentGenerated(options: Given): Promise<unknown> {
   const agent = new ToolLoopAgent(options as ConstructorParameters<typeof ToolLoopAgent>[0])
-  const { text, steps } = await agent.generate({ prompt: 'go' })
+  const { text, steps } = await agent.generate({ prompt: 'go', options: undefined })
   return [text, steps.map(({ content }) => content.map(({ type }) => type))]
 }
 

@@ -274,7 +274,7 @@ class EagerOptions {
   }
 
   /**
-   * Whether a tool of a request joins early calls: it may be a copy of ours, if all that was changed in it is without
+   * Whether a tool of a request joins early calls: it may be a copy of the one that was returned, if no change in it has an
    * effect before the execution.
    */
   #joins(name: string, tool: SdkTool | undefined, options: SdkOptions): boolean {
