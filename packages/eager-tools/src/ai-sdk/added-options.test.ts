@@ -12,6 +12,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
   answer,
+  type Bench,
   call,
   finish,
   type Given,
@@ -49,6 +50,12 @@ async function agentText(options: Given, added: object): Promise<unknown> {
   const agent = new ToolLoopAgent(options as ConstructorParameters<typeof ToolLoopAgent>[0])
   const { text, steps } = await agent.stream({ prompt: 'go', options: undefined, ...added })
   return [await text, (await steps).map(({ content }) => content.map(({ type }) => type))]
+}
+
+async function agentGenerated(options: Given): Promise<unknown> {
+  const agent = new ToolLoopAgent(options as ConstructorParameters<typeof ToolLoopAgent>[0])
+  const { text, steps } = await agent.generate({ prompt: 'go', options: undefined })
+  return [text, steps.map(({ content }) => content.map(({ type }) => type))]
 }
 
 const approvals: Readonly<Record<string, unknown>> = {
@@ -141,6 +148,85 @@ test('an approval in the options of generateText keeps its tool from starting ea
     go: async (options) => Object(await generated(options)).text,
   })
   expect([eager.result, eager.log, eager.warnings]).toEqual([plain.result, plain.log, []])
+})
+
+/** Members that make the SDK do something before it executes a tool. */
+const delaying: Readonly<Record<string, object>> = {
+  needsApproval: { needsApproval: true },
+  'a function needsApproval': { needsApproval: () => true },
+  onInputAvailable: { onInputAvailable: () => sleep(10) },
+  contextSchema: { contextSchema: z.object({}).optional() },
+}
+
+test.for(Object.entries(delaying))(
+  'a copy of a tool with %s that is added does not start early, with or without an added onStepStart (W47)',
+  async ([, member]) => {
+    for (const effect of ['read', 'idempotent'] as const)
+      for (const callbacks of [{}, { onStepStart: () => undefined }]) {
+        const { plain, eager } = await plainAndEager({
+          responses: once,
+          provider: sealing,
+          effects: { look: effect },
+          settings: { schemas: fixed },
+          go: (options) => {
+            const look = { ...options.tools?.look, ...member } as ToolSet[string]
+            return streamed({ ...options, ...callbacks, tools: { ...options.tools, look } })
+          },
+        })
+        expect([eager.result, eager.log]).toEqual([plain.result, plain.log])
+      }
+  },
+)
+
+/** What a `prepareCall` may do with the tool `look` of the options. */
+const replacing: Readonly<Record<string, (look: ToolSet[string] | undefined, bench: Bench) => object>> = {
+  'adds an approval to': (look) => ({ ...look, needsApproval: true }),
+  'adds onInputAvailable to': (look) => ({ ...look, onInputAvailable: () => sleep(10) }),
+  wraps: (look) => ({
+    ...look,
+    execute: (...args: Parameters<NonNullable<ToolSet[string]['execute']>>) => look?.execute?.(...args),
+  }),
+  'puts back': (_, { tools }) => tools.look,
+  'puts another tool in the place of': (_, { log }) =>
+    tool({ inputSchema: z.object({ q: z.string() }), execute: () => void log.push('theirs') }),
+}
+
+test.for(Object.entries(replacing))(
+  'an agent whose prepareCall %s a tool executes it as without eager(), with or without an added onStepStart (W46, W47)',
+  async ([, changed]) => {
+    for (const effect of ['read', 'idempotent'] as const)
+      for (const added of [{}, { onStepStart: () => undefined }])
+        for (const settings of [{}, { alwaysStream: true }]) {
+          const { plain, eager } = await plainAndEager({
+            responses: once,
+            effects: { look: effect },
+            settings: { schemas: fixed, ...settings },
+            options: (bench) => ({
+              prepareCall: (call: Given) => ({
+                ...call,
+                tools: { ...call.tools, look: changed(call.tools?.look, bench) },
+              }),
+            }),
+            go: (options) =>
+              'alwaysStream' in settings
+                ? agentGenerated({ ...options, ...added })
+                : agentText({ ...options, ...added }, {}),
+          })
+          expect([eager.result, eager.log, eager.warnings]).toEqual([plain.result, plain.log, []])
+        }
+  },
+)
+
+test('a copy of a tool with another description starts early, and is executed once (R2, W46)', async () => {
+  const { plain, eager } = await plainAndEager({
+    responses: once,
+    provider: sealing,
+    go: (options) => {
+      const look = { ...options.tools?.look, description: 'other' } as ToolSet[string]
+      return streamed({ ...options, onStepStart: () => undefined, tools: { ...options.tools, look } })
+    },
+  })
+  expect([eager.result, eager.log, eager.warnings]).toEqual([plain.result, [`20 1 ${a}`], []])
 })
 
 /** The tool `look` is executed by something else than its `execute`. */

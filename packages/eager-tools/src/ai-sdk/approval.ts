@@ -7,15 +7,18 @@ import type { ApprovalAsked, SdkTool } from './sdk.ts'
 
 /**
  * The SDK calls it once for each call that it would execute, while the response streams. `given`: the `toolApproval` of
- * the user. If that is an object, its entries are also members of the function, so that a copy of it has them.
+ * the user. If that is an object, its entries are also members of the function, so that a copy of it has them. `note`:
+ * called when the status is known, with whether the SDK executes the call without an approval.
  */
 export function notedApproval(
   given: unknown,
-  note: (asked: ApprovalAsked) => void,
+  note: (asked: ApprovalAsked, isFree: boolean) => void,
 ): (asked: ApprovalAsked) => Promise<unknown> {
   const approval = async (asked: ApprovalAsked) => {
-    note(asked)
-    return statusOf(given, asked)
+    const status = await statusOf(given, asked)
+    const type = Object(status).type ?? status
+    note(asked, type === undefined || type === 'not-applicable')
+    return status
   }
   if (typeof given === 'object' && given !== null) {
     for (const [name, value] of Object.entries(given))

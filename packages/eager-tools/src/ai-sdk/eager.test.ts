@@ -339,6 +339,24 @@ test('onStep receives the savings of a step (R13, H34)', async () => {
   ])
 })
 
+test('a limit of early calls does not count as one of the library: savings are not overstated (R13)', async () => {
+  const two: Part[] = [...whole('1'), call('1'), ...whole('2'), call('2'), wait(100), finish()]
+  const played = { responses: [two, answer], provider: 'openai.responses', ms: 80 }
+  for (const [isAdded, toolConcurrency] of [
+    [true, undefined],
+    [false, 1],
+  ] as const) {
+    const told: StepSavings[] = []
+    const limit = toolConcurrency === undefined ? {} : { toolConcurrency }
+    const settings = { ...limit, onStep: (savings: StepSavings) => void told.push(savings) }
+    const go = (options: Given) => streamed(isAdded ? { ...options } : options)
+    const { log } = await play({ ...played, settings, go }, true)
+    expect(log).toEqual([`0 1 ${a}`, `80 2 ${a}`])
+    expect(told).toMatchObject([{ stoodMs: 100, actualMs: 160, parallelMs: 180, savedMs: 20 }])
+    expect(told[0]?.slots).toBeUndefined()
+  }
+})
+
 test('onStep receives why a call was discarded, and such discards switch nothing off (R10, R13)', async () => {
   const causes: unknown[] = []
   const onStep = ({ calls }: StepSavings) => void causes.push(...calls.map(({ cause }) => cause))

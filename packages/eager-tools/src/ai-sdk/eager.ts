@@ -221,7 +221,7 @@ class EagerOptions {
   #ownOf(options: SdkOptions, isWhole: boolean): Pick<SdkOptions, 'prepareStep' | 'toolApproval'> {
     return {
       prepareStep: (step) => this.#prepareStep(step, options, isWhole),
-      toolApproval: notedApproval(options.toolApproval, (asked) => this.#asked(asked)),
+      toolApproval: notedApproval(options.toolApproval, (asked, isFree) => this.#asked(asked, isFree)),
     }
   }
 
@@ -265,12 +265,23 @@ class EagerOptions {
     })
   }
 
-  /** The SDK asks whether a call needs an approval, so it executes the call with this input if none is needed. */
-  #asked({ toolCall, tools, messages }: ApprovalAsked): void {
+  /** The SDK has asked whether a call needs an approval. `isFree`: none is needed, so it executes the call. */
+  #asked({ toolCall, tools, messages }: ApprovalAsked, isFree: boolean): void {
     const { toolCallId: id, toolName: name, input } = toolCall
-    const isOurs = this.#declared.has(name) && own(tools, name)?.execute === this.#tools[name]?.execute
+    const step = this.#steps.ofMessages(messages)
     this.#steps.saw(messages)
-    this.#steps.ofMessages(messages)?.ask({ id, name, input, isOurs })
+    step?.ask({ id, name, input, mayBegin: isFree && this.#joins(name, own(tools, name), step.options) })
+  }
+
+  /**
+   * Whether a tool of a request joins early calls: it may be a copy of the one that was returned, if no change in it has an
+   * effect before the execution.
+   */
+  #joins(name: string, tool: SdkTool | undefined, options: SdkOptions): boolean {
+    const ours = own(this.#tools, name)
+    if (!tool || !this.#declared.has(name) || tool.execute !== ours?.execute) return false
+    const isSame = tool.contextSchema === ours?.contextSchema
+    return isSame && mayBeEarly(name, tool, options, this.#loop.settings.approval)
   }
 
   /** The tools of a request that may start early. */
@@ -343,8 +354,8 @@ class EagerOptions {
       tools: this.#hostTools(step, request),
       model: { provider, id },
       signal: request.abortSignal,
-      // Another limit may have been added.
-      toolConcurrency: step.isWhole ? step.options.toolCallConcurrency : 1,
+      // Another limit may have been added: early calls keep to the lowest, and the savings assume none.
+      ...(step.isWhole ? { toolConcurrency: step.options.toolCallConcurrency } : { earlySlots: 1 }),
       ...(step.waits && { mayBegin: (call) => step.mayBegin(call) }),
       ...(step.waits && isAskedLate && { keptBack: (name) => this.#addedOptions(name) }),
     })

@@ -11,7 +11,6 @@ export interface SdkOptions {
   readonly streamRetries?: number
   readonly timeout?: number | ToolTimeouts
   readonly experimental_refineToolInput?: object
-  readonly experimental_toolCallers?: object
   readonly onStart?: Callback<CallEvent>
   readonly experimental_onStart?: Callback<CallEvent>
   readonly onStepStart?: Callback<StepStart>

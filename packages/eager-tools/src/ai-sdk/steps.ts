@@ -26,8 +26,8 @@ interface AskedCall {
   readonly id: string
   readonly name: string
   readonly input: unknown
-  /** Whether the tool that the SDK executes is the one that joins early calls. */
-  readonly isOurs: boolean
+  /** Whether the SDK executes it without an approval, and with a tool that joins early calls. */
+  readonly mayBegin: boolean
 }
 
 interface Run {
@@ -48,7 +48,7 @@ export class Step {
   isRequested = false
   /** Whether calls wait until the SDK has asked for their approval: what was added may prevent or change them. */
   waits = false
-  /** The tools of the options, once the step has begun. */
+  /** The tools of the run. If other options may have been added, they are known once the step has begun. */
   tools: SdkTools | undefined
   calls: HostCalls | undefined
 
@@ -59,11 +59,12 @@ export class Step {
     this.toolsContext = toolsContext
     this.sandbox = sandbox
     this.isWhole = isWhole
+    this.tools = isWhole ? options.tools : undefined
   }
 
   /** Whether the SDK has asked about this call. */
   mayBegin({ id, name, isWith }: BeginningCall): boolean {
-    return this.asked.some((one) => one.isOurs && one.id === id && one.name === name && isWith(one.input))
+    return this.asked.some((one) => one.mayBegin && one.id === id && one.name === name && isWith(one.input))
   }
 
   /** The SDK has asked about a call. */
@@ -193,12 +194,11 @@ export class Steps {
   /** The step of the run is over, with this content. */
   #release(run: Run, content: readonly ContentPart[] = []): void {
     const calls = run.step?.calls
-    if (calls)
-      for (const { type, toolCall } of content) {
-        if (type !== 'tool-approval-request' || !toolCall) continue
-        const { toolCallId, toolName } = toolCall
-        if (calls.isUnused(toolCallId, toolName)) this.#loop.bar(toolName, 'approval-added', ADDED_APPROVAL)
-      }
+    for (const { id, tool } of calls?.unasked ?? []) {
+      const isIt = ({ toolCall }: ContentPart) => toolCall?.toolCallId === id && toolCall?.toolName === tool
+      if (content.some((part) => part.type === 'tool-approval-request' && isIt(part)))
+        this.#loop.bar(tool, 'approval-added', ADDED_APPROVAL)
+    }
     void calls?.release()
     run.step = undefined
   }

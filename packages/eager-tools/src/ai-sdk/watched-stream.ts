@@ -18,23 +18,25 @@ export function watchedStream(
   const reader = stream.getReader()
   const heard = new HeardParts(calls, seals)
   const { attempt } = calls
+  /** Another response was requested in the place of this one. */
+  const isReplaced = () => calls.attempt !== attempt
   let to: ReadableStreamDefaultController<StreamPart>
   const came = ({ done, value }: Awaited<ReturnType<typeof reader.read>>) => {
     if (done) {
       // Without a finish part the response has failed.
-      calls.failed()
+      if (!isReplaced()) calls.failed()
       to.close()
       return
     }
     try {
-      heard.hear(value)
+      if (!isReplaced()) heard.hear(value)
     } catch (error) {
       calls.unreadable(error)
     }
     to.enqueue(value)
   }
   const failed = (error: unknown) => {
-    calls.failed()
+    if (!isReplaced()) calls.failed()
     to.error(error)
   }
   return new ReadableStream<StreamPart>(
@@ -46,7 +48,7 @@ export function watchedStream(
       pull: () => reader.read().then(came, failed),
       cancel(reason) {
         // The SDK cancels before it retries. Once the response is accepted, its calls are running.
-        if (calls.attempt !== attempt) return reader.cancel(reason)
+        if (isReplaced()) return reader.cancel(reason)
         if (heard.hasError) calls.failed()
         else if (calls.stage === 'streaming') void calls.release('run_aborted', reason)
         return reader.cancel(reason)

@@ -30,8 +30,10 @@ export interface HostStep {
   readonly model?: NamedModel
   /** Aborts everything the host does. */
   readonly signal?: AbortSignal | undefined
-  /** How many calls the host executes at once. */
+  /** How many calls the host executes at once. Default: no limit. */
   readonly toolConcurrency?: number | undefined
+  /** How many early calls may execute at once. Default: as many as the host executes. */
+  readonly earlySlots?: number | undefined
   /**
    * Whether a call may begin now. It is asked again after {@link HostCalls.proceed}; a call that may not begin before the
    * response ends is left to the host. Default: each call may begin.

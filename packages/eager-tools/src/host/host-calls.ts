@@ -72,7 +72,9 @@ export class HostCalls {
   readonly #parent: EarlyHost['parent'] = activeContext()
   readonly #step: number
   readonly #began: number = performance.now()
+  /** How many calls the host executes at once, and how many early calls may. */
   readonly #slots: number
+  readonly #earlySlots: number
   readonly #early: EarlyCalls
   readonly #hold: Hold
   readonly #certain: Map<string, number> = new Map()
@@ -97,8 +99,9 @@ export class HostCalls {
     this.#options = options
     this.#step = run.steps
     const { toolConcurrency, hold } = loop.settings
-    this.#slots = toolConcurrency ?? options.toolConcurrency ?? Number.POSITIVE_INFINITY
-    this.#early = new EarlyCalls(this.#slots, (early) => {
+    this.#slots = options.toolConcurrency ?? Number.POSITIVE_INFINITY
+    this.#earlySlots = toolConcurrency ?? options.earlySlots ?? this.#slots
+    this.#early = new EarlyCalls(this.#earlySlots, (early) => {
       const { name } = early.tool
       const isOpen = this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(name)
       return isOpen && this.#mayStart(name, early.hostId) && this.#mayBegin(early)
@@ -220,12 +223,6 @@ export class HostCalls {
   }
 
   // The host's requests.
-
-  /** Whether a call of this response has begun early, and the host has not taken it. */
-  isUnused(id: string | undefined, name: string): boolean {
-    const isIt = (early: EarlyCall) => early.hostId === id && early.tool.name === name && !early.isTaken
-    return this.#early.begun.some((early) => early.attempt === this.#attempt && isIt(early))
-  }
 
   /**
    * The host executes a call. `input` is what the host's own check returned; for a tool that checks it itself, the input
@@ -401,7 +398,7 @@ export class HostCalls {
     return {
       tools: this.#rules,
       model,
-      toolConcurrency: this.#slots,
+      toolConcurrency: this.#earlySlots,
       isLastStep: false,
       warm: () => undefined,
       certain: (callId, isCertain) => {

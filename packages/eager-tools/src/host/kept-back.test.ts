@@ -25,10 +25,10 @@ test('a call that may not begin yet starts when it may, and is the only executio
   calls.proceed()
   await after(10)
   expect(host.log).toEqual(['10 look 1'])
-  expect([calls.isUnused('a', 'look'), calls.isUnused('b', 'look')]).toEqual([true, false])
   calls.stood()
+  expect(calls.unasked).toEqual([{ id: 'a', tool: 'look' }])
   expect(await calls.take('a', 'look', { n: 1 })?.result).toBe('look 1')
-  expect([calls.take('b', 'look', { n: 2 }), calls.isUnused('a', 'look')]).toEqual([undefined, false])
+  expect([calls.take('b', 'look', { n: 2 }), calls.unasked]).toEqual([undefined, []])
   expect(kept).toEqual(['look'])
 })
 
