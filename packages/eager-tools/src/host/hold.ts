@@ -20,7 +20,7 @@ export class Hold {
     this.#over = over
   }
 
-  /** Whether the step has waited for its host in vain. */
+  /** Whether the host has been silent for too long. */
   get isOver(): boolean {
     return this.#isOver
   }
