@@ -19,7 +19,7 @@ const filling = (written: unknown) => ({ ...Object(written), day: 'today' })
 
 /** Streams one sealed call, and returns what the host gets for it with the input that its own check returns. */
 async function step(host: Host, tool: HostTool, hosts: (written: object) => object, written: object = { n: 1 }) {
-  const calls = host.step({ tools: [tool] })
+  const calls = host.step({ tools: [tool, host.early('other', 'read')] })
   calls.seal(told(calls, 'a', tool.name, written))
   await after(10)
   calls.stood()

@@ -15,7 +15,6 @@ import { checkSettings, type EagerSettings } from './settings.ts'
 const MOST_UNUSED = 3
 
 /**
-/**
  * What the host did with a tool's early calls in one step:
  * - `used`: it used at least one.
  * - `changed`: it executed the tool with other arguments.
@@ -76,8 +75,8 @@ export class EagerLoop {
   readonly #told = new Set<string>()
   /** Tools that start early no more. */
   readonly #barred = new Set<string>()
-  /** By tool: in how many steps in a row the host has used none of its early calls. */
-  readonly #unused = new Map<string, number>()
+  /** By tool: what the host did in the last steps, if it has used none of its early calls in them. */
+  readonly #unused = new Map<string, readonly HostUse[]>()
   /** Whether any early call was recognized when the host executed it. */
   #hasAsked = false
 
@@ -98,7 +97,7 @@ export class EagerLoop {
   /** The calls of one step. `undefined` if none of them can start early, or has to wait for one that did. */
   step(run: HostRun, step: HostStep): HostCalls | undefined {
     run.steps++
-    const mayStart = step.tools.some(({ name, early }) => early && !this.#isOff(name))
+    const mayStart = step.tools.some(({ name, early }) => early && !this.isBarred(name))
     if (!mayStart && run.leaving.size === 0) return undefined
     return new HostCalls(this, run, step)
   }
@@ -125,23 +124,15 @@ export class EagerLoop {
     }
   }
 
-  /** Whether a tool was switched off because its early calls were never used. */
-  #isOff(tool: string): boolean {
-    return (this.#unused.get(tool) ?? 0) >= MOST_UNUSED
-  }
-
   #ended(tool: string, use: HostUse): void {
     this.#hasAsked ||= use !== 'unused'
-    if (use === 'used') {
-      this.#unused.delete(tool)
-      return
-    }
-    this.#unused.set(tool, (this.#unused.get(tool) ?? 0) + 1)
-    if (!this.#isOff(tool)) return
-    const what =
-      use === 'changed'
-        ? `in ${MOST_UNUSED} steps in a row it was executed with other arguments than the model had written`
-        : `in ${MOST_UNUSED} steps in a row none of its calls that had started early was used`
+    if (this.isBarred(tool)) return
+    const uses = use === 'used' ? [] : [...(this.#unused.get(tool) ?? []), use]
+    this.#unused.set(tool, uses)
+    if (uses.length < MOST_UNUSED) return
+    const what = uses.every((one) => one === 'changed')
+      ? `in ${MOST_UNUSED} steps in a row it was executed with other arguments than the model had written`
+      : `in ${MOST_UNUSED} steps in a row none of its calls that had started early was used`
     const version = this.#hasAsked ? '' : `. eager() needs ${this.#needed}; is another version installed?`
     this.bar(tool, 'switched-off', what + version)
   }

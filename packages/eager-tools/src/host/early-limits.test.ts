@@ -123,6 +123,29 @@ test('once all tools of a step are switched off, nothing watches it (R10)', asyn
   expect(host.loop.step(host.run, { tools })).toBe(undefined)
 })
 
+test('an early call that a step used which began before its tool was switched off changes nothing (R10)', async () => {
+  const host = new Host()
+  const tools = [host.early('look', 'read')]
+  const calls = host.step({ tools })
+  told(calls, 'a', 'look', { n: 1 })
+  await after(10)
+  for (let step = 0; step < 3; step++) await used(host, ['look'], {}, tools)
+  calls.stood()
+  expect(calls.take('a', 'look', { n: 1 })).toBeDefined()
+  await calls.release()
+  expect(host.loop.step(host.run, { tools })).toBe(undefined)
+})
+
+test('if the causes differ in the three steps, the warning names what they have in common (W48)', async () => {
+  const said: string[] = []
+  const host = new Host({ onWarning: ({ message }) => void said.push(message) })
+  const tools = [{ name: 'look', early: { ...host.early('look', 'read').early, checksItself: true } }] as HostTool[]
+  for (const asks of [{}, { look: { n: 2 } }, { look: { n: 2 } }]) await used(host, ['look'], asks, tools)
+  expect(said).toEqual([
+    'look does not start early any more: in 3 steps in a row none of its calls that had started early was used',
+  ])
+})
+
 test('steps that fail, are aborted, or have no early call do not count (R10)', async () => {
   const host = new Host()
   for (let n = 0; n < 5; n++) {

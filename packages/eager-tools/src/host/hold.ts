@@ -10,6 +10,7 @@ export const LONGEST: number = 2 ** 31 - 1
 export class Hold {
   readonly #ms: number
   readonly #over: () => void
+  #isOver = false
   #heard = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -17,6 +18,11 @@ export class Hold {
   constructor(ms: number | undefined, over: () => void) {
     this.#ms = ms ?? HOLD
     this.#over = over
+  }
+
+  /** Whether the host has been silent for too long. */
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   /** An event of the host has arrived. Before the timer has started, its time does not matter. */
@@ -37,7 +43,10 @@ export class Hold {
     this.#timer = setTimeout(() => {
       const left = this.#heard + this.#ms - performance.now()
       if (left > 0) this.#wait(left)
-      else this.#over()
+      else {
+        this.#isOver = true
+        this.#over()
+      }
     }, ms)
     unref(this.#timer)
   }

@@ -333,8 +333,9 @@ export class HostCalls {
     this.#stage = 'over'
     this.#early.clear()
     this.#hold.end()
-    // Nothing follows from a step that was aborted, or whose host has failed for another reason.
-    const isAccepted = stage === 'stood' && cause === 'call_withdrawn'
+    // Nothing follows from a step that was aborted, whose host has failed for another reason, or that may still go on
+    // after an approval.
+    const isAccepted = stage === 'stood' && cause === 'call_withdrawn' && !this.#hold.isOver
     const uses = isAccepted ? this.#uses() : new Map<string, HostUse>()
     const early = this.#early.begun
     if (early.length === 0) return

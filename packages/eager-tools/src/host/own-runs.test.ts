@@ -19,7 +19,7 @@ function moving(host: Host, undoMs = 0, more: Partial<EarlyTool> = {}): HostTool
 
 /** Streams one sealed call of `move` for 10 ms; then the response is accepted. */
 async function accepted(host: Host, tool: HostTool, work: Work) {
-  const calls = host.step({ tools: [tool] })
+  const calls = host.step({ tools: [tool, host.early('other', 'read')] })
   calls.seal(told(calls, 'a', 'move', work))
   await after(10)
   calls.stood()

@@ -84,6 +84,19 @@ test('if the host never releases a step, its calls are kept for `hold`, counted 
   }
 })
 
+test('three steps whose host is silent for `hold`, perhaps for an approval, switch nothing off (R10)', async () => {
+  const host = new Host({ hold: 1_000 })
+  for (let n = 0; n < 4; n++) {
+    const calls = host.step()
+    told(calls, 'a', 'look', { n })
+    await after(10)
+    calls.stood()
+    await after(1_000)
+    expect(calls.stage).toBe('over')
+  }
+  expect([host.log.length, host.warnings]).toEqual([4, []])
+})
+
 test('a call is undone once, in whatever order it settles and is discarded (R7)', async () => {
   const undone: number[] = []
   for (let turns = 0; turns < 40; turns++) {

@@ -172,6 +172,25 @@ test('a pause before the tools is found in the same way (W47)', async () => {
   expect(said).toEqual([expect.stringMatching(/^call-prevented: look .*paused/)])
 })
 
+test('a thread that was paused is resumed after a thousand other threads have ended (W47)', async () => {
+  const go = async (agent: Agent) => {
+    const config = { configurable: { thread_id: 'paused' } } as object
+    await agent.invoke(human(), config)
+    const others = Array.from({ length: 1_000 }, (_, at) =>
+      agent.invoke(human('other'), { configurable: { thread_id: `${at}` } } as object),
+    )
+    await Promise.all(others)
+    return shown(await agent.invoke(new Command({ resume: 'yes' }), config))
+  }
+  const responses = [looks(), ...Array.from({ length: 1_001 }, () => answer)]
+  const came = await played({ responses, go, cut: added(ownApproval) }, true)
+  expect(came).toEqual({
+    log: ['0 1 {"q":"a"}'],
+    result: ['human: go', 'ai: x', 'tool 1: ok a', 'ai: done'],
+    warnings: ['call-prevented'],
+  })
+})
+
 test('a tool that a middleware emulates starts early once, then no more (W47)', async () => {
   const emulator = toolEmulatorMiddleware({ tools: ['look'], model: new Scripted([[text('emulated')]]) })
   const { plain, eager: came, said } = await both([emulator], { go: deciding([approve, approve, approve]) })

@@ -84,8 +84,9 @@ export class Steps {
     for (const call of callsOf(message)) this.#answered.set(call, step)
   }
 
+  /** A step without calls is needed only while the undo of an early call may still meet one of the next run. */
   #keep(step: Step, place: string): void {
-    if (!place) return
+    if (!place || (!step.callIds?.size && step.run.leaving.size === 0)) return
     this.#ofThreads.delete(place)
     this.#ofThreads.set(place, step)
     const [oldest] = this.#ofThreads.keys()

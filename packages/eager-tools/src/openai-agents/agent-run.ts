@@ -76,6 +76,7 @@ export class AgentRun {
     if (!this.#isMine(agent, span)) return undefined
     void this.#turn?.release()
     this.#turn = undefined
+    this.#asksUnlinked = false
     const isFirst = this.#turns++ === 0
     const { declared, context, loop, isFirst: isWhole } = this.options
     if (isFirst && isWhole) warnOfNames({ agent, tools, declared, loop })

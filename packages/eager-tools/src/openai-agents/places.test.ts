@@ -1,5 +1,6 @@
 /** The places where the SDK, or what a user gives it, stands between the model's call and the tool. */
 
+import { inspect } from 'node:util'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import {
   Agent,
@@ -297,12 +298,20 @@ test.each([
 )
 
 test('a tool that reads what exists only after the response is executed by the SDK, and starts early no more, with one warning that names it (W46)', async () => {
-  const reads: Readonly<Record<string, (context: RunContext | undefined, details: object | undefined) => unknown>> = {
-    'usage of the run context': (context) => context?.usage.totalTokens,
-    'toolCall.providerData of its details': (_, details) => Object(details).toolCall.providerData,
-    'all members of toolCall of its details': (_, details) => ({ ...Object(details).toolCall }),
-  }
-  for (const [member, read] of Object.entries(reads)) {
+  const usage = 'usage of the run context'
+  const reads: readonly (readonly [
+    string,
+    (context: RunContext | undefined, details: object | undefined) => unknown,
+  ])[] = [
+    [usage, (context) => context?.usage.totalTokens],
+    [usage, (context) => ({ ...context?.usage })],
+    [usage, (context) => structuredClone(context?.usage)],
+    [usage, (context) => inspect(context?.usage)],
+    [usage, (context) => context],
+    ['toolCall.providerData of its details', (_, details) => Object(details).toolCall.providerData],
+    ['all members of toolCall of its details', (_, details) => ({ ...Object(details).toolCall })],
+  ]
+  for (const [member, read] of reads) {
     const adds: Program['adds'] = () => ({
       tool: {
         execute: async (_: unknown, context?: RunContext, details?: object) => {
@@ -424,6 +433,61 @@ test.each(Object.keys(inside))('%s, with the context of the run: the calls of bo
     ['book 2 b', 'send 5 a', 'look 3 a', 'look 4 a'],
     [0, 100, 200, 202],
   ])
+})
+
+test.each([true, false])(
+  'a tool that starts early may run an agent with its context: both execute once, and the usage is the same (W46), streamed: %s',
+  async (stream) => {
+    const asked: number[] = []
+    const adds: Program['adds'] = () => {
+      const model = new Script([answer])
+      const inner = new Agent({ name: 'inner', instructions: 'i', model })
+      const execute = async (_: unknown, context?: RunContext) => {
+        const options = context ? { context } : {}
+        const result = stream ? await run(inner, 'x', { ...options, stream }) : await run(inner, 'x', { ...options })
+        if ('completed' in result) await result.completed
+        asked.push(model.requests.length)
+        return 'asked'
+      }
+      return { tool: { execute } }
+    }
+    const program: Program = {
+      responses: [one('1'), answer],
+      adds,
+      go: async ({ runner, agent, see }) => {
+        const result = await runner.run(agent, 'go', { stream: true })
+        return [await see(result), result.state._context.usage]
+      },
+    }
+    const plain = await told(program, false)
+    const early = await told(program, true)
+    // What the SDK reports of the usage meanwhile depends on when the tool runs.
+    expect({ ...early, callbacks: [] }).toEqual({ ...plain, callbacks: [] })
+    expect(asked).toEqual([1, 1])
+  },
+)
+
+test('the cause of an unobserved request is that of its own turn (R10)', async () => {
+  const go: Program['go'] = async ({ runner, agent, model, see }) => {
+    const inner = new Agent({ name: 'inner', instructions: 'i', model })
+    const look = tool({
+      name: 'look',
+      description: 'l',
+      parameters: z.object({ q: z.string() }),
+      execute: async () => {
+        if (agent.model !== model) return 'again'
+        await run(inner, 'x')
+        agent.model = new Script([one('2'), answer])
+        return 'first'
+      },
+    })
+    agent.model = model
+    agent.tools = [look]
+    return see(await runner.run(agent, 'go', { stream: true }))
+  }
+  const program: Program = { responses: [one('1'), answer], effects: { look: 'read' }, go }
+  const { warnings } = await told(program, true)
+  expect(warnings).toEqual([expect.stringMatching(/^host-unknown: .* the model could not be observed/)])
 })
 
 test('simultaneous runs with one context do not use each other’s calls (W46)', async () => {
