@@ -142,7 +142,7 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
 
   /**
    * Whether the last summary helped: the history up to the first answer after it is not too long. The results of that
-   * answer's calls are no fault of the summary.
+   * answer's calls do not count: the summary cannot shorten them.
    */
   async function hasHelped(messages: readonly Message[], length: number): Promise<boolean> {
     const first = messages.findIndex(({ role }, place) => place >= length && role === 'assistant')

@@ -274,7 +274,7 @@ test('a file that only the package refuses is a sentence with its words, and the
   }
   const video: FilePart = { type: 'file', mediaType: 'video/mp4', data: 'AAAA' }
   const { model, asked } = onlyImages((type) => `no file of type ${type}`)
-  await ask(aiSdk(model), { messages: [...[zip, video, png].flatMap((part) => resultOf(part).messages ?? [])] })
+  await ask(aiSdk(model), { messages: [zip, video, png].flatMap((part) => resultOf(part).messages ?? []) })
   expect(JSON.stringify(asked[0]?.prompt)).toMatch(
     /a\.zip is not here.*video\/mp4 is not here.*"mediaType":"image\/png"/,
   )

@@ -287,7 +287,7 @@ test('the error of an agent that fails names what it has done (M3)', async () =>
   )
 })
 
-test('calls inside are told even if they equal earlier calls of the outer run, and shared messages are not (L9)', async () => {
+test('a result lists calls inside even if they equal earlier calls of the outer run, but no calls of shared messages (L9)', async () => {
   const same = respond(call('done', { of: 'a' }, { id: 'call_1' }))
   for (const history of [false, true]) {
     const asking = respond(call('asks', {}, { id: 'call_2' }))

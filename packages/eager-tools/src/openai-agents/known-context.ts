@@ -49,7 +49,9 @@ function watched(usage: Usage): Usage {
     Object.defineProperty(seen, key, {
       enumerable: true,
       get: () => Reflect.get(told(), key),
-      set: (value) => Reflect.set(usage, key, value),
+      set(value) {
+        Reflect.set(usage, key, value)
+      },
     })
   return seen
 }

@@ -304,7 +304,7 @@ test('a tool that reads what exists only after the response is executed by the S
     (context: RunContext | undefined, details: object | undefined) => unknown,
   ])[] = [
     [usage, (context) => context?.usage.totalTokens],
-    [usage, (context) => ({ ...context?.usage })],
+    [usage, (context) => Object.entries(context?.usage ?? {})],
     [usage, (context) => structuredClone(context?.usage)],
     [usage, (context) => inspect(context?.usage)],
     [usage, (context) => context],
