@@ -53,6 +53,7 @@ export class RefusedRequestError extends HarnessError {
   override readonly name = 'RefusedRequestError'
   /** The number of the request, counted from 1. */
   readonly request: number
+  /** The wire of the request. */
   readonly wire: WireName
   /** The id of the first rule that it breaks. */
   readonly rule: string

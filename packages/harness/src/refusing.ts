@@ -16,7 +16,7 @@ export type RulesLevel = 'certain' | 'all' | 'report' | false
 
 /** The rules of one endpoint, in detail. */
 export interface RulesChoice {
-  /** Default `certain`. */
+  /** Which rules apply. Default `certain`. */
   readonly apply?: RulesLevel
   /** The host whose rules apply, and whose answers are imitated. Default: the host of the request's URL. */
   readonly host?: Host

@@ -4,7 +4,6 @@ import { ConfigError } from '@meanwhile/core'
 import { sealsCalls } from '@meanwhile/core/calls'
 import {
   gateway,
-  type generateText,
   type InferToolInput,
   type InferToolOutput,
   type LanguageModel,
@@ -54,11 +53,10 @@ export type Effects<Options extends { readonly tools?: object }> = {
 
 type EffectOf<One> = [One] extends [Tool] ? DeclaredEffect<InferToolInput<One>, InferToolOutput<One>> : DeclaredEffect
 
-/** The options of `streamText` that `generateText` also accepts. */
+/** The options of `streamText`. `generateText` accepts them, too. */
 type TextOptions<Tools extends ToolSet, Context extends AnyContext, Out extends OutputInterface> = Parameters<
   typeof streamText<Tools, Context, Out>
->[0] &
-  Parameters<typeof generateText<Tools, Context, Out>>[0]
+>[0]
 
 /** The same with a prompt or messages, of the one kind that was given, so that a request can replace it. */
 type AskedOptions<Tools extends ToolSet, Context extends AnyContext, Out extends OutputInterface, Asked> = Omit<
@@ -105,8 +103,8 @@ export function eager<
   options: Parameters<typeof streamText<Tools, Context, Out>>[0] & WithPrompt,
   effects: NoInfer<Effects<{ readonly tools: Tools }>>,
   settings?: EagerSettings,
-  // Without `infer` and `NoInfer`, the type expected from the call would widen the tool names to `string`.
-): [Tools] extends [infer Known extends ToolSet] ? AskedOptions<Known, Context, Out, WithPrompt> : never
+  // Without `NoInfer`, the type expected from the call would widen the tool names to `string`.
+): NoInfer<AskedOptions<Tools, Context, Out, WithPrompt>>
 export function eager<
   Tools extends ToolSet,
   Context extends AnyContext = AnyContext,
@@ -115,7 +113,7 @@ export function eager<
   options: Parameters<typeof streamText<Tools, Context, Out>>[0] & WithMessages,
   effects: NoInfer<Effects<{ readonly tools: Tools }>>,
   settings?: EagerSettings,
-): [Tools] extends [infer Known extends ToolSet] ? AskedOptions<Known, Context, Out, WithMessages> : never
+): NoInfer<AskedOptions<Tools, Context, Out, WithMessages>>
 export function eager<
   Call = never,
   Tools extends ToolSet = ToolSet,

@@ -7,6 +7,7 @@ import type { WireName } from '../wires/wire.ts'
 
 /** A request to check; an entry of a mock's journal is one. */
 export interface CheckedRequest {
+  /** The wire on which it was sent. */
   readonly wire: WireName
   /** The parsed body. */
   readonly body: unknown

@@ -13,6 +13,7 @@ export type Sure = 'certain' | 'likely' | 'host'
 
 /** Where a refusal was seen: a thread, a page or a file, and the latest month. */
 export interface Source {
+  /** The thread, page or file. */
   readonly where: string
   /** Year and month, as `2026-09`. */
   readonly seen: string
@@ -30,6 +31,7 @@ export interface Rule {
   readonly id: string
   /** The wire it holds for. Absent: all of them. */
   readonly wire?: WireName
+  /** How sure it is that providers refuse. */
   readonly sure: Sure
   /** The hosts it holds for. Default: all. */
   readonly hosts?: readonly Host[]
@@ -41,9 +43,11 @@ export interface Rule {
   readonly says: string
   /** The HTTP status. Default 400. */
   readonly status?: number
+  /** Where the refusal was seen. */
   readonly sources: readonly Source[]
   /** The places of a request that break it, in order. */
   readonly finds: Find
+  /** The smallest change that breaks it. */
   readonly bad: Change
 }
 
@@ -54,6 +58,7 @@ export type Find = (request: Reading) => Iterable<Found>
 
 /** A place that breaks a rule, with the values of the provider's words. */
 export interface Found {
+  /** As `messages[2].content`. */
   readonly path: string
   readonly [value: string]: unknown
 }
