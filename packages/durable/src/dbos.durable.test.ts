@@ -67,3 +67,26 @@ test('dbos: a run is continued if its worker was considered dead, took the run b
     await fleet.close()
   }
 })
+
+test('dbos: a run is continued if its worker lives, and lost the connection when the database gave it the run (DU10)', async () => {
+  const fleet = await Fleet.open({ driver: 'dbos', url: await createDatabase(database.url) })
+  try {
+    await fleet.spawn()
+    const { rows } = await fleet.pool.query('SELECT id FROM meanwhile.dbos_workers')
+    await fleet.pool.query(
+      `CREATE FUNCTION given_unheard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NOT EXISTS (SELECT FROM dbos.workflow_status WHERE name = NEW.name) THEN
+          NEW.status := 'PENDING'; NEW.executor_id := '${rows[0]?.id}'; NEW.started_at_epoch_ms := 1;
+        END IF;
+        RETURN NEW;
+      END $$`,
+    )
+    await fleet.pool.query(
+      'CREATE TRIGGER given_unheard BEFORE INSERT ON dbos.workflow_status FOR EACH ROW EXECUTE FUNCTION given_unheard()',
+    )
+    await fleet.runs.start('clerk', 'Go', { id: 'run' })
+    expect((await fleet.end('run')).problems).toEqual([])
+  } finally {
+    await fleet.close()
+  }
+})

@@ -104,6 +104,8 @@ function workerEngine(
   const database = new Database(pool, schema)
   const table = `"${database.schema}".dbos_workers`
   const workers = new Set<Worker>()
+  /** The ids of the workflows that this process runs. */
+  const running = new Set<string>()
 
   /** Returns whether another call must follow. That is not an error: only the workflow's current owner can record it. */
   async function tryAdvance(id: string, tries: number): Promise<boolean> {
@@ -125,6 +127,16 @@ function workerEngine(
   }
 
   async function advanceUntilDone(id: string): Promise<void> {
+    const workflow = DBOS.workflowID ?? ''
+    running.add(workflow)
+    try {
+      await tryUntilDone(id)
+    } finally {
+      running.delete(workflow)
+    }
+  }
+
+  async function tryUntilDone(id: string): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES && (tries === 0 || workers.size > 0); tries++) {
       const isAgain = await DBOS.runStep(() => tryAdvance(id, tries), { name: 'advance' })
       if (!isAgain) return
@@ -152,8 +164,11 @@ function workerEngine(
   async function continueLost(isDead: ReadonlyMap<string, boolean>): Promise<void> {
     const pending = await DBOS.listWorkflows({ workflowName, status: 'PENDING', loadInput: false })
     for (const { workflowID, executorId = '', dequeuedAt = 0 } of pending) {
-      // A process without a row has just started, was considered dead and lives, or is dead.
-      const isLost = isDead.get(executorId) ?? Date.now() - dequeuedAt > deadAfter
+      const isOld = Date.now() - dequeuedAt > deadAfter
+      // A process without a row has just started, was considered dead and lives, or is dead. This process may have lost
+      // the connection at the moment when the database gave it the workflow: then it does not know of it.
+      const isLost =
+        executorId === DBOS.executorID ? isOld && !running.has(workflowID) : (isDead.get(executorId) ?? isOld)
       if (!isLost) continue
       await wake(workflowID.slice(0, workflowID.lastIndexOf('/')))
       // If that process is still alive, it is notified.
