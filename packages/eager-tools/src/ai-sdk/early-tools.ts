@@ -49,18 +49,11 @@ export function earlyTool(
 ): EarlyTool | undefined {
   const effect = declared.get(name)
   if (!effect) return undefined
-  let context: unknown
-  const checkedWithContext = async (written: unknown) => {
-    context = await valid(tool.contextSchema, context)
-    return valid(tool.inputSchema, written)
-  }
   return {
     ...effect,
-    check(written) {
-      context = step.toolsContext[name]
-      return tool.contextSchema === undefined ? valid(tool.inputSchema, written) : checkedWithContext(written)
-    },
-    start: (input, { id, signal }) =>
+    check: (written) => valid(tool.inputSchema, written),
+    context: () => valid(tool.contextSchema, own(step.toolsContext, name)),
+    start: (input, { id, signal, context }) =>
       tool.execute?.(input, {
         toolCallId: id,
         messages: step.messages,

@@ -34,8 +34,9 @@ export interface EarlyHost {
 export interface EarlyBeginning extends Pick<EarlyStart, 'effect' | 'keys' | 'evidence'> {
   readonly call: ToolCall
   readonly tool: EarlyTool
-  /** The input that the host would pass to the function. */
+  /** The input that the host would pass to the function, and the context next to it. */
   readonly value: unknown
+  readonly context: unknown
   /** The id the host will use for this call, if the provider sent one. */
   readonly hostId: string | undefined
   readonly step: number
@@ -276,13 +277,14 @@ export class EarlyCall implements CallFacts {
   }
 
   #called(): unknown {
-    const { tool, call, value, hostId, text } = this.#beginning
+    const { tool, call, value, context, hostId, text } = this.#beginning
     const whenUsed = () => this.#whenUsed()
     try {
       return tool.start(value, {
         id: hostId,
         signal: this.signal,
         written: call.input,
+        context,
         get used() {
           return whenUsed()
         },

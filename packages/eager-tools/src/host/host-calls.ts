@@ -461,12 +461,13 @@ export class HostCalls {
       held.attempt = this.#attempt
       return
     }
-    const { value } = input as HostInput
+    const { value, context } = input as HostInput
     const early = new EarlyCall(
       {
         call,
         tool,
         value,
+        context,
         effect,
         keys,
         evidence,
