@@ -24,11 +24,7 @@ export function executed(
   const { id, name, input, signal } = asked
   const taken = calls?.take(id, name, input, signal)
   if (taken) return taken.result
-  if (!calls) {
-    const done = loop.cleared(id, name, input, signal)
-    return done ? lastAfter(done, own) : own()
-  }
-  const clearing = calls.cleared(id, name, input, signal)
+  const clearing = (calls ?? loop).cleared(id, name, input, signal)
   if (!clearing) return own()
   // The loop must know at once whether the tool yields.
   return clearing.isStream ? streamedAfter(clearing.done, own) : lastAfter(clearing.done, own)

@@ -6,7 +6,7 @@ import { Budget } from '../budget.ts'
 import type { NamedModel } from '../call-maker.ts'
 import type { StepSavings } from '../savings.ts'
 import type { EarlyCall } from './early-call.ts'
-import { endedRuns } from './ended-runs.ts'
+import { type Clearing, clearing } from './clearing.ts'
 import { HostCalls } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
@@ -103,13 +103,13 @@ export class EagerLoop {
   }
 
   /**
-   * The host makes a call that belongs to no known step, such as one that was approved in a later run. Resolves when an
-   * unused early run of it has settled and been undone, as {@link HostCalls.cleared} does.
+   * The host makes a call that belongs to no known step, such as one that was approved in a later run. Unused early runs of
+   * it must be over first, as with {@link HostCalls.cleared}.
    */
-  cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Promise<void> | undefined {
+  cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Clearing | undefined {
     if (id === undefined || this.leaving.size === 0) return undefined
     const runs = [...this.leaving].filter((one) => one.hostId === id && one.tool.name === name && one.isWith(input))
-    return runs.length > 0 ? endedRuns(name, runs, this.settings.hold, signal) : undefined
+    return clearing(name, runs, this.settings.hold, signal)
   }
 
   /** A step with early calls is over. `uses`: by tool, without the tools that the host had no reason to execute. */

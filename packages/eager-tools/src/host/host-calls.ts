@@ -15,7 +15,7 @@ import { Attempt } from './attempt.ts'
 import type { EagerLoop, HostRun, HostStep, HostUse } from './eager-loop.ts'
 import { EarlyCall, type EarlyHost } from './early-call.ts'
 import { EarlyCalls } from './early-calls.ts'
-import { endedRuns } from './ended-runs.ts'
+import { type Clearing, clearing } from './clearing.ts'
 import { Hold } from './hold.ts'
 import { type EarlyTool, type HostInput, toolFor } from './host-tool.ts'
 import { charge, stepSavings } from './step-account.ts'
@@ -42,17 +42,6 @@ export interface UnaskedCall {
   /** The id the host would use for it. */
   readonly id: string | undefined
   readonly tool: string
-}
-
-/** What the host waits for before it makes a call itself. */
-export interface Clearing {
-  /**
-   * Resolves when the early runs of the call have settled and been undone. Rejects with an
-   * {@link UnfinishedEarlyCallError} if that takes longer than `hold`.
-   */
-  readonly done: Promise<void>
-  /** Whether an early run has yielded its result. */
-  readonly isStream: boolean
 }
 
 /**
@@ -274,12 +263,8 @@ export class HostCalls {
     const runs = [...all].filter(
       (early) => early.tool.name === name && early.isAboveRead && this.#isUnusedRunOf(early, id, input),
     )
-    if (runs.length === 0) return undefined
     for (const early of runs) early.discard('arguments_changed', new Error('the host makes this call itself'))
-    return {
-      done: endedRuns(name, runs, this.#loop.settings.hold, signal),
-      isStream: runs.some(({ isStream }) => isStream),
-    }
+    return clearing(name, runs, this.#loop.settings.hold, signal)
   }
 
   #asks(id: string | undefined, name: string): void {

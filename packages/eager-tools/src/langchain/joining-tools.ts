@@ -45,8 +45,8 @@ export class JoiningTools {
       invoke: (input, config) => {
         const linked = isAskedCall(input) && config && this.#linked(input, tool.name, config)
         if (linked) return this.#joined(linked, tool, input, config)
-        const done = isAskedCall(input) && this.#loop.cleared(input.id, tool.name, input.args, config?.signal)
-        return done ? done.then(() => tool.invoke(input, config)) : tool.invoke(input, config)
+        const clearing = isAskedCall(input) && this.#loop.cleared(input.id, tool.name, input.args, config?.signal)
+        return clearing ? clearing.done.then(() => tool.invoke(input, config)) : tool.invoke(input, config)
       },
       [JOINS]: tool,
     }
