@@ -395,7 +395,10 @@ const cases: Readonly<Record<string, Case>> = {
         },
       })
     },
-    responses: [[...whole('1'), ...whole('2'), ...whole('3'), wait(50), call('1'), call('2'), call('3'), finish()], answer],
+    responses: [
+      [...whole('1'), ...whole('2'), ...whole('3'), wait(50), call('1'), call('2'), call('3'), finish()],
+      answer,
+    ],
     plain: ['50 secret 1', '70 secret 2', '90 secret 3'],
     eager: ['0 secret 1', '20 secret 2', '40 secret 3'],
   },

@@ -5,8 +5,8 @@ import { Breaker } from '../breaker.ts'
 import { Budget } from '../budget.ts'
 import type { NamedModel } from '../call-maker.ts'
 import type { StepSavings } from '../savings.ts'
-import type { EarlyCall } from './early-call.ts'
 import { type Clearing, clearing } from './clearing.ts'
+import type { EarlyCall } from './early-call.ts'
 import { HostCalls } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
@@ -117,11 +117,10 @@ export class EagerLoop {
     for (const [tool, use] of uses) this.#ended(tool, use)
     const { onStep } = this.settings
     if (!onStep) return
-    try {
-      onStep(savings())
-    } catch (error) {
-      this.warn({ code: 'observer-failed', message: `onStep threw: ${messageOf(error)}` })
-    }
+    observe(
+      () => onStep(savings()),
+      (error) => this.warn({ code: 'observer-failed', message: `onStep threw: ${messageOf(error)}` }),
+    )
   }
 
   #ended(tool: string, use: HostUse): void {
@@ -169,8 +168,16 @@ export class EagerLoop {
 
   warn({ code, message }: Parameters<Run['warn']>[0]): void {
     const { onWarning } = this.settings
-    if (onWarning) onWarning({ code, message, source: 'eager' })
-    else emitWarning(code, message)
+    if (!onWarning) {
+      emitWarning(code, message)
+      return
+    }
+    // Warnings arise in the middle of a change of state, which an error must not leave half done.
+    observe(
+      () => onWarning({ code, message, source: 'eager' }),
+      (error) =>
+        emitWarning('observer-failed', `onWarning threw: ${messageOf(error)}. It had received ${code}: ${message}`),
+    )
   }
 
   /** Sends each warning only once. */
@@ -179,6 +186,15 @@ export class EagerLoop {
     if (this.#told.has(warning)) return
     this.#told.add(warning)
     this.warn({ code, message })
+  }
+}
+
+/** Calls a function of the user. An error does not reach the caller, and neither does the rejection of a promise. */
+function observe(call: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    Promise.resolve(call()).catch(failed)
+  } catch (error) {
+    failed(error)
   }
 }
 
