@@ -114,6 +114,7 @@ export class EagerLoop {
 
   /** A step with early calls is over. `uses`: by tool, without the tools that the host had no reason to execute. */
   ended(uses: ReadonlyMap<string, HostUse>, savings: () => StepSavings): void {
+    if ([...uses.values()].some((use) => use !== 'unused')) this.#hasAsked = true
     for (const [tool, use] of uses) this.#ended(tool, use)
     const { onStep } = this.settings
     if (!onStep) return
@@ -124,7 +125,6 @@ export class EagerLoop {
   }
 
   #ended(tool: string, use: HostUse): void {
-    this.#hasAsked ||= use !== 'unused'
     if (this.isBarred(tool)) return
     const uses = use === 'used' ? [] : [...(this.#unused.get(tool) ?? []), use]
     this.#unused.set(tool, uses)
