@@ -83,6 +83,8 @@ export class Steps {
   readonly #runs: WeakMap<object, Run> = new WeakMap()
   /** By the id of the run. Several runs may have one id. */
   readonly #byId: Map<string, Set<Run>> = new Map()
+  /** Runs whose end was not reported, oldest first. */
+  readonly #open: Set<Run> = new Set()
   readonly #runsOfSteps: WeakMap<Step, Run> = new WeakMap()
   readonly #byMessages: WeakMap<object, Step> = new WeakMap()
   /** Messages of steps, whether or not those were prepared. */
@@ -138,19 +140,24 @@ export class Steps {
 
   /** A step is over. */
   ended({ callId, content }: StepEnd): void {
-    const runs = this.#byId.get(callId)
-    const [run] = runs ?? []
-    // Of several runs with one id it is not known which one it is.
-    if (run && runs?.size === 1) this.#release(run, content)
+    const run = this.#onlyOf(callId)
+    if (run) this.#release(run, content)
   }
 
   /** A run is over. */
-  over({ callId, steps }: RunEnd): void {
-    const [first] = this.#byId.get(callId) ?? []
-    const run = (steps && this.#runs.get(steps)) ?? first
+  over({ callId, steps, messages }: RunEnd): void {
+    const failed = messages && this.#byMessages.get(messages)
+    const run = (failed && this.#runsOfSteps.get(failed)) ?? (steps && this.#runs.get(steps)) ?? this.#onlyOf(callId)
     if (!run) return
     this.#release(run, steps?.at(-1)?.content)
     this.#forget(run)
+  }
+
+  /** The run with this id. Of several runs with one id it is not known which one is meant. */
+  #onlyOf(callId: string): Run | undefined {
+    const runs = this.#byId.get(callId)
+    const [run] = runs ?? []
+    return runs?.size === 1 ? run : undefined
   }
 
   /** A step has these messages. */
@@ -173,17 +180,16 @@ export class Steps {
     const known = this.#byId.get(callId)
     if (known) known.add(run)
     else this.#byId.set(callId, new Set([run]))
-    const [oldest] = this.#byId.values()
-    if (this.#byId.size > MOST_RUNS && oldest) for (const one of oldest) this.#end(one)
-  }
-
-  #end(run: Run): void {
-    this.#release(run)
-    this.#forget(run)
+    this.#open.add(run)
+    const [oldest] = this.#open
+    if (this.#open.size <= MOST_RUNS || !oldest) return
+    this.#release(oldest)
+    this.#forget(oldest)
   }
 
   #forget(run: Run): void {
     const { callId } = run
+    this.#open.delete(run)
     if (callId === undefined) return
     this.#wholes.delete(callId)
     const runs = this.#byId.get(callId)
