@@ -97,10 +97,10 @@ const anyProgram: fc.Arbitrary<Program> = fc.record({
   retries: fc.boolean(),
   toolConcurrency: fc.constantFrom(1, 2, 10),
   eagerOutside: fc.boolean(),
-  answers: fc.array(
-    fc.record({ place: fc.nat({ max: 5 }), isNone: fc.constantFrom(true, false, false, false) }),
-    { minLength: 8, maxLength: 16 },
-  ),
+  answers: fc.array(fc.record({ place: fc.nat({ max: 5 }), isNone: fc.constantFrom(true, false, false, false) }), {
+    minLength: 8,
+    maxLength: 16,
+  }),
 })
 
 /** What background work uses counts in the step after its end, which is a matter of timing: so no limit applies to such a program. */

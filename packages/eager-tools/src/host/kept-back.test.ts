@@ -32,16 +32,20 @@ test('a call that may not begin yet starts when it may, and is the only executio
   expect(kept).toEqual(['look'])
 })
 
-test('a call that may never begin is left to the host, and does not keep others back (W47)', async () => {
+test('a call that may not begin before its response ends is reported as kept back and left to the host, and later calls begin without it (W47)', async () => {
   const host = new Host()
   const { allowed, calls, kept } = gated(host)
   told(calls, 'a', 'look', { n: 1 })
   allowed.add('b')
   told(calls, 'b', 'look', { n: 1 })
   await after(10)
+  expect([host.log, kept]).toEqual([['0 look 1'], []])
   calls.stood()
+  allowed.add('a')
   calls.proceed()
   await after(10)
   expect([host.log, kept]).toEqual([['0 look 1'], ['look']])
+  expect(await calls.take('b', 'look', { n: 1 })?.result).toBe('look 1')
+  expect(calls.take('a', 'look', { n: 1 })).toBe(undefined)
   await calls.release()
 })
