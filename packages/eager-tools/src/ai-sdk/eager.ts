@@ -270,7 +270,7 @@ class EagerOptions {
     const { toolCallId: id, toolName: name, input } = toolCall
     const step = this.#steps.ofMessages(messages)
     this.#steps.saw(messages)
-    step?.ask({ id, name, input, mayBegin: isFree && this.#joins(name, own(tools, name), step.options) })
+    step?.ask({ id, name, input, mayStart: isFree && this.#joins(name, own(tools, name), step.options) })
   }
 
   /**
@@ -356,7 +356,6 @@ class EagerOptions {
       signal: request.abortSignal,
       // Another limit may have been added: early calls keep to the lowest, and the savings assume none.
       ...(step.isWhole ? { toolConcurrency: step.options.toolCallConcurrency } : { earlySlots: 1 }),
-      ...(step.waits && { mayBegin: (call) => step.mayBegin(call) }),
       ...(step.waits && isAskedLate && { keptBack: (name) => this.#addedOptions(name) }),
     })
     return step.calls

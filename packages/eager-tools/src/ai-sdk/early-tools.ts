@@ -51,6 +51,7 @@ export function earlyTool(
   if (!effect) return undefined
   return {
     ...effect,
+    mayStart: (call) => step.mayStart(name, call),
     check: (written) => valid(tool.inputSchema, written),
     context: () => valid(tool.contextSchema, own(step.toolsContext, name)),
     start: (input, { id, signal, context }) =>

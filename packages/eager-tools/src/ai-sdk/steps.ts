@@ -5,8 +5,9 @@
  * known by the array of its steps.
  */
 
-import type { BeginningCall, EagerLoop, HostRun } from '../host/eager-loop.ts'
+import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
+import type { StartingCall } from '../host/host-tool.ts'
 import type { ContentPart, Messages, RunEnd, SdkOptions, SdkTools, StepEnd, StepStart } from './sdk.ts'
 
 export interface NewStep {
@@ -27,7 +28,7 @@ interface AskedCall {
   readonly name: string
   readonly input: unknown
   /** Whether the SDK executes it without an approval, and with a tool that joins early calls. */
-  readonly mayBegin: boolean
+  readonly mayStart: boolean
 }
 
 interface Run {
@@ -62,9 +63,11 @@ export class Step {
     this.tools = isWhole ? options.tools : undefined
   }
 
-  /** Whether the SDK has asked about this call. */
-  mayBegin({ id, name, isWith }: BeginningCall): boolean {
-    return this.asked.some((one) => one.mayBegin && one.id === id && one.name === name && isWith(one.input))
+  /** Whether this call of a tool waits for nothing, or the SDK has asked about it and executes it. */
+  mayStart(name: string, { id, isWith }: StartingCall): boolean {
+    const isAsked = () =>
+      this.asked.some((one) => one.mayStart && one.id === id && one.name === name && isWith(one.input))
+    return !this.waits || isAsked()
   }
 
   /** The SDK has asked about a call. */

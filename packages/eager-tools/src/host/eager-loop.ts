@@ -33,27 +33,13 @@ export interface HostStep {
   readonly toolConcurrency?: number | undefined
   /** How many early calls may execute at once. Default: as many as the host executes. */
   readonly earlySlots?: number | undefined
-  /**
-   * Whether a call may begin now. It is asked again after {@link HostCalls.proceed}; a call that may not begin before the
-   * response ends is left to the host. Default: each call may begin.
-   */
-  mayBegin?(call: BeginningCall): boolean
-  /** The response has ended, and until then `mayBegin` has kept a call of this tool from beginning. */
+  /** The response has ended, and until then `mayStart` of this tool has kept a call from starting. */
   keptBack?(tool: string): void
   /**
    * Runs `work` in the async context in which the host would call a tool. Default: the context in which the call
    * starts.
    */
   enter?<Result>(work: () => Result): Result
-}
-
-/** A call that could begin early. */
-export interface BeginningCall {
-  /** As the provider sent it; `undefined` if it sent none. */
-  readonly id: string | undefined
-  readonly name: string
-  /** Whether the host takes the call with this input. */
-  isWith(input: unknown): boolean
 }
 
 /** One run of the host's loop: its step count, and which models have changed arguments. */

@@ -75,8 +75,6 @@ export class HostCalls {
   #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
-  /** Tools that the host has asked for with another input for the same arguments. */
-  readonly #differing: Set<string> = new Set()
   /** Tools that the host has asked for with other arguments. */
   readonly #changed: Set<string> = new Set()
   /** Stops what {@link HostCalls.#followHost} started. */
@@ -91,9 +89,8 @@ export class HostCalls {
     this.#slots = options.toolConcurrency ?? Number.POSITIVE_INFINITY
     this.#earlySlots = toolConcurrency ?? options.earlySlots ?? this.#slots
     this.#early = new EarlyCalls(this.#earlySlots, (early) => {
-      const { name } = early.tool
-      const isOpen = this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(name)
-      return isOpen && this.#mayStart(name, early.hostId) && this.#mayBegin(early)
+      const isOpen = this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(early.tool.name)
+      return isOpen && this.#mayStart(early)
     })
     this.#hold = new Hold(hold, () => void this.release())
   }
@@ -163,7 +160,7 @@ export class HostCalls {
     this.#hold.heard()
     this.#stood = performance.now()
     this.#response?.end()
-    for (const early of this.#early.clear()) if (!this.#mayBegin(early)) this.#options.keptBack?.(early.tool.name)
+    for (const early of this.#early.clear()) if (!this.#mayStart(early)) this.#options.keptBack?.(early.tool.name)
     const asked = [...this.#asked]
     const isAsked = (early: EarlyCall) => {
       const place = asked.findIndex((call) => sameCall(early.call, call))
@@ -201,14 +198,14 @@ export class HostCalls {
     return true
   }
 
-  /** What `mayBegin` returns may have changed. */
+  /** What `mayStart` of a tool returns may have changed. */
   proceed(): void {
     this.#early.go()
   }
 
-  #mayBegin(early: EarlyCall): boolean {
+  #mayStart(early: EarlyCall): boolean {
     const { hostId: id, tool } = early
-    return this.#options.mayBegin?.({ id, name: tool.name, isWith: (input) => early.isWith(input) }) ?? true
+    return this.#toolOf(tool.name)?.mayStart?.({ id, isWith: (input) => early.isWith(input) }) ?? true
   }
 
   // The host's requests.
@@ -294,7 +291,6 @@ export class HostCalls {
   #compare({ call, input }: EarlyCall, hosts: unknown): void {
     if (this.#toolOf(call.name)?.checksItself) return
     if (!this.#asked.some((asked) => asked.id === call.id && sameCall(asked, call))) return
-    this.#differing.add(call.name)
     this.#loop.differs(call.name, differingMembers(input, hosts))
   }
 
@@ -348,7 +344,7 @@ export class HostCalls {
     const uses = new Map<string, HostUse>()
     for (const early of this.#early.begun) {
       const { name } = early.tool
-      if (early.isTaken || this.#differing.has(name)) uses.set(name, 'used')
+      if (early.isTaken) uses.set(name, 'used')
       else if (!uses.has(name) && early.attempt === this.#attempt && !early.isDeclined)
         uses.set(name, this.#changed.has(name) ? 'changed' : 'unused')
     }
@@ -410,17 +406,12 @@ export class HostCalls {
     const { policy, schemas } = this.#loop.settings
     if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
     if (this.#loop.isBarred(call.name)) return 'schema'
-    if (!this.#mayStart(call.name, this.#response?.hostIdOf(call.id))) return 'effect'
     const { written, value } = input as HostInput
     const asked = this.#toolOf(call.name)?.checksItself ? written : value
     for (const early of this.#run.leaving) if (early.tool.name === call.name && early.isWith(asked)) return 'effect'
     const reason = deferral(start, () => policy?.(call, { effect, evidence, model }), this.#loop)
     if (reason || !mustKeepInput(call.name, effect, schemas)) return reason
     return this.#keepsInput(call.name, input as HostInput) ? undefined : 'schema'
-  }
-
-  #mayStart(name: string, id: string | undefined): boolean {
-    return this.#toolOf(name)?.mayStart?.(id) ?? true
   }
 
   #keepsInput(name: string, { written, value }: HostInput): boolean {

@@ -28,10 +28,10 @@ export interface EarlyTool extends DeclaredTool {
    */
   readonly checksItself?: true
   /**
-   * Whether nothing keeps the host from executing this call, as far as is known when it would start. `id`: the one that
-   * the host will use.
+   * Whether nothing keeps the host from executing this call, as far as is known now. It is asked when the call could start,
+   * and again after `HostCalls.proceed`. A call that may not start before the response ends is left to the host.
    */
-  mayStart?(id: string | undefined): boolean
+  mayStart?(call: StartingCall): boolean
   /**
    * If its signal aborts, the returned promise rejects although the function may still be running. Above `read`, the
    * signal then aborts only once the host has taken the call: it must be known when the function has ended, and how.
@@ -39,6 +39,14 @@ export interface EarlyTool extends DeclaredTool {
   readonly leavesOnAbort?: true
   /** Calls the host's own function with everything the host would pass to it. */
   start(input: unknown, call: StartedCall): unknown
+}
+
+/** A call that could start early. */
+export interface StartingCall {
+  /** As the provider sent it; `undefined` if it sent none. */
+  readonly id: string | undefined
+  /** Whether the host takes the call with this input. */
+  isWith(input: unknown): boolean
 }
 
 /** What the function of an early call receives next to its input. */

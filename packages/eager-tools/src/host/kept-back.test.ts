@@ -1,21 +1,22 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { after, Host, told } from '../../test/host.ts'
+import type { EarlyTool } from './host-tool.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A step whose calls may begin only once they are in the returned set, by id. */
+/** A step whose calls may start only once they are in the returned set, by id. */
 function gated(host: Host) {
   const allowed = new Set<string | undefined>()
   const kept: string[] = []
-  const calls = host.step({
-    mayBegin: ({ id, isWith }) => allowed.has(id) && isWith({ n: 1 }),
-    keptBack: (tool) => void kept.push(tool),
-  })
+  const { early } = host.early('look', 'read')
+  const mayStart: EarlyTool['mayStart'] = ({ id, isWith }) => allowed.has(id) && isWith({ n: 1 })
+  const tools = early && [{ name: 'look', early: { ...early, mayStart } }]
+  const calls = host.step({ ...(tools && { tools }), keptBack: (tool) => void kept.push(tool) })
   return { allowed, calls, kept }
 }
 
-test('a call that may not begin yet starts when it may, and is the only execution (W47)', async () => {
+test('a call that may not start yet starts when it may, and is the only execution (W47)', async () => {
   const host = new Host()
   const { allowed, calls, kept } = gated(host)
   told(calls, 'a', 'look', { n: 1 })
@@ -32,7 +33,7 @@ test('a call that may not begin yet starts when it may, and is the only executio
   expect(kept).toEqual(['look'])
 })
 
-test('a call that may not begin before its response ends is reported as kept back and left to the host, and later calls begin without it (W47)', async () => {
+test('a call that may not start before its response ends is reported as kept back and left to the host, and later calls start without it (W47)', async () => {
   const host = new Host()
   const { allowed, calls, kept } = gated(host)
   told(calls, 'a', 'look', { n: 1 })
