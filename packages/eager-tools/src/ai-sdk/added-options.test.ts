@@ -120,6 +120,28 @@ test('if a provider sends whole calls only at the end, a warning says what to wr
   ])
 })
 
+test('if a request adds `streamRetries`, with which the SDK asks at the end, the same warning says so (W48)', async () => {
+  const warned = async (added: object, response: Part[]) => {
+    const { plain, eager } = await plainAndEager({
+      responses: [response, answer],
+      provider: sealing,
+      go: (options) => streamed({ ...options, ...added } as Given),
+    })
+    expect(eager.result).toEqual(plain.result)
+    return eager.warnings
+  }
+  const retries = { streamRetries: 1 }
+  const goesOn = once[0] ?? []
+  const isLast = [...whole('1'), wait(20), call('1'), finish()]
+  expect(await warned(retries, goesOn)).toEqual(['options-added'])
+  expect(await warned(retries, isLast)).toEqual([])
+  expect(await warned({ temperature: 0 }, goesOn)).toEqual([])
+  // The SDK reads such a response as fast as it can.
+  const atOnce = [...whole('1'), call('1'), ...said('so'), finish()]
+  expect(await warned({ temperature: 0 }, atOnce)).toEqual([])
+  expect(await warned({ ...retries, toolApproval: undefined }, goesOn)).toEqual(['option-replaced'])
+})
+
 test('an approval that is added to generateText is found after one early run, and that tool then starts early no more, with one warning (W47)', async () => {
   const messages: string[] = []
   const { plain, eager } = await plainAndEager({

@@ -15,11 +15,6 @@ export class AddedOptions {
     this.#steps = steps
   }
 
-  /** Whether a run with added options is told from one without. */
-  get areKnown(): boolean {
-    return firstFree(this.#options) !== undefined
-  }
-
   /**
    * Notes the runs whose options are exactly those that were made. Their callback is not enumerable, so options that were
    * copied to add something do not have it.
@@ -61,7 +56,10 @@ export class AddedOptions {
     )
   }
 
+  /** Because of added options, a call of this tool has waited until the response had ended. */
   askedLate(name: string): void {
+    // Without a free callback nobody knows whether any were added.
+    if (!firstFree(this.#options)) return
     this.#loop.warnOnce(
       'options-added',
       `${name} did not start early: options were added to those that eager() returned, so it waits until the AI SDK asks for an approval, which it does at the end of this response. Add them before: eager({ ...options, prompt }, …)`,

@@ -124,7 +124,10 @@ export class EagerOptions {
     const { toolCallId: id, toolName: name, input } = toolCall
     const step = this.#steps.ofMessages(messages)
     this.#steps.saw(messages)
-    step?.ask({ id, name, input, mayStart: isFree && this.#joins(name, own(tools, name), step.options) })
+    if (!step) return
+    const mayStart = isFree && this.#joins(name, own(tools, name), step.options)
+    step.ask({ id, name, input, mayStart })
+    if (mayStart && step.late.has(id)) this.#added.askedLate(name)
   }
 
   /**

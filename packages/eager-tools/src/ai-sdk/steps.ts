@@ -43,6 +43,10 @@ export class Step {
   readonly toolsContext: NewStep['toolsContext']
   readonly sandbox: unknown
   readonly asked: AskedCall[] = []
+  /** Ids of calls that waited for the SDK to ask about them until the response had ended, not only because they came last. */
+  readonly late: Set<string | undefined> = new Set()
+  /** Ids of calls after which the SDK has read on. Known when the response has ended. */
+  passed: ReadonlySet<string | undefined> = new Set()
   /** The array that the SDK passes to the tools of this step. */
   messages: Messages
   isWhole: boolean

@@ -67,7 +67,10 @@ export class WatchedModels {
     if (!calls) return model.doStream(request)
     try {
       const answer = await model.doStream(request)
-      return { ...answer, stream: watchedStream(answer.stream, calls, seals) }
+      const stands = (passed: ReadonlySet<string | undefined>) => {
+        step.passed = passed
+      }
+      return { ...answer, stream: watchedStream(answer.stream, calls, { seals, stands }) }
     } catch (error) {
       calls.failed()
       throw error
@@ -82,14 +85,16 @@ export class WatchedModels {
     seals: boolean,
   ): HostCalls | undefined {
     if (step.calls?.again()) return step.calls
-    const isAskedLate = (!seals || step.options.streamRetries !== undefined) && this.#options.added.areKnown
     step.calls = this.#options.loop.step(step.run, {
       tools: this.#hostTools(step, request),
       model: { provider, id },
       signal: request.abortSignal,
       // Another limit may have been added: early calls keep to the lowest, and the savings assume none.
       ...(step.isWhole ? { toolConcurrency: step.options.toolCallConcurrency } : { earlySlots: 1 }),
-      ...(step.waits && isAskedLate && { keptBack: (name) => this.#options.added.askedLate(name) }),
+      keptBack: (id) => {
+        // Unless the provider seals its calls, they are whole only at the end, and the SDK cannot ask before.
+        if (step.waits && (!seals || step.passed.has(id))) step.late.add(id)
+      },
     })
     return step.calls
   }

@@ -33,8 +33,8 @@ export interface HostStep {
   readonly toolConcurrency?: number | undefined
   /** How many early calls may execute at once. Default: as many as the host executes. */
   readonly earlySlots?: number | undefined
-  /** The response has ended, and until then `mayStart` of this tool has kept a call from starting. */
-  keptBack?(tool: string): void
+  /** The response has ended, and until then `mayStart` of the tool has kept a call with this id from starting. */
+  keptBack?(id: string | undefined): void
   /**
    * Runs `work` in the async context in which the host would call a tool. Default: the context in which the call
    * starts.

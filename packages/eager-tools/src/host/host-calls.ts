@@ -160,7 +160,7 @@ export class HostCalls {
     this.#hold.heard()
     this.#stood = performance.now()
     this.#response?.end()
-    for (const early of this.#early.clear()) if (!this.#mayStart(early)) this.#options.keptBack?.(early.tool.name)
+    for (const early of this.#early.clear()) if (!this.#mayStart(early)) this.#options.keptBack?.(early.hostId)
     const asked = [...this.#asked]
     const isAsked = (early: EarlyCall) => {
       const place = asked.findIndex((call) => sameCall(early.call, call))
