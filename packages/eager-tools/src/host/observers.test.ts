@@ -49,8 +49,8 @@ test('an `onWarning` that throws leaves no call half discarded, and the process 
 test('if the promise of `onStep` or `onWarning` rejects, that is a warning (R7)', async () => {
   const messages = emitted()
   const host = new Host({
-    onStep: () => Promise.reject(new Error('no disk')),
-    onWarning: () => Promise.reject(new Error('no net')),
+    onStep: vi.fn().mockRejectedValue(new Error('no disk')),
+    onWarning: vi.fn().mockRejectedValue(new Error('no net')),
   })
   const calls = host.step()
   told(calls, 'a', 'look', { n: 1 })
