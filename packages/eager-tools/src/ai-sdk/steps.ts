@@ -207,7 +207,7 @@ export class Steps {
   /** The step of the run is over, with this content. */
   #release(run: Run, content: readonly ContentPart[] = []): void {
     const calls = run.step?.calls
-    for (const { id, tool } of calls?.unasked ?? []) {
+    for (const { id, tool } of calls?.unexecuted ?? []) {
       const isIt = ({ toolCall }: ContentPart) => toolCall?.toolCallId === id && toolCall?.toolName === tool
       if (content.some((part) => part.type === 'tool-approval-request' && isIt(part)))
         this.#loop.bar(tool, 'approval-added', ADDED_APPROVAL)

@@ -1,6 +1,7 @@
 /** Passes a response stream on unchanged, and reports its tool calls to the step. */
 
-import type { CallLabel, HostCalls } from '../host/host-calls.ts'
+import type { CallLabel } from '../host/heard-response.ts'
+import type { HostCalls } from '../host/host-calls.ts'
 import type { StreamPart } from './sdk.ts'
 
 /** Finish reasons after which the AI SDK executes tools. */

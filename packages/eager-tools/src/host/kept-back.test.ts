@@ -27,9 +27,9 @@ test('a call that may not start yet starts when it may, and is the only executio
   await after(10)
   expect(host.log).toEqual(['10 look 1'])
   calls.stood()
-  expect(calls.unasked).toEqual([{ id: 'a', tool: 'look' }])
+  expect(calls.unexecuted).toEqual([{ id: 'a', tool: 'look' }])
   expect(await calls.take('a', 'look', { n: 1 })?.result).toBe('look 1')
-  expect([calls.take('b', 'look', { n: 2 }), calls.unasked]).toEqual([undefined, []])
+  expect([calls.take('b', 'look', { n: 2 }), calls.unexecuted]).toEqual([undefined, []])
   expect(kept).toEqual(['b'])
 })
 

@@ -1,7 +1,8 @@
 /** The agent's tools, which join calls that have started early. */
 
 import type { EagerLoop } from '../host/eager-loop.ts'
-import type { HostCalls, TakenCall } from '../host/host-calls.ts'
+import type { HostCalls } from '../host/host-calls.ts'
+import type { TakenCall } from '../host/host-requests.ts'
 import { withId } from './call-id.ts'
 import { HeldCallbacks } from './held-callbacks.ts'
 import { type AgentTool, type AskedCall, isAgentTool, isAskedCall, type NodeConfig } from './library.ts'
