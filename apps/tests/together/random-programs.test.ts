@@ -316,8 +316,8 @@ async function ended(run: AgentRun): Promise<End> {
 const DECISIONS = ['allow', 'deny', 'edit'] as const
 
 /**
- * The answer to one open question. Background work asks at a time of its own, so the question itself decides what is answered, not how many
- * were answered before.
+ * The answer to one open question. When background work asks is a matter of timing, so the question itself decides what is answered, not how
+ * many were answered before.
  */
 function answersOf({ interrupts = [] }: AgentResult, { answers }: Program, round: number): Answers {
   const { place, isNone } = answers[round] ?? { place: 0, isNone: false }

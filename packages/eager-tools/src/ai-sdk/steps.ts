@@ -160,7 +160,7 @@ export class Steps {
     this.#forget(run)
   }
 
-  /** The run with this id. Of several runs with one id it is not known which one is meant. */
+  /** The run with this id. `undefined` if several runs have it: nobody knows which one is meant. */
   #onlyOf(callId: string): Run | undefined {
     const runs = this.#byId.get(callId)
     const [run] = runs ?? []

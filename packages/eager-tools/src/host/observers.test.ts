@@ -10,7 +10,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What the process is told instead. */
+/** The warnings that the process receives instead. */
 function emitted(): readonly string[] {
   const messages: string[] = []
   vi.spyOn(process, 'emitWarning').mockImplementation((message) => void messages.push(String(message)))
