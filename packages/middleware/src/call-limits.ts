@@ -66,7 +66,9 @@ export class CallLimitError extends AgentError {
  *
  * It counts the calls that pass through this middleware: if it is inside `retryModel`, each attempt; if it is outside,
  * each model call. If a response has too many calls, the first ones in call order run. Which calls run is the same with
- * and without eager tools: a call that started early counts once if it is joined, and not if it is discarded.
+ * and without eager tools: a call that started early counts once if it is joined, and not if it is discarded. One
+ * exception: if an attempt fails and the next one requests the same calls in another order, a call that has already run
+ * early keeps its result, and the step may exceed the limit by it.
  *
  * What inner calls and agents inside calls use counts in full from the next step on, so a step may exceed a limit by
  * what is inside its calls. Within the step, an inner call is judged by the calls of the response up to the one that

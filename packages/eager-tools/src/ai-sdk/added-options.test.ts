@@ -120,6 +120,28 @@ test('if a provider sends whole calls only at the end, a warning says what to wr
   ])
 })
 
+test('if a request adds `streamRetries`, with which the SDK asks at the end, the same warning says so (W48)', async () => {
+  const warned = async (added: object, response: Part[]) => {
+    const { plain, eager } = await plainAndEager({
+      responses: [response, answer],
+      provider: sealing,
+      go: (options) => streamed({ ...options, ...added } as Given),
+    })
+    expect(eager.result).toEqual(plain.result)
+    return eager.warnings
+  }
+  const retries = { streamRetries: 1 }
+  const goesOn = once[0] ?? []
+  const isLast = [...whole('1'), wait(20), call('1'), finish()]
+  expect(await warned(retries, goesOn)).toEqual(['options-added'])
+  expect(await warned(retries, isLast)).toEqual([])
+  expect(await warned({ temperature: 0 }, goesOn)).toEqual([])
+  // The SDK reads such a response as fast as it can.
+  const atOnce = [...whole('1'), call('1'), ...said('so'), finish()]
+  expect(await warned({ temperature: 0 }, atOnce)).toEqual([])
+  expect(await warned({ ...retries, toolApproval: undefined }, goesOn)).toEqual(['option-replaced'])
+})
+
 test('an approval that is added to generateText is found after one early run, and that tool then starts early no more, with one warning (W47)', async () => {
   const messages: string[] = []
   const { plain, eager } = await plainAndEager({
@@ -398,18 +420,26 @@ test('a model that is added is observed, too (R2)', async () => {
   expect([eager.log, eager.warnings]).toEqual([[`20 1 ${a}`], []])
 })
 
-test('an approved call that had run early is executed when that run has been undone (W46)', async () => {
+test('an approved call that had run early is executed when that run has been undone, and what it yields is streamed (W46)', async () => {
   const log: string[] = []
   const compensate = async () => {
     await sleep(200)
     log.push('undone')
   }
   const asking = model([once[0] ?? [], answer], sealing)
-  await plainAndEager({
+  const { eager } = await plainAndEager({
     responses: [],
     effects: { look: { effect: 'reversible', compensate } },
     settings: { alwaysStream: true, schemas: fixed },
-    look: () => tool({ inputSchema: z.object({ q: z.string() }), execute: () => void log.push('executed') }),
+    look: () =>
+      tool({
+        inputSchema: z.object({ q: z.string() }),
+        async *execute() {
+          log.push('executed')
+          yield 'half'
+          yield 'whole'
+        },
+      }),
     async go(options) {
       if (!('experimental_onStepStart' in options)) return undefined
       const shared = { ...options, model: asking, toolApproval: { look: 'user-approval' } as const }
@@ -419,12 +449,17 @@ test('an approved call that had run early is executed when that run has been und
         role: 'tool',
         content: [{ type: 'tool-approval-response', approvalId: approval?.approvalId ?? '', approved: true }],
       }
-      const messages: ModelMessage[] = [{ role: 'user', content: 'go' }, ...responseMessages, answered]
       const { prompt: _, ...rest } = shared
-      return generateText({ ...rest, messages } as Parameters<typeof generateText>[0])
+      return streamed({ ...rest, messages: [{ role: 'user', content: 'go' }, ...responseMessages, answered] } as Given)
     },
   })
   expect(log).toEqual(['executed', 'undone', 'executed'])
+  const results = [
+    ['result', '1', 'half', true],
+    ['result', '1', 'whole', true],
+    ['result', '1', 'whole', false],
+  ]
+  expect(eager.result).toMatchObject({ told: expect.arrayContaining(results), text: 'done' })
 })
 
 test('where options were added, early calls run one at a time, because a limit may have been added (W47)', async () => {

@@ -1,9 +1,9 @@
 /** A `toolApproval` for the AI SDK that notes for which calls the SDK calls it, and answers as the SDK would without it. */
 
 import { TypeValidationError } from 'ai'
-import { valid } from './early-tools.ts'
 import { own } from './own.ts'
 import type { ApprovalAsked, SdkTool } from './sdk.ts'
+import { valid } from './valid.ts'
 
 /**
  * The SDK calls it once for each call that it would execute, while the response streams. `given`: the `toolApproval` of

@@ -4,7 +4,7 @@ import type { EagerLoop } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
 import { isAsyncIterable } from '../host/kept-result.ts'
 
-export interface AskedExecution {
+export interface HostExecution {
   readonly id: string | undefined
   readonly name: string
   readonly input: unknown
@@ -18,17 +18,13 @@ export interface AskedExecution {
 export function executed(
   loop: EagerLoop,
   calls: HostCalls | undefined,
-  asked: AskedExecution,
+  call: HostExecution,
   own: () => unknown,
 ): unknown {
-  const { id, name, input, signal } = asked
+  const { id, name, input, signal } = call
   const taken = calls?.take(id, name, input, signal)
   if (taken) return taken.result
-  if (!calls) {
-    const done = loop.cleared(id, name, input, signal)
-    return done ? lastAfter(done, own) : own()
-  }
-  const clearing = calls.cleared(id, name, input, signal)
+  const clearing = (calls ?? loop).cleared(id, name, input, signal)
   if (!clearing) return own()
   // The loop must know at once whether the tool yields.
   return clearing.isStream ? streamedAfter(clearing.done, own) : lastAfter(clearing.done, own)

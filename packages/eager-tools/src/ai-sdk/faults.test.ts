@@ -382,6 +382,26 @@ const cases: Readonly<Record<string, Case>> = {
     plain: ['50 secret 1'],
     eager: ['0 secret 1'],
   },
+  'a call that waits for a slot gets the context as the schema has returned it for this call (R2)': {
+    options: () => ({ toolsContext: { look: { key: 'secret' } }, toolCallConcurrency: 1 }),
+    look({ log, now }, checks = 0) {
+      return tool({
+        inputSchema: z.object({ q: z.string() }),
+        contextSchema: z.object({ key: z.string() }).transform(({ key }) => ({ own: `${key} ${++checks}` })),
+        execute: async (_, { context }) => {
+          log.push(`${now()} ${context.own}`)
+          await sleep(20)
+          return 'ok'
+        },
+      })
+    },
+    responses: [
+      [...whole('1'), ...whole('2'), ...whole('3'), wait(50), call('1'), call('2'), call('3'), finish()],
+      answer,
+    ],
+    plain: ['50 secret 1', '70 secret 2', '90 secret 3'],
+    eager: ['0 secret 1', '20 secret 2', '40 secret 3'],
+  },
   'the loop rejects a context that does not match its schema (R6)': {
     options: () => ({ toolsContext: { look: { key: 5 } } }),
     look: ({ work }) =>

@@ -65,6 +65,8 @@ export interface ContentPart {
 export interface RunEnd extends CallEvent {
   /** The same array as in each {@link StepToPrepare} of the run, except after an error. */
   readonly steps?: readonly StepEnd[]
+  /** After an error: those of the step that has failed. */
+  readonly messages?: Messages
 }
 
 export interface StepToPrepare {

@@ -46,6 +46,22 @@ test('two runs with one id do not end each other’s steps (W46)', () => {
   expect(other.calls?.stage).toBe('over')
 })
 
+test('a run that fails ends itself, and no other run with its id (W46)', () => {
+  const loop = new EagerLoop({}, 'ai 7')
+  const steps = new Steps(loop)
+  const [one, other] = [begun(loop, steps, 'same'), begun(loop, steps, 'same')]
+  // The SDK reports the error with a copy of the steps.
+  steps.over({ callId: 'same', steps: [], messages: other.messages })
+  expect([one.calls?.stage, other.calls?.stage]).toEqual(['streaming', 'over'])
+})
+
+test('runs with one id are forgotten like others when a thousand have begun (R7)', () => {
+  const loop = new EagerLoop({}, 'ai 7')
+  const steps = new Steps(loop)
+  const runs = Array.from({ length: 1_001 }, () => begun(loop, steps, 'same'))
+  expect(runs.map(({ calls }) => calls?.stage)).toEqual(['over', ...Array(1_000).fill('streaming')])
+})
+
 test('a step ends when the next one of its run is prepared, even if its end is not reported (W48)', () => {
   const loop = new EagerLoop({}, 'ai 7')
   const steps = new Steps(loop)

@@ -5,8 +5,9 @@
  * known by the array of its steps.
  */
 
-import type { BeginningCall, EagerLoop, HostRun } from '../host/eager-loop.ts'
+import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
+import type { StartingCall } from '../host/host-tool.ts'
 import type { ContentPart, Messages, RunEnd, SdkOptions, SdkTools, StepEnd, StepStart } from './sdk.ts'
 
 export interface NewStep {
@@ -27,7 +28,7 @@ interface AskedCall {
   readonly name: string
   readonly input: unknown
   /** Whether the SDK executes it without an approval, and with a tool that joins early calls. */
-  readonly mayBegin: boolean
+  readonly mayStart: boolean
 }
 
 interface Run {
@@ -42,6 +43,10 @@ export class Step {
   readonly toolsContext: NewStep['toolsContext']
   readonly sandbox: unknown
   readonly asked: AskedCall[] = []
+  /** Ids of calls that waited for the SDK to ask about them until the response had ended, not only because they came last. */
+  readonly late: Set<string | undefined> = new Set()
+  /** Ids of calls after which the SDK has read on. Known when the response has ended. */
+  passed: ReadonlySet<string | undefined> = new Set()
   /** The array that the SDK passes to the tools of this step. */
   messages: Messages
   isWhole: boolean
@@ -62,9 +67,11 @@ export class Step {
     this.tools = isWhole ? options.tools : undefined
   }
 
-  /** Whether the SDK has asked about this call. */
-  mayBegin({ id, name, isWith }: BeginningCall): boolean {
-    return this.asked.some((one) => one.mayBegin && one.id === id && one.name === name && isWith(one.input))
+  /** Whether this call of a tool waits for nothing, or the SDK has asked about it and executes it. */
+  mayStart(name: string, { id, isWith }: StartingCall): boolean {
+    const isAsked = () =>
+      this.asked.some((one) => one.mayStart && one.id === id && one.name === name && isWith(one.input))
+    return !this.waits || isAsked()
   }
 
   /** The SDK has asked about a call. */
@@ -83,6 +90,8 @@ export class Steps {
   readonly #runs: WeakMap<object, Run> = new WeakMap()
   /** By the id of the run. Several runs may have one id. */
   readonly #byId: Map<string, Set<Run>> = new Map()
+  /** Runs whose end was not reported, oldest first. */
+  readonly #open: Set<Run> = new Set()
   readonly #runsOfSteps: WeakMap<Step, Run> = new WeakMap()
   readonly #byMessages: WeakMap<object, Step> = new WeakMap()
   /** Messages of steps, whether or not those were prepared. */
@@ -138,19 +147,24 @@ export class Steps {
 
   /** A step is over. */
   ended({ callId, content }: StepEnd): void {
-    const runs = this.#byId.get(callId)
-    const [run] = runs ?? []
-    // Of several runs with one id it is not known which one it is.
-    if (run && runs?.size === 1) this.#release(run, content)
+    const run = this.#onlyOf(callId)
+    if (run) this.#release(run, content)
   }
 
   /** A run is over. */
-  over({ callId, steps }: RunEnd): void {
-    const [first] = this.#byId.get(callId) ?? []
-    const run = (steps && this.#runs.get(steps)) ?? first
+  over({ callId, steps, messages }: RunEnd): void {
+    const failed = messages && this.#byMessages.get(messages)
+    const run = (failed && this.#runsOfSteps.get(failed)) ?? (steps && this.#runs.get(steps)) ?? this.#onlyOf(callId)
     if (!run) return
     this.#release(run, steps?.at(-1)?.content)
     this.#forget(run)
+  }
+
+  /** The run with this id. `undefined` if several runs have it: nobody knows which one is meant. */
+  #onlyOf(callId: string): Run | undefined {
+    const runs = this.#byId.get(callId)
+    const [run] = runs ?? []
+    return runs?.size === 1 ? run : undefined
   }
 
   /** A step has these messages. */
@@ -173,17 +187,16 @@ export class Steps {
     const known = this.#byId.get(callId)
     if (known) known.add(run)
     else this.#byId.set(callId, new Set([run]))
-    const [oldest] = this.#byId.values()
-    if (this.#byId.size > MOST_RUNS && oldest) for (const one of oldest) this.#end(one)
-  }
-
-  #end(run: Run): void {
-    this.#release(run)
-    this.#forget(run)
+    this.#open.add(run)
+    const [oldest] = this.#open
+    if (this.#open.size <= MOST_RUNS || !oldest) return
+    this.#release(oldest)
+    this.#forget(oldest)
   }
 
   #forget(run: Run): void {
     const { callId } = run
+    this.#open.delete(run)
     if (callId === undefined) return
     this.#wholes.delete(callId)
     const runs = this.#byId.get(callId)
@@ -194,7 +207,7 @@ export class Steps {
   /** The step of the run is over, with this content. */
   #release(run: Run, content: readonly ContentPart[] = []): void {
     const calls = run.step?.calls
-    for (const { id, tool } of calls?.unasked ?? []) {
+    for (const { id, tool } of calls?.unexecuted ?? []) {
       const isIt = ({ toolCall }: ContentPart) => toolCall?.toolCallId === id && toolCall?.toolName === tool
       if (content.some((part) => part.type === 'tool-approval-request' && isIt(part)))
         this.#loop.bar(tool, 'approval-added', ADDED_APPROVAL)

@@ -40,5 +40,8 @@ test.for(Object.entries(late))(
 
 function watched(calls: Parameters<typeof watchedStream>[1]) {
   const { readable, writable } = new TransformStream<StreamPart, StreamPart>()
-  return { to: writable.getWriter(), reader: watchedStream(readable, calls, true).getReader() }
+  return {
+    to: writable.getWriter(),
+    reader: watchedStream(readable, calls, { seals: true, stands: () => undefined }).getReader(),
+  }
 }

@@ -1,22 +1,33 @@
 /** Passes a response stream on unchanged, and reports its tool calls to the step. */
 
-import type { CallLabel, HostCalls } from '../host/host-calls.ts'
+import type { CallLabel } from '../host/heard-response.ts'
+import type { HostCalls } from '../host/host-calls.ts'
 import type { StreamPart } from './sdk.ts'
 
 /** Finish reasons after which the AI SDK executes tools. */
 const ALLOWED: ReadonlySet<unknown> = new Set(['stop', 'tool-calls'])
 
 /**
- * Nothing is read ahead and nothing is delayed: each part is read when the reader requests it. `seals`: a `tool-call`
- * part is final.
+ * The SDK asks for the approval of a call before it has read more than this many parts after it. It reads on only if it
+ * may retry the response: then it asks when the response has ended.
  */
+const READ_AHEAD = 2
+
+export interface WatchedStreamOptions {
+  /** A `tool-call` part is final. */
+  readonly seals: boolean
+  /** The response stands now. `passed`: the ids of calls after which the SDK has read on. */
+  stands(passed: ReadonlySet<string | undefined>): void
+}
+
+/** Nothing is read ahead and nothing is delayed: each part is read when the reader requests it. */
 export function watchedStream(
   stream: ReadableStream<StreamPart>,
   calls: HostCalls,
-  seals: boolean,
+  options: WatchedStreamOptions,
 ): ReadableStream<StreamPart> {
   const reader = stream.getReader()
-  const heard = new HeardParts(calls, seals)
+  const heard = new HeardParts(calls, options)
   const { attempt } = calls
   /** Another response was requested in the place of this one. */
   const isReplaced = () => calls.attempt !== attempt
@@ -69,16 +80,20 @@ class HeardParts {
   /** The provider has reported an error. The SDK either retries, or reads on and executes the calls at the end. */
   hasError = false
   readonly #calls: HostCalls
-  readonly #seals: boolean
+  readonly #options: WatchedStreamOptions
+  #parts = 0
+  /** By the id of a call: how many parts there were when it was whole. */
+  readonly #whole: Map<string | undefined, number> = new Map()
   /** By id. Ids may be repeated, so each has a list in the order of the starts. */
   readonly #open: Map<string | undefined, OpenCall[]> = new Map()
 
-  constructor(calls: HostCalls, seals: boolean) {
+  constructor(calls: HostCalls, options: WatchedStreamOptions) {
     this.#calls = calls
-    this.#seals = seals
+    this.#options = options
   }
 
   hear(part: StreamPart): void {
+    this.#parts++
     switch (part.type) {
       case 'tool-input-start':
         if (!part.providerExecuted) this.#begin(part.id, part.toolName)
@@ -91,7 +106,7 @@ class HeardParts {
         break
       }
       case 'tool-call':
-        if (!part.providerExecuted) this.#whole(part)
+        if (!part.providerExecuted) this.#hearWhole(part)
         break
       case 'error':
         this.hasError = true
@@ -99,7 +114,7 @@ class HeardParts {
       case 'finish': {
         const { finishReason } = part
         const reason = typeof finishReason === 'object' ? finishReason.unified : finishReason
-        if (ALLOWED.has(reason)) this.#calls.stood()
+        if (ALLOWED.has(reason)) this.#stood()
         else void this.#calls.release('stream_truncated')
       }
     }
@@ -113,12 +128,19 @@ class HeardParts {
     return call
   }
 
-  #whole({ toolCallId, toolName, input }: StreamPart): void {
+  #stood(): void {
+    const passed = [...this.#whole].filter(([, at]) => this.#parts - at > READ_AHEAD).map(([id]) => id)
+    this.#options.stands(new Set(passed))
+    this.#calls.stood()
+  }
+
+  #hearWhole({ toolCallId, toolName, input }: StreamPart): void {
+    this.#whole.set(toolCallId, this.#parts)
     const call = this.#open.get(toolCallId)?.find(({ isOpen }) => isOpen) ?? this.#begin(toolCallId, toolName)
     call.isOpen = false
     // Empty arguments mean `{}`.
     const text = typeof input === 'string' ? input.trim() || '{}' : JSON.stringify(input ?? {})
-    if (this.#seals) this.#calls.seal(call.label, text)
+    if (this.#options.seals) this.#calls.seal(call.label, text)
     else if (call.hasText) this.#calls.restate(call.label, text)
     else this.#calls.delta(call.label, text)
   }

@@ -5,8 +5,8 @@ import { Breaker } from '../breaker.ts'
 import { Budget } from '../budget.ts'
 import type { NamedModel } from '../call-maker.ts'
 import type { StepSavings } from '../savings.ts'
+import { type Clearing, clearing } from './clearing.ts'
 import type { EarlyCall } from './early-call.ts'
-import { endedRuns } from './ended-runs.ts'
 import { HostCalls } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
@@ -33,27 +33,13 @@ export interface HostStep {
   readonly toolConcurrency?: number | undefined
   /** How many early calls may execute at once. Default: as many as the host executes. */
   readonly earlySlots?: number | undefined
-  /**
-   * Whether a call may begin now. It is asked again after {@link HostCalls.proceed}; a call that may not begin before the
-   * response ends is left to the host. Default: each call may begin.
-   */
-  mayBegin?(call: BeginningCall): boolean
-  /** The response has ended, and until then `mayBegin` has kept a call of this tool from beginning. */
-  keptBack?(tool: string): void
+  /** The response has ended, and until then `mayStart` of the tool has kept a call with this id from starting. */
+  keptBack?(id: string | undefined): void
   /**
    * Runs `work` in the async context in which the host would call a tool. Default: the context in which the call
    * starts.
    */
   enter?<Result>(work: () => Result): Result
-}
-
-/** A call that could begin early. */
-export interface BeginningCall {
-  /** As the provider sent it; `undefined` if it sent none. */
-  readonly id: string | undefined
-  readonly name: string
-  /** Whether the host takes the call with this input. */
-  isWith(input: unknown): boolean
 }
 
 /** One run of the host's loop: its step count, and which models have changed arguments. */
@@ -103,29 +89,28 @@ export class EagerLoop {
   }
 
   /**
-   * The host makes a call that belongs to no known step, such as one that was approved in a later run. Resolves when an
-   * unused early run of it has settled and been undone, as {@link HostCalls.cleared} does.
+   * The host makes a call that belongs to no known step, such as one that was approved in a later run. Unused early runs of
+   * it must be over first, as with {@link HostCalls.cleared}.
    */
-  cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Promise<void> | undefined {
+  cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Clearing | undefined {
     if (id === undefined || this.leaving.size === 0) return undefined
     const runs = [...this.leaving].filter((one) => one.hostId === id && one.tool.name === name && one.isWith(input))
-    return runs.length > 0 ? endedRuns(name, runs, this.settings.hold, signal) : undefined
+    return clearing(name, runs, this.settings.hold, signal)
   }
 
   /** A step with early calls is over. `uses`: by tool, without the tools that the host had no reason to execute. */
   ended(uses: ReadonlyMap<string, HostUse>, savings: () => StepSavings): void {
+    if ([...uses.values()].some((use) => use !== 'unused')) this.#hasAsked = true
     for (const [tool, use] of uses) this.#ended(tool, use)
     const { onStep } = this.settings
     if (!onStep) return
-    try {
-      onStep(savings())
-    } catch (error) {
-      this.warn({ code: 'observer-failed', message: `onStep threw: ${messageOf(error)}` })
-    }
+    observe(
+      () => onStep(savings()),
+      (error) => this.warn({ code: 'observer-failed', message: `onStep threw: ${messageOf(error)}` }),
+    )
   }
 
   #ended(tool: string, use: HostUse): void {
-    this.#hasAsked ||= use !== 'unused'
     if (this.isBarred(tool)) return
     const uses = use === 'used' ? [] : [...(this.#unused.get(tool) ?? []), use]
     this.#unused.set(tool, uses)
@@ -169,8 +154,16 @@ export class EagerLoop {
 
   warn({ code, message }: Parameters<Run['warn']>[0]): void {
     const { onWarning } = this.settings
-    if (onWarning) onWarning({ code, message, source: 'eager' })
-    else emitWarning(code, message)
+    if (!onWarning) {
+      emitWarning(code, message)
+      return
+    }
+    // Warnings arise in the middle of a change of state, which an error must not leave half done.
+    observe(
+      () => onWarning({ code, message, source: 'eager' }),
+      (error) =>
+        emitWarning('observer-failed', `onWarning threw: ${messageOf(error)}. It had received ${code}: ${message}`),
+    )
   }
 
   /** Sends each warning only once. */
@@ -179,6 +172,15 @@ export class EagerLoop {
     if (this.#told.has(warning)) return
     this.#told.add(warning)
     this.warn({ code, message })
+  }
+}
+
+/** Calls a function of the user. An error does not reach the caller, and neither does the rejection of a promise. */
+function observe(call: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    Promise.resolve(call()).catch(failed)
+  } catch (error) {
+    failed(error)
   }
 }
 

@@ -34,8 +34,9 @@ export interface EarlyHost {
 export interface EarlyBeginning extends Pick<EarlyStart, 'effect' | 'keys' | 'evidence'> {
   readonly call: ToolCall
   readonly tool: EarlyTool
-  /** The input that the host would pass to the function. */
+  /** The input that the host would pass to the function, and the context next to it. */
   readonly value: unknown
+  readonly context: unknown
   /** The id the host will use for this call, if the provider sent one. */
   readonly hostId: string | undefined
   readonly step: number
@@ -66,7 +67,7 @@ export class EarlyCall implements CallFacts {
   ended: number | undefined
   error: unknown
   /** Whether the host has executed the call, with this input or with another. */
-  isAsked = false
+  isExecuted = false
   readonly #beginning: EarlyBeginning
   readonly #host: EarlyHost
   readonly #evidenceAt: number = performance.now()
@@ -74,7 +75,7 @@ export class EarlyCall implements CallFacts {
   /** What the function gets. A copy, because the function may change the original. */
   readonly input: unknown
   /** The input with which the host takes the call. */
-  readonly #asked: unknown
+  readonly #taken: unknown
   #result: KeptResult | undefined
   #tellUsed: (isUsed: boolean) => void = () => undefined
   /** Created when it is first read, because most functions never read it. */
@@ -96,7 +97,7 @@ export class EarlyCall implements CallFacts {
     this.#beginning = beginning
     this.#host = host
     this.input = copyOf(value)
-    this.#asked = tool.checksItself && value !== call.input ? copyOf(call.input) : this.input
+    this.#taken = tool.checksItself && value !== call.input ? copyOf(call.input) : this.input
     this.tool = { name: call.name }
     this.call = call
     this.hostId = hostId
@@ -174,7 +175,7 @@ export class EarlyCall implements CallFacts {
 
   /** Whether the host takes the call with this input. */
   isWith(input: unknown): boolean {
-    return sameValue(this.#asked, input)
+    return sameValue(this.#taken, input)
   }
 
   /** Calls the function. An error is kept for the host. */
@@ -222,7 +223,7 @@ export class EarlyCall implements CallFacts {
   /** The host executes the call and gets this result. From now on, `signal` aborts the function. */
   take(signal?: AbortSignal): Promise<unknown> | AsyncIterable<unknown> {
     this.state = { ...this.state, fate: 'committed' }
-    this.isAsked = true
+    this.isExecuted = true
     this.#tellUsed(true)
     const { signal: hosts } = this.#host
     if (hosts?.aborted) this.abort(hosts.reason)
@@ -276,13 +277,14 @@ export class EarlyCall implements CallFacts {
   }
 
   #called(): unknown {
-    const { tool, call, value, hostId, text } = this.#beginning
+    const { tool, call, value, context, hostId, text } = this.#beginning
     const whenUsed = () => this.#whenUsed()
     try {
       return tool.start(value, {
         id: hostId,
         signal: this.signal,
         written: call.input,
+        context,
         get used() {
           return whenUsed()
         },

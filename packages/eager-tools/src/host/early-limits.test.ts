@@ -116,6 +116,15 @@ test('a tool whose early calls are never used is switched off, and no other one;
   ])
 })
 
+test('a step in which the host uses a call of one tool shows that its version is right, when it switches another tool off (W48)', async () => {
+  const said: string[] = []
+  const host = new Host({ independent: ['put'], onWarning: ({ message }) => void said.push(message) })
+  for (const asks of [{}, {}, { put: { n: 1 } }]) await used(host, ['look', 'put'], asks)
+  expect(said).toEqual([
+    'look does not start early any more: in 3 steps in a row none of its calls that had started early was used',
+  ])
+})
+
 test('once all tools of a step are switched off, nothing watches it (R10)', async () => {
   const host = new Host()
   const tools = [host.early('look', 'read'), { name: 'send' }]

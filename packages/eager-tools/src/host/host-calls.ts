@@ -4,56 +4,16 @@
  * host.
  */
 
-import type { DiscardCause, Tool, ToolCall } from '@meanwhile/core'
+import type { DiscardCause } from '@meanwhile/core'
 import { activeContext, follow, sameCall, Telemetry } from '@meanwhile/core/calls'
-import type { CallMaker, EarlyStart, NamedModel } from '../call-maker.ts'
-import { mustKeepInput } from '../kept-input.ts'
-import { deferral } from '../policy.ts'
-import { StreamedResponse } from '../response.ts'
-import { differingMembers, sameValue } from '../same-value.ts'
-import { Attempt } from './attempt.ts'
+import type { Clearing } from './clearing.ts'
 import type { EagerLoop, HostRun, HostStep, HostUse } from './eager-loop.ts'
-import { EarlyCall, type EarlyHost } from './early-call.ts'
-import { EarlyCalls } from './early-calls.ts'
-import { endedRuns } from './ended-runs.ts'
+import type { EarlyCall, EarlyHost } from './early-call.ts'
+import { EarlyStarts } from './early-starts.ts'
+import type { CallLabel } from './heard-response.ts'
 import { Hold } from './hold.ts'
-import { type EarlyTool, type HostInput, toolFor } from './host-tool.ts'
+import { HostRequests, type TakenCall, type UnexecutedCall } from './host-requests.ts'
 import { charge, stepSavings } from './step-account.ts'
-
-/** Identifies a call of the response. Provider ids cannot be used: they may be repeated or missing. */
-export type CallLabel = number
-
-/** An early call that the host has joined. */
-export interface TakenCall {
-  /** The function's result: a promise or an async iterable. */
-  readonly result: Promise<unknown> | AsyncIterable<unknown>
-  /** The signal that the function received. */
-  readonly signal: AbortSignal
-  /** The function declined: its result must not be used, and the host makes the call itself. */
-  readonly isDeclined: boolean
-  /** Resolves when the function declines. Stays pending if it never does. */
-  readonly declined: Promise<void>
-  /** The host cannot use the result, and makes the call itself. */
-  giveUp(): void
-}
-
-/** An early call of the accepted response that the host has not executed. */
-export interface UnaskedCall {
-  /** The id the host would use for it. */
-  readonly id: string | undefined
-  readonly tool: string
-}
-
-/** What the host waits for before it makes a call itself. */
-export interface Clearing {
-  /**
-   * Resolves when the early runs of the call have settled and been undone. Rejects with an
-   * {@link UnfinishedEarlyCallError} if that takes longer than `hold`.
-   */
-  readonly done: Promise<void>
-  /** Whether an early run has yielded its result. */
-  readonly isStream: boolean
-}
 
 /**
  * - `streaming`: a response is streaming.
@@ -63,8 +23,6 @@ export interface Clearing {
  */
 export type Stage = 'streaming' | 'failed' | 'stood' | 'over'
 
-const UNKNOWN: NamedModel = { provider: 'unknown', id: 'unknown' }
-
 export class HostCalls {
   readonly #loop: EagerLoop
   readonly #run: HostRun
@@ -72,24 +30,15 @@ export class HostCalls {
   readonly #parent: EarlyHost['parent'] = activeContext()
   readonly #step: number
   readonly #began: number = performance.now()
-  /** How many calls the host executes at once, and how many early calls may. */
+  /** How many calls the host executes at once. */
   readonly #slots: number
-  readonly #earlySlots: number
-  readonly #early: EarlyCalls
+  readonly #starts: EarlyStarts
+  readonly #requests: HostRequests
   readonly #hold: Hold
-  readonly #certain: Map<string, number> = new Map()
   #made: EarlyHost | undefined
   #stage: Stage = 'streaming'
-  #attempt = 1
-  /** Created with its first call, because most responses have none. */
-  #response: Attempt | undefined
-  #rules: readonly Tool[] | undefined
   #labels = 0
   #stood: number | undefined
-  /** Tools that the host has asked for with another input for the same arguments. */
-  readonly #differing: Set<string> = new Set()
-  /** Tools that the host has asked for with other arguments. */
-  readonly #changed: Set<string> = new Set()
   /** Stops what {@link HostCalls.#followHost} started. */
   #unfollow: (() => void) | undefined
 
@@ -100,12 +49,19 @@ export class HostCalls {
     this.#step = run.steps
     const { toolConcurrency, hold } = loop.settings
     this.#slots = options.toolConcurrency ?? Number.POSITIVE_INFINITY
-    this.#earlySlots = toolConcurrency ?? options.earlySlots ?? this.#slots
-    this.#early = new EarlyCalls(this.#earlySlots, (early) => {
-      const { name } = early.tool
-      const isOpen = this.#stage === 'streaming' && !options.signal?.aborted && !loop.isBarred(name)
-      return isOpen && this.#mayStart(name, early.hostId) && this.#mayBegin(early)
+    this.#starts = new EarlyStarts({
+      loop,
+      run,
+      step: options,
+      slots: toolConcurrency ?? options.earlySlots ?? this.#slots,
+      isOpen: () => this.#stage === 'streaming' && !options.signal?.aborted,
+      host: () => {
+        this.#followHost()
+        return this.#host
+      },
+      started: () => this.#hold.begin(),
     })
+    this.#requests = new HostRequests(loop, run, this.#starts)
     this.#hold = new Hold(hold, () => void this.release())
   }
 
@@ -113,22 +69,19 @@ export class HostCalls {
     return this.#stage
   }
 
-  /** The early calls of the accepted response that the host has not executed so far, whatever the input. */
-  get unasked(): readonly UnaskedCall[] {
-    if (this.#stood === undefined) return []
-    return this.#early.begun
-      .filter((early) => early.attempt === this.#attempt && !early.isAsked && !early.isDeclined)
-      .map(({ hostId, tool }) => ({ id: hostId, tool: tool.name }))
-  }
-
   /** Counts the responses that the host has requested in this step. */
   get attempt(): number {
-    return this.#attempt
+    return this.#starts.attempt
+  }
+
+  /** The early calls of the accepted response that the host has not executed so far, whatever the input. */
+  get unexecuted(): readonly UnexecutedCall[] {
+    return this.#stood === undefined ? [] : this.#requests.unexecuted
   }
 
   /** Whether an early call that the host has not taken may have changed something. */
   get mayHaveChanged(): boolean {
-    return this.#early.begun.some((early) => early.isAboveRead && !early.isTaken && !early.isGone)
+    return this.#starts.begun.some((early) => early.isAboveRead && !early.isTaken && !early.isGone)
   }
 
   // The stream. None of these methods waits or throws.
@@ -137,15 +90,14 @@ export class HostCalls {
   begin(id: string | undefined, name: string): CallLabel {
     const label = ++this.#labels
     if (!this.#hears()) return label
-    this.#response ??= this.#newResponse()
-    this.#response.begin(label, id, name)
+    this.#starts.hear().begin(label, id, name)
     return label
   }
 
   /** A piece of the arguments. If it is not a string, the event is {@link unreadable}. */
   delta(label: CallLabel, text: unknown): void {
     if (typeof text !== 'string') this.unreadable(notText())
-    else if (this.#hears()) this.#response?.delta(label, text)
+    else if (this.#hears()) this.#starts.response?.delta(label, text)
   }
 
   /**
@@ -154,12 +106,12 @@ export class HostCalls {
    */
   seal(label: CallLabel, text?: unknown): void {
     if (text !== undefined && typeof text !== 'string') this.unreadable(notText())
-    else if (this.#hears()) this.#response?.seal(label, text)
+    else if (this.#hears()) this.#starts.response?.seal(label, text)
   }
 
   /** The provider repeats the whole arguments but may still change them. They count when the response has ended. */
   restate(label: CallLabel, text: string): void {
-    if (this.#hears()) this.#response?.restate(label, text)
+    if (this.#hears()) this.#starts.response?.restate(label, text)
   }
 
   /** An event cannot be read: nothing more starts early in this step, and the host makes all calls itself. */
@@ -173,18 +125,18 @@ export class HostCalls {
     this.#stage = 'stood'
     this.#hold.heard()
     this.#stood = performance.now()
-    this.#response?.end()
-    for (const early of this.#early.clear()) if (!this.#mayBegin(early)) this.#options.keptBack?.(early.tool.name)
-    const asked = [...this.#asked]
-    const isAsked = (early: EarlyCall) => {
-      const place = asked.findIndex((call) => sameCall(early.call, call))
-      if (place >= 0) asked.splice(place, 1)
+    this.#starts.response?.end()
+    for (const id of this.#starts.end()) this.#options.keptBack?.(id)
+    const requested = [...this.#starts.requested]
+    const isRequested = (early: EarlyCall) => {
+      const place = requested.findIndex((call) => sameCall(early.call, call))
+      if (place >= 0) requested.splice(place, 1)
       return place >= 0
     }
-    const inOrder = this.#early.begun.toSorted((one, other) => other.attempt - one.attempt)
-    for (const early of inOrder) {
+    const newestFirst = this.#starts.begun.toSorted((one, other) => other.attempt - one.attempt)
+    for (const early of newestFirst) {
       early.modelEnded(this.#stood)
-      if (!isAsked(early) && early.attempt < this.#attempt)
+      if (!isRequested(early) && early.attempt < this.attempt)
         early.discard('call_withdrawn', new Error('the accepted response does not request this call'))
     }
   }
@@ -206,23 +158,23 @@ export class HostCalls {
     if (this.#stage === 'stood') void this.release()
     if (this.#stage === 'over') return false
     this.#stage = 'streaming'
-    this.#early.clear()
-    this.#response = undefined
-    this.#attempt++
+    this.#starts.next()
     return true
   }
 
-  /** What `mayBegin` returns may have changed. */
+  /** What `mayStart` of a tool returns may have changed. */
   proceed(): void {
-    this.#early.go()
+    this.#starts.go()
   }
 
-  #mayBegin(early: EarlyCall): boolean {
-    const { hostId: id, tool } = early
-    return this.#options.mayBegin?.({ id, name: tool.name, isWith: (input) => early.isWith(input) }) ?? true
+  /** An event of the stream has arrived. Returns whether it counts. */
+  #hears(): boolean {
+    if (this.#stage !== 'streaming') return false
+    this.#hold.heard()
+    return true
   }
 
-  // The host's requests.
+  // The calls that the host executes.
 
   /**
    * The host executes a call. `input` is what the host's own check returned; for a tool that checks it itself, the input
@@ -230,38 +182,8 @@ export class HostCalls {
    * `signal` aborts it. `undefined`: the host must make the call itself, once it is {@link HostCalls.cleared}.
    */
   take(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): TakenCall | undefined {
-    const isMine = (early: EarlyCall) => this.#isRunOf(early, id, name)
-    this.#asks(id, name)
-    if (this.#stage !== 'stood') return undefined
-    const open = this.#early.begun.filter((early) => early.isOpen && early.tool.name === name)
-    const mine = open.filter(isMine)
-    const found =
-      mine.find((early) => early.isWith(input)) ??
-      // A call of an earlier, failed attempt, which used other ids.
-      open.find((early) => early.attempt < this.#attempt && early.isWith(input))
-    if (found) {
-      const result = found.take(signal)
-      return {
-        result,
-        signal: found.signal,
-        get isDeclined() {
-          return found.isDeclined
-        },
-        get declined() {
-          return found.declined
-        },
-        giveUp: () => found.giveUp(new Error('the host cannot use the result')),
-      }
-    }
-    // Another call with this id may still match it.
-    if ((this.#response?.countOf(id) ?? 0) <= 1) {
-      if (mine.length > 0) this.#changed.add(name)
-      for (const early of mine) {
-        this.#compare(early, input)
-        early.discard('arguments_changed', new Error('the arguments have changed'))
-      }
-    }
-    return undefined
+    this.#requests.executes(id, name)
+    return this.#stage === 'stood' ? this.#requests.take(id, name, input, signal) : undefined
   }
 
   /**
@@ -269,48 +191,8 @@ export class HostCalls {
    * and the host waits. `undefined`: there is nothing to wait for. `signal`: that of the host's execution.
    */
   cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Clearing | undefined {
-    this.#asks(id, name)
-    const all = new Set([...this.#early.begun, ...this.#run.leaving])
-    const runs = [...all].filter(
-      (early) => early.tool.name === name && early.isAboveRead && this.#isUnusedRunOf(early, id, input),
-    )
-    if (runs.length === 0) return undefined
-    for (const early of runs) early.discard('arguments_changed', new Error('the host makes this call itself'))
-    return {
-      done: endedRuns(name, runs, this.#loop.settings.hold, signal),
-      isStream: runs.some(({ isStream }) => isStream),
-    }
-  }
-
-  #asks(id: string | undefined, name: string): void {
-    for (const early of this.#early.begun) if (this.#isRunOf(early, id, name)) early.isAsked = true
-  }
-
-  /** Whether an early call is that of a call of the last response. */
-  #isRunOf({ tool, attempt, hostId }: EarlyCall, id: string | undefined, name: string): boolean {
-    return tool.name === name && attempt === this.#attempt && hostId === id
-  }
-
-  /** Whether an early call was made for a call that the host makes itself, and is not over. */
-  #isUnusedRunOf(early: EarlyCall, id: string | undefined, input: unknown): boolean {
-    if (early.isTaken || early.isGone) return false
-    const heard = this.#response?.countOf(id) ?? 0
-    // An equal call that is undone too late undoes what this one does. For a call that was not heard, as the step was
-    // over by then, it is not known what the model had written.
-    if (this.#run.leaving.has(early) && (heard === 0 || early.isWith(input))) return true
-    if (early.attempt === this.#attempt && early.hostId === id && this.#early.begun.includes(early))
-      // Another call with this id may still take an open one.
-      return !early.isOpen || early.isWith(input) || heard <= 1
-    const isRequested = (call: ToolCall) => this.#response?.hostIdOf(call.id) === id && sameCall(early.call, call)
-    return early.isWith(input) || this.#asked.some(isRequested)
-  }
-
-  /** The host has another input than an early call. If the arguments are the same, the schema made the difference. */
-  #compare({ call, input }: EarlyCall, hosts: unknown): void {
-    if (this.#toolOf(call.name)?.checksItself) return
-    if (!this.#asked.some((asked) => asked.id === call.id && sameCall(asked, call))) return
-    this.#differing.add(call.name)
-    this.#loop.differs(call.name, differingMembers(input, hosts))
+    this.#requests.executes(id, name)
+    return this.#requests.cleared(id, name, input, signal)
   }
 
   /**
@@ -320,7 +202,7 @@ export class HostCalls {
   async release(cause?: DiscardCause, reason?: unknown): Promise<void> {
     const stage = this.#stage
     if (stage !== 'over') this.#end(stage, cause ?? this.#causeOf(stage), reason)
-    await Promise.all(this.#early.begun.map((early) => early.over()))
+    await Promise.all(this.#starts.begun.map((early) => early.over()))
     this.#unfollow?.()
   }
 
@@ -331,13 +213,13 @@ export class HostCalls {
 
   #end(stage: Stage, cause: DiscardCause, given: unknown): void {
     this.#stage = 'over'
-    this.#early.clear()
+    this.#starts.clear()
     this.#hold.end()
     // Nothing follows from a step that was aborted, whose host has failed for another reason, or that may still go on
     // after an approval.
     const isAccepted = stage === 'stood' && cause === 'call_withdrawn' && !this.#hold.isOver
-    const uses = isAccepted ? this.#uses() : new Map<string, HostUse>()
-    const early = this.#early.begun
+    const uses = isAccepted ? this.#requests.uses : new Map<string, HostUse>()
+    const early = this.#starts.begun
     if (early.length === 0) return
     const left = early.filter((early) => !early.isTaken)
     // Creating an Error is slow, so it is created only if needed.
@@ -350,136 +232,12 @@ export class HostCalls {
         began: this.#began,
         stood: this.#stood,
         over: performance.now(),
-        certain: this.#certain,
+        certain: this.#starts.certain,
         early,
-        asked: this.#asked,
+        requested: this.#starts.requested,
       })
     if (this.#loop.budget) charge(this.#loop.budget, savings(), cause === 'run_aborted')
     this.#loop.ended(uses, savings)
-  }
-
-  /** What the host did with the early calls of the accepted response, by tool. */
-  #uses(): ReadonlyMap<string, HostUse> {
-    const uses = new Map<string, HostUse>()
-    for (const early of this.#early.begun) {
-      const { name } = early.tool
-      if (early.isTaken || this.#differing.has(name)) uses.set(name, 'used')
-      else if (!uses.has(name) && early.attempt === this.#attempt && !early.isDeclined)
-        uses.set(name, this.#changed.has(name) ? 'changed' : 'unused')
-    }
-    return uses
-  }
-
-  // How calls start.
-
-  /** An event of the stream has arrived. Returns whether it counts. */
-  #hears(): boolean {
-    if (this.#stage !== 'streaming') return false
-    this.#hold.heard()
-    return true
-  }
-
-  /** The calls of the last response. */
-  get #asked(): readonly ToolCall[] {
-    return this.#response?.calls ?? []
-  }
-
-  #newResponse(): Attempt {
-    const { breaker } = this.#run
-    return new Attempt(
-      new StreamedResponse({ maker: this.#maker(this.#attempt), independent: this.#loop.independent, breaker }),
-    )
-  }
-
-  /** The call maker for one attempt. It starts nothing once another attempt has begun. */
-  #maker(attempt: number): CallMaker {
-    const { model = UNKNOWN, tools } = this.#options
-    // The rules pass such a tool through unchanged.
-    this.#rules ??= tools.map((tool) => toolFor(tool) as Tool)
-    return {
-      tools: this.#rules,
-      model,
-      toolConcurrency: this.#earlySlots,
-      isLastStep: false,
-      warm: () => undefined,
-      certain: (callId, isCertain) => {
-        if (isCertain) this.#certain.set(callId, performance.now())
-        else this.#certain.delete(callId)
-      },
-      deferral: (call, start) => this.#deferral(call, start, model),
-      isSpent: (tool) => this.#loop.budget?.isSpent(tool) ?? false,
-      start: (call, start) => {
-        if (this.#stage === 'streaming' && attempt === this.#attempt) this.#start(call, start)
-      },
-      waited: () => undefined,
-      warn: (warning) => this.#loop.warn(warning),
-    }
-  }
-
-  #deferral(
-    call: ToolCall,
-    { input, ...start }: Pick<EarlyStart, 'tool' | 'effect' | 'evidence' | 'input'>,
-    model: NamedModel,
-  ): ReturnType<CallMaker['deferral']> {
-    const { effect, evidence } = start
-    const { policy, schemas } = this.#loop.settings
-    if (effect === 'external' || effect === 'calls' || evidence === 'prefix') return 'effect'
-    if (this.#loop.isBarred(call.name)) return 'schema'
-    if (!this.#mayStart(call.name, this.#response?.hostIdOf(call.id))) return 'effect'
-    const { written, value } = input as HostInput
-    const asked = this.#toolOf(call.name)?.checksItself ? written : value
-    for (const early of this.#run.leaving) if (early.tool.name === call.name && early.isWith(asked)) return 'effect'
-    const reason = deferral(start, () => policy?.(call, { effect, evidence, model }), this.#loop)
-    if (reason || !mustKeepInput(call.name, effect, schemas)) return reason
-    return this.#keepsInput(call.name, input as HostInput) ? undefined : 'schema'
-  }
-
-  #mayStart(name: string, id: string | undefined): boolean {
-    return this.#toolOf(name)?.mayStart?.(id) ?? true
-  }
-
-  #keepsInput(name: string, { written, value }: HostInput): boolean {
-    return this.#toolOf(name)?.keepsInput?.(written) ?? sameValue(written, value)
-  }
-
-  #toolOf(name: string): EarlyTool | undefined {
-    return this.#options.tools.find((tool) => tool.name === name)?.early
-  }
-
-  #start(call: ToolCall, { input, effect, keys, evidence }: EarlyStart): void {
-    const tool = this.#toolOf(call.name)
-    const response = this.#response
-    if (!tool || !response) return
-    const same = this.#early.begun.filter((early) => early.call.id === call.id && early.attempt === this.#attempt)
-    for (const early of same) early.discard('arguments_changed', new Error('the arguments have changed'))
-    const held = this.#early.begun.find(
-      (early) => early.isOpen && early.attempt < this.#attempt && sameCall(early.call, call),
-    )
-    if (held) {
-      held.call = call
-      held.hostId = response.hostIdOf(call.id)
-      held.attempt = this.#attempt
-      return
-    }
-    const { value } = input as HostInput
-    const early = new EarlyCall(
-      {
-        call,
-        tool,
-        value,
-        effect,
-        keys,
-        evidence,
-        hostId: response.hostIdOf(call.id),
-        step: this.#step,
-        attempt: this.#attempt,
-        text: () => response.textOf(call),
-      },
-      this.#host,
-    )
-    this.#followHost()
-    this.#early.add(early)
-    if (this.#early.begun.length > 0) this.#hold.begin()
   }
 
   /**
@@ -490,7 +248,7 @@ export class HostCalls {
     const { signal } = this.#options
     if (!signal || this.#unfollow) return
     this.#unfollow = follow(signal, () => {
-      for (const early of this.#early.begun) early.abort(signal.reason)
+      for (const early of this.#starts.begun) early.abort(signal.reason)
       if (this.#stage === 'failed') void this.release('stream_error')
     })
   }
@@ -501,7 +259,7 @@ export class HostCalls {
       parent: this.#parent,
       signal: this.#options.signal,
       enter: (work) => (this.#options.enter ? this.#options.enter(work) : work()),
-      freed: () => this.#early.go(),
+      freed: () => this.#starts.go(),
       leaves: (early) => {
         for (const { leaving } of [this.#run, this.#loop]) leaving.add(early)
       },

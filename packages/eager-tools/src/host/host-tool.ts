@@ -15,6 +15,11 @@ export interface EarlyTool extends DeclaredTool {
    * throws if the host would reject the input.
    */
   check?(written: unknown): unknown
+  /**
+   * What the host passes to the function next to the input, checked again for each call. Throws if the host would reject
+   * it; then the call does not start early.
+   */
+  context?(): unknown
   /** Whether the function gets its input exactly as the model wrote it. Default: whether `check` returns it unchanged. */
   keepsInput?(written: unknown): boolean
   /**
@@ -23,10 +28,10 @@ export interface EarlyTool extends DeclaredTool {
    */
   readonly checksItself?: true
   /**
-   * Whether nothing keeps the host from executing this call, as far as is known when it would start. `id`: the one that
-   * the host will use.
+   * Whether nothing keeps the host from executing this call, as far as is known now. It is asked when the call could start,
+   * and again after `HostCalls.proceed`. A call that may not start before the response ends is left to the host.
    */
-  mayStart?(id: string | undefined): boolean
+  mayStart?(call: StartingCall): boolean
   /**
    * If its signal aborts, the returned promise rejects although the function may still be running. Above `read`, the
    * signal then aborts only once the host has taken the call: it must be known when the function has ended, and how.
@@ -34,6 +39,14 @@ export interface EarlyTool extends DeclaredTool {
   readonly leavesOnAbort?: true
   /** Calls the host's own function with everything the host would pass to it. */
   start(input: unknown, call: StartedCall): unknown
+}
+
+/** A call that could start early. */
+export interface StartingCall {
+  /** As the provider sent it; `undefined` if it sent none. */
+  readonly id: string | undefined
+  /** Whether the host takes the call with this input. */
+  isWith(input: unknown): boolean
 }
 
 /** What the function of an early call receives next to its input. */
@@ -47,6 +60,8 @@ export interface StartedCall {
   readonly signal: AbortSignal
   /** The input as the model wrote it, parsed. */
   readonly written: unknown
+  /** What {@link EarlyTool.context} returned for this call. */
+  readonly context: unknown
   /** The arguments as the model wrote them. */
   readonly text: string
   /** Resolves with whether the host uses the call: when it takes it, or when the call is discarded. */
@@ -60,20 +75,21 @@ export interface StartedCall {
   failed(error: Error): void
 }
 
-/** The checked input of such a tool: as the model wrote it, and as the host would pass it on. */
+/** The checked input of such a tool: as the model wrote it, and as the host would pass it on, with its context. */
 export interface HostInput {
   readonly written: unknown
   readonly value: unknown
+  readonly context: unknown
 }
 
 /** The tool for the rules that decide when a call starts: effect, keys and input. It is never executed. */
 export function toolFor({ name, early }: HostTool): Tool<HostInput> {
-  if (!early) return { name, description: name, input: passing(undefined) }
-  const { effect, reads, writes, compensate, check } = early
+  if (!early) return { name, description: name, input: passing({}) }
+  const { effect, reads, writes, compensate } = early
   return {
     name,
     description: name,
-    input: passing(check && ((written) => check.call(early, written))),
+    input: passing(early),
     effect: typeof effect === 'function' ? ({ value }) => effect(value) : effect,
     ...(reads && { reads: ({ value }: HostInput) => reads.call(early, value) }),
     ...(writes && { writes: ({ value }: HostInput) => writes.call(early, value) }),
@@ -82,21 +98,23 @@ export function toolFor({ name, early }: HostTool): Tool<HostInput> {
   }
 }
 
-/** A schema that uses the host's own check. */
-function passing(check: EarlyTool['check']): Tool<HostInput>['input'] {
+/** A schema that uses the host's own checks. */
+function passing(early: Pick<EarlyTool, 'check' | 'context'>): Tool<HostInput>['input'] {
   return {
     '~standard': {
       version: 1,
       vendor: 'host',
       validate(written) {
-        const value = check ? check(written) : written
-        return value instanceof Promise ? value.then((value) => passed(written, value)) : passed(written, value)
+        const value = early.check ? early.check(written) : written
+        const context = early.context?.()
+        if (!(value instanceof Promise) && !(context instanceof Promise)) return passed(written, value, context)
+        return Promise.all([value, context]).then(([value, context]) => passed(written, value, context))
       },
       jsonSchema: { input: () => ({ type: 'object' }) },
     },
   }
 }
 
-function passed(written: unknown, value: unknown): { readonly value: HostInput } {
-  return { value: { written, value } }
+function passed(written: unknown, value: unknown, context: unknown): { readonly value: HostInput } {
+  return { value: { written, value, context } }
 }

@@ -61,7 +61,10 @@ export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | '
   readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'meterProvider' | 'captureContent'>
   /** Receives the savings of each step. An error is reported as a warning. */
   readonly onStep?: (savings: StepSavings) => void
-  /** Receives each warning. Default: `process.emitWarning`, or `console.warn` where there is no process. */
+  /**
+   * Receives each warning. Default: `process.emitWarning`, or `console.warn` where there is no process; that also gets an
+   * error of `onWarning`, with the warning.
+   */
   readonly onWarning?: (warning: Warning) => void
 }
 

@@ -20,14 +20,14 @@ export interface StepAccount {
   readonly certain: ReadonlyMap<string, number>
   readonly early: readonly EarlyCall[]
   /** The calls of the last response, in call order. */
-  readonly asked: readonly ToolCall[]
+  readonly requested: readonly ToolCall[]
 }
 
 /**
  * The durations of calls that the host made itself are unknown here. Together they count as one call from the end of
  * the response to the end of the step, so that the saving is never overstated.
  */
-export function stepSavings({ step, slots, began, stood, over, certain, early, asked }: StepAccount): StepSavings {
+export function stepSavings({ step, slots, began, stood, over, certain, early, requested }: StepAccount): StepSavings {
   const stoodMs = micro((stood ?? over) - began)
   const accountOf = (one: EarlyCall): CallSavings => {
     const { started = over, ended = over } = one
@@ -44,7 +44,7 @@ export function stepSavings({ step, slots, began, stood, over, certain, early, a
     }
   }
   const taken = early.filter(({ isTaken }) => isTaken)
-  const lateMs = stood !== undefined && asked.length > taken.length ? micro(over - stood) : 0
+  const lateMs = stood !== undefined && requested.length > taken.length ? micro(over - stood) : 0
   const joined = taken.map(accountOf)
   const discarded = early.filter(({ isTaken }) => !isTaken).map(accountOf)
   const works = [...joined.map(({ durationMs }) => ({ ms: durationMs })), { ms: lateMs }]

@@ -4,7 +4,8 @@
  */
 
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
-import type { CallLabel, HostCalls } from '../host/host-calls.ts'
+import type { CallLabel } from '../host/heard-response.ts'
+import type { HostCalls } from '../host/host-calls.ts'
 import { isObject } from './library.ts'
 
 /** A piece of a call, as it appears in LangChain's chunks and events. */

@@ -1,7 +1,8 @@
 /** The agent's tools, which join calls that have started early. */
 
 import type { EagerLoop } from '../host/eager-loop.ts'
-import type { HostCalls, TakenCall } from '../host/host-calls.ts'
+import type { HostCalls } from '../host/host-calls.ts'
+import type { TakenCall } from '../host/host-requests.ts'
 import { withId } from './call-id.ts'
 import { HeldCallbacks } from './held-callbacks.ts'
 import { type AgentTool, type AskedCall, isAgentTool, isAskedCall, type NodeConfig } from './library.ts'
@@ -45,8 +46,8 @@ export class JoiningTools {
       invoke: (input, config) => {
         const linked = isAskedCall(input) && config && this.#linked(input, tool.name, config)
         if (linked) return this.#joined(linked, tool, input, config)
-        const done = isAskedCall(input) && this.#loop.cleared(input.id, tool.name, input.args, config?.signal)
-        return done ? done.then(() => tool.invoke(input, config)) : tool.invoke(input, config)
+        const clearing = isAskedCall(input) && this.#loop.cleared(input.id, tool.name, input.args, config?.signal)
+        return clearing ? clearing.done.then(() => tool.invoke(input, config)) : tool.invoke(input, config)
       },
       [JOINS]: tool,
     }

@@ -5,7 +5,8 @@
 
 import { AIMessage, ToolMessage } from '@langchain/core/messages'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
-import type { HostCalls, UnaskedCall } from '../host/host-calls.ts'
+import type { HostCalls } from '../host/host-calls.ts'
+import type { UnexecutedCall } from '../host/host-requests.ts'
 import { isObject, type NodeConfig } from './library.ts'
 
 export interface Step {
@@ -97,10 +98,10 @@ export class Steps {
    * The step in which a message was requested by an earlier run of the same thread, which was paused. If nothing is known
    * that pauses it, `call` must not start early again.
    */
-  resumed(messages: unknown, node: NodeConfig, call: UnaskedCall): Step | undefined {
+  resumed(messages: unknown, node: NodeConfig, call: UnexecutedCall): Step | undefined {
     const step = this.#ofThreads.get(placeOf(node, lastAnswer(messages)?.id))
-    const isUnasked = step?.calls.unasked.some(({ id, tool }) => id === call.id && tool === call.tool)
-    if (step && isUnasked && !step.mayPause) this.#prevented(call.tool, PAUSED)
+    const isUnexecuted = step?.calls.unexecuted.some(({ id, tool }) => id === call.id && tool === call.tool)
+    if (step && isUnexecuted && !step.mayPause) this.#prevented(call.tool, PAUSED)
     return step
   }
 
@@ -109,7 +110,7 @@ export class Steps {
     if (signal?.aborted) return
     const asked = new Set(callsOf(answer).map(({ id }) => id))
     const answered = answeredIn(messages, answer)
-    for (const { id, tool } of calls.unasked)
+    for (const { id, tool } of calls.unexecuted)
       if (callIds?.has(id) && (answered.has(id ?? '') || !asked.has(id))) this.#prevented(tool, ANSWERED)
   }
 

@@ -1,7 +1,8 @@
 /** Reads tool calls from the raw events of OpenAI's two wires, which the SDK's models pass on unchanged. */
 
 import type { ModelResponse, StreamEvent } from '@openai/agents'
-import type { CallLabel, HostCalls } from '../host/host-calls.ts'
+import type { CallLabel } from '../host/heard-response.ts'
+import type { HostCalls } from '../host/host-calls.ts'
 
 /** The members that are read of a Responses event or a Chat Completions chunk. */
 interface RawEvent {

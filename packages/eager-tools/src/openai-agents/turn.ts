@@ -46,8 +46,8 @@ export function turnOf({ tools }: ModelRequest): Turn | undefined {
 }
 
 /** A call that has started early. */
-interface Started extends Pick<EarlyTool, 'mayStart'> {
-  readonly name: string
+interface Started {
+  readonly tool: FunctionTool
   readonly written: unknown
 }
 
@@ -120,11 +120,11 @@ export class Turn {
 
   /** A tool with a call that the user has prevented after it had started. */
   #barPrevented(): void {
-    for (const [id, { name, mayStart }] of this.#started) {
-      if (mayStart?.(id)) continue
+    for (const [id, { tool }] of this.#started) {
+      if (this.#mayStart(tool, id)) continue
       const reason =
         'a call had started before it was rejected, or before the tool got another `needsApproval` or an input guardrail. List the tool in the setting `approval`'
-      this.#options.run.options.loop.bar(name, 'late-approval', reason)
+      this.#options.run.options.loop.bar(tool.name, 'late-approval', reason)
     }
   }
 
@@ -186,30 +186,30 @@ export class Turn {
   }
 
   #earlyTool(tool: FunctionTool): EarlyTool {
-    const { run, inputs, early: all } = this.#options
-    const checked = all.get(tool)
+    const { run, inputs } = this.#options
     const { declared, context } = run.options
-    const { name } = tool
-    const early: EarlyTool = {
-      ...(declared.get(name) ?? { effect: 'external' }),
+    return {
+      ...(declared.get(tool.name) ?? { effect: 'external' }),
       checksItself: true,
       check: (written) => {
         if (inputs.accepts(tool, written)) return written
         throw new TypeError('the schema of the tool rejects the input')
       },
       keepsInput: (written) => inputs.keepsInput(tool, written),
-      mayStart: (id) => !!checked && isUnchanged(tool, checked) && !this.#isRejected(name, id),
+      mayStart: ({ id }) => this.#mayStart(tool, id),
       start: (_, call) => {
-        this.#started.set(call.id, { ...early, name, written: call.written })
+        this.#started.set(call.id, { tool, written: call.written })
         return invoked(tool, { context, call, prepare: (details) => inputs.give(details, call.written, call.text) })
       },
     }
-    return early
   }
 
-  #isRejected(toolName: string, callId: string | undefined): boolean {
-    const { context } = this.#options.run.options
-    return callId !== undefined && context.isToolApproved({ toolName, callId }) === false
+  /** Whether nothing that the user has set meanwhile keeps the SDK from executing this call. */
+  #mayStart(tool: FunctionTool, callId: string | undefined): boolean {
+    const { run, early } = this.#options
+    const checked = early.get(tool)
+    if (!checked || !isUnchanged(tool, checked)) return false
+    return callId === undefined || run.options.context.isToolApproved({ toolName: tool.name, callId }) !== false
   }
 
   /** The same tool, with its own parameters object for this turn. It joins a call that has started early. */

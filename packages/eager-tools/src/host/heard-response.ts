@@ -3,9 +3,11 @@
 import { argumentsText, type ToolCall } from '@meanwhile/core'
 import type { StreamedResponse as Rules } from '../response.ts'
 import { HeardCall } from './heard-call.ts'
-import type { CallLabel } from './host-calls.ts'
 
-export class Attempt {
+/** Identifies a call of the response. Provider ids cannot be used: they may be repeated or missing. */
+export type CallLabel = number
+
+export class HeardResponse {
   readonly #rules: Rules
   readonly #heard: Map<CallLabel, HeardCall> = new Map()
   readonly #byId: Map<string, HeardCall> = new Map()

@@ -1,16 +1,32 @@
-/** Waits for early runs whose result is not used, before the host executes the call itself. */
+/** What the host waits for before it makes a call itself: early runs of the call whose result is not used. */
 
 import { follow } from '@meanwhile/core/calls'
 import type { EarlyCall } from './early-call.ts'
 import { HOLD, LONGEST } from './hold.ts'
 import { UnfinishedEarlyCallError } from './unfinished-early-call-error.ts'
 
-/**
- * Resolves when all `runs` have settled and been undone. `signal`: that of the host's own execution.
- *
- * @throws {UnfinishedEarlyCallError} It takes longer than `hold`.
- */
-export function endedRuns(
+export interface Clearing {
+  /**
+   * Resolves when the early runs of the call have settled and been undone. Rejects with an
+   * {@link UnfinishedEarlyCallError} if that takes longer than `hold`.
+   */
+  readonly done: Promise<void>
+  /** Whether an early run has yielded its result. */
+  readonly isStream: boolean
+}
+
+/** `undefined`: there is nothing to wait for. `signal`: that of the host's own execution. */
+export function clearing(
+  tool: string,
+  runs: readonly Pick<EarlyCall, 'over' | 'isStream'>[],
+  hold?: number,
+  signal?: AbortSignal,
+): Clearing | undefined {
+  if (runs.length === 0) return undefined
+  return { done: ended(tool, runs, hold, signal), isStream: runs.some(({ isStream }) => isStream) }
+}
+
+function ended(
   tool: string,
   runs: readonly Pick<EarlyCall, 'over'>[],
   hold: number = HOLD,
