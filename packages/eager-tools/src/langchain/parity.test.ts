@@ -138,6 +138,11 @@ class Tracing extends BaseTracer {
   }
 }
 
+const chain = RunnableLambda.from(async function* (input: string) {
+  yield `${input} 1`
+  yield `${input} 2`
+}).withConfig({ runName: 'chain' })
+
 /** What a tool may do that callbacks report. */
 const works: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
   'asks a model': async ({ config }) => {
@@ -151,13 +156,13 @@ const works: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
     return said
   },
   'runs a chain that streams': async ({ config }) => {
-    const chain = RunnableLambda.from(async function* (input: string) {
-      yield `${input} 1`
-      yield `${input} 2`
-    }).withConfig({ runName: 'chain' })
     const parts: unknown[] = []
     for await (const part of await chain.stream('part', config)) parts.push(part)
     return parts.join()
+  },
+  'stops reading a chain': async ({ config }) => {
+    for await (const part of await chain.stream('part', config)) return part
+    return 'nothing'
   },
   'dispatches an event': async ({ config }) => {
     await dispatchCustomEvent('half', { done: 0.5 }, config)

@@ -127,10 +127,9 @@ export class Recorder extends BaseCallbackHandler {
     kind: abstract new (...parts: never) => Kind,
     end: (run: Kind, runs: ReportedRuns) => unknown,
   ) {
-    return this.#tell(async (runs) => {
-      await runs.ended(id)
+    return this.#tell((runs) => {
       const run = runs.of(kind, id)
-      if (run) await end(run, runs)
+      return run && end(run, runs)
     })
   }
 
@@ -185,9 +184,14 @@ export class Recorder extends BaseCallbackHandler {
 
   /** What a runnable streams passes through this. */
   async *tapOutputIterable<Chunk>(id: string, output: AsyncGenerator<Chunk>): AsyncGenerator<Chunk> {
-    for await (const chunk of output) {
-      await this.#tell((runs) => runs.streamed(id, chunk))
-      yield chunk
+    try {
+      for await (const chunk of output) {
+        await this.#tell((runs) => runs.streamed(id, chunk))
+        yield chunk
+      }
+    } finally {
+      // A run whose reader stops early reports no end.
+      await this.#tell((runs) => runs.streamEnded(id))
     }
   }
 }
