@@ -2,11 +2,12 @@
 
 import type { EagerLoop } from '../host/eager-loop.ts'
 import type { HostCalls, TakenCall } from '../host/host-calls.ts'
+import { lastAnswer } from './answers.ts'
 import { withId } from './call-id.ts'
 import { HeldCallbacks } from './held-callbacks.ts'
 import { type AgentTool, type AskedCall, isAgentTool, isAskedCall, type NodeConfig } from './library.ts'
 import { over } from './over.ts'
-import { lastAnswer, type Steps } from './steps.ts'
+import type { Steps } from './steps.ts'
 
 /** Only tools of {@link JoiningTools} have this member. */
 const JOINS = Symbol('joins')
