@@ -16,7 +16,10 @@ export class JoiningTools {
   readonly #loop: EagerLoop
   readonly #steps: Steps
   readonly #made = new WeakMap<AgentTool, AgentTool>()
-  /** Tools of which an early call was used. Any other may still decline when its callbacks have been reported. */
+  /**
+   * Tools of which an early call was used. Any other is one that perhaps always declines, so its callbacks are not
+   * reported before its call has ended.
+   */
   readonly #proven = new WeakSet<AgentTool>()
   /** Called if a message requests a tool but belongs to no known step. It may come from an earlier process. */
   readonly #unlinked: (answer: object | undefined, config: NodeConfig) => void

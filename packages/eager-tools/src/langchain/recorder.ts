@@ -127,9 +127,9 @@ export class Recorder extends BaseCallbackHandler {
     kind: abstract new (...parts: never) => Kind,
     end: (run: Kind, runs: ReportedRuns) => unknown,
   ) {
-    return this.#tell((runs) => {
+    return this.#tell(async (runs) => {
       const run = runs.of(kind, id)
-      return run && end(run, runs)
+      if (run) await end(run, runs)
     })
   }
 
