@@ -1,6 +1,6 @@
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { ToolMessage } from '@langchain/core/messages'
-import { Command, interrupt, MemorySaver } from '@langchain/langgraph'
+import { Command, interrupt, MemorySaver, RunControl } from '@langchain/langgraph'
 import {
   createMiddleware,
   humanInTheLoopMiddleware,
@@ -15,6 +15,7 @@ import {
   answer,
   begin,
   human,
+  later,
   looks,
   more,
   type Options,
@@ -171,6 +172,63 @@ test('a pause before the tools is found in the same way (W47)', async () => {
   expect(came.log).toHaveLength(plain.log.length)
   expect(said).toEqual([expect.stringMatching(/^call-prevented: look .*paused/)])
 })
+
+/** A middleware that takes 100 ms after each answer. */
+const pausing = createMiddleware({ name: 'pausing', afterModel: () => later(100) })
+
+/** Each stops the run of a thread between its model and its tools. */
+const stops: Readonly<Record<string, (agent: Agent, config: object) => Promise<unknown>>> = {
+  'that is cancelled': (agent, config) => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 150)
+    return agent.invoke(human(), { ...config, signal: controller.signal })
+  },
+  'that is drained': (agent, config) => {
+    const control = new RunControl()
+    setTimeout(() => control.requestDrain(), 150)
+    return agent.invoke(human(), { ...config, control } as object)
+  },
+}
+
+/** Goes on with the thread of a run that was stopped. */
+const goesOn: Readonly<Record<string, (agent: Agent, config: object) => Promise<unknown>>> = {
+  'and is resumed': async (agent, config) => agent.invoke(null as never, config),
+  'and its call is answered': (agent, config) =>
+    agent.invoke({ messages: [new ToolMessage({ content: 'stopped', tool_call_id: '1' })] }, config),
+}
+
+/** Runs in threads of their own that are stopped and go on, and then one that is not. */
+async function stopped(times: number, stop: string, next: string) {
+  let last = 0
+  const go = async (agent: Agent) => {
+    const began = performance.now()
+    for (let thread = 0; thread < times; thread++) {
+      const config = { configurable: { thread_id: `${thread}` } }
+      await stops[stop]?.(agent, config).catch(() => undefined)
+      await goesOn[next]?.(agent, config)
+    }
+    last = Math.round(performance.now() - began)
+    return agent.invoke(human(), { configurable: { thread_id: 'last' } })
+  }
+  const options = () => ({ middleware: [pausing], checkpointer: new MemorySaver() })
+  const responses = threads(...Array.from({ length: times + 1 }, () => '1'))
+  const { log, warnings } = await played({ responses, go, options }, true)
+  return { isEarly: log.at(-1)?.startsWith(`${last} `), warnings }
+}
+
+test.for(Object.keys(stops).flatMap((stop) => Object.keys(goesOn).map((next) => [stop, next] as const)))(
+  'a run %s %s: its tool still starts early, without a warning (W47)',
+  async ([stop, next]) => {
+    expect(await stopped(1, stop, next)).toEqual({ isEarly: true, warnings: [] })
+  },
+)
+
+test.for(Object.keys(goesOn))(
+  'a second run that is cancelled %s ends early starts of its tool, because a pause may have come first (W47)',
+  async (next) => {
+    expect(await stopped(2, 'that is cancelled', next)).toEqual({ isEarly: false, warnings: ['call-prevented'] })
+  },
+)
 
 test('a thread that was paused is resumed after a thousand other threads have ended (W47)', async () => {
   const go = async (agent: Agent) => {

@@ -148,7 +148,7 @@ export class EagerAgent {
       toolConcurrency: config.maxConcurrency,
       enter: (work) => enter(work),
     })
-    return calls && { calls, guarded, signal: config.signal }
+    return calls && { calls, guarded, node, signal: config.signal }
   }
 
   /** Whether nothing may start early in this request. */

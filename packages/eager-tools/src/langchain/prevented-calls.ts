@@ -4,31 +4,40 @@ import { type AIMessage, ToolMessage } from '@langchain/core/messages'
 import type { EagerLoop } from '../host/eager-loop.ts'
 import type { UnaskedCall } from '../host/host-calls.ts'
 import { callsOf } from './answers.ts'
+import { isObject } from './library.ts'
 import type { Step } from './steps.ts'
 
 export class PreventedCalls {
   readonly #loop: EagerLoop
+  /** Tools with a call of a stopped run that was not executed: once, the stop is taken for the cause. */
+  readonly #doubted = new Set<string>()
 
   constructor(loop: EagerLoop) {
     this.#loop = loop
   }
 
   /** The run goes on after this answer of the step: some of its calls may have been answered or removed by something else. */
-  checkAnswered({ calls, callIds, signal }: Step, answer: AIMessage, messages: unknown): void {
+  checkAnswered(step: Step, answer: AIMessage, messages: unknown): void {
+    const { calls, callIds, signal } = step
+    // The run was cancelled while its model answered.
     if (signal?.aborted) return
     const asked = new Set(callsOf(answer).map(({ id }) => id))
     const answered = answeredIn(messages, answer)
     for (const { id, tool } of calls.unasked)
-      if (callIds?.has(id) && (answered.has(id ?? '') || !asked.has(id))) this.#prevented(tool, ANSWERED)
+      if (callIds?.has(id) && (answered.has(id ?? '') || !asked.has(id))) this.#prevented(step, tool, ANSWERED)
   }
 
   /** A later run of the thread executes a call of the step. If nothing is known that pauses a run, something unknown did. */
-  checkPaused({ calls, mayPause }: Step, call: UnaskedCall): void {
-    const isUnasked = calls.unasked.some(({ id, tool }) => id === call.id && tool === call.tool)
-    if (isUnasked && !mayPause) this.#prevented(call.tool, PAUSED)
+  checkPaused(step: Step, call: UnaskedCall): void {
+    const isUnasked = step.calls.unasked.some(({ id, tool }) => id === call.id && tool === call.tool)
+    if (isUnasked && !step.mayPause) this.#prevented(step, call.tool, PAUSED)
   }
 
-  #prevented(tool: string, what: string): void {
+  #prevented(step: Step, tool: string, what: string): void {
+    if (isStopped(step) && !this.#doubted.has(tool)) {
+      this.#doubted.add(tool)
+      return
+    }
     this.#loop.bar(tool, 'call-prevented', `${what}. List ${tool} in \`approval\`. ${SPREAD_FIRST}`)
   }
 }
@@ -39,6 +48,18 @@ const PAUSED = 'one of its calls had started early, and the run was then paused,
 /** Where to add middleware that eager() must know. */
 export const SPREAD_FIRST =
   'Middleware that may prevent calls belongs into the options that eager() gets: createAgent(eager({ ...options, middleware }, …))'
+
+/**
+ * Whether somebody has cancelled the run, or asked it to end. It is not known when: a run may have been paused before,
+ * and its signal aborted afterwards.
+ */
+function isStopped({ node: { configurable, control } }: Step): boolean {
+  // The signal of a request is that of its node, which follows the one of the run only while the node is running.
+  const signals: unknown = configurable?.__pregel_abort_signals
+  const signal: unknown = isObject(signals) && Reflect.get(signals, 'externalAbortSignal')
+  const isCancelled = signal instanceof AbortSignal && signal.aborted
+  return isCancelled || Boolean(control && Reflect.get(control, 'drainRequested'))
+}
 
 /** The ids of the calls that are answered after a message. */
 function answeredIn(messages: unknown, answer: AIMessage): ReadonlySet<string> {

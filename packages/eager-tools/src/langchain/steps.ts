@@ -15,7 +15,9 @@ export interface Step {
   readonly calls: HostCalls
   /** Tools of which a call may need an approval. */
   readonly guarded: ReadonlySet<string>
-  /** That of the run. */
+  /** The config of the node that has called the model. */
+  readonly node: NodeConfig
+  /** That of the model request. */
   readonly signal: AbortSignal | undefined
   /** The id of the accepted message, and those of its calls. */
   answerId?: string | undefined
