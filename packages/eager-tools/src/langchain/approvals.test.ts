@@ -230,6 +230,50 @@ test.for(Object.keys(goesOn))(
   },
 )
 
+type Configured = Parameters<MemorySaver['getTuple']>[0]
+
+/** Takes numbers, too, and stores them as strings, like the checkpointers of databases. */
+class DatabaseSaver extends MemorySaver {
+  #named({ configurable, ...config }: Configured): Configured {
+    return { ...config, configurable: { ...configurable, thread_id: `${configurable?.thread_id}` } }
+  }
+
+  override getTuple(config: Configured): ReturnType<MemorySaver['getTuple']> {
+    return super.getTuple(this.#named(config))
+  }
+
+  override put(config: Configured, ...rest: Tail<MemorySaver['put']>): ReturnType<MemorySaver['put']> {
+    return super.put(this.#named(config), ...rest)
+  }
+
+  override putWrites(config: Configured, ...rest: Tail<MemorySaver['putWrites']>): Promise<void> {
+    return super.putWrites(this.#named(config), ...rest)
+  }
+}
+
+type Tail<Method> = Method extends (first: Configured, ...rest: infer Rest) => unknown ? Rest : never
+
+test.for([
+  [5, 5],
+  [5, '5'],
+  ['5', 5],
+])(
+  'a run of the thread %j that was paused is resumed as %j, and its early call is used (W47)',
+  async ([first, then]) => {
+    const go = async (agent: Agent) => {
+      await agent.invoke(human(), { configurable: { thread_id: first } } as object)
+      return shown(await agent.invoke(new Command({ resume: 'yes' }), { configurable: { thread_id: then } } as object))
+    }
+    const options = () => ({ middleware: [ownApproval], checkpointer: new DatabaseSaver() })
+    const came = await played({ responses: threads('1'), go, options }, true)
+    expect(came).toEqual({
+      log: ['0 1 {"q":"a"}'],
+      result: ['human: go', 'ai: x', 'tool 1: ok a', 'ai: done'],
+      warnings: ['call-prevented'],
+    })
+  },
+)
+
 test('a thread that was paused is resumed after a thousand other threads have ended (W47)', async () => {
   const go = async (agent: Agent) => {
     const config = { configurable: { thread_id: 'paused' } } as object

@@ -131,7 +131,9 @@ export class Steps {
 /** Identifies a message in all runs of its thread. Empty without a thread, as such a run cannot be resumed. */
 function placeOf(node: NodeConfig, message: string | undefined): string {
   const thread: unknown = node.configurable?.thread_id
-  return typeof thread === 'string' && message !== undefined ? JSON.stringify([thread, agentOf(node), message]) : ''
+  // A checkpointer that accepts numbers stores them as strings.
+  const isKept = typeof thread === 'string' || typeof thread === 'number'
+  return isKept && message !== undefined ? JSON.stringify([`${thread}`, agentOf(node), message]) : ''
 }
 
 /** Identifies an agent within a run: a graph may contain several. */
