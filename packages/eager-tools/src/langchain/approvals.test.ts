@@ -330,9 +330,11 @@ test.for(approvals)('%s: the tool does not start early, and the others do (W47)'
 test('an `interruptOn` in the context of a run counts, too (W47)', async () => {
   const go = deciding([reject], { context: { interruptOn: { look: true } } })
   const options = () => ({ middleware: [guard({ send: true })], checkpointer: new MemorySaver() })
-  const came = await plainAndEager({ responses: threads('1'), go, options, settings: { approval: ['send'] } })
+  const one = { responses: threads('1'), options, settings: { approval: ['send'] } }
+  const came = await plainAndEager({ ...one, go })
   expect(came.eager).toEqual(came.plain)
   expect(came.plain.log).toEqual([])
+  expect((await played({ ...one, go: deciding([reject]) }, true)).log).toEqual(['0 1 {"q":"a"}'])
 })
 
 const schema = z.object({ q: z.string() })
@@ -399,6 +401,7 @@ test('a callback whose error refuses a call is asked before the tool starts (W47
   const came = await plainAndEager({ responses: [looks(), answer], config })
   expect(came.eager).toEqual(came.plain)
   expect(came.plain.log).toEqual([])
+  expect((await played({ responses: [looks(), answer] }, true)).log).toEqual(['0 1 {"q":"a"}'])
 })
 
 const lateTools: Readonly<Record<string, object>> = {
@@ -412,18 +415,33 @@ const lateTools: Readonly<Record<string, object>> = {
   'that a search loads': { extras: { defer_loading: true } },
 }
 
+/** Each tool notes when it starts, from the beginning of the run. */
+const noting = (log: string[], more: object) => {
+  const began = performance.now()
+  const work = ({ q }: { readonly q: string }) => void log.push(`${Math.round(performance.now() - began)} ${q}`)
+  return tool(work, { name: 'look', description: 'looks', schema, ...more })
+}
+
 test.for(Object.keys(lateTools))('a tool %s does not start early (W47)', async (which) => {
-  const log: string[] = []
-  const look = tool(({ q }) => void log.push(q), { name: 'look', description: 'looks', schema, ...lateTools[which] })
-  const came = await plainAndEager({ responses: [looks(), answer], options: () => ({ tools: [look] }) })
-  expect(came.eager).toEqual(came.plain)
-  expect(log).toEqual(['a', 'a'])
+  const starts = async (more: object | undefined, isEager: boolean) => {
+    const log: string[] = []
+    const options = () => ({ tools: [noting(log, { ...more })] })
+    return { log, ...(await played({ responses: [looks(), answer], options }, isEager)).result }
+  }
+  const plain = await starts(lateTools[which], false)
+  expect(await starts(lateTools[which], true)).toEqual(plain)
+  expect([plain.log, (await starts(undefined, true)).log]).toEqual([['100 a'], ['0 a']])
 })
 
 test('if `tools` are replaced after eager(), each call is executed once, with one warning (W47, W48)', async () => {
-  const log: string[] = []
-  const look = tool(({ q }) => void log.push(q), { name: 'look', description: 'looks', schema })
-  const cut = (options: Options): Options => ({ ...options, tools: [look] })
-  const came = await played({ responses: threads('1', '2'), cut, go: (agent) => agent.invoke(human()) }, true)
-  expect([log, came.log, came.warnings]).toEqual([['a'], [], ['tool-replaced']])
+  const starts = async (isReplaced: boolean) => {
+    const log: string[] = []
+    const tools = [noting(log, {})]
+    const cut = (options: Options): Options => ({ ...options, tools })
+    const one = { responses: threads('1', '2'), go: (agent: Agent) => agent.invoke(human()) }
+    const came = await played(isReplaced ? { ...one, cut } : { ...one, options: () => ({ tools }) }, true)
+    return [log, came.log, came.warnings]
+  }
+  expect(await starts(true)).toEqual([['100 a'], [], ['tool-replaced']])
+  expect(await starts(false)).toEqual([['0 a'], [], []])
 })
