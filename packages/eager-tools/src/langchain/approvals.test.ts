@@ -426,7 +426,8 @@ test.for(Object.keys(lateTools))('a tool %s does not start early (W47)', async (
   const starts = async (more: object | undefined, isEager: boolean) => {
     const log: string[] = []
     const options = () => ({ tools: [noting(log, { ...more })] })
-    return { log, ...(await played({ responses: [looks(), answer], options }, isEager)).result }
+    const { result } = await played({ responses: [looks(), answer], options }, isEager)
+    return { log, result }
   }
   const plain = await starts(lateTools[which], false)
   expect(await starts(lateTools[which], true)).toEqual(plain)

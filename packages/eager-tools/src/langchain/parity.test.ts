@@ -343,7 +343,7 @@ const graph = new StateGraph(z.object({ said: z.string().optional() }))
 /** What exists only when the response has ended. */
 const late: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
   'reads the messages': ({ state }) => `${Object(state).messages.length}`,
-  'writes to the stream': ({ writer }) => void writer?.('half'),
+  'writes to the stream': ({ writer }) => writer?.('half'),
   'reads the info of the execution': (runtime) =>
     JSON.stringify({ ...Object(runtime).executionInfo, nodeFirstAttemptTime: 0 }),
   'runs another graph': async ({ config }) => (await graph.invoke({ said: 'hi' }, config)).said,
