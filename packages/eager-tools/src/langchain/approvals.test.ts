@@ -197,7 +197,7 @@ const goesOn: Readonly<Record<string, (agent: Agent, config: object) => Promise<
     agent.invoke({ messages: [new ToolMessage({ content: 'stopped', tool_call_id: '1' })] }, config),
 }
 
-/** Runs in threads of their own that are stopped and go on, and then one that is not. */
+/** Runs that are stopped and go on, each in its own thread, and then one that is not. */
 async function stopped(times: number, stop: string, next: string) {
   let last = 0
   const go = async (agent: Agent) => {
