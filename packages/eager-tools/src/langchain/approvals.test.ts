@@ -1,6 +1,6 @@
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { ToolMessage } from '@langchain/core/messages'
-import { Command, interrupt, MemorySaver } from '@langchain/langgraph'
+import { Command, interrupt, MemorySaver, RunControl } from '@langchain/langgraph'
 import {
   createMiddleware,
   humanInTheLoopMiddleware,
@@ -15,6 +15,7 @@ import {
   answer,
   begin,
   human,
+  later,
   looks,
   more,
   type Options,
@@ -172,6 +173,107 @@ test('a pause before the tools is found in the same way (W47)', async () => {
   expect(said).toEqual([expect.stringMatching(/^call-prevented: look .*paused/)])
 })
 
+/** A middleware that takes 100 ms after each answer. */
+const pausing = createMiddleware({ name: 'pausing', afterModel: () => later(100) })
+
+/** Each stops the run of a thread between its model and its tools. */
+const stops: Readonly<Record<string, (agent: Agent, config: object) => Promise<unknown>>> = {
+  'that is cancelled': (agent, config) => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 150)
+    return agent.invoke(human(), { ...config, signal: controller.signal })
+  },
+  'that is drained': (agent, config) => {
+    const control = new RunControl()
+    setTimeout(() => control.requestDrain(), 150)
+    return agent.invoke(human(), { ...config, control } as object)
+  },
+}
+
+/** Goes on with the thread of a run that was stopped. */
+const goesOn: Readonly<Record<string, (agent: Agent, config: object) => Promise<unknown>>> = {
+  'and is resumed': async (agent, config) => agent.invoke(null as never, config),
+  'and its call is answered': (agent, config) =>
+    agent.invoke({ messages: [new ToolMessage({ content: 'stopped', tool_call_id: '1' })] }, config),
+}
+
+/** Runs that are stopped and go on, each in its own thread, and then one that is not. */
+async function stopped(times: number, stop: string, next: string) {
+  let last = 0
+  const go = async (agent: Agent) => {
+    const began = performance.now()
+    for (let thread = 0; thread < times; thread++) {
+      const config = { configurable: { thread_id: `${thread}` } }
+      await stops[stop]?.(agent, config).catch(() => undefined)
+      await goesOn[next]?.(agent, config)
+    }
+    last = Math.round(performance.now() - began)
+    return agent.invoke(human(), { configurable: { thread_id: 'last' } })
+  }
+  const options = () => ({ middleware: [pausing], checkpointer: new MemorySaver() })
+  const responses = threads(...Array.from({ length: times + 1 }, () => '1'))
+  const { log, warnings } = await played({ responses, go, options }, true)
+  return { isEarly: log.at(-1)?.startsWith(`${last} `), warnings }
+}
+
+test.for(Object.keys(stops).flatMap((stop) => Object.keys(goesOn).map((next) => [stop, next] as const)))(
+  'a run %s %s: its tool still starts early, without a warning (W47)',
+  async ([stop, next]) => {
+    expect(await stopped(1, stop, next)).toEqual({ isEarly: true, warnings: [] })
+  },
+)
+
+test.for(Object.keys(goesOn))(
+  'a second run that is cancelled %s ends early starts of its tool, because a pause may have come first (W47)',
+  async (next) => {
+    expect(await stopped(2, 'that is cancelled', next)).toEqual({ isEarly: false, warnings: ['call-prevented'] })
+  },
+)
+
+type Configured = Parameters<MemorySaver['getTuple']>[0]
+
+/** Takes numbers, too, and stores them as strings, like the checkpointers of databases. */
+class DatabaseSaver extends MemorySaver {
+  #named({ configurable, ...config }: Configured): Configured {
+    return { ...config, configurable: { ...configurable, thread_id: `${configurable?.thread_id}` } }
+  }
+
+  override getTuple(config: Configured): ReturnType<MemorySaver['getTuple']> {
+    return super.getTuple(this.#named(config))
+  }
+
+  override put(config: Configured, ...rest: Tail<MemorySaver['put']>): ReturnType<MemorySaver['put']> {
+    return super.put(this.#named(config), ...rest)
+  }
+
+  override putWrites(config: Configured, ...rest: Tail<MemorySaver['putWrites']>): Promise<void> {
+    return super.putWrites(this.#named(config), ...rest)
+  }
+}
+
+type Tail<Method> = Method extends (first: Configured, ...rest: infer Rest) => unknown ? Rest : never
+
+test.for([
+  [5, 5],
+  [5, '5'],
+  ['5', 5],
+])(
+  'a run of the thread %j that was paused is resumed as %j, and its early call is used (W47)',
+  async ([first, then]) => {
+    const go = async (agent: Agent) => {
+      await agent.invoke(human(), { configurable: { thread_id: first } } as object)
+      return shown(await agent.invoke(new Command({ resume: 'yes' }), { configurable: { thread_id: then } } as object))
+    }
+    const options = () => ({ middleware: [ownApproval], checkpointer: new DatabaseSaver() })
+    const came = await played({ responses: threads('1'), go, options }, true)
+    expect(came).toEqual({
+      log: ['0 1 {"q":"a"}'],
+      result: ['human: go', 'ai: x', 'tool 1: ok a', 'ai: done'],
+      warnings: ['call-prevented'],
+    })
+  },
+)
+
 test('a thread that was paused is resumed after a thousand other threads have ended (W47)', async () => {
   const go = async (agent: Agent) => {
     const config = { configurable: { thread_id: 'paused' } } as object
@@ -228,9 +330,11 @@ test.for(approvals)('%s: the tool does not start early, and the others do (W47)'
 test('an `interruptOn` in the context of a run counts, too (W47)', async () => {
   const go = deciding([reject], { context: { interruptOn: { look: true } } })
   const options = () => ({ middleware: [guard({ send: true })], checkpointer: new MemorySaver() })
-  const came = await plainAndEager({ responses: threads('1'), go, options, settings: { approval: ['send'] } })
+  const one = { responses: threads('1'), options, settings: { approval: ['send'] } }
+  const came = await plainAndEager({ ...one, go })
   expect(came.eager).toEqual(came.plain)
   expect(came.plain.log).toEqual([])
+  expect((await played({ ...one, go: deciding([reject]) }, true)).log).toEqual(['0 1 {"q":"a"}'])
 })
 
 const schema = z.object({ q: z.string() })
@@ -297,6 +401,7 @@ test('a callback whose error refuses a call is asked before the tool starts (W47
   const came = await plainAndEager({ responses: [looks(), answer], config })
   expect(came.eager).toEqual(came.plain)
   expect(came.plain.log).toEqual([])
+  expect((await played({ responses: [looks(), answer] }, true)).log).toEqual(['0 1 {"q":"a"}'])
 })
 
 const lateTools: Readonly<Record<string, object>> = {
@@ -310,18 +415,34 @@ const lateTools: Readonly<Record<string, object>> = {
   'that a search loads': { extras: { defer_loading: true } },
 }
 
+/** Each tool notes when it starts, from the beginning of the run. */
+const noting = (log: string[], more: object) => {
+  const began = performance.now()
+  const work = ({ q }: { readonly q: string }) => void log.push(`${Math.round(performance.now() - began)} ${q}`)
+  return tool(work, { name: 'look', description: 'looks', schema, ...more })
+}
+
 test.for(Object.keys(lateTools))('a tool %s does not start early (W47)', async (which) => {
-  const log: string[] = []
-  const look = tool(({ q }) => void log.push(q), { name: 'look', description: 'looks', schema, ...lateTools[which] })
-  const came = await plainAndEager({ responses: [looks(), answer], options: () => ({ tools: [look] }) })
-  expect(came.eager).toEqual(came.plain)
-  expect(log).toEqual(['a', 'a'])
+  const starts = async (more: object | undefined, isEager: boolean) => {
+    const log: string[] = []
+    const options = () => ({ tools: [noting(log, { ...more })] })
+    const { result } = await played({ responses: [looks(), answer], options }, isEager)
+    return { log, result }
+  }
+  const plain = await starts(lateTools[which], false)
+  expect(await starts(lateTools[which], true)).toEqual(plain)
+  expect([plain.log, (await starts(undefined, true)).log]).toEqual([['100 a'], ['0 a']])
 })
 
 test('if `tools` are replaced after eager(), each call is executed once, with one warning (W47, W48)', async () => {
-  const log: string[] = []
-  const look = tool(({ q }) => void log.push(q), { name: 'look', description: 'looks', schema })
-  const cut = (options: Options): Options => ({ ...options, tools: [look] })
-  const came = await played({ responses: threads('1', '2'), cut, go: (agent) => agent.invoke(human()) }, true)
-  expect([log, came.log, came.warnings]).toEqual([['a'], [], ['tool-replaced']])
+  const starts = async (isReplaced: boolean) => {
+    const log: string[] = []
+    const tools = [noting(log, {})]
+    const cut = (options: Options): Options => ({ ...options, tools })
+    const one = { responses: threads('1', '2'), go: (agent: Agent) => agent.invoke(human()) }
+    const came = await played(isReplaced ? { ...one, cut } : { ...one, options: () => ({ tools }) }, true)
+    return [log, came.log, came.warnings]
+  }
+  expect(await starts(true)).toEqual([['100 a'], [], ['tool-replaced']])
+  expect(await starts(false)).toEqual([['0 a'], [], []])
 })

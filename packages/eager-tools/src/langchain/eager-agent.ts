@@ -6,6 +6,7 @@ import type { NamedModel } from '../call-maker.ts'
 import type { Declared } from '../host/declared.ts'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
 import type { HostTool } from '../host/host-tool.ts'
+import { callsOf } from './answers.ts'
 import { checkedInput } from './checked-input.ts'
 import { mustStayLate, startOf } from './early-tool.ts'
 import { guardedBy, guardedInContext, preventing, unknownGuard } from './guards.ts'
@@ -22,7 +23,9 @@ import {
   namesOf,
   toolName,
 } from './library.ts'
-import { callsOf, SPREAD_FIRST, type Step, Steps } from './steps.ts'
+import { ObservedRuns } from './observed-runs.ts'
+import { SPREAD_FIRST } from './prevented-calls.ts'
+import { type Step, Steps } from './steps.ts'
 import { type Request, type WatchedRequest, watchedModel } from './watched-model.ts'
 
 /** What the agents of one `eager()` share. */
@@ -31,45 +34,16 @@ export class EagerAgents {
   readonly loop: EagerLoop
   readonly steps: Steps
   readonly tools: JoiningTools
-  /** Runs of which a model request was observed. */
-  readonly #seen = new WeakSet<object>()
-  /** By run: a message that requests a declared tool, although no model request was observed. */
-  readonly #unseen = new WeakMap<object, object>()
-  #hasBound = false
-  #hasLost = false
+  readonly runs: ObservedRuns
 
   constructor(declared: Declared, loop: EagerLoop) {
     this.declared = declared
     this.loop = loop
     this.steps = new Steps(loop)
-    this.tools = new JoiningTools(loop, this.steps, (answer, config) => this.#unlinked(answer, config))
-  }
-
-  /** A model was given declared tools. */
-  bound(): void {
-    this.#hasBound = true
-  }
-
-  /** A request was observed; `undefined` if its node is unknown. */
-  observed(node: NodeConfig | undefined): void {
-    if (!node) this.#hasLost = true
-    else if (node.control) this.#seen.add(node.control)
-  }
-
-  /** The first answer of a run may come from an earlier process, but the second one is that of a model. */
-  #unlinked(answer: object | undefined, { control }: NodeConfig): void {
-    if (this.#hasLost) this.loop.unlinked()
-    if (this.#hasLost || !answer || !control || this.#seen.has(control)) return
-    const unseen = this.#unseen.get(control)
-    this.#unseen.set(control, answer)
-    if (!unseen || unseen === answer) return
-    if (this.#hasBound) this.loop.unlinked()
-    else this.loop.warnOnce('model-replaced', MODEL_REPLACED)
+    this.runs = new ObservedRuns(loop)
+    this.tools = new JoiningTools(loop, this.steps, (answer, config) => this.runs.unlinked(answer, config))
   }
 }
-
-const MODEL_REPLACED =
-  'no tool starts early: the agent does not use the model that eager() has returned. Another model or a `middleware` was added after eager(), or a middleware has replaced the model. Spread the options first: createAgent(eager({ ...options, model, middleware }, …))'
 
 /** Providers for which a finished content block means that its call is final. */
 const SEALING: ReadonlySet<unknown> = new Set(['anthropic', 'openai'])
@@ -126,7 +100,7 @@ export class EagerAgent {
       watchedModel(
         one,
         (request) => this.#watch(request),
-        () => this.#all.bound(),
+        () => this.#all.runs.bound(),
       )
     if (isObject(model)) return { ...(tools && { tools }), model: watched(model) }
     // The agent creates a model from a string itself, so only a middleware can observe it.
@@ -141,7 +115,7 @@ export class EagerAgent {
     const { tools, messages, config } = request
     if (!tools.some((tool) => this.#all.declared.has(toolName(tool) ?? ''))) return undefined
     const node = nodeOf(config)
-    this.#all.observed(node)
+    this.#all.runs.observed(node)
     if (!node) return undefined
     const { loop, steps } = this.#all
     const step = steps.requested(node, messages, (run) => this.#begin(run, request, node))
@@ -174,7 +148,7 @@ export class EagerAgent {
       toolConcurrency: config.maxConcurrency,
       enter: (work) => enter(work),
     })
-    return calls && { calls, guarded, signal: config.signal }
+    return calls && { calls, guarded, node, signal: config.signal }
   }
 
   /** Whether nothing may start early in this request. */

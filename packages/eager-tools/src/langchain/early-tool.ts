@@ -30,7 +30,7 @@ export function startOf(tool: AgentTool, config: NodeConfig): EarlyTool['start']
     const early = earlyConfig({ ...config, ...held?.config }, { id, signal, decline })
     if (held) held.early = early
     const asked = { name: tool.name, args: written, id, type: 'tool_call' }
-    const checked = receiving(tool, input)
+    const checked = receiving(tool, { input, configurable: early.configurable })
     const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => checked.invoke(asked, early))
     made(output, id)
     if (ToolMessage.isInstance(output) && output.status === 'error')

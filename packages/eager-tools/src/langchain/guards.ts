@@ -2,11 +2,12 @@
 
 import { type AgentMiddleware, isObject, type NodeConfig } from './library.ts'
 
-/** Middlewares of LangChain that may prevent a call. A limit of one tool has that tool's name in brackets. */
-const PREVENTING = /^(HumanInTheLoop|ToolCallLimit|ToolEmulator)Middleware\b/
-
 const APPROVING = 'HumanInTheLoopMiddleware'
 const LIMITING = 'ToolCallLimitMiddleware'
+const EMULATING = 'ToolEmulatorMiddleware'
+
+/** Middlewares of LangChain that may prevent a call. A limit of one tool has that tool's name in brackets. */
+const PREVENTING = new RegExp(`^(${APPROVING}|${LIMITING}|${EMULATING})\\b`)
 
 /** The first of these middlewares that may prevent calls, without exposing of which tools. */
 export function preventing(middleware: readonly AgentMiddleware[]): string | undefined {

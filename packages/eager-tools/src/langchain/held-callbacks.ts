@@ -5,6 +5,7 @@
 
 import { CallbackManager } from '@langchain/core/callbacks/manager'
 import type { StartedCall } from '../host/host-tool.ts'
+import { setAsked } from './early-config.ts'
 import type { NodeConfig } from './library.ts'
 import { Recorder, standIns } from './recorder.ts'
 import { type Asked, type Early, type Report, ReportedRuns } from './reported-runs.ts'
@@ -18,15 +19,24 @@ const all = new WeakMap<AbortSignal, HeldCallbacks>()
 export class HeldCallbacks {
   /** Overrides the config of the node. */
   readonly config: { readonly callbacks: CallbackManager }
+  readonly #signal: AbortSignal
   #early: Early
+  #asked: Asked | undefined
   #held: Report[] = []
   #runs: ReportedRuns | undefined
   #stage: 'held' | 'reporting' | 'dropped' = 'held'
-  /** Resolves when everything has been reported. */
+  /** Resolves when everything has been reported. Never rejects. */
   #reported: Promise<void> = Promise.resolve()
+  /** Errors of handlers through which streams pass. LangChain handles those of all others. */
+  readonly #errors: unknown[] = []
   #waiting: (() => void)[] = []
 
-  private constructor(node: NodeConfig, handlers: readonly object[], id: string | undefined) {
+  private constructor(
+    node: NodeConfig,
+    handlers: readonly object[],
+    { id, signal }: Pick<StartedCall, 'id' | 'signal'>,
+  ) {
+    this.#signal = signal
     const parent = Array.isArray(node.callbacks) ? undefined : node.callbacks?.getParentRunId()
     this.#early = { id, parent, config: node }
     const manager = new CallbackManager(parent)
@@ -36,15 +46,12 @@ export class HeldCallbacks {
   }
 
   /** `node`: the config of the node that calls the model. `undefined`: it has no callbacks. */
-  static hold(
-    node: NodeConfig,
-    { id, signal, used }: Pick<StartedCall, 'id' | 'signal' | 'used'>,
-  ): HeldCallbacks | undefined {
+  static hold(node: NodeConfig, call: Pick<StartedCall, 'id' | 'signal' | 'used'>): HeldCallbacks | undefined {
     const handlers = (Array.isArray(node.callbacks) ? node.callbacks : node.callbacks?.handlers) ?? []
     if (handlers.length === 0) return undefined
-    const held = new HeldCallbacks(node, handlers, id)
-    all.set(signal, held)
-    void used.then((isUsed) => {
+    const held = new HeldCallbacks(node, handlers, call)
+    all.set(call.signal, held)
+    void call.used.then((isUsed) => {
       if (!isUsed) held.drop()
     })
     return held
@@ -63,13 +70,18 @@ export class HeldCallbacks {
   /** The agent executes the call. With `isLive`, callbacks are reported from now on as they come. */
   ask(asked: Asked, isLive: boolean): void {
     this.#runs ??= new ReportedRuns(this.#early, asked)
+    this.#asked = asked
     if ((isLive && asked.id === this.#early.id) || this.#held.length >= MOST_HELD) this.#flow()
   }
 
-  /** The agent uses the result. Resolves when all callbacks have been reported. */
-  report(): Promise<void> {
+  /**
+   * The agent uses the result. Resolves when all callbacks have been reported, and rejects with the error of a handler
+   * that fails a stream.
+   */
+  async report(): Promise<void> {
     this.#flow()
-    return this.#reported
+    await this.#reported
+    if (this.#errors.length > 0) throw this.#errors[0]
   }
 
   /** The agent does not use the call, or executes it itself. */
@@ -82,6 +94,8 @@ export class HeldCallbacks {
   #flow(): void {
     if (this.#stage !== 'held') return
     this.#stage = 'reporting'
+    // What is reported cannot be taken back, so the call must not decline any more.
+    if (this.#asked) setAsked(this.#signal, this.#asked.config)
     for (const report of this.#held.splice(0)) void this.#tell(report)
     for (const resume of this.#waiting.splice(0)) resume()
   }
@@ -94,7 +108,17 @@ export class HeldCallbacks {
       if (this.#held.length < MOST_HELD) return undefined
       if (runs) this.#flow()
       else return new Promise((resolve) => void this.#waiting.push(resolve))
-    } else if (runs) this.#reported = this.#reported.then(async () => void (await report(runs)))
+    } else if (runs) this.#add(() => report(runs))
     return this.#reported
+  }
+
+  #add(report: () => unknown): void {
+    this.#reported = this.#reported.then(async () => {
+      try {
+        await report()
+      } catch (error) {
+        this.#errors.push(error)
+      }
+    })
   }
 }

@@ -3,11 +3,12 @@
 import type { EagerLoop } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
 import type { TakenCall } from '../host/host-requests.ts'
+import { lastAnswer } from './answers.ts'
 import { withId } from './call-id.ts'
 import { HeldCallbacks } from './held-callbacks.ts'
 import { type AgentTool, type AskedCall, isAgentTool, isAskedCall, type NodeConfig } from './library.ts'
 import { over } from './over.ts'
-import { lastAnswer, type Steps } from './steps.ts'
+import type { Steps } from './steps.ts'
 
 /** Only tools of {@link JoiningTools} have this member. */
 const JOINS = Symbol('joins')
@@ -16,7 +17,10 @@ export class JoiningTools {
   readonly #loop: EagerLoop
   readonly #steps: Steps
   readonly #made = new WeakMap<AgentTool, AgentTool>()
-  /** Tools of which an early call was used. Any other may still decline when its callbacks have been reported. */
+  /**
+   * Tools of which an early call was used. Any other is one that perhaps always declines, so its callbacks are not
+   * reported before its call has ended.
+   */
   readonly #proven = new WeakSet<AgentTool>()
   /** Called if a message requests a tool but belongs to no known step. It may come from an earlier process. */
   readonly #unlinked: (answer: object | undefined, config: NodeConfig) => void

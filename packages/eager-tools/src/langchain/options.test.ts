@@ -79,10 +79,14 @@ async function seen({ options = {}, added = {}, config = {}, settings }: Given, 
 
 const untimed = (log: readonly string[]) => log.map((line) => line.slice(line.indexOf(' ') + 1)).sort()
 
-async function expectEqual(
-  given: Given,
-  { warnings = [], wasted = 0 }: { readonly warnings?: readonly string[]; readonly wasted?: number } = {},
-) {
+interface Expected {
+  readonly warnings?: readonly string[]
+  readonly wasted?: number
+  /** Whether the first call starts while the model is still streaming. */
+  readonly isEarly?: boolean
+}
+
+async function expectEqual(given: Given, { warnings = [], wasted = 0, isEarly = true }: Expected = {}) {
   const plain = await seen(given, false)
   const eager = await seen(given, true)
   expect({ result: eager.result, told: eager.told }).toEqual({ result: plain.result, told: plain.told })
@@ -90,6 +94,8 @@ async function expectEqual(
   if (wasted === 0) expect(executed).toEqual(untimed(plain.log))
   else expect(executed).toHaveLength(plain.log.length + wasted)
   expect(eager.warnings).toEqual(warnings)
+  const [first, sooner] = [plain, eager].map(({ log }) => Number.parseInt(log[0] ?? '', 10))
+  expect(Number(sooner) < Number(first)).toBe(isEarly)
 }
 
 /** Each option of `createAgent`: a new one is missing here, and does not compile. */
@@ -126,7 +132,11 @@ test.for(
     },
   }
   const isAdded = way !== 'given to eager()'
-  await expectEqual(isAdded ? { added: own } : { options: own }, { warnings: isAdded ? (replaced[option] ?? []) : [] })
+  await expectEqual(isAdded ? { added: own } : { options: own }, {
+    warnings: isAdded ? (replaced[option] ?? []) : [],
+    // The functions of the other tools note nothing.
+    isEarly: option !== 'tools' && !(isAdded && option in replaced),
+  })
 })
 
 type CallOption = Exclude<keyof Config, symbol>
@@ -255,6 +265,7 @@ test.for(Object.keys(middlewares).flatMap((name) => ways.map((way, at) => [name,
     await expectEqual(at === 0 ? { options: given } : { added: given }, {
       warnings: warns[at] ?? [],
       wasted: wasted[at] ?? 0,
+      isEarly: warns[at] !== unknown,
     })
   },
 )
@@ -263,12 +274,15 @@ test('a structured response after calls: everything is equal (W48)', async () =>
   const responseFormat = langchain.toolStrategy(z.object({ city: z.string() }))
   const shape = [begin(0, '9', 'shape'), more(0, '{"city":"Oslo"}'), text('x')]
   const results: unknown[] = []
+  const starts: number[] = []
   for (const isEager of [false, true]) {
     const { result, log, warnings } = await played(
       { responses: [looks('0', 'z', 30), shape], options: () => ({ responseFormat }) },
       isEager,
     )
+    starts.push(Number.parseInt(log[0] ?? '', 10))
     results.push({ result: (result as readonly string[]).slice(0, 4), log: untimed(log), warnings })
   }
   expect(results[1]).toEqual(results[0])
+  expect(starts).toEqual([30, 0])
 })

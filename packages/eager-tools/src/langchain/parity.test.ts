@@ -3,7 +3,7 @@ import { dispatchCustomEvent } from '@langchain/core/callbacks/dispatch'
 import { AIMessageChunk, BaseMessage, ToolMessage } from '@langchain/core/messages'
 import { RunnableLambda } from '@langchain/core/runnables'
 import { BaseTracer } from '@langchain/core/tracers/base'
-import { MemorySaver } from '@langchain/langgraph'
+import { interrupt, MemorySaver, StateGraph } from '@langchain/langgraph'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { sized } from '@meanwhile/tests/size'
 import { createMiddleware, modelRetryMiddleware, type ToolRuntime, tool } from 'langchain'
@@ -28,7 +28,8 @@ unhandledRejections()
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+/** Ids of runs, tasks and messages, and of interrupts. */
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b/g
 const TIMES = new Set([
   'ts',
   'start_time',
@@ -52,7 +53,7 @@ function plainly(values: unknown): unknown {
   const plain = (value: unknown, depth: number): unknown => {
     // A stack is not compared.
     if (typeof value === 'string') return value.replace(/(\n +at .*)+/g, '').replace(UUID, numbered)
-    if (value instanceof Error) return `${value.name}: ${value.message}`
+    if (value instanceof Error) return plain(`${value.name}: ${value.message}`, depth)
     if (typeof value !== 'object' || value === null || value instanceof AbortSignal)
       return typeof value === 'object' ? null : value
     if (depth > 12) return '…'
@@ -138,6 +139,11 @@ class Tracing extends BaseTracer {
   }
 }
 
+const chain = RunnableLambda.from(async function* (input: string) {
+  yield `${input} 1`
+  yield `${input} 2`
+}).withConfig({ runName: 'chain' })
+
 /** What a tool may do that callbacks report. */
 const works: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
   'asks a model': async ({ config }) => {
@@ -151,13 +157,13 @@ const works: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
     return said
   },
   'runs a chain that streams': async ({ config }) => {
-    const chain = RunnableLambda.from(async function* (input: string) {
-      yield `${input} 1`
-      yield `${input} 2`
-    }).withConfig({ runName: 'chain' })
     const parts: unknown[] = []
     for await (const part of await chain.stream('part', config)) parts.push(part)
     return parts.join()
+  },
+  'stops reading a chain': async ({ config }) => {
+    for await (const part of await chain.stream('part', config)) return part
+    return 'nothing'
   },
   'dispatches an event': async ({ config }) => {
     await dispatchCustomEvent('half', { done: 0.5 }, config)
@@ -231,6 +237,7 @@ interface Case {
 async function told(read: Read, { work, generator, responses = [looks('1', 'a', 50), answer], middleware = [] }: Case) {
   const both: unknown[] = []
   const early: boolean[] = []
+  let warnings: readonly string[] = []
   for (const isEager of [false, true]) {
     const callbacks: unknown[] = []
     let hasBegun = -1
@@ -243,7 +250,7 @@ async function told(read: Read, { work, generator, responses = [looks('1', 'a', 
       metadata: { of: 'look' },
     }
     const begins = () => {
-      hasBegun = performance.now() - began
+      if (hasBegun < 0) hasBegun = performance.now() - began
     }
     const run = async (_: unknown, runtime: ToolRuntime) => {
       begins()
@@ -274,10 +281,11 @@ async function told(read: Read, { work, generator, responses = [looks('1', 'a', 
       },
       isEager,
     )
+    warnings = came.warnings
     early.push(hasBegun >= 0 && hasBegun < 50)
     both.push({ result: plainly(came.result), callbacks: plainly(callbacks) })
   }
-  return { both, early }
+  return { both, early, warnings }
 }
 
 test.for(read.flatMap((read) => [...Object.keys(works), 'yields'].map((work) => [read, work] as const)))(
@@ -325,6 +333,67 @@ test.for(read.flatMap((read) => Object.keys(cases).map((one) => [read, one] as c
     expect(both[1]).toEqual(both[0])
   },
 )
+
+const graph = new StateGraph(z.object({ said: z.string().optional() }))
+  .addNode('inner', ({ said }) => ({ said: `${said}!` }))
+  .addEdge('__start__', 'inner')
+  .addEdge('inner', '__end__')
+  .compile()
+
+/** What exists only when the response has ended. */
+const late: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
+  'reads the messages': ({ state }) => `${Object(state).messages.length}`,
+  'writes to the stream': ({ writer }) => writer?.('half'),
+  'reads the info of the execution': (runtime) =>
+    JSON.stringify({ ...Object(runtime).executionInfo, nodeFirstAttemptTime: 0 }),
+  'runs another graph': async ({ config }) => (await graph.invoke({ said: 'hi' }, config)).said,
+  'runs another graph without its config': async () => (await graph.invoke({ said: 'hi' })).said,
+  interrupts: () => interrupt('may it?'),
+}
+
+/** They contain the config of an inner graph as it is, with all handlers. */
+const withConfigs = new Set(['debug', 'checkpoints', 'all modes'])
+const lateReads = read
+  .flatMap((read) => Object.keys(late).map((work) => [read, work] as const))
+  .filter(([read, work]) => !(work.startsWith('runs another graph') && withConfigs.has(read)))
+
+test.for(lateReads)(
+  '%s: a tool of which a call was used %s while the agent waits for it: everything is equal, and it runs once (W46, W48)',
+  async ([read, one]) => {
+    let runs = 0
+    const work = async (runtime: ToolRuntime) => {
+      const { config, toolCallId } = runtime
+      runs++
+      const inner = new Scripted([[text('in'), wait(20), text('ner'), wait(20)]])
+      const { content } = await inner.invoke('hello', config)
+      return toolCallId === '2' ? late[one]?.(runtime) : content
+    }
+    const responses = [looks('1', 'a', 50), looks('2', 'a', 5), answer]
+    const { both, early, warnings } = await told(reads[read] as Read, { work, responses })
+    expect(both[1]).toEqual(both[0])
+    expect([early, warnings, runs]).toEqual([[false, true], [], 4])
+  },
+)
+
+/** A user's handler of stream events, which fails the streams that pass through it. */
+class FailingTap extends BaseCallbackHandler {
+  override readonly name = 'event_stream_tracer'
+  override awaitHandlers = true
+
+  async *tapOutputIterable(_: string, output: AsyncGenerator<unknown>): AsyncGenerator<unknown> {
+    for await (const chunk of output) throw new Error(`no ${String(chunk)}`)
+  }
+}
+
+test('the error of a handler that fails a stream is that of the call (W48)', async () => {
+  const fails: Read = async (agent, _, config) => [
+    await agent.invoke(human(), { ...config, callbacks: [new FailingTap()] }),
+  ]
+  const { both, early } = await told(fails, { work: works['runs a chain that streams'] })
+  expect(JSON.stringify(both[0])).toContain('Error: no part 1')
+  expect(both[1]).toEqual(both[0])
+  expect(early).toEqual([false, true])
+})
 
 test.for(['messages', 'streamEvents v2', 'streamEvents v3'])(
   '%s: with two calls at once nothing is missing and nothing comes twice (W48)',

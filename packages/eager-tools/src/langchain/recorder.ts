@@ -128,7 +128,6 @@ export class Recorder extends BaseCallbackHandler {
     end: (run: Kind, runs: ReportedRuns) => unknown,
   ) {
     return this.#tell(async (runs) => {
-      await runs.ended(id)
       const run = runs.of(kind, id)
       if (run) await end(run, runs)
     })
@@ -185,9 +184,14 @@ export class Recorder extends BaseCallbackHandler {
 
   /** What a runnable streams passes through this. */
   async *tapOutputIterable<Chunk>(id: string, output: AsyncGenerator<Chunk>): AsyncGenerator<Chunk> {
-    for await (const chunk of output) {
-      await this.#tell((runs) => runs.streamed(id, chunk))
-      yield chunk
+    try {
+      for await (const chunk of output) {
+        await this.#tell((runs) => runs.streamed(id, chunk))
+        yield chunk
+      }
+    } finally {
+      // A run whose reader stops early reports no end.
+      await this.#tell((runs) => runs.streamEnded(id))
     }
   }
 }

@@ -72,12 +72,6 @@ export class ReportedRuns {
     return this.#runs.get(id)
   }
 
-  /** The run has ended. */
-  async ended(id: string): Promise<void> {
-    for (const stream of this.#streams.get(id) ?? []) await stream.end()
-    this.#streams.delete(id)
-  }
-
   /** Reports a run with what it would have inherited from the tools node, instead of from the model's. */
   managerOf({ parent, tags = [], metadata = {} }: EarlyRun): CallbackManager {
     const node = this.#node
@@ -131,6 +125,12 @@ export class ReportedRuns {
     const streams = this.#streams.get(id) ?? handlers.filter(isTapping).map((one) => new StreamedChunks(one, id))
     this.#streams.set(id, streams)
     for (const stream of streams) await stream.add(chunk)
+  }
+
+  /** A runnable streams no more: it has ended, has failed, or its reader has stopped. */
+  async streamEnded(id: string): Promise<void> {
+    for (const stream of this.#streams.get(id) ?? []) await stream.end()
+    this.#streams.delete(id)
   }
 }
 

@@ -3,18 +3,22 @@
  * objects are compared by identity.
  */
 
-import { AIMessage, ToolMessage } from '@langchain/core/messages'
+import { AIMessage } from '@langchain/core/messages'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
 import type { UnexecutedCall } from '../host/host-requests.ts'
+import { callsOf, lastAnswer } from './answers.ts'
 import { isObject, type NodeConfig } from './library.ts'
+import { PreventedCalls } from './prevented-calls.ts'
 
 export interface Step {
   readonly run: HostRun
   readonly calls: HostCalls
   /** Tools of which a call may need an approval. */
   readonly guarded: ReadonlySet<string>
-  /** That of the run. */
+  /** The config of the node that has called the model. */
+  readonly node: NodeConfig
+  /** That of the model request. */
   readonly signal: AbortSignal | undefined
   /** The id of the accepted message, and those of its calls. */
   answerId?: string | undefined
@@ -28,6 +32,7 @@ const MOST_KEPT = 1_000
 
 export class Steps {
   readonly #loop: EagerLoop
+  readonly #prevented: PreventedCalls
   /**
    * By the model's message, and by each of its calls. The agent passes both on, and a middleware that replaces the
    * message usually keeps the calls. Ids cannot be used, because some providers repeat them.
@@ -45,6 +50,7 @@ export class Steps {
 
   constructor(loop: EagerLoop) {
     this.#loop = loop
+    this.#prevented = new PreventedCalls(loop)
   }
 
   /** The step in which a node calls its model with these messages: a new one, or that of a request which has failed. */
@@ -56,7 +62,7 @@ export class Steps {
     const answer = lastAnswer(messages)
     const place = placeOf(node, answer?.id)
     const before = this.of(messages, node) ?? this.#ofThreads.get(place)
-    if (before && answer) this.#checkAnswered(before, answer, messages)
+    if (before && answer) this.#prevented.checkAnswered(before, answer, messages)
     this.#ofThreads.delete(place)
     // Its tools have been executed.
     void before?.calls.release()
@@ -94,28 +100,11 @@ export class Steps {
     if (this.#ofThreads.size > MOST_KEPT && oldest !== undefined) this.#ofThreads.delete(oldest)
   }
 
-  /**
-   * The step in which a message was requested by an earlier run of the same thread, which was paused. If nothing is known
-   * that pauses it, `call` must not start early again.
-   */
+  /** The step in which a message with this call was requested by an earlier run of the same thread, which was paused. */
   resumed(messages: unknown, node: NodeConfig, call: UnexecutedCall): Step | undefined {
     const step = this.#ofThreads.get(placeOf(node, lastAnswer(messages)?.id))
-    const isUnexecuted = step?.calls.unexecuted.some(({ id, tool }) => id === call.id && tool === call.tool)
-    if (step && isUnexecuted && !step.mayPause) this.#prevented(call.tool, PAUSED)
+    if (step) this.#prevented.checkPaused(step, call)
     return step
-  }
-
-  /** Calls that had started early, and that the agent has not executed: they were answered or removed by something else. */
-  #checkAnswered({ calls, callIds, signal }: Step, answer: AIMessage, messages: unknown): void {
-    if (signal?.aborted) return
-    const asked = new Set(callsOf(answer).map(({ id }) => id))
-    const answered = answeredIn(messages, answer)
-    for (const { id, tool } of calls.unexecuted)
-      if (callIds?.has(id) && (answered.has(id ?? '') || !asked.has(id))) this.#prevented(tool, ANSWERED)
-  }
-
-  #prevented(tool: string, what: string): void {
-    this.#loop.bar(tool, 'call-prevented', `${what}. List ${tool} in \`approval\`. ${SPREAD_FIRST}`)
   }
 
   failed(step: Step, node: object): void {
@@ -140,36 +129,16 @@ export class Steps {
   }
 }
 
-const ANSWERED = 'one of its calls had started early, and an approval, a limit or a middleware answered or removed it'
-const PAUSED = 'one of its calls had started early, and the run was then paused, perhaps for an approval'
-
-/** Where to add middleware that eager() must know. */
-export const SPREAD_FIRST =
-  'Middleware that may prevent calls belongs into the options that eager() gets: createAgent(eager({ ...options, middleware }, …))'
-
-/** The ids of the calls that are answered after a message. */
-function answeredIn(messages: unknown, answer: AIMessage): ReadonlySet<string> {
-  const after = Array.isArray(messages) ? messages.slice(messages.indexOf(answer) + 1) : []
-  return new Set(after.flatMap((message) => (ToolMessage.isInstance(message) ? [message.tool_call_id] : [])))
-}
-
 /** Identifies a message in all runs of its thread. Empty without a thread, as such a run cannot be resumed. */
 function placeOf(node: NodeConfig, message: string | undefined): string {
   const thread: unknown = node.configurable?.thread_id
-  return typeof thread === 'string' && message !== undefined ? JSON.stringify([thread, agentOf(node), message]) : ''
+  // A checkpointer that accepts numbers stores them as strings.
+  const isKept = typeof thread === 'string' || typeof thread === 'number'
+  return isKept && message !== undefined ? JSON.stringify([`${thread}`, agentOf(node), message]) : ''
 }
 
 /** Identifies an agent within a run: a graph may contain several. */
 function agentOf({ metadata }: NodeConfig): string {
   const task: unknown = metadata?.langgraph_checkpoint_ns
   return typeof task === 'string' ? task.slice(0, task.lastIndexOf('|') + 1) : ''
-}
-
-export function callsOf(message: unknown): NonNullable<AIMessage['tool_calls']> {
-  return AIMessage.isInstance(message) ? (message.tool_calls ?? []) : []
-}
-
-export function lastAnswer(messages: unknown): AIMessage | undefined {
-  if (!Array.isArray(messages)) return undefined
-  return messages.findLast((message) => AIMessage.isInstance(message))
 }

@@ -19,12 +19,12 @@ export function originalTool(value: unknown): unknown {
 /** What is changed in the original meanwhile, such as its approval, also holds for the SDK. */
 export function joiningTool(original: FunctionTool, { isParsed, ...replaced }: Joining): FunctionTool {
   const target = isFixed(original) ? copyOf(original) : original
-  let before: PropertyKey | undefined
+  let lastRead: PropertyKey | undefined
   const joining = new Proxy(target, {
     get(_, key) {
       // The SDK finds the parser of a tool by its `invoke`, which it reads right after the parameters.
-      const isForParser = key === 'invoke' && before === 'parameters'
-      before = key
+      const isForParser = key === 'invoke' && lastRead === 'parameters'
+      lastRead = key
       return isReplaced(key) && !(isForParser && isParsed()) ? replaced[key] : Reflect.get(target, key)
     },
     getOwnPropertyDescriptor(_, key) {

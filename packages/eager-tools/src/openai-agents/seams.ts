@@ -24,15 +24,14 @@ export function watchRunner(runner: Runner): void {
   const told: typeof emit = (type, ...args) => {
     const [context, , next] = args
     if (type === 'agent_handoff') runOf(context)?.handsOff(next)
-    return emit(type, ...withOwnTools(args))
+    return tell(emit, type, args)
   }
   hide(runner, 'emit', told)
 }
 
-/** What a hook gets, with the user's own tools. */
-function withOwnTools<Args extends readonly unknown[]>(args: Args): Args {
-  // Each argument has the type of the one that it stands for.
-  return args.map(originalTool) as unknown[] as readonly unknown[] as Args
+/** Calls the hooks of an event with the user's own tools. */
+function tell(emit: (...told: never) => boolean, type: string, args: readonly unknown[]): boolean {
+  return Reflect.apply(emit, undefined, [type, ...args.map(originalTool)]) === true
 }
 
 /** The turns of an agent, and of the agents it hands off to. Its hooks get the user's own tools. */
@@ -54,7 +53,7 @@ export function watchAgent(agent: unknown): void {
   hide(agent, 'getAllTools', all)
   hide(agent, 'getEnabledHandoffs', enabled)
   watchBehavior(agent)
-  hide<'emit', Agent['emit']>(agent, 'emit', (type, ...args) => emit(type, ...withOwnTools(args)))
+  hide<'emit', Agent['emit']>(agent, 'emit', (type, ...args) => tell(emit, type, args))
 }
 
 /** While an eager run decides whether it ends, the user's function gets the user's own tools. */
