@@ -22,12 +22,11 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
   const decoder = new TextDecoder()
   let events: EventSourceMessage[] = []
   let streams = false
-  // The lines since the latest event that are not fields of one.
-  let other = ''
+  const other = new OtherLines()
   const parser = createParser({
     maxBufferSize: LONGEST_EVENT,
     onEvent(event) {
-      if (take(other) || streams) other = ''
+      if ((other.startJson && take(other.text)) || streams) other.clear()
       streams = true
       events.push(...separated(event))
     },
@@ -36,16 +35,16 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
       // llama.cpp sends an error as a field of this name.
       const line = cause.line?.replace(/^error:\s*(?=\{)/, '') ?? ''
       // Inside of JSON a line is only a part.
-      if (!startsJson(other) && take(line)) other = ''
-      else if (other.length < LONGEST_EVENT) other += line
+      if (!other.startJson && take(line)) other.clear()
+      else other.add(line)
     },
   })
   return (bytes) => {
     events = []
     parser.feed(bytes ? decoder.decode(bytes, { stream: true }) : `${decoder.decode()}\n\n`)
-    if (!bytes && !take(other) && !streams && other !== '') {
-      throw new UnreadableError({ said: other.slice(0, LONGEST_ERROR) })
-    }
+    if (bytes) return events
+    const { text } = other
+    if (!take(text) && !streams && text !== '') throw new UnreadableError({ said: text.slice(0, LONGEST_ERROR) })
     return events
   }
 
@@ -58,6 +57,33 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
     streams = true
     events.push({ id: undefined, event: undefined, data })
     return true
+  }
+}
+
+/** The lines since the latest event that are not fields of one. White space before them is dropped. */
+class OtherLines {
+  #lines: string[] = []
+  #length = 0
+  startJson = false
+
+  get text(): string {
+    return this.#lines.join('')
+  }
+
+  add(line: string): void {
+    if (this.#length >= LONGEST_EVENT) return
+    if (this.#length === 0) {
+      if (line.trim() === '') return
+      this.startJson = startsJson(line)
+    }
+    this.#lines.push(line)
+    this.#length += line.length
+  }
+
+  clear(): void {
+    this.#lines = []
+    this.#length = 0
+    this.startJson = false
   }
 }
 
