@@ -18,10 +18,14 @@ const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 }
 const wholeChoice = { index: 0, message: answer, finish_reason: 'tool_calls' }
 
 /** Where hosts send arguments, and the call. */
+const SCHEMA = { type: 'object', required: [] }
+
 const ELSEWHERE: readonly (readonly [place: string, call: object])[] = [
   ['next to its member function', { function: { name: 'f' }, arguments: '{"x":1}' }],
   ['next to empty ones', { function: { name: 'f', arguments: '' }, arguments: { x: 1 } }],
   ['named parameters', { function: { name: 'f', parameters: { x: 1 } } }],
+  ['named parameters, next to an empty object', { function: { name: 'f', arguments: '{}', parameters: { x: 1 } } }],
+  ['next to the schema of the tool', { function: { name: 'f', arguments: '', parameters: SCHEMA }, args: { x: 1 } }],
   ['next to its name, without a member function', { name: 'f', arguments: '{"x":1}' }],
 ]
 
@@ -100,6 +104,19 @@ export const chatShapeQuirks: readonly Quirk[] = [
       expected: calledF,
     }),
   ),
+  {
+    id: 'C62',
+    wire,
+    title: 'the arguments of a call are named input, and are themselves a schema',
+    source: 'as C16',
+    events: [
+      begin,
+      pieces({ i: 0, id: 'call_a', n: 'f' }),
+      chunk({ tool_calls: [{ index: 0, function: { input: { type: 'object', properties: {} } } }] }),
+      ...end('tool_calls'),
+    ],
+    expected: { ...calledF, calls: [{ name: 'f', input: { type: 'object', properties: {} } }] },
+  },
   {
     id: 'C62',
     wire,
