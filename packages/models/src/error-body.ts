@@ -20,13 +20,17 @@ export interface ErrorBody {
  * name. Words are not enough to make them errors.
  */
 export function errorIn(value: unknown, isForeign = false): unknown {
-  // Google sends a list of errors.
-  const body: unknown = Array.isArray(value) ? value[0] : value
+  const body = firstOf(value)
   if (!isRecord(body)) return undefined
   const { error, ...rest } = body
   if (!error) return isBareError(body, isForeign) ? body : undefined
   // The status, the code or the sentence may be next to it (qT23).
   return (isRecord(error) || typeof error === 'string') && saysNothing(rest) ? error : body
+}
+
+/** Google sends a list of errors. */
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value
 }
 
 /** Reads an error, or a body that contains one. OpenAI's client unwraps the body's `error`, Anthropic's does not. */
@@ -44,7 +48,7 @@ export function errorBody(error: unknown): ErrorBody {
 /** The error and what it is wrapped in, the innermost first: hosts wrap errors in members `error`, `detail` and `message`. */
 function layersOf(error: unknown): readonly Members[] {
   const layers: Members[] = []
-  for (let inner = error; isRecord(inner) && layers.length < MAX_LAYERS; ) {
+  for (let inner = firstOf(error); isRecord(inner) && layers.length < MAX_LAYERS; ) {
     layers.unshift(inner)
     inner = [inner.error, inner.detail, inner.message].find(isRecord)
   }
