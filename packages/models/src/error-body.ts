@@ -21,7 +21,8 @@ export interface ErrorBody {
  */
 export function errorIn(value: unknown, isForeign = false): unknown {
   const body = firstOf(value)
-  if (!isRecord(body)) return undefined
+  // Chunks and events rarely have one of these, and there are many of them.
+  if (!isRecord(body) || !SAYING.some((name) => (body[name] ?? null) !== null)) return undefined
   const { error, ...rest } = body
   if (!error) return isBareError(body, isForeign) ? body : undefined
   // The status, the code or the sentence may be next to it (qT23).
@@ -96,12 +97,22 @@ function isSuccess(body: Members): boolean {
 
 /** The words of an error, in the members of OpenAI, FastAPI, MiniMax, Cloudflare, AWS and others. */
 function wordsIn(layer: Members): string | undefined {
-  const { message, Message, detail, error, msg, error_msg, error_message, base_resp: base, errors } = layer
-  const status = isRecord(base) ? base.status_msg : undefined
-  return [message, Message, detail, error, msg, error_msg, error_message, status, errors, layer.reason, layer.title]
-    .map(sentenceOf)
-    .find((words) => words !== undefined)
+  for (const name of SAYING) {
+    const words = name === 'base_resp' ? wordsOfMiniMax(layer[name]) : sentenceOf(layer[name])
+    if (words !== undefined) return words
+  }
+  return undefined
 }
+
+function wordsOfMiniMax(base: unknown): string | undefined {
+  return isRecord(base) ? sentenceOf(base.status_msg) : undefined
+}
+
+/** In the order in which they count. */
+const SAYING = [
+  ...['message', 'Message', 'detail', 'error', 'msg', 'error_msg', 'error_message', 'base_resp', 'errors'],
+  ...['reason', 'title'],
+]
 
 /** A sentence; or the first one in a list, in which FastAPI says what is wrong with a request. */
 function sentenceOf(value: unknown): string | undefined {
