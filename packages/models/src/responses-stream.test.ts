@@ -483,7 +483,7 @@ test('calls without references are read as fast as they arrive (qR7)', () =>
   }))
 
 test('pieces without references after whole calls without arguments are read as fast as they arrive (qR25)', () =>
-  expectLinear(2_000, async (count) => {
+  expectLinear(4_000, async (count) => {
     const piece = { type: 'response.function_call_arguments.delta', delta: 'y' }
     const events = [
       ...Array.from({ length: count }, (_, n) => done(n, { ...call, id: `fc_${n}`, call_id: `c${n}`, arguments: '' })),
