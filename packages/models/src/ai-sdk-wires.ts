@@ -2,6 +2,7 @@
 
 import type { ModelRequest, ReadChunk } from '@meanwhile/core'
 import { asksForJson, withoutJsonTool } from './ai-sdk-json-tool.ts'
+import { secondResponses } from './chat-restart.ts'
 import { chatChunks, isSilentChunk } from './chat-stream.ts'
 import { isLastEvent as endsMessage, isSilentEvent as isSilentOnMessages, messagesReader } from './messages-stream.ts'
 import {
@@ -23,6 +24,8 @@ export interface RawWire {
   isSilent(chunk: RawChunk): boolean
   /** Whether the protocol ends with this chunk. */
   isLast(chunk: RawChunk): boolean
+  /** Returns a function that decides for each chunk whether it belongs to a second response that no part shows. */
+  restarts(): (chunk: RawChunk) => boolean
   reader(request: RawRequest): ReadChunk<RawChunk>
   /** Whether the AI SDK's packages report every call that a chunk announces, by its id and its name. */
   readonly isExact: boolean
@@ -48,13 +51,17 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
     {
       isOwn: ({ choices }) => Array.isArray(choices),
       isSilent: (chunk) => isSilentChunk(chunk as ChatChunk),
-      isLast: () => false,
+      isLast: never,
+      restarts() {
+        const isSecond = secondResponses()
+        return (chunk) => isSecond(chunk as ChatChunk)
+      },
       reader(request) {
         const read = chatChunks('', request)
         return (chunk, to) => read(chunk as ChatChunk, to)
       },
       isExact: false,
-      delaysText: () => false,
+      delaysText: never,
     },
   ],
   [
@@ -63,12 +70,13 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
       isOwn: ({ type }) => typeof type === 'string' && type.startsWith('response.'),
       isSilent: (chunk) => isSilentOnResponses(chunk as object as ResponsesEvent),
       isLast: (chunk) => endsResponse(chunk as object as ResponsesEvent),
+      restarts: () => never,
       reader(request) {
         const read = responsesReader('', request)
         return (chunk, to) => read(chunk as object as ResponsesEvent, to)
       },
       isExact: true,
-      delaysText: () => false,
+      delaysText: never,
     },
   ],
   [
@@ -77,6 +85,7 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
       isOwn: ({ type }) => typeof type === 'string' && /^(message|content_block)_/.test(type),
       isSilent: (chunk) => isSilentOnMessages(chunk as object as MessagesEvent),
       isLast: (chunk) => endsMessage(chunk as object as MessagesEvent),
+      restarts: () => never,
       reader(request) {
         const read = messagesReader('', request)
         const readEvent: ReadChunk<RawChunk> = (chunk, to) => read(chunk as object as MessagesEvent, to)
@@ -87,3 +96,7 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
     },
   ],
 ])
+
+function never(): boolean {
+  return false
+}

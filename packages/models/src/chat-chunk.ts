@@ -138,7 +138,7 @@ export function isEmpty({ id, name, text }: Said): boolean {
 
 /** The choices of a chunk. Some hosts send `null` among them (qC64). */
 export function choicesOf({ choices }: Pick<ChatChunk, 'choices'>): readonly ChatChoice[] {
-  return (choices ?? []).filter(isRecord)
+  return listOf(choices).filter(isRecord)
 }
 
 /** Further choices (`n` above 1) are separate responses, which one message cannot hold (qC29). */
@@ -162,7 +162,7 @@ export class Deltas {
 }
 
 /** Whether it has content besides its role. */
-export function hasContent(delta: ChatDelta | null | undefined): boolean {
+function hasContent(delta: ChatDelta | null | undefined): boolean {
   return contentOf(delta).length > 0
 }
 
@@ -172,6 +172,11 @@ function contentOf(delta: ChatDelta | null | undefined): [name: string, value: u
 
 function isPresent(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== '' && value !== null
+}
+
+/** Whether a chunk has content besides roles. */
+export function saysSomething(chunk: Pick<ChatChunk, 'choices'>): boolean {
+  return choicesOf(chunk).some(({ delta, message, text }) => hasContent(delta) || hasContent(message) || !!text)
 }
 
 /** The elements of a list; hosts also send a single element in place of it, or nothing. */

@@ -9,13 +9,13 @@ import {
   type ChatUsage,
   choicesOf,
   Deltas,
-  hasContent,
   isEmpty,
   isFirst,
   listOf,
   reasonIn,
   restOf,
   saidIn,
+  saysSomething,
 } from './chat-chunk.ts'
 import { secondResponses } from './chat-restart.ts'
 import { ClientCallError } from './client-call-error.ts'
@@ -137,7 +137,7 @@ export function chatChunks(provider: string, request: ReadRequest): ReadChunk<Ch
   }
 
   return (chunk, to) => {
-    if (isSecond(chunk) && saysSomething(chunk)) throw new RestartedError()
+    if (isSecond(chunk)) throw new RestartedError()
     if (!identified && chunk.id) {
       identified = true
       to.response(defined({ id: wordIn(chunk.id), model: chunk.model }))
@@ -162,10 +162,6 @@ const REASONING = ['reasoning_content', 'reasoning', 'reasoning_text'] as const
 /** Some hosts send empty deltas to keep the connection open. */
 export function isSilentChunk(chunk: ChatChunk): boolean {
   return !saysSomething(chunk) && !choicesOf(chunk).some((choice) => reasonIn(choice) !== undefined)
-}
-
-function saysSomething(chunk: ChatChunk): boolean {
-  return choicesOf(chunk).some(({ delta, message, text }) => hasContent(delta) || hasContent(message) || !!text)
 }
 
 function usageOf(usage: ChatUsage): Usage {
