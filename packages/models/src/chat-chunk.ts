@@ -2,7 +2,7 @@
 
 import { sameArguments } from './canonical-arguments.ts'
 import { isEmptyInput } from './empty-input.ts'
-import { ContradictionError } from './explain.ts'
+import { ContradictionError, UnreadableError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { parsedJson } from './parsed-json.ts'
 import { argumentsIn, idIn, wordIn } from './wire-values.ts'
@@ -136,9 +136,15 @@ export function isEmpty({ id, name, text }: Said): boolean {
   return (id ?? name ?? text) === undefined
 }
 
-/** The choices of a chunk. Some hosts send `null` among them (qC64). */
+/**
+ * The choices of a chunk. Some hosts send `null` among them (qC64).
+ *
+ * @throws {UnreadableError} It is not a list.
+ */
 export function choicesOf({ choices }: Pick<ChatChunk, 'choices'>): readonly ChatChoice[] {
-  return listOf(choices).filter(isRecord)
+  const list = choices ?? []
+  if (!Array.isArray(list)) throw new UnreadableError()
+  return list.filter(isRecord)
 }
 
 /** Further choices (`n` above 1) are separate responses, which one message cannot hold (qC29). */
