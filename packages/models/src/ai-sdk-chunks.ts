@@ -7,10 +7,10 @@ import type { StreamPart } from './ai-sdk-model.ts'
 import { RawCalls } from './ai-sdk-raw-calls.ts'
 import type { RawChunk, RawRequest, RawWire } from './ai-sdk-wires.ts'
 import { errorIn } from './error-body.ts'
+import { isUnknown } from './event-names.ts'
 import { readSafely, StreamedError } from './explain.ts'
 import { hasMembers, isRecord } from './is-record.ts'
 import { OPAQUE } from './opaque-data.ts'
-import { isUnknown } from './server-sent-events.ts'
 import { RestartedError } from './single-response.ts'
 
 type ErrorPart = Extract<StreamPart, { type: 'error' }>

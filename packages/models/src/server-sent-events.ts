@@ -2,6 +2,7 @@
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { errorIn } from './error-body.ts'
+import { isFailure, isUnknown } from './event-names.ts'
 import { StreamedError, UnreadableError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { parsedJson } from './parsed-json.ts'
@@ -126,16 +127,6 @@ export function isHeartbeat({ event, data }: EventSourceMessage, last: boolean):
   // One of its lines is a chunk.
   if (/^\s*[{[]/m.test(data)) return false
   return event === 'ping' || (!last && (/^\s*:/.test(data) || isUnknown(event)))
-}
-
-/** Whether no wire has an event of this name. */
-export function isUnknown(name: string | undefined): boolean {
-  return !!name && !/^(message|response|content_block|chat|completion|chunk|data|delta)/i.test(name) && !isFailure(name)
-}
-
-/** Whether an event of this name is an error: `error`, or one of AWS such as `throttlingException`. */
-function isFailure(name: string | undefined): boolean {
-  return /(error|exception)$/i.test(name ?? '')
 }
 
 /**
