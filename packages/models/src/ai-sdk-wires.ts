@@ -3,7 +3,7 @@
 import type { ModelRequest, ReadChunk } from '@meanwhile/core'
 import { asksForJson, withoutJsonTool } from './ai-sdk-json-tool.ts'
 import { secondResponses } from './chat-restart.ts'
-import { chatChunks, isSilentChunk } from './chat-stream.ts'
+import { chatReader, isSilentChunk } from './chat-stream.ts'
 import { isLastEvent as endsMessage, isSilentEvent as isSilentOnMessages, messagesReader } from './messages-stream.ts'
 import {
   isLastEvent as endsResponse,
@@ -40,7 +40,7 @@ export function rawWireOf(provider: string): RawWire | undefined {
 
 /** What a reader reads. */
 type Chunk<Read> = Read extends ReadChunk<infer Chunk> ? Chunk : never
-type ChatChunk = Chunk<ReturnType<typeof chatChunks>>
+type ChatChunk = Chunk<ReturnType<typeof chatReader>>
 type MessagesEvent = Chunk<ReturnType<typeof messagesReader>>
 type ResponsesEvent = Chunk<ReturnType<typeof responsesReader>>
 
@@ -57,7 +57,7 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
         return (chunk) => isSecond(chunk as ChatChunk)
       },
       reader(request) {
-        const read = chatChunks('', request)
+        const read = chatReader('', request)
         return (chunk, to) => read(chunk as ChatChunk, to)
       },
       isExact: false,

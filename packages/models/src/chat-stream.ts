@@ -22,7 +22,6 @@ import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { invalidEnd } from './explain.ts'
 import { hasMembers, isRecord } from './is-record.ts'
-import { refuseMissingCalls } from './missing-calls.ts'
 import { OpaqueData } from './opaque-data.ts'
 import { parallelCalls } from './parallel-calls.ts'
 import { RestartedError } from './single-response.ts'
@@ -38,11 +37,6 @@ export type ReadRequest = Pick<ModelRequest, 'tools' | 'toolNames' | 'inputLimit
  * them all.
  */
 export function chatReader(provider: string, request: ReadRequest): ReadChunk<ChatChunk> {
-  return refuseMissingCalls(chatChunks(provider, request))
-}
-
-/** Returns the same reader without the check for missing calls. */
-export function chatChunks(provider: string, request: ReadRequest): ReadChunk<ChatChunk> {
   const calls = new ChatCalls(new ToolNames(request), request.inputLimits)
   const expand = parallelCalls(request.tools)
   const deltas = new Deltas()

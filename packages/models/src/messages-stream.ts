@@ -20,7 +20,6 @@ import {
   type ProviderResult,
 } from './messages-content.ts'
 import { type Counts, usageOf } from './messages-usage.ts'
-import { refuseMissingCalls } from './missing-calls.ts'
 import { singleResponse } from './single-response.ts'
 import { StopReason } from './stop-reason.ts'
 import { argumentsIn, idIn, placeIn, textIn } from './wire-values.ts'
@@ -211,7 +210,7 @@ export function messagesReader(
     }
   }
 
-  return refuseMissingCalls(singleResponse({ begins, isLast: isLastEvent }, read))
+  return singleResponse({ begins, isLast: isLastEvent }, read)
 }
 
 function begins(event: Anthropic.RawMessageStreamEvent): { readonly id: string | undefined } | undefined {

@@ -6,7 +6,6 @@ import type OpenAI from 'openai'
 import { defined } from './defined.ts'
 import { StreamedError } from './explain.ts'
 import { hasMembers } from './is-record.ts'
-import { refuseMissingCalls } from './missing-calls.ts'
 import { parallelCalls } from './parallel-calls.ts'
 import { OutputCalls } from './responses-calls.ts'
 import { ClientCalls } from './responses-client-calls.ts'
@@ -186,7 +185,7 @@ export function responsesReader(
     }
   }
 
-  return refuseMissingCalls(singleResponse({ begins, idOf, isLast: isLastEvent }, read))
+  return singleResponse({ begins, idOf, isLast: isLastEvent }, read)
 }
 
 function begins(event: StreamEvent): { readonly id: string | undefined } | undefined {
