@@ -2,6 +2,7 @@
 
 import type { ModelRequest, ReadChunk } from '@meanwhile/core'
 import { asksForJson, withoutJsonTool } from './ai-sdk-json-tool.ts'
+import { wireWord } from './ai-sdk-provider.ts'
 import { secondResponses } from './chat-restart.ts'
 import { chatReader, isSilentChunk } from './chat-stream.ts'
 import { isLastEvent as endsMessage, isSilentEvent as isSilentOnMessages, messagesReader } from './messages-stream.ts'
@@ -35,7 +36,7 @@ export interface RawWire {
 
 /** The wire that is named at the end of a provider's name; `undefined` for any other provider. */
 export function rawWireOf(provider: string): RawWire | undefined {
-  return WIRES.get(provider.slice(provider.lastIndexOf('.') + 1))
+  return WIRES.get(wireWord(provider))
 }
 
 /** What a reader reads. */
