@@ -25,6 +25,8 @@ export interface ChatChoice {
   /** In place of both, on hosts that respond with a completion of text. */
   readonly text?: unknown
   readonly finish_reason?: unknown
+  /** OpenRouter: the error that ended this choice (qC67). */
+  readonly error?: unknown
   /** Moonshot. */
   readonly usage?: ChatUsage | null
 }
@@ -185,9 +187,12 @@ export function saysSomething(chunk: Pick<ChatChunk, 'choices'>): boolean {
   return choicesOf(chunk).some(({ delta, message, text }) => hasContent(delta) || hasContent(message) || !!text)
 }
 
-/** The elements of a list; hosts also send a single element in place of it, or nothing. */
+/** The elements of a list; hosts also send a single element in place of it, an object with their places (qC66), or nothing. */
 export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : isRecord(value) ? [value] : []
+  if (Array.isArray(value)) return value
+  if (!isRecord(value)) return []
+  const names = Object.keys(value)
+  return names.length > 0 && names.every((name) => /^\d+$/.test(name)) ? Object.values(value) : [value]
 }
 
 /** A reason; hosts also send `""` and `"null"` before the end. */

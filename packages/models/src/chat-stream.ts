@@ -20,7 +20,7 @@ import {
 import { secondResponses } from './chat-restart.ts'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
-import { invalidEnd } from './explain.ts'
+import { invalidEnd, StreamedError } from './explain.ts'
 import { hasMembers, isRecord } from './is-record.ts'
 import { OpaqueData } from './opaque-data.ts'
 import { parallelCalls } from './parallel-calls.ts'
@@ -69,7 +69,7 @@ export function chatReader(provider: string, request: ReadRequest): ReadChunk<Ch
     else {
       thinking = { label: thoughts++ }
       // The request puts it back into the same field.
-      to.reasoning(thought, { ...thinking, metadata: { [provider]: { field } } })
+      to.reasoning(thought, field === SHOWN ? thinking : { ...thinking, metadata: { [provider]: { field } } })
       thinkingIn = field
     }
     return true
@@ -83,12 +83,15 @@ export function chatReader(provider: string, request: ReadRequest): ReadChunk<Ch
     }
   }
 
-  // Mistral's parts (qC26): text, and reasoning that is itself a list of text. A part may also be only its text (qC57).
+  // Mistral's parts (qC26): text, and reasoning that is itself a list of text. A part may also be only its text (qC57), or
+  // a summary of reasoning (qC65).
   function sayPart(part: unknown, to: Assembler): void {
     if (typeof part === 'string') say(part, to)
     if (!isRecord(part)) return
     if (part.type === undefined || part.type === 'text' || part.type === 'output_text') say(part.text, to)
     for (const thought of listOf(part.thinking)) if (isRecord(thought)) think('content', thought.text, to)
+    if (part.type !== 'reasoning') return
+    for (const thought of listOf(part.summary)) if (isRecord(thought)) think(SHOWN, thought.text, to)
   }
 
   function call(piece: unknown, to: Assembler): void {
@@ -138,6 +141,7 @@ export function chatReader(provider: string, request: ReadRequest): ReadChunk<Ch
     }
     for (const choice of choicesOf(chunk)) {
       if (!isFirst(choice)) continue
+      if (choice.error) throw new StreamedError(choice.error)
       stopped.add(reasonIn(choice))
       readDelta(deltas.of(choice), to)
       if (choice.usage) to.usage(usageOf(choice.usage))
@@ -152,6 +156,9 @@ export function chatReader(provider: string, request: ReadRequest): ReadChunk<Ch
 
 /** In the order in which they count. */
 const REASONING = ['reasoning_content', 'reasoning', 'reasoning_text'] as const
+
+/** In place of a field: the reasoning is shown, and does not go back. */
+const SHOWN = 'summary'
 
 /** Some hosts send empty deltas to keep the connection open. */
 export function isSilentChunk(chunk: ChatChunk): boolean {

@@ -277,6 +277,50 @@ export const chatShapeQuirks: readonly Quirk[] = [
     },
   },
   {
+    id: 'C65',
+    wire,
+    title: 'the content is a list of parts, and one of them is a summary of reasoning',
+    source: 'the documentation of Databricks',
+    events: [
+      begin,
+      chunk({ content: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm', signature: 's' }] }] }),
+      chunk({ content: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: '.' }] }] }),
+      chunk({ content: [{ type: 'text', text: 'Hello' }] }),
+      ...end('stop'),
+    ],
+    expected: { text: 'Hello', reasoning: 'Hm.', calls: [], finishReason: 'stop', parts: ['reasoning', 'text'] },
+  },
+  {
+    id: 'C66',
+    wire,
+    title: 'the calls are an object with their places',
+    source: forms,
+    events: [
+      begin,
+      chunk({ tool_calls: { 0: piece({ i: 0, id: 'call_a', n: 'f', a: '{"x":' }) } }),
+      chunk({ tool_calls: { 0: piece({ i: 0, a: '1}' }), 1: piece({ i: 1, id: 'call_b', n: 'g', a: '{}' }) } }),
+      ...end('stop'),
+    ],
+    expected: { calls: [f, { id: 'call_b', name: 'g', input: {} }], finishReason: 'stop' },
+  },
+  {
+    id: 'C67',
+    wire,
+    title: 'the error is in the choice that it ended, after a whole call',
+    source: 'the documentation of OpenRouter',
+    events: [
+      begin,
+      pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }),
+      envelope({
+        choices: [
+          { index: 0, delta: { content: '' }, finish_reason: 'error', error: { code: 502, message: 'Upstream broke' } },
+        ],
+      }),
+      DONE,
+    ],
+    expected: { error: { code: '502', status: 502, retryable: true }, calls: [f] },
+  },
+  {
     id: 'C59',
     wire,
     title: 'the reasoning comes in reasoning_text, and encrypted in reasoning_opaque',
