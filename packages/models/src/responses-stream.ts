@@ -51,6 +51,7 @@ export function responsesReader(
   const functionCalls = new OutputCalls(items, new ToolNames(request), call, request.inputLimits)
   const clientCalls = new ClientCalls()
   let calls = false
+  let hasSpoken = false
   let refused = false
   // Whether it ends incomplete before it has any item: then nothing of it starts.
   let isCut = false
@@ -65,6 +66,7 @@ export function responsesReader(
 
   function say(item: Item, text: string, to: Assembler): void {
     item.isFed = true
+    hasSpoken ||= text !== ''
     to.text(text, item)
   }
 
@@ -122,6 +124,7 @@ export function responsesReader(
 
   // Output that no event of its own contained (qR10).
   function recover(output: readonly OutputItem[], isComplete: boolean, to: Assembler): void {
+    if (!items.none && !hasSpoken) recoverText(output, to)
     if (!items.none && isComplete) {
       for (const [place, carried] of output.entries()) {
         const known = items.known(place, carried)
@@ -133,6 +136,15 @@ export function responsesReader(
     for (const [place, item] of output.entries()) {
       const carried: OutputItem = isComplete || item.type !== 'function_call' ? item : { ...item, status: 'incomplete' }
       done(items.whole(place, carried), carried, to)
+    }
+  }
+
+  // Only if the stream had no text (qR27): otherwise an item with a new id may repeat it.
+  function recoverText(output: readonly OutputItem[], to: Assembler): void {
+    for (const [place, carried] of output.entries()) {
+      if (carried.type !== 'message') continue
+      const known = items.known(place, carried)
+      done(known?.type === 'message' ? known : items.late(carried), carried, to)
     }
   }
 
@@ -157,6 +169,11 @@ export function responsesReader(
         return say(items.of('message', event, to), textIn(event.delta), to)
       case 'response.output_text.done':
         return said(items.of('message', event, to), textIn(event.text), to)
+      case 'response.content_part.done': {
+        const [part] = partsOf({ content: [event.part] })
+        if (part?.type === 'refusal') refused = true
+        return part ? said(items.of('message', event, to), textOf({ content: [part] }), to) : undefined
+      }
       case 'response.function_call_arguments.delta':
         return functionCalls.add(items.of('function_call', event, to), argumentsIn(event.delta), to)
       case 'response.function_call_arguments.done':

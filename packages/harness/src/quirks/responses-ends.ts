@@ -1,7 +1,7 @@
 /** Quirks of the ends of OpenAI Responses: hosts whose event has another name than its content. */
 
 import type { Answered, Quirk } from './quirk.ts'
-import { call, created, incomplete, message, messageItem } from './responses-events.ts'
+import { call, completed, created, incomplete, itemAdded, message, messageItem } from './responses-events.ts'
 
 const wire = 'openai-responses'
 const f = { id: 'call_a', name: 'f' }
@@ -10,6 +10,7 @@ const vllm = 'vllm#45386, vllm-project/agentic-api#273, Rapid-MLX#866, apfel#412
 const words = 'as qwen-code#9884'
 
 const whole = call(0, 'call_a', 'f', 'fc_1')
+const at = { output_index: 0, item_id: 'msg_1', content_index: 0 }
 const item = whole.item('{"x":1}')
 const begun = [created, whole.added, whole.delta('{"x":1}'), whole.done('{"x":1}'), whole.itemDone('{"x":1}')]
 
@@ -78,6 +79,45 @@ export const responsesEndQuirks: readonly Quirk[] = [
       expected: called,
     }),
   ),
+  {
+    id: 'R26',
+    wire,
+    title: 'a call was cut off before its arguments, in a response that is complete',
+    source: `as ${vllm}`,
+    events: [created, whole.added, whole.itemDone('', 'incomplete'), completed(whole.item('', 'incomplete'))],
+    expected: { error: { code: 'invalid_chunk', retryable: true } },
+  },
+  ...(
+    [
+      ['only in its end', []],
+      [
+        'only in its part',
+        [{ type: 'response.content_part.done', ...at, part: { type: 'output_text', text: 'Hello' } }],
+      ],
+    ] as const
+  ).map(
+    ([place, between]): Quirk => ({
+      id: 'R27',
+      wire,
+      title: `a message begins empty, and its text is ${place}`,
+      source: 'as R10',
+      events: [
+        created,
+        itemAdded(0, { id: 'msg_1', type: 'message', role: 'assistant', content: [] }),
+        ...between,
+        completed(messageItem('Hello')),
+      ],
+      expected: { text: 'Hello', calls: [], finishReason: 'stop' },
+    }),
+  ),
+  {
+    id: 'R27',
+    wire,
+    title: 'a call is streamed, and the text before it is only in the end',
+    source: 'as R10',
+    events: [...begun, completed(messageItem('Hello'), item)],
+    expected: { ...called, text: 'Hello' },
+  },
   {
     id: 'R23',
     wire,
