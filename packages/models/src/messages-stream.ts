@@ -22,7 +22,7 @@ import {
 import { type Counts, usageOf } from './messages-usage.ts'
 import { singleResponse } from './single-response.ts'
 import { StopReason } from './stop-reason.ts'
-import { argumentsIn, idIn, placeIn, textIn } from './wire-values.ts'
+import { argumentsIn, idIn, placeIn, textIn, wordIn } from './wire-values.ts'
 
 /** A block of the response. Events with its label belong to one part or one call. */
 interface Block {
@@ -48,6 +48,7 @@ export function messagesReader(
   // The calls that the provider runs, by id. They are sealed with their results, which are separate blocks (G16).
   const running = new Map<string, Label>()
   let counts: Counts = {}
+  let given: unknown
   const stopped = new StopReason()
 
   /** A start event begins a new block, even at an index that is in use (qA9). */
@@ -182,7 +183,20 @@ export function messagesReader(
     to.usage(usageOf(counts))
   }
 
+  /** Content that came with the start of the message, unless the blocks contain it (qA24). */
+  function addGiven(to: Assembler): void {
+    const types = new Set([...blocks.values()].map(({ type }) => type))
+    for (const [n, content] of (Array.isArray(given) ? given : []).entries()) {
+      if (!isRecord(content) || (content.type !== 'tool_use' && types.has(textIn(content.type)))) continue
+      // No event has such an index.
+      const place = -1 - n
+      start(place, content as object as Content, to)
+      stop(place, to)
+    }
+  }
+
   function finish(to: Assembler): void {
+    addGiven(to)
     calls.finish(allowsCalls(stopped.reason), to)
     to.response(defined({ finishReason: stopped.word }))
     to.finish(stopped.reason)
@@ -191,6 +205,7 @@ export function messagesReader(
   const read: ReadChunk<Anthropic.RawMessageStreamEvent> = (event, to) => {
     switch (event.type) {
       case 'message_start':
+        given = event.message?.content
         to.response(defined({ id: idIn(event.message?.id), model: event.message?.model }))
         return count(event.message?.usage, to)
       case 'content_block_start':
@@ -204,13 +219,21 @@ export function messagesReader(
         return stop(placeIn(event.index), to)
       case 'message_delta':
         count(event.usage, to)
-        return stopped.add(event.delta?.stop_reason)
+        return stopped.add(stopReasonOf(event))
       case 'message_stop':
+        stopped.add(stopReasonOf(event))
         return finish(to)
     }
   }
 
   return singleResponse({ begins, isLast: isLastEvent }, read)
+}
+
+/** The reason, which some hosts put next to the delta, or into the last event (qA25). */
+function stopReasonOf(event: object): string | undefined {
+  const beside = 'stop_reason' in event ? event.stop_reason : undefined
+  const inside = 'delta' in event && isRecord(event.delta) ? event.delta.stop_reason : undefined
+  return wordIn(inside ?? beside)
 }
 
 function begins(event: Anthropic.RawMessageStreamEvent): { readonly id: string | undefined } | undefined {
