@@ -24,6 +24,9 @@ import { singleResponse } from './single-response.ts'
 import { StopReason } from './stop-reason.ts'
 import { argumentsIn, idIn, placeIn, textIn, wordIn } from './wire-values.ts'
 
+/** A host that does not stream sends the whole message. */
+type StreamEvent = Anthropic.RawMessageStreamEvent | Anthropic.Message
+
 /** A block of the response. Events with its label belong to one part or one call. */
 interface Block {
   readonly label: number
@@ -41,7 +44,7 @@ const WITHOUT_INPUT: ReadonlySet<string> = new Set(['text', 'thinking', 'redacte
 export function messagesReader(
   provider: string,
   { inputLimits }: Pick<ModelRequest, 'inputLimits'>,
-): ReadChunk<Anthropic.RawMessageStreamEvent> {
+): ReadChunk<StreamEvent> {
   let begun = 0
   const blocks = new Map<Place, Block>()
   const calls = new BlockCalls(inputLimits)
@@ -202,7 +205,7 @@ export function messagesReader(
     to.finish(stopped.reason)
   }
 
-  const read: ReadChunk<Anthropic.RawMessageStreamEvent> = (event, to) => {
+  const read: ReadChunk<StreamEvent> = (event, to) => {
     switch (event.type) {
       case 'message_start':
         given = event.message?.content
@@ -220,6 +223,13 @@ export function messagesReader(
       case 'message_delta':
         count(event.usage, to)
         return stopped.add(stopReasonOf(event))
+      case 'message':
+        if (!isWhole(event)) return
+        given = event.content
+        to.response(defined({ id: idIn(event.id), model: event.model }))
+        count(event.usage, to)
+        stopped.add(event.stop_reason)
+        return finish(to)
       case 'message_stop':
         stopped.add(stopReasonOf(event))
         return finish(to)
@@ -236,17 +246,22 @@ function stopReasonOf(event: object): string | undefined {
   return wordIn(inside ?? beside)
 }
 
-function begins(event: Anthropic.RawMessageStreamEvent): { readonly id: string | undefined } | undefined {
+function begins(event: StreamEvent): { readonly id: string | undefined } | undefined {
   return event.type === 'message_start' && event.message ? { id: idIn(event.message.id) } : undefined
 }
 
 /** Whether the protocol ends with this event. */
-export function isLastEvent({ type }: Anthropic.RawMessageStreamEvent): boolean {
-  return type === 'message_stop'
+export function isLastEvent(event: StreamEvent): boolean {
+  return event.type === 'message_stop' || isWhole(event)
+}
+
+/** Whether it is the whole message (qA26), and not an event of an unknown type. */
+function isWhole(event: StreamEvent): boolean {
+  return event.type === 'message' && Array.isArray(event.content)
 }
 
 /** `ping` is missing in the client's list of events. An event without a type is none of them. */
-export function isSilentEvent(event: Anthropic.RawMessageStreamEvent | { readonly type?: 'ping' }): boolean {
+export function isSilentEvent(event: StreamEvent | { readonly type?: 'ping' }): boolean {
   if (event.type !== 'content_block_delta') return !event.type || event.type === 'ping'
   return event.delta?.type === 'text_delta' && event.delta.text === ''
 }

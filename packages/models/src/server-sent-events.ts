@@ -91,7 +91,13 @@ class OtherLines {
 /** Whether a value is an error, a whole response or a chunk. `streams`: events have come before. */
 function isChunk(value: unknown, streams: boolean): boolean {
   if (errorIn(value) !== undefined) return true
-  return isRecord(value) && (Array.isArray(value.choices) || (streams && typeof value.type === 'string'))
+  if (!isRecord(value)) return false
+  return Array.isArray(value.choices) || isWhole(value) || (streams && typeof value.type === 'string')
+}
+
+/** Whether it is a whole response of Responses or Messages. */
+function isWhole({ object, type, output, content }: Readonly<Record<string, unknown>>): boolean {
+  return (object === 'response' && Array.isArray(output)) || (type === 'message' && Array.isArray(content))
 }
 
 /**

@@ -329,6 +329,23 @@ export const anthropicHostQuirks: readonly Quirk[] = [
     }),
   ),
   {
+    id: 'A26',
+    wire,
+    title: 'the response is not streamed: it is the whole body',
+    source: 'as T12',
+    events: [
+      `${JSON.stringify({
+        ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: 'tool_use' },
+        content: [
+          { type: 'text', text: 'Hm.' },
+          { type: 'tool_use', ...f, input: { x: 1 } },
+        ],
+        usage: { input_tokens: 3, output_tokens: 1 },
+      })}\n`,
+    ],
+    expected: { ...called, text: 'Hm.', parts: ['text', 'call'] },
+  },
+  {
     id: 'A25',
     wire,
     title: 'the stop reason is next to the delta',

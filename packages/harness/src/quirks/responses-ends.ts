@@ -119,6 +119,22 @@ export const responsesEndQuirks: readonly Quirk[] = [
     expected: { ...called, text: 'Hello' },
   },
   {
+    id: 'R28',
+    wire,
+    title: 'the response is not streamed: it is the whole body',
+    source: 'as T12',
+    events: [`${JSON.stringify(responseOf('completed', [messageItem('Hello'), item]), null, 2)}\n`],
+    expected: { ...called, text: 'Hello' },
+  },
+  {
+    id: 'R28',
+    wire,
+    title: 'the response is not streamed, and incomplete: it is the whole body',
+    source: 'as T12',
+    events: [`${JSON.stringify(responseOf('incomplete', [item]))}\n`],
+    expected: { ...called, finishReason: 'other' },
+  },
+  {
     id: 'R23',
     wire,
     title: 'the response requires an action, and contains a text but no call',
@@ -134,5 +150,9 @@ function named(type: string, event: object): object {
 }
 
 function withStatus(type: string, status: string, output: readonly object[] = [item]): object {
-  return { type, response: { id: 'resp_1', object: 'response', model: 'm', status, output } }
+  return { type, response: responseOf(status, output) }
+}
+
+function responseOf(status: string, output: readonly object[]): object {
+  return { id: 'resp_1', object: 'response', model: 'm', status, output }
 }
