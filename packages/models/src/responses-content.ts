@@ -6,6 +6,8 @@ import { argumentsIn, idIn, textIn } from './wire-values.ts'
 
 export type OutputItem = OpenAI.Responses.ResponseOutputItem
 export type FunctionCall = OpenAI.Responses.ResponseFunctionToolCall
+/** The result of a function call that the host has run. */
+export type CallOutput = Extract<OutputItem, { type: 'function_call_output' }>
 export type ProviderCall = Extract<OutputItem, { type: keyof typeof PROVIDER_CALLS }>
 
 /**

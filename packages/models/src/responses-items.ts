@@ -50,6 +50,12 @@ export class OutputItems {
     return this.#all.filter(({ type }) => type === 'function_call')
   }
 
+  /** The call with this id. */
+  call(id: unknown): Item | undefined {
+    const item = this.#byId.get(idIn(id) ?? '')
+    return item && isCall(item) ? item : undefined
+  }
+
   /** The item that begins here. */
   begin(at: unknown, carried: Carried): Item {
     const place = placeIn(at)
@@ -189,7 +195,8 @@ export class OutputItems {
     const callId = idIn(call_id)
     const item = this.#add(place, idIn(id), known)
     const isKnown = isCall(item)
-    if (callId !== undefined && !item.first) this.#byId.set(callId, item)
+    // A result has the id of its call.
+    if (callId !== undefined && !item.first && type !== 'function_call_output') this.#byId.set(callId, item)
     item.type = type
     if (place !== undefined) item.place = place
     if (isCall(item) && !isKnown) this.#latestCall = item

@@ -10,6 +10,7 @@ import { parallelCalls } from './parallel-calls.ts'
 import { OutputCalls } from './responses-calls.ts'
 import { ClientCalls } from './responses-client-calls.ts'
 import {
+  type CallOutput,
   type FunctionCall,
   inputOf,
   isOpaque,
@@ -50,18 +51,18 @@ export function responsesReader(
   const items = new OutputItems(request.inputLimits)
   const functionCalls = new OutputCalls(items, new ToolNames(request), call, request.inputLimits)
   const clientCalls = new ClientCalls()
-  let calls = false
+  const ours = new Set<Item>()
   let hasSpoken = false
   let refused = false
   // Whether it ends incomplete before it has any item: then nothing of it starts.
   let isCut = false
 
-  function call({ label }: Item, { call_id: id, name, namespace, caller }: FunctionCall, to: Assembler): void {
-    calls = true
+  function call(item: Item, { call_id: id, name, namespace, caller }: FunctionCall, to: Assembler): void {
+    if (!item.isRun) ours.add(item)
     const own = defined({ namespace, caller: caller?.type === 'direct' ? undefined : caller })
     const metadata = hasMembers(own) && { metadata: { [provider]: own } }
     // A name that may grow is not shown.
-    to.call(label, { id, name, nameMayGrow: isCut, expand: expand(name), ...metadata })
+    to.call(item.label, { id, name, nameMayGrow: isCut, expand: expand(name), ...metadata })
   }
 
   function say(item: Item, text: string, to: Assembler): void {
@@ -87,9 +88,19 @@ export function responsesReader(
     to.seal(known.label)
   }
 
+  // The host has run one of our calls, which must not run again (qR29).
+  function answered(result: CallOutput, to: Assembler): void {
+    const item = items.call(result.call_id)
+    if (!item || item.isHeld || item.isRun) return
+    item.isRun = true
+    ours.delete(item)
+    to.call(item.label, { providerResult: result, metadata: { [provider]: { type: 'function_call' } } })
+  }
+
   function done(item: Item, carried: OutputItem, to: Assembler): void {
     item.done = true
     if (carried.type === 'function_call') functionCalls.done(item, carried, to)
+    else if (carried.type === 'function_call_output') answered(carried, to)
     else if (isProviderCall(carried)) ran(item, carried, to)
     else if (carried.type === 'message') {
       if (partsOf(carried).some(({ type }) => type === 'refusal')) refused = true
@@ -109,6 +120,7 @@ export function responsesReader(
     if (end.type === 'failed') throw new StreamedError(end.error)
     isCut = end.type === 'incomplete'
     recover(output, !isCut, to)
+    for (const item of output) if (item.type === 'function_call_output') answered(item, to)
     const reason = end.type === 'completed' ? completed() : end.reason
     functionCalls.end(allowsCalls(reason), to)
     for (const item of output) clientCalls.add(item)
@@ -119,7 +131,7 @@ export function responsesReader(
 
   // The wire's `completed` is not a finish reason: the items show whether it called tools.
   function completed(): FinishReason {
-    return refused ? 'content-filter' : calls ? 'tool-calls' : 'stop'
+    return refused ? 'content-filter' : ours.size > 0 ? 'tool-calls' : 'stop'
   }
 
   // Output that no event of its own contained (qR10).

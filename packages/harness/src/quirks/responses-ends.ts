@@ -1,7 +1,17 @@
 /** Quirks of the ends of OpenAI Responses: hosts whose event has another name than its content. */
 
 import type { Answered, Quirk } from './quirk.ts'
-import { call, completed, created, incomplete, itemAdded, message, messageItem } from './responses-events.ts'
+import {
+  call,
+  completed,
+  created,
+  incomplete,
+  itemAdded,
+  itemDone,
+  message,
+  messageAt,
+  messageItem,
+} from './responses-events.ts'
 
 const wire = 'openai-responses'
 const f = { id: 'call_a', name: 'f' }
@@ -117,6 +127,30 @@ export const responsesEndQuirks: readonly Quirk[] = [
     source: 'as R10',
     events: [...begun, completed(messageItem('Hello'), item)],
     expected: { ...called, text: 'Hello' },
+  },
+  {
+    id: 'R29',
+    wire,
+    title: 'a call comes with its result, because the host has run it',
+    source: 'hermes-agent#81693',
+    events: [
+      ...begun,
+      itemDone(1, { id: 'fco_1', type: 'function_call_output', call_id: 'call_a', output: 'ok', status: 'completed' }),
+      ...messageAt(2, 'Done.'),
+      completed(),
+    ],
+    expected: { text: 'Done.', calls: [], finishReason: 'stop' },
+  },
+  {
+    id: 'R29',
+    wire,
+    title: 'the end of the response contains a call and its result, because the host has run it',
+    source: 'as R29',
+    events: [
+      created,
+      completed(item, { type: 'function_call_output', call_id: 'call_a', output: 'ok' }, messageItem('Hi')),
+    ],
+    expected: { text: 'Hi', calls: [], finishReason: 'stop' },
   },
   {
     id: 'R28',
