@@ -110,8 +110,17 @@ function wordsOfMiniMax(base: unknown): string | undefined {
 
 /** In the order in which they count. */
 const SAYING = [
-  ...['message', 'Message', 'detail', 'error', 'msg', 'error_msg', 'error_message', 'base_resp', 'errors'],
-  ...['reason', 'title'],
+  'message',
+  'Message',
+  'detail',
+  'error',
+  'msg',
+  'error_msg',
+  'error_message',
+  'base_resp',
+  'errors',
+  'reason',
+  'title',
 ]
 
 /** A sentence; or the first one in a list, in which FastAPI says what is wrong with a request. */

@@ -335,7 +335,11 @@ export const anthropicHostQuirks: readonly Quirk[] = [
     source: 'as T12',
     events: [
       `${JSON.stringify({
-        ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: 'tool_use' },
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
+        stop_reason: 'tool_use',
         content: [
           { type: 'text', text: 'Hm.' },
           { type: 'tool_use', ...f, input: { x: 1 } },
