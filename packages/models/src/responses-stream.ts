@@ -29,7 +29,7 @@ import { OutputItems } from './responses-items.ts'
 import { usageOf } from './responses-usage.ts'
 import { singleResponse } from './single-response.ts'
 import { ToolNames } from './tool-names.ts'
-import { argumentsIn, idIn, textIn } from './wire-values.ts'
+import { argumentsIn, idIn, textIn, wordIn } from './wire-values.ts'
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent | Done
 
@@ -53,6 +53,7 @@ export function responsesReader(
   const clientCalls = new ClientCalls()
   const ours = new Set<Item>()
   let hasSpoken = false
+  let isIdentified = false
   let refused = false
   // Whether it ends incomplete before it has any item: then nothing of it starts.
   let isCut = false
@@ -113,8 +114,14 @@ export function responsesReader(
     return { label, metadata: { [provider]: data } }
   }
 
+  function identify(response: Response | undefined, to: Assembler): void {
+    isIdentified = true
+    to.response(defined({ id: idIn(response?.id), model: wordIn(response?.model) }))
+  }
+
   function ended(end: End, to: Assembler): void {
     const { response } = end
+    if (!isIdentified) identify(response, to)
     const output = itemsIn(response.output)
     to.usage(usageOf(response.usage))
     if (end.type === 'failed') throw new StreamedError(end.error)
@@ -204,7 +211,7 @@ export function responsesReader(
         return done(items.whole(event.output_index, carried), carried, to)
       }
       case 'response.created':
-        return to.response(defined({ id: idIn(event.response?.id), model: event.response?.model }))
+        return identify(event.response, to)
       case 'error':
         throw new StreamedError(event)
       default: {

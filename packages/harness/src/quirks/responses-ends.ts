@@ -165,8 +165,8 @@ export const responsesEndQuirks: readonly Quirk[] = [
     wire,
     title: 'the response is not streamed, and incomplete: it is the whole body',
     source: 'as T12',
-    events: [`${JSON.stringify(responseOf('incomplete', [item]))}\n`],
-    expected: { ...called, finishReason: 'other' },
+    events: [`${JSON.stringify({ ...responseOf('incomplete', [item]), incomplete_details: { reason: 'length' } })}\n`],
+    expected: { ...called, finishReason: 'length' },
   },
   {
     id: 'R23',
