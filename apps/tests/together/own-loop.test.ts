@@ -126,7 +126,7 @@ function namesOf({ expected, declared }: Quirk): string[] {
   return [...new Set(calls.map(({ name }) => name))].filter((name) => name !== '' && name !== 'parallel')
 }
 
-const OF_BYTES: ReadonlySet<string> = new Set(['T12', 'T19', 'T20', 'T22', 'T24', 'C56', 'C64'])
+const OF_BYTES: ReadonlySet<string> = new Set(['T12', 'T19', 'T20', 'T22', 'T24', 'C56', 'C64', 'A26', 'R28'])
 
 /** Without hosts that stop sending, since time limits are the client's, and without streams that only a reader of bytes can repair. */
 const readable = quirks.filter(

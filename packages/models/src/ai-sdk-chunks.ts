@@ -7,10 +7,10 @@ import type { StreamPart } from './ai-sdk-model.ts'
 import { RawCalls } from './ai-sdk-raw-calls.ts'
 import type { RawChunk, RawRequest, RawWire } from './ai-sdk-wires.ts'
 import { errorIn } from './error-body.ts'
+import { isUnknown } from './event-names.ts'
 import { readSafely, StreamedError } from './explain.ts'
 import { hasMembers, isRecord } from './is-record.ts'
 import { OPAQUE } from './opaque-data.ts'
-import { isUnknown } from './server-sent-events.ts'
 import { RestartedError } from './single-response.ts'
 
 type ErrorPart = Extract<StreamPart, { type: 'error' }>
@@ -61,6 +61,7 @@ class ChunkedResponse {
   hasSpoken = false
   readonly #read: ReadChunk<StreamPart>
   readonly #readChunk: ReadChunk<RawChunk>
+  readonly #isSecond: (chunk: RawChunk) => boolean
   readonly #wire: RawWire
   readonly #kept: Keeper
   readonly #delaysText: boolean
@@ -72,8 +73,9 @@ class ChunkedResponse {
   #isComplete = true
   #hasUsage = false
   #hasEnded = false
-  /** Whether the last chunk of the wire has been read, and whether another one has followed. */
+  /** Whether the last chunk of the wire has been read. */
   #hasStopped = false
+  /** Whether a chunk has come that is not part of the response. */
   #isOver = false
   /** Which text of the chunk that is read is not in the parts. */
   #isUnsaid: (delta: string) => boolean = isNone
@@ -85,13 +87,15 @@ class ChunkedResponse {
     this.#wire = wire
     this.#kept = kept
     this.#readChunk = readSafely(wire.reader(request))
+    this.#isSecond = wire.restarts()
     this.#delaysText = wire.delaysText(request)
     this.calls = new RawCalls(wire.isExact, request)
   }
 
-  /** Whether the part follows the end, on a wire that marks it (qT16). */
-  drops({ type }: StreamPart): boolean {
-    return this.#hasStopped && this.#isOver && type !== 'finish'
+  /** Whether the part follows the end (qT16). On Chat the package reports the calls as whole only when all has come. */
+  drops(part: StreamPart): boolean {
+    if (!this.#isOver || part.type === 'finish') return false
+    return this.#hasStopped || part.type !== 'tool-call' || !this.calls.knows(part)
   }
 
   /** Reports the error of a package that no chunk followed. */
@@ -104,6 +108,12 @@ class ChunkedResponse {
     this.settle(to)
     if (this.#hasStopped) this.#isOver = true
     if (this.#isOver || !isRecord(value)) return
+    // If the first response has ended, it counts.
+    if (this.#isSecond(value)) {
+      if (!this.#hasEnded) throw new RestartedError()
+      this.#isOver = true
+      return
+    }
     if (this.#wire.isOwn(value)) {
       this.calls.areRead = true
       // The response goes on.
@@ -127,13 +137,7 @@ class ChunkedResponse {
     if (error) throw error
     this.#own ??= this.#assembler(to)
     this.#isUnsaid = isMissed ? isAny : this.hasSpoken || this.#delaysText ? isNone : isSpoken
-    try {
-      this.#readChunk(chunk, this.#own)
-    } catch (thrown) {
-      // A finish reason came before: the second response begins after the first has ended, which no part shows (qT16).
-      if (!(thrown instanceof RestartedError && this.#hasEnded)) throw thrown
-      this.#isOver = true
-    }
+    this.#readChunk(chunk, this.#own)
   }
 
   /** The package reports an error, which may only be that it cannot read the chunk. */

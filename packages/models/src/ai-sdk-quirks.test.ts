@@ -37,6 +37,7 @@ function isLost({ title, row, form }: Form): boolean {
   if (/^(a comment as data|two events) lacks? |^the (type|name) of an event is |^an error comes (in|as) /.test(form))
     return true
   if (form === 'pieces of calls are empty, after a text') return true
+  if (form.startsWith('the start of the message contains a text')) return true
   if (isV2 && /^each piece of the arguments has|^the arguments have the index after|without its name$/.test(form))
     return true
   if (isV2 && /^the status of an error is (next to|http_code)/.test(form)) return true

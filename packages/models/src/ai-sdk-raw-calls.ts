@@ -101,6 +101,11 @@ export class RawCalls {
     return this.areRead && !this.#executed.has(idOf(part))
   }
 
+  /** Whether the part belongs to a call that is known. */
+  knows(part: CalledPart): boolean {
+    return this.#byId.has(idOf(part))
+  }
+
   /**
    * Adds a part's metadata to the call with its id. If the provider made up the id, metadata for the n-th started call
    * belongs to the n-th call.

@@ -2,7 +2,9 @@
 
 import type { ModelRequest, ReadChunk } from '@meanwhile/core'
 import { asksForJson, withoutJsonTool } from './ai-sdk-json-tool.ts'
-import { chatChunks, isSilentChunk } from './chat-stream.ts'
+import { wireWord } from './ai-sdk-provider.ts'
+import { secondResponses } from './chat-restart.ts'
+import { chatReader, isSilentChunk } from './chat-stream.ts'
 import { isLastEvent as endsMessage, isSilentEvent as isSilentOnMessages, messagesReader } from './messages-stream.ts'
 import {
   isLastEvent as endsResponse,
@@ -23,6 +25,8 @@ export interface RawWire {
   isSilent(chunk: RawChunk): boolean
   /** Whether the protocol ends with this chunk. */
   isLast(chunk: RawChunk): boolean
+  /** Returns a function that decides for each chunk whether it belongs to a second response that no part shows. */
+  restarts(): (chunk: RawChunk) => boolean
   reader(request: RawRequest): ReadChunk<RawChunk>
   /** Whether the AI SDK's packages report every call that a chunk announces, by its id and its name. */
   readonly isExact: boolean
@@ -32,12 +36,12 @@ export interface RawWire {
 
 /** The wire that is named at the end of a provider's name; `undefined` for any other provider. */
 export function rawWireOf(provider: string): RawWire | undefined {
-  return WIRES.get(provider.slice(provider.lastIndexOf('.') + 1))
+  return WIRES.get(wireWord(provider))
 }
 
 /** What a reader reads. */
 type Chunk<Read> = Read extends ReadChunk<infer Chunk> ? Chunk : never
-type ChatChunk = Chunk<ReturnType<typeof chatChunks>>
+type ChatChunk = Chunk<ReturnType<typeof chatReader>>
 type MessagesEvent = Chunk<ReturnType<typeof messagesReader>>
 type ResponsesEvent = Chunk<ReturnType<typeof responsesReader>>
 
@@ -48,13 +52,17 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
     {
       isOwn: ({ choices }) => Array.isArray(choices),
       isSilent: (chunk) => isSilentChunk(chunk as ChatChunk),
-      isLast: () => false,
+      isLast: never,
+      restarts() {
+        const isSecond = secondResponses()
+        return (chunk) => isSecond(chunk as ChatChunk)
+      },
       reader(request) {
-        const read = chatChunks('', request)
+        const read = chatReader('', request)
         return (chunk, to) => read(chunk as ChatChunk, to)
       },
       isExact: false,
-      delaysText: () => false,
+      delaysText: never,
     },
   ],
   [
@@ -63,12 +71,13 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
       isOwn: ({ type }) => typeof type === 'string' && type.startsWith('response.'),
       isSilent: (chunk) => isSilentOnResponses(chunk as object as ResponsesEvent),
       isLast: (chunk) => endsResponse(chunk as object as ResponsesEvent),
+      restarts: () => never,
       reader(request) {
         const read = responsesReader('', request)
         return (chunk, to) => read(chunk as object as ResponsesEvent, to)
       },
       isExact: true,
-      delaysText: () => false,
+      delaysText: never,
     },
   ],
   [
@@ -77,6 +86,7 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
       isOwn: ({ type }) => typeof type === 'string' && /^(message|content_block)_/.test(type),
       isSilent: (chunk) => isSilentOnMessages(chunk as object as MessagesEvent),
       isLast: (chunk) => endsMessage(chunk as object as MessagesEvent),
+      restarts: () => never,
       reader(request) {
         const read = messagesReader('', request)
         const readEvent: ReadChunk<RawChunk> = (chunk, to) => read(chunk as object as MessagesEvent, to)
@@ -87,3 +97,7 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
     },
   ],
 ])
+
+function never(): boolean {
+  return false
+}

@@ -227,6 +227,22 @@ test.each(afterEnd)('$title: nothing after its end becomes a call: $form (P1, q$
   expect(callsOf(message)).toMatchObject(quirk.expected.calls ?? [])
 })
 
+test.each(onChat)('$title: nor is anything after its end added to its text (P1, qT16)', async (real) => {
+  const under = (id: string, delta: object, finish_reason: string | null = null) =>
+    JSON.stringify({ id, object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta, finish_reason }] })
+  const first = [under('1', { role: 'assistant', content: 'Hello' }), under('1', {}, 'stop')]
+  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }
+  const second = [
+    under('2', { role: 'assistant', content: 'Again' }),
+    under('2', { content: '.', tool_calls: [call] }),
+    under('2', {}, 'tool_calls'),
+  ]
+  const script = [recordedResponse('openai-chat', [...first, ...second])]
+  const { message } = await ask(aiSdk(real.model(mockModels({ script }).fetch)))
+  expect(message.content.map(bare)).toEqual([{ type: 'text', text: 'Hello' }])
+  expect(message.finishReason).toBe('stop')
+})
+
 test.each(onChat)('$title: text precedes a call that comes with it (G12)', async (real) => {
   const piece = (id: string, name: string) => ({
     index: 0,

@@ -10,12 +10,12 @@ import { explainAiSdk, refusalIn } from './ai-sdk-errors.ts'
 import { keeper } from './ai-sdk-kept.ts'
 import type { AiSdkModel, StreamPart } from './ai-sdk-model.ts'
 import { parts } from './ai-sdk-parts.ts'
-import { providerName } from './ai-sdk-provider.ts'
+import { providerName, wireOf, wireWord } from './ai-sdk-provider.ts'
 import { callOptions } from './ai-sdk-request.ts'
 import { partReader } from './ai-sdk-stream.ts'
 import { isReadable } from './ai-sdk-urls.ts'
 import { rawWireOf } from './ai-sdk-wires.ts'
-import { targetOf, wireOf } from './families.ts'
+import { targetOf } from './families.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
 import { refuseMissingCalls } from './missing-calls.ts'
@@ -43,9 +43,10 @@ export interface AiSdkOptions {
 }
 
 /**
- * The providers that send `response-metadata` only when a response begins. Others may send it with any chunk (qC40).
+ * The wires whose providers send `response-metadata` only when a response begins. Others may send it with any chunk
+ * (qC40).
  */
-const BEGINNING = /\.(responses|messages)$/
+const BEGINNING: ReadonlySet<string> = new Set(['responses', 'messages'])
 
 /**
  * Returns a model that is called through the AI SDK: `aiSdk(mistral('mistral-large-latest'))`. Works with any provider
@@ -71,7 +72,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   const target = { ...targetOf(wireOf(model.provider), { provider: model.provider, id: model.modelId }), isAiSdk: true }
   // A wrapped model is a plain object and may change the calls, so the chunks cannot be used.
   const wire = Object.getPrototypeOf(model) === Object.prototype ? undefined : rawWireOf(model.provider)
-  const stated = { seals: sealsCalls(model.provider), begins: BEGINNING.test(model.provider) }
+  const stated = { seals: sealsCalls(model.provider), begins: BEGINNING.has(wireWord(model.provider)) }
   return {
     provider: providerName(model.provider),
     id: model.modelId,

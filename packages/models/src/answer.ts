@@ -5,6 +5,7 @@ import { assemble } from '@meanwhile/core'
 import { type Asked, clientChunks, type RequestOptions } from './client-chunks.ts'
 import { explain, readSafely } from './explain.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
+import { refuseMissingCalls } from './missing-calls.ts'
 
 export interface AnswerOptions<Chunk> {
   readonly open: (options: RequestOptions) => Asked<Chunk>
@@ -22,10 +23,11 @@ export function answer<Chunk extends object>(
   { open, read, isSilent, isLast, idleTimeout = IDLE_TIMEOUT }: AnswerOptions<Chunk>,
 ): Flow<ModelEvent, AssistantMessage> {
   const chunks = clientChunks(request, open, idleTimeout)
+  const readChunk = refuseMissingCalls(read)
   const readAll = readSafely<Iterable<Chunk>>((brought, to) => {
     for (const chunk of brought) {
       if (!isSilent(chunk)) chunks.said()
-      read(chunk, to)
+      readChunk(chunk, to)
       // Anything after it in the same read may be something else than an event.
       if (isLast?.(chunk)) return chunks.over()
     }

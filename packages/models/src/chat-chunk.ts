@@ -1,9 +1,10 @@
 /** The chunks of a Chat Completions stream, in the forms in which hosts send them. */
 
 import { sameArguments } from './canonical-arguments.ts'
-import { defined } from './defined.ts'
-import { ContradictionError } from './explain.ts'
+import { isEmptyInput } from './empty-input.ts'
+import { ContradictionError, UnreadableError } from './explain.ts'
 import { isRecord } from './is-record.ts'
+import { parsedJson } from './parsed-json.ts'
 import { argumentsIn, idIn, wordIn } from './wire-values.ts'
 
 /** The members that are read from a chunk. Hosts omit members, set them to null and add others, so none is required. */
@@ -24,6 +25,8 @@ export interface ChatChoice {
   /** In place of both, on hosts that respond with a completion of text. */
   readonly text?: unknown
   readonly finish_reason?: unknown
+  /** OpenRouter: the error that ended this choice (qC67). */
+  readonly error?: unknown
   /** Moonshot. */
   readonly usage?: ChatUsage | null
 }
@@ -63,7 +66,7 @@ export interface Said {
 }
 
 /** Ids and indexes may be numbers or strings; an id that is empty or `"null"` is none (qC8, qC54). */
-export function saidIn(piece: Readonly<Record<string, unknown>>): Said {
+export function saidIn(piece: Members): Said {
   const { index, id, function: called } = piece
   const inside = isRecord(called) ? called : { name: called }
   return {
@@ -76,48 +79,74 @@ export function saidIn(piece: Readonly<Record<string, unknown>>): Said {
 
 /**
  * The arguments of a piece. They may also be a value in place of its JSON text (qC16). Some hosts send them next to the
- * member `function`, or under another name (qC62).
+ * member `function`, or under another name (qC62). Empty ones count only if there are no others.
  *
  * @throws {ContradictionError} There are two.
  */
-function textOf(
-  inside: Readonly<Record<string, unknown>>,
-  piece: Readonly<Record<string, unknown>>,
-): string | undefined {
-  const [text, beside] = [argumentsIn(inside.arguments), argumentsIn(piece.arguments)]
-  if (text && beside && !sameArguments(text, beside)) {
+function textOf(inside: Members, piece: Members): string | undefined {
+  const [text, beside] = [argumentsOf(inside), argumentsOf(piece)]
+  if (isFilled(text) && isFilled(beside) && !sameArguments(text, beside)) {
     throw new ContradictionError('a piece of a call has arguments in two members', {
       id: idIn(piece.id),
       name: wordIn(inside.name),
     })
   }
-  const others = OTHER_NAMES.flatMap((name) => [inside[name], piece[name]]).filter((value) => !isSchema(value))
-  return [text, beside, ...others.map(argumentsIn)].find(Boolean)
+  if (isFilled(text)) return text
+  if (isFilled(beside)) return beside
+  const mayRepeatSchema = (text ?? beside) !== undefined
+  const others = [inside, piece].flatMap((members) =>
+    OTHER_NAMES.filter((name) => isGiven(members[name]) && !(mayRepeatSchema && isSchema(name, members[name]))).map(
+      (name) => argumentsIn(members[name]),
+    ),
+  )
+  return others.find(isFilled) ?? [text, beside, ...others].find(Boolean)
 }
 
-/** Whether it is the schema of a tool, which a host may repeat. */
-function isSchema(value: unknown): boolean {
-  return isRecord(value) && value.type === 'object' && isRecord(value.properties)
+type Members = Readonly<Record<string, unknown>>
+
+function argumentsOf(members: Members): string | undefined {
+  return members.arguments === undefined ? undefined : argumentsIn(members.arguments)
+}
+
+function isFilled(text: string | undefined): text is string {
+  return text !== undefined && !isEmptyInput(text)
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** Whether it is the schema of the tool, which a host may repeat next to the arguments. */
+function isSchema(name: string, value: unknown): boolean {
+  const schema = parsedJson(value) ?? value
+  return name === 'parameters' && isRecord(schema) && schema.type === 'object'
 }
 
 /** Models write them in place of `arguments`. */
 const OTHER_NAMES: readonly string[] = ['parameters', 'params', 'input', 'args']
 
 /** The members of a call's `function` that are not read. They go back with it (qC59). */
-export function restOf(called: unknown): Readonly<Record<string, unknown>> {
+export function restOf(called: unknown): Members {
   if (!isRecord(called)) return {}
-  const { name: _, arguments: __, ...rest } = called
-  return Object.fromEntries(Object.entries(defined(rest)).filter(([name]) => !OTHER_NAMES.includes(name)))
+  return Object.fromEntries(Object.entries(called).filter(([name, value]) => !READ.has(name) && isGiven(value)))
 }
+
+const READ: ReadonlySet<string> = new Set(['name', 'arguments', ...OTHER_NAMES])
 
 /** Whether a piece contains nothing of a call. */
 export function isEmpty({ id, name, text }: Said): boolean {
   return (id ?? name ?? text) === undefined
 }
 
-/** The choices of a chunk. Some hosts send `null` among them (qC64). */
+/**
+ * The choices of a chunk. Some hosts send `null` among them (qC64).
+ *
+ * @throws {UnreadableError} It is not a list.
+ */
 export function choicesOf({ choices }: Pick<ChatChunk, 'choices'>): readonly ChatChoice[] {
-  return (choices ?? []).filter(isRecord)
+  const list = choices ?? []
+  if (!Array.isArray(list)) throw new UnreadableError()
+  return list.filter(isRecord)
 }
 
 /** Further choices (`n` above 1) are separate responses, which one message cannot hold (qC29). */
@@ -141,7 +170,7 @@ export class Deltas {
 }
 
 /** Whether it has content besides its role. */
-export function hasContent(delta: ChatDelta | null | undefined): boolean {
+function hasContent(delta: ChatDelta | null | undefined): boolean {
   return contentOf(delta).length > 0
 }
 
@@ -153,9 +182,17 @@ function isPresent(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== '' && value !== null
 }
 
-/** The elements of a list; hosts also send a single element in place of it, or nothing. */
+/** Whether a chunk has content besides roles. */
+export function saysSomething(chunk: Pick<ChatChunk, 'choices'>): boolean {
+  return choicesOf(chunk).some(({ delta, message, text }) => hasContent(delta) || hasContent(message) || !!text)
+}
+
+/** The elements of a list; hosts also send a single element in place of it, an object with their places (qC66), or nothing. */
 export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : isRecord(value) ? [value] : []
+  if (Array.isArray(value)) return value
+  if (!isRecord(value)) return []
+  const names = Object.keys(value)
+  return names.length > 0 && names.every((name) => /^\d+$/.test(name)) ? Object.values(value) : [value]
 }
 
 /** A reason; hosts also send `""` and `"null"` before the end. */

@@ -9,20 +9,19 @@ import {
   type ChatUsage,
   choicesOf,
   Deltas,
-  hasContent,
   isEmpty,
   isFirst,
   listOf,
   reasonIn,
   restOf,
   saidIn,
+  saysSomething,
 } from './chat-chunk.ts'
 import { secondResponses } from './chat-restart.ts'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
-import { invalidEnd } from './explain.ts'
+import { invalidEnd, StreamedError } from './explain.ts'
 import { hasMembers, isRecord } from './is-record.ts'
-import { refuseMissingCalls } from './missing-calls.ts'
 import { OpaqueData } from './opaque-data.ts'
 import { parallelCalls } from './parallel-calls.ts'
 import { RestartedError } from './single-response.ts'
@@ -38,11 +37,6 @@ export type ReadRequest = Pick<ModelRequest, 'tools' | 'toolNames' | 'inputLimit
  * them all.
  */
 export function chatReader(provider: string, request: ReadRequest): ReadChunk<ChatChunk> {
-  return refuseMissingCalls(chatChunks(provider, request))
-}
-
-/** Returns the same reader without the check for missing calls. */
-export function chatChunks(provider: string, request: ReadRequest): ReadChunk<ChatChunk> {
   const calls = new ChatCalls(new ToolNames(request), request.inputLimits)
   const expand = parallelCalls(request.tools)
   const deltas = new Deltas()
@@ -75,7 +69,7 @@ export function chatChunks(provider: string, request: ReadRequest): ReadChunk<Ch
     else {
       thinking = { label: thoughts++ }
       // The request puts it back into the same field.
-      to.reasoning(thought, { ...thinking, metadata: { [provider]: { field } } })
+      to.reasoning(thought, field === SHOWN ? thinking : { ...thinking, metadata: { [provider]: { field } } })
       thinkingIn = field
     }
     return true
@@ -89,12 +83,15 @@ export function chatChunks(provider: string, request: ReadRequest): ReadChunk<Ch
     }
   }
 
-  // Mistral's parts (qC26): text, and reasoning that is itself a list of text. A part may also be only its text (qC57).
+  // Mistral's parts (qC26): text, and reasoning that is itself a list of text. A part may also be only its text (qC57), or
+  // a summary of reasoning (qC65).
   function sayPart(part: unknown, to: Assembler): void {
     if (typeof part === 'string') say(part, to)
     if (!isRecord(part)) return
     if (part.type === undefined || part.type === 'text' || part.type === 'output_text') say(part.text, to)
     for (const thought of listOf(part.thinking)) if (isRecord(thought)) think('content', thought.text, to)
+    if (part.type !== 'reasoning') return
+    for (const thought of listOf(part.summary)) if (isRecord(thought)) think(SHOWN, thought.text, to)
   }
 
   function call(piece: unknown, to: Assembler): void {
@@ -137,13 +134,14 @@ export function chatChunks(provider: string, request: ReadRequest): ReadChunk<Ch
   }
 
   return (chunk, to) => {
-    if (isSecond(chunk) && saysSomething(chunk)) throw new RestartedError()
+    if (isSecond(chunk)) throw new RestartedError()
     if (!identified && chunk.id) {
       identified = true
       to.response(defined({ id: wordIn(chunk.id), model: chunk.model }))
     }
     for (const choice of choicesOf(chunk)) {
       if (!isFirst(choice)) continue
+      if (choice.error) throw new StreamedError(choice.error)
       stopped.add(reasonIn(choice))
       readDelta(deltas.of(choice), to)
       if (choice.usage) to.usage(usageOf(choice.usage))
@@ -159,13 +157,12 @@ export function chatChunks(provider: string, request: ReadRequest): ReadChunk<Ch
 /** In the order in which they count. */
 const REASONING = ['reasoning_content', 'reasoning', 'reasoning_text'] as const
 
+/** In place of a field: the reasoning is shown, and does not go back. */
+const SHOWN = 'summary'
+
 /** Some hosts send empty deltas to keep the connection open. */
 export function isSilentChunk(chunk: ChatChunk): boolean {
   return !saysSomething(chunk) && !choicesOf(chunk).some((choice) => reasonIn(choice) !== undefined)
-}
-
-function saysSomething(chunk: ChatChunk): boolean {
-  return choicesOf(chunk).some(({ delta, message, text }) => hasContent(delta) || hasContent(message) || !!text)
 }
 
 function usageOf(usage: ChatUsage): Usage {

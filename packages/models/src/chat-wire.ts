@@ -6,6 +6,7 @@ import { chatMessages } from './chat-request.ts'
 import { chatReader } from './chat-stream.ts'
 import { explain, readSafely } from './explain.ts'
 import { targetOf, UNKNOWN } from './families.ts'
+import { refuseMissingCalls } from './missing-calls.ts'
 import { providerOf, type WireOptions } from './wire-options.ts'
 
 /** Reads the chunks of `client.chat.completions.create({ stream: true })`. `provider`: as in `openai`. */
@@ -16,7 +17,8 @@ export function chatWire(
   const target = targetOf('openai-chat', { provider, id: '', server: UNKNOWN })
   return {
     provider,
-    reader: (request) => readSafely(chatReader(provider, { ...request, inputLimits: DEFAULT_INPUT_LIMITS })),
+    reader: (request) =>
+      readSafely(refuseMissingCalls(chatReader(provider, { ...request, inputLimits: DEFAULT_INPUT_LIMITS }))),
     explain,
     items: (messages) => chatMessages(messages, target),
   }

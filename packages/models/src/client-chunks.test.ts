@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { mockModels, rawResponse } from '@meanwhile/harness'
+import { expectLinear } from '@meanwhile/tests/growth'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ask, failureOf, requestTo } from '../test/ask.ts'
@@ -284,6 +285,20 @@ test('the first event of a body in memory is reported before all is read: the ev
   expect(parse.mock.calls.length).toBeLessThan(1_000)
   await flow.return(undefined as never)
   parse.mockRestore()
+})
+
+test('a body is read in linear time, in however many lines it comes (qT12)', async () => {
+  vi.useRealTimers()
+  await expectLinear(2_000, async (count) => {
+    const content = Array.from({ length: count }, () => ({ type: 'text', text: 'x' }))
+    const choice = { index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }
+    const json = JSON.stringify({ id: 'r', choices: [choice] }, null, 2)
+    const { message } = await ask(chat.model(async () => new Response(json)))
+    expect(message).toMatchObject({ content: [{ type: 'text', text: 'x'.repeat(count) }] })
+    const page = `<html>\n${'<p>no\n'.repeat(5 * count)}</html>`
+    const failure = await failureOf(ask(chat.model(async () => new Response(page))))
+    expect(failure).toMatchObject({ name: 'ModelError', code: 'invalid_chunk' })
+  })
 })
 
 test('a body that continues after its end and never waits is cancelled after half a second (P9)', async () => {

@@ -20,13 +20,18 @@ export interface ErrorBody {
  * name. Words are not enough to make them errors.
  */
 export function errorIn(value: unknown, isForeign = false): unknown {
-  // Google sends a list of errors.
-  const body: unknown = Array.isArray(value) ? value[0] : value
-  if (!isRecord(body)) return undefined
+  const body = firstOf(value)
+  // Chunks and events rarely have one of these, and there are many of them.
+  if (!isRecord(body) || !SAYING.some((name) => (body[name] ?? null) !== null)) return undefined
   const { error, ...rest } = body
   if (!error) return isBareError(body, isForeign) ? body : undefined
   // The status, the code or the sentence may be next to it (qT23).
   return (isRecord(error) || typeof error === 'string') && saysNothing(rest) ? error : body
+}
+
+/** Google sends a list of errors. */
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value
 }
 
 /** Reads an error, or a body that contains one. OpenAI's client unwraps the body's `error`, Anthropic's does not. */
@@ -44,7 +49,7 @@ export function errorBody(error: unknown): ErrorBody {
 /** The error and what it is wrapped in, the innermost first: hosts wrap errors in members `error`, `detail` and `message`. */
 function layersOf(error: unknown): readonly Members[] {
   const layers: Members[] = []
-  for (let inner = error; isRecord(inner) && layers.length < MAX_LAYERS; ) {
+  for (let inner = firstOf(error); isRecord(inner) && layers.length < MAX_LAYERS; ) {
     layers.unshift(inner)
     inner = [inner.error, inner.detail, inner.message].find(isRecord)
   }
@@ -92,12 +97,31 @@ function isSuccess(body: Members): boolean {
 
 /** The words of an error, in the members of OpenAI, FastAPI, MiniMax, Cloudflare, AWS and others. */
 function wordsIn(layer: Members): string | undefined {
-  const { message, Message, detail, error, msg, error_msg, error_message, base_resp: base, errors } = layer
-  const status = isRecord(base) ? base.status_msg : undefined
-  return [message, Message, detail, error, msg, error_msg, error_message, status, errors, layer.reason, layer.title]
-    .map(sentenceOf)
-    .find((words) => words !== undefined)
+  for (const name of SAYING) {
+    const words = name === 'base_resp' ? wordsOfMiniMax(layer[name]) : sentenceOf(layer[name])
+    if (words !== undefined) return words
+  }
+  return undefined
 }
+
+function wordsOfMiniMax(base: unknown): string | undefined {
+  return isRecord(base) ? sentenceOf(base.status_msg) : undefined
+}
+
+/** In the order in which they count. */
+const SAYING = [
+  'message',
+  'Message',
+  'detail',
+  'error',
+  'msg',
+  'error_msg',
+  'error_message',
+  'base_resp',
+  'errors',
+  'reason',
+  'title',
+]
 
 /** A sentence; or the first one in a list, in which FastAPI says what is wrong with a request. */
 function sentenceOf(value: unknown): string | undefined {

@@ -4,10 +4,9 @@
  */
 
 import type { Model, ModelSettings } from '@meanwhile/core'
+import { nameOf } from './ai-sdk-provider.ts'
 import { isRecord } from './is-record.ts'
-
-/** The format of a request. */
-export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic'
+import type { WireName } from './wire-name.ts'
 
 /** Where a request goes, as far as it is known. */
 export interface Target {
@@ -145,13 +144,6 @@ const FAMILIES: readonly (Family & { readonly name: RegExp })[] = [
 
 const NO_FAMILY: Family = {}
 
-/** The wire of a provider of the AI SDK, by its name. */
-export function wireOf(provider: string): WireName | undefined {
-  if (/anthropic|\.messages$/.test(provider)) return 'anthropic'
-  if (provider.endsWith('.responses')) return 'openai-responses'
-  return provider.endsWith('.chat') ? 'openai-chat' : undefined
-}
-
 /** Where a request goes. `provider` is the one that the user or the AI SDK names; an unknown name says nothing. */
 export function targetOf(wire: WireName | undefined, { provider, id, server }: Facts): Target {
   return { wire, provider, model: id, host: hostOf(provider, server?.address), family: familyOf(id) }
@@ -199,8 +191,7 @@ export function thinkingOf(target: Target, { providerOptions = {} }: ModelSettin
  * in the AI SDK's packages for Messages, which read those of `anthropic` for every provider.
  */
 export function optionNames({ provider, wire, isAiSdk }: Target, options: ProviderOptions): readonly string[] {
-  // The AI SDK's name of a provider has its wire at the end.
-  const [name = provider] = provider.split('.')
+  const name = nameOf(provider)
   if (isAiSdk && wire === 'anthropic') {
     // The former name is read if there are no options under the new one.
     const own = name === 'googleVertex' && !options[name] ? 'vertex' : name

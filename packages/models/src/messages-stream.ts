@@ -20,10 +20,12 @@ import {
   type ProviderResult,
 } from './messages-content.ts'
 import { type Counts, usageOf } from './messages-usage.ts'
-import { refuseMissingCalls } from './missing-calls.ts'
 import { singleResponse } from './single-response.ts'
 import { StopReason } from './stop-reason.ts'
-import { argumentsIn, idIn, placeIn, textIn } from './wire-values.ts'
+import { argumentsIn, idIn, placeIn, textIn, wordIn } from './wire-values.ts'
+
+/** A host that does not stream sends the whole message. */
+type StreamEvent = Anthropic.RawMessageStreamEvent | Anthropic.Message
 
 /** A block of the response. Events with its label belong to one part or one call. */
 interface Block {
@@ -42,13 +44,14 @@ const WITHOUT_INPUT: ReadonlySet<string> = new Set(['text', 'thinking', 'redacte
 export function messagesReader(
   provider: string,
   { inputLimits }: Pick<ModelRequest, 'inputLimits'>,
-): ReadChunk<Anthropic.RawMessageStreamEvent> {
+): ReadChunk<StreamEvent> {
   let begun = 0
   const blocks = new Map<Place, Block>()
   const calls = new BlockCalls(inputLimits)
   // The calls that the provider runs, by id. They are sealed with their results, which are separate blocks (G16).
   const running = new Map<string, Label>()
   let counts: Counts = {}
+  let given: unknown
   const stopped = new StopReason()
 
   /** A start event begins a new block, even at an index that is in use (qA9). */
@@ -183,15 +186,29 @@ export function messagesReader(
     to.usage(usageOf(counts))
   }
 
+  /** Content that came with the start of the message, unless the blocks contain it (qA24). */
+  function addGiven(to: Assembler): void {
+    const types = new Set([...blocks.values()].map(({ type }) => type))
+    for (const [n, content] of (Array.isArray(given) ? given : []).entries()) {
+      if (!isRecord(content) || (content.type !== 'tool_use' && types.has(textIn(content.type)))) continue
+      // No event has such an index.
+      const place = -1 - n
+      start(place, content as object as Content, to)
+      stop(place, to)
+    }
+  }
+
   function finish(to: Assembler): void {
+    addGiven(to)
     calls.finish(allowsCalls(stopped.reason), to)
     to.response(defined({ finishReason: stopped.word }))
     to.finish(stopped.reason)
   }
 
-  const read: ReadChunk<Anthropic.RawMessageStreamEvent> = (event, to) => {
+  const read: ReadChunk<StreamEvent> = (event, to) => {
     switch (event.type) {
       case 'message_start':
+        given = event.message?.content
         to.response(defined({ id: idIn(event.message?.id), model: event.message?.model }))
         return count(event.message?.usage, to)
       case 'content_block_start':
@@ -205,26 +222,46 @@ export function messagesReader(
         return stop(placeIn(event.index), to)
       case 'message_delta':
         count(event.usage, to)
-        return stopped.add(event.delta?.stop_reason)
+        return stopped.add(stopReasonOf(event))
+      case 'message':
+        if (!isWhole(event)) return
+        given = event.content
+        to.response(defined({ id: idIn(event.id), model: event.model }))
+        count(event.usage, to)
+        stopped.add(event.stop_reason)
+        return finish(to)
       case 'message_stop':
+        stopped.add(stopReasonOf(event))
         return finish(to)
     }
   }
 
-  return refuseMissingCalls(singleResponse({ begins, isLast: isLastEvent }, read))
+  return singleResponse({ begins, isLast: isLastEvent }, read)
 }
 
-function begins(event: Anthropic.RawMessageStreamEvent): { readonly id: string | undefined } | undefined {
+/** The reason, which some hosts put next to the delta, or into the last event (qA25). */
+function stopReasonOf(event: object): string | undefined {
+  const beside = 'stop_reason' in event ? event.stop_reason : undefined
+  const inside = 'delta' in event && isRecord(event.delta) ? event.delta.stop_reason : undefined
+  return wordIn(inside ?? beside)
+}
+
+function begins(event: StreamEvent): { readonly id: string | undefined } | undefined {
   return event.type === 'message_start' && event.message ? { id: idIn(event.message.id) } : undefined
 }
 
 /** Whether the protocol ends with this event. */
-export function isLastEvent({ type }: Anthropic.RawMessageStreamEvent): boolean {
-  return type === 'message_stop'
+export function isLastEvent(event: StreamEvent): boolean {
+  return event.type === 'message_stop' || isWhole(event)
+}
+
+/** Whether it is the whole message (qA26), and not an event of an unknown type. */
+function isWhole(event: StreamEvent): boolean {
+  return event.type === 'message' && Array.isArray(event.content)
 }
 
 /** `ping` is missing in the client's list of events. An event without a type is none of them. */
-export function isSilentEvent(event: Anthropic.RawMessageStreamEvent | { readonly type?: 'ping' }): boolean {
+export function isSilentEvent(event: StreamEvent | { readonly type?: 'ping' }): boolean {
   if (event.type !== 'content_block_delta') return !event.type || event.type === 'ping'
   return event.delta?.type === 'text_delta' && event.delta.text === ''
 }

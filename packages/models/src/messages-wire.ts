@@ -6,6 +6,7 @@ import { explain, readSafely } from './explain.ts'
 import { targetOf } from './families.ts'
 import { messageParams } from './messages-request.ts'
 import { messagesReader } from './messages-stream.ts'
+import { refuseMissingCalls } from './missing-calls.ts'
 import { providerOf, type WireOptions } from './wire-options.ts'
 
 /** Reads the events of `client.messages.create({ stream: true })`. `provider`: as in `anthropic`. */
@@ -14,7 +15,7 @@ export function messagesWire(options: WireOptions = {}): Wire<Anthropic.RawMessa
   const target = targetOf('anthropic', { provider, id: '' })
   return {
     provider,
-    reader: () => readSafely(messagesReader(provider, { inputLimits: DEFAULT_INPUT_LIMITS })),
+    reader: () => readSafely(refuseMissingCalls(messagesReader(provider, { inputLimits: DEFAULT_INPUT_LIMITS }))),
     explain,
     items: (messages) => messageParams(messages, target),
   }

@@ -113,6 +113,20 @@ test.each([
   expect(body).toMatchObject({ input: [{}, done, { role: 'assistant', content: 'Found.' }, {}] })
 })
 
+test('Responses: a function call that comes with its result is not run, and both are sent back (G16, qR29)', async () => {
+  const call = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{"x":1}' }
+  const result = { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'y', status: 'completed' }
+  const { text, finishReason, body } = await goesBack(responses, [
+    { type: 'response.created', response: { id: 'resp_1', model: 'm' } },
+    { type: 'response.output_item.done', output_index: 0, item: { ...call, id: 'fc_1', status: 'completed' } },
+    { type: 'response.output_item.done', output_index: 1, item: result },
+    { type: 'response.output_text.delta', output_index: 2, item_id: 'msg_1', content_index: 0, delta: 'Found.' },
+    { type: 'response.completed', response: { id: 'resp_1', status: 'completed' } },
+  ])
+  expect({ text, finishReason }).toEqual({ text: 'Found.', finishReason: 'stop' })
+  expect(body).toMatchObject({ input: [{}, call, result, { role: 'assistant', content: 'Found.' }, {}] })
+})
+
 const refusals: readonly (readonly [TestWire, readonly object[]])[] = [
   [chat, [chatChunk({ refusal: 'I cannot.' }), chatChunk({}, 'stop')]],
   [

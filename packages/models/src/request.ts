@@ -2,12 +2,13 @@
 
 import { ConfigError, type ModelRequest } from '@meanwhile/core'
 import { chatRequest } from './chat-request.ts'
-import { type Target, targetOf, type WireName } from './families.ts'
+import { type Target, targetOf } from './families.ts'
 import { MAX_TOKENS, messagesRequest } from './messages-request.ts'
 import { responsesRequest } from './responses-request.ts'
 import { withWireNames } from './wire-keys.ts'
+import type { WireName } from './wire-name.ts'
 
-export type { WireName } from './families.ts'
+export type { WireName } from './wire-name.ts'
 
 /**
  * Returns the body of a request on a wire, as its adapter would send it. If the model of the request has a `server`, it

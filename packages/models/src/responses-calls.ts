@@ -81,6 +81,7 @@ export class OutputCalls {
       throw new ContradictionError(`the call announced as ${item.name} ended as ${carried.name}`, identityOf(item))
     }
     item.done = true
+    item.isCut = carried.status === 'incomplete'
     this.begin(item, carried, to)
     if (carried.status === 'completed') this.seal(item, carried.arguments, to)
     else this.#complete(item, carried.arguments, to)
@@ -113,7 +114,8 @@ export class OutputCalls {
    * The response has ended: calls that waited are reported, or dropped as repetitions.
    *
    * @param mayRun Whether the response allows its calls to run.
-   * @throws {ContradictionError} They may run, and arguments arrived that belong to none of them (qR19).
+   * @throws {ContradictionError} They may run, and arguments arrived that belong to none of them (qR19), or one of them
+   *   was cut off before its arguments (qR26).
    */
   end(mayRun: boolean, to: Assembler): void {
     for (const { item, given } of this.#items.untold) this.add(item, given, to)
@@ -121,6 +123,7 @@ export class OutputCalls {
     if (mayRun) for (const { call, text } of this.#strays.rest()) this.add(call, text, to)
     this.#twins.end(mayRun, to)
     this.#strays.refuse(mayRun, to)
+    if (mayRun) this.#items.calls.forEach(refuseCut)
   }
 
   #continue(item: Item, delta: string, to: Assembler): void {
@@ -208,6 +211,15 @@ export class OutputCalls {
       this.done(this.#items.late(carried), carried, to)
     }
   }
+}
+
+/** @throws {ContradictionError} The call was cut off before its arguments: it would run without them. */
+function refuseCut(item: Item): void {
+  if (!item.isCut || item.isRepeated || !isEmptyInput(item.input.text)) return
+  throw new ContradictionError(
+    `the call of ${item.name ?? 'an unknown tool'} was cut off before its arguments`,
+    identityOf(item),
+  )
 }
 
 /** @throws {ContradictionError} The call had other arguments before, and may have run with them. */

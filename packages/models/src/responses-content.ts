@@ -2,10 +2,12 @@
 
 import type OpenAI from 'openai'
 import { isRecord } from './is-record.ts'
-import { argumentsIn, idIn } from './wire-values.ts'
+import { argumentsIn, idIn, textIn } from './wire-values.ts'
 
 export type OutputItem = OpenAI.Responses.ResponseOutputItem
 export type FunctionCall = OpenAI.Responses.ResponseFunctionToolCall
+/** The result of a function call that the host has run. */
+export type CallOutput = Extract<OutputItem, { type: 'function_call_output' }>
 export type ProviderCall = Extract<OutputItem, { type: keyof typeof PROVIDER_CALLS }>
 
 /**
@@ -49,17 +51,21 @@ export function itemsIn(output: unknown): readonly OutputItem[] {
   return Array.isArray(output) ? output.flatMap((value) => itemIn(value) ?? []) : []
 }
 
-/** The parts of a message. */
-export function partsOf({ content }: OpenAI.Responses.ResponseOutputMessage): readonly MessagePart[] {
-  return (content ?? []).filter(isRecord)
+/** The parts of a message that are words. */
+export function partsOf({ content }: { readonly content?: unknown }): readonly MessagePart[] {
+  return Array.isArray(content) ? content.filter(isMessagePart) : []
 }
 
 type MessagePart = OpenAI.Responses.ResponseOutputMessage['content'][number]
 
+function isMessagePart(part: unknown): part is MessagePart {
+  return isRecord(part) && part.type !== 'reasoning_text'
+}
+
 /** The whole text of a message. */
-export function textOf(message: OpenAI.Responses.ResponseOutputMessage): string {
+export function textOf(message: { readonly content?: unknown }): string {
   return partsOf(message)
-    .map((part) => (part.type === 'refusal' ? part.refusal : (part.text ?? '')))
+    .map((part) => textIn(part.type === 'refusal' ? part.refusal : part.text))
     .join('')
 }
 

@@ -33,13 +33,22 @@ const STATUS: ReadonlyMap<unknown, End['type']> = new Map([
   ['canceled', 'failed'],
 ])
 
+interface Ending {
+  readonly type?: string
+  readonly object?: unknown
+  readonly response?: unknown
+}
+
+const DONE = 'response.done'
+
 /** The end that this event is; `undefined` for all other events. */
-export function endOf(event: { readonly type: string; readonly response?: unknown }): End | undefined {
-  const { response } = event
+export function endOf(event: Ending): End | undefined {
+  // The response is not streamed (qR28).
+  const { type = '', response } = event.object === 'response' ? { type: DONE, response: event } : event
   if (!isRecord(response)) return undefined
-  const [named, status] = [typeOf(event.type.replace('response.', '')), typeOf(response.status)]
+  const [named, status] = [typeOf(type.replace('response.', '')), typeOf(response.status)]
   if (status === 'requires_action') return { type: status, word: status, reason: 'tool-calls', response }
-  if (named === undefined && event.type !== 'response.done') return undefined
+  if (named === undefined && type !== DONE) return undefined
   if ([named, status].includes('failed')) return { type: 'failed', error: errorOfResponse(response), response }
   const word = incompleteWord(response)
   const isCut = word !== undefined || [named, status].includes('incomplete')

@@ -25,6 +25,10 @@ export interface Item extends TwinCall<Item> {
   ended: boolean
   /** Whether the whole item has arrived. */
   done: boolean
+  /** Whether the host has run it. */
+  isRun?: boolean
+  /** Whether its item ended as incomplete. */
+  isCut?: boolean
   /** The arguments it began with: usually empty, but all of them if no others follow (qR10). */
   given?: string
 }

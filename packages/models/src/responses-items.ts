@@ -50,6 +50,12 @@ export class OutputItems {
     return this.#all.filter(({ type }) => type === 'function_call')
   }
 
+  /** The call with this id. */
+  call(id: unknown): Item | undefined {
+    const item = this.#byId.get(idIn(id) ?? '')
+    return item && isCall(item) ? item : undefined
+  }
+
   /** The item that begins here. */
   begin(at: unknown, carried: Carried): Item {
     const place = placeIn(at)
@@ -90,9 +96,8 @@ export class OutputItems {
     const known = this.#named({ type, id }) ?? this.#named({ type, id: callId })
     // Two calls may share their ids (qR15).
     if (known) return here && here.callId !== undefined && here.callId === known.callId ? here : known
-    const latest = (id ?? callId ?? place) === undefined ? this.#fitting(this.#all.at(-1), type) : undefined
-    const isCertain = type !== 'function_call' || !this.#isAnotherOpen(latest, to)
-    return this.#fitting(here, type) ?? (isCertain ? latest : undefined) ?? this.#add(place, id ?? callId)
+    const latest = (id ?? callId ?? place) === undefined ? this.#latest(type, to) : undefined
+    return this.#fitting(here, type) ?? latest ?? this.#add(place, id ?? callId)
   }
 
   /** The call whose arguments end; the first open one if the event has no reference (qR7). */
@@ -111,20 +116,27 @@ export class OutputItems {
   /** The call whose arguments are still arriving, if there is exactly one and no other began after it (qR19). */
   onlyOpen(to: Assembler): Item | undefined {
     let only: Item | undefined
-    for (const item of this.#unfinished) {
-      if (item.ended || to.isWhole(item.label)) this.#unfinished.delete(item)
-      else if (only) return undefined
-      else only = item
+    for (const item of this.#arriving(to)) {
+      if (only) return undefined
+      only = item
     }
     return only === this.#latestCall ? only : undefined
   }
 
-  /** Whether the arguments of another call than this one are still arriving. */
-  #isAnotherOpen(call: Item | undefined, to: Assembler): boolean {
+  /** The latest item, if it is of this type. A call is not, while the arguments of another one are still arriving. */
+  #latest(type: string, to: Assembler): Item | undefined {
+    const latest = this.#fitting(this.#all.at(-1), type)
+    if (type !== 'function_call') return latest
+    for (const item of this.#arriving(to)) if (item !== latest) return undefined
+    return latest
+  }
+
+  /** The calls whose arguments are still arriving. */
+  *#arriving(to: Assembler): Generator<Item, void, undefined> {
     for (const item of this.#unfinished) {
-      if (item !== call && !item.ended && !item.done && !to.isWhole(item.label)) return true
+      if (item.ended || item.done || to.isWhole(item.label)) this.#unfinished.delete(item)
+      else yield item
     }
-    return false
   }
 
   #firstOpen(): Item | undefined {
@@ -183,7 +195,8 @@ export class OutputItems {
     const callId = idIn(call_id)
     const item = this.#add(place, idIn(id), known)
     const isKnown = isCall(item)
-    if (callId !== undefined && !item.first) this.#byId.set(callId, item)
+    // A result has the id of its call.
+    if (callId !== undefined && !item.first && type !== 'function_call_output') this.#byId.set(callId, item)
     item.type = type
     if (place !== undefined) item.place = place
     if (isCall(item) && !isKnown) this.#latestCall = item

@@ -139,10 +139,14 @@ function reasoningItems(
   return [item as object as Item]
 }
 
-/** The item of a call that this provider ran itself, unchanged. */
+/** The item of a call that this provider ran itself, unchanged; a function call and its result are two items. */
 function ownItem(call: ToolCall, provider: string): Item[] {
   const { type } = metadataFor(provider, call)
   const item = call.providerResult
+  if (type === 'function_call' && isRecord(item) && typeof item.call_id === 'string') {
+    const called: Item = { type, call_id: item.call_id, name: nameOf(call), arguments: argumentsOf(call) }
+    return [called, item as object as Item]
+  }
   return type !== undefined && isRecord(item) && item.type === type ? [item as object as Item] : []
 }
 

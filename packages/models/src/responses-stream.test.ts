@@ -1,7 +1,7 @@
 import { type AssistantMessage, callsOf, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
-import { bodyOf, failureOf, read } from '../test/ask.ts'
+import { ask, bodyOf, failureOf, read } from '../test/ask.ts'
 import { resultsOf } from '../test/history.ts'
 import { responses } from '../test/wires.ts'
 
@@ -480,6 +480,22 @@ test('calls without references are read as fast as they arrive (qR7)', () =>
       completed,
     )
     expect(xOf(message)).toEqual(numbers.map((x) => [`c${x}`, 'f', { x }]))
+  }))
+
+test('pieces without references after whole calls without arguments are read as fast as they arrive (qR25)', () =>
+  expectLinear(4_000, async (count) => {
+    const piece = { type: 'response.function_call_arguments.delta', delta: 'y' }
+    const events = [
+      ...Array.from({ length: count }, (_, n) => done(n, { ...call, id: `fc_${n}`, call_id: `c${n}`, arguments: '' })),
+      added(count, { ...fc1, id: 'fc_last' }),
+      { ...piece, delta: '{"x":"' },
+      ...Array.from({ length: 5 * count }, () => piece),
+      { ...piece, delta: '"}' },
+      completed,
+    ]
+    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+    const { message } = await ask(responses.model(async () => new Response(body)))
+    expect(xOf(message).at(-1)).toEqual(['call_1', 'f', { x: 'y'.repeat(5 * count) }])
   }))
 
 test('thousands of simultaneous calls with one call_id are read as fast as they arrive (P3, qR16)', () =>

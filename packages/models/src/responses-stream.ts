@@ -6,11 +6,11 @@ import type OpenAI from 'openai'
 import { defined } from './defined.ts'
 import { StreamedError } from './explain.ts'
 import { hasMembers } from './is-record.ts'
-import { refuseMissingCalls } from './missing-calls.ts'
 import { parallelCalls } from './parallel-calls.ts'
 import { OutputCalls } from './responses-calls.ts'
 import { ClientCalls } from './responses-client-calls.ts'
 import {
+  type CallOutput,
   type FunctionCall,
   inputOf,
   isOpaque,
@@ -29,7 +29,7 @@ import { OutputItems } from './responses-items.ts'
 import { usageOf } from './responses-usage.ts'
 import { singleResponse } from './single-response.ts'
 import { ToolNames } from './tool-names.ts'
-import { argumentsIn, idIn, textIn } from './wire-values.ts'
+import { argumentsIn, idIn, textIn, wordIn } from './wire-values.ts'
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent | Done
 
@@ -51,21 +51,24 @@ export function responsesReader(
   const items = new OutputItems(request.inputLimits)
   const functionCalls = new OutputCalls(items, new ToolNames(request), call, request.inputLimits)
   const clientCalls = new ClientCalls()
-  let calls = false
+  const ours = new Set<Item>()
+  let hasSpoken = false
+  let isIdentified = false
   let refused = false
   // Whether it ends incomplete before it has any item: then nothing of it starts.
   let isCut = false
 
-  function call({ label }: Item, { call_id: id, name, namespace, caller }: FunctionCall, to: Assembler): void {
-    calls = true
+  function call(item: Item, { call_id: id, name, namespace, caller }: FunctionCall, to: Assembler): void {
+    if (!item.isRun) ours.add(item)
     const own = defined({ namespace, caller: caller?.type === 'direct' ? undefined : caller })
     const metadata = hasMembers(own) && { metadata: { [provider]: own } }
     // A name that may grow is not shown.
-    to.call(label, { id, name, nameMayGrow: isCut, expand: expand(name), ...metadata })
+    to.call(item.label, { id, name, nameMayGrow: isCut, expand: expand(name), ...metadata })
   }
 
   function say(item: Item, text: string, to: Assembler): void {
     item.isFed = true
+    hasSpoken ||= text !== ''
     to.text(text, item)
   }
 
@@ -86,9 +89,19 @@ export function responsesReader(
     to.seal(known.label)
   }
 
+  // The host has run one of our calls, which must not run again (qR29).
+  function answered(result: CallOutput, to: Assembler): void {
+    const item = items.call(result.call_id)
+    if (!item || item.isHeld || item.isRun) return
+    item.isRun = true
+    ours.delete(item)
+    to.call(item.label, { providerResult: result, metadata: { [provider]: { type: 'function_call' } } })
+  }
+
   function done(item: Item, carried: OutputItem, to: Assembler): void {
     item.done = true
     if (carried.type === 'function_call') functionCalls.done(item, carried, to)
+    else if (carried.type === 'function_call_output') answered(carried, to)
     else if (isProviderCall(carried)) ran(item, carried, to)
     else if (carried.type === 'message') {
       if (partsOf(carried).some(({ type }) => type === 'refusal')) refused = true
@@ -101,13 +114,20 @@ export function responsesReader(
     return { label, metadata: { [provider]: data } }
   }
 
+  function identify(response: Response | undefined, to: Assembler): void {
+    isIdentified = true
+    to.response(defined({ id: idIn(response?.id), model: wordIn(response?.model) }))
+  }
+
   function ended(end: End, to: Assembler): void {
     const { response } = end
+    if (!isIdentified) identify(response, to)
     const output = itemsIn(response.output)
     to.usage(usageOf(response.usage))
     if (end.type === 'failed') throw new StreamedError(end.error)
     isCut = end.type === 'incomplete'
     recover(output, !isCut, to)
+    for (const item of output) if (item.type === 'function_call_output') answered(item, to)
     const reason = end.type === 'completed' ? completed() : end.reason
     functionCalls.end(allowsCalls(reason), to)
     for (const item of output) clientCalls.add(item)
@@ -118,11 +138,12 @@ export function responsesReader(
 
   // The wire's `completed` is not a finish reason: the items show whether it called tools.
   function completed(): FinishReason {
-    return refused ? 'content-filter' : calls ? 'tool-calls' : 'stop'
+    return refused ? 'content-filter' : ours.size > 0 ? 'tool-calls' : 'stop'
   }
 
   // Output that no event of its own contained (qR10).
   function recover(output: readonly OutputItem[], isComplete: boolean, to: Assembler): void {
+    if (!items.none && !hasSpoken) recoverText(output, to)
     if (!items.none && isComplete) {
       for (const [place, carried] of output.entries()) {
         const known = items.known(place, carried)
@@ -134,6 +155,15 @@ export function responsesReader(
     for (const [place, item] of output.entries()) {
       const carried: OutputItem = isComplete || item.type !== 'function_call' ? item : { ...item, status: 'incomplete' }
       done(items.whole(place, carried), carried, to)
+    }
+  }
+
+  // Only if the stream had no text (qR27): otherwise an item with a new id may repeat it.
+  function recoverText(output: readonly OutputItem[], to: Assembler): void {
+    for (const [place, carried] of output.entries()) {
+      if (carried.type !== 'message') continue
+      const known = items.known(place, carried)
+      done(known?.type === 'message' ? known : items.late(carried), carried, to)
     }
   }
 
@@ -158,6 +188,11 @@ export function responsesReader(
         return say(items.of('message', event, to), textIn(event.delta), to)
       case 'response.output_text.done':
         return said(items.of('message', event, to), textIn(event.text), to)
+      case 'response.content_part.done': {
+        const [part] = partsOf({ content: [event.part] })
+        if (part?.type === 'refusal') refused = true
+        return part ? said(items.of('message', event, to), textOf({ content: [part] }), to) : undefined
+      }
       case 'response.function_call_arguments.delta':
         return functionCalls.add(items.of('function_call', event, to), argumentsIn(event.delta), to)
       case 'response.function_call_arguments.done':
@@ -176,7 +211,7 @@ export function responsesReader(
         return done(items.whole(event.output_index, carried), carried, to)
       }
       case 'response.created':
-        return to.response(defined({ id: idIn(event.response?.id), model: event.response?.model }))
+        return identify(event.response, to)
       case 'error':
         throw new StreamedError(event)
       default: {
@@ -186,7 +221,7 @@ export function responsesReader(
     }
   }
 
-  return refuseMissingCalls(singleResponse({ begins, idOf, isLast: isLastEvent }, read))
+  return singleResponse({ begins, idOf, isLast: isLastEvent }, read)
 }
 
 function begins(event: StreamEvent): { readonly id: string | undefined } | undefined {

@@ -4,6 +4,7 @@ import { DEFAULT_INPUT_LIMITS, type Wire } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { explain, readSafely } from './explain.ts'
 import { targetOf, UNKNOWN } from './families.ts'
+import { refuseMissingCalls } from './missing-calls.ts'
 import { inputItems } from './responses-request.ts'
 import { responsesReader } from './responses-stream.ts'
 import { providerOf, type WireOptions } from './wire-options.ts'
@@ -22,7 +23,9 @@ export function responsesWire(
   return {
     provider,
     reader: (request) =>
-      readSafely(refuseChat(responsesReader(provider, { ...request, inputLimits: DEFAULT_INPUT_LIMITS }))),
+      readSafely(
+        refuseMissingCalls(refuseChat(responsesReader(provider, { ...request, inputLimits: DEFAULT_INPUT_LIMITS }))),
+      ),
     explain,
     items: (messages) => inputItems(messages, target),
   }

@@ -1,7 +1,8 @@
 /** Decides which files a wire takes. One that it does not take would make the conversation unusable. */
 
 import { ConfigError, type ContentPart, type FilePart, type Message } from '@meanwhile/core'
-import type { Target, WireName } from './families.ts'
+import type { Target } from './families.ts'
+import type { WireName } from './wire-name.ts'
 
 /** The types of images that every wire takes, and the beginning of their base64. */
 const IMAGES: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { errorIn } from './error-body.ts'
+import { isFailure, isUnknown } from './event-names.ts'
 import { StreamedError, UnreadableError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import { parsedJson } from './parsed-json.ts'
@@ -22,12 +23,11 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
   const decoder = new TextDecoder()
   let events: EventSourceMessage[] = []
   let streams = false
-  // The lines since the latest event that are not fields of one.
-  let other = ''
+  const other = new OtherLines()
   const parser = createParser({
     maxBufferSize: LONGEST_EVENT,
     onEvent(event) {
-      if (take(other) || streams) other = ''
+      if ((other.startJson && take(other.text)) || streams) other.clear()
       streams = true
       events.push(...separated(event))
     },
@@ -36,16 +36,16 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
       // llama.cpp sends an error as a field of this name.
       const line = cause.line?.replace(/^error:\s*(?=\{)/, '') ?? ''
       // Inside of JSON a line is only a part.
-      if (!startsJson(other) && take(line)) other = ''
-      else if (other.length < LONGEST_EVENT) other += line
+      if (!other.startJson && take(line)) other.clear()
+      else other.add(line)
     },
   })
   return (bytes) => {
     events = []
     parser.feed(bytes ? decoder.decode(bytes, { stream: true }) : `${decoder.decode()}\n\n`)
-    if (!bytes && !take(other) && !streams && other !== '') {
-      throw new UnreadableError({ said: other.slice(0, LONGEST_ERROR) })
-    }
+    if (bytes) return events
+    const { text } = other
+    if (!take(text) && !streams && text !== '') throw new UnreadableError({ said: text.slice(0, LONGEST_ERROR) })
     return events
   }
 
@@ -61,10 +61,43 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
   }
 }
 
+/** The lines since the latest event that are not fields of one. White space before them is dropped. */
+class OtherLines {
+  #lines: string[] = []
+  #length = 0
+  startJson = false
+
+  get text(): string {
+    return this.#lines.join('')
+  }
+
+  add(line: string): void {
+    if (this.#length >= LONGEST_EVENT) return
+    if (this.#length === 0) {
+      if (line.trim() === '') return
+      this.startJson = startsJson(line)
+    }
+    this.#lines.push(line)
+    this.#length += line.length
+  }
+
+  clear(): void {
+    this.#lines = []
+    this.#length = 0
+    this.startJson = false
+  }
+}
+
 /** Whether a value is an error, a whole response or a chunk. `streams`: events have come before. */
 function isChunk(value: unknown, streams: boolean): boolean {
   if (errorIn(value) !== undefined) return true
-  return isRecord(value) && (Array.isArray(value.choices) || (streams && typeof value.type === 'string'))
+  if (!isRecord(value)) return false
+  return Array.isArray(value.choices) || isWhole(value) || (streams && typeof value.type === 'string')
+}
+
+/** Whether it is a whole response of Responses or Messages. */
+function isWhole({ object, type, output, content }: Readonly<Record<string, unknown>>): boolean {
+  return (object === 'response' && Array.isArray(output)) || (type === 'message' && Array.isArray(content))
 }
 
 /**
@@ -100,16 +133,6 @@ export function isHeartbeat({ event, data }: EventSourceMessage, last: boolean):
   // One of its lines is a chunk.
   if (/^\s*[{[]/m.test(data)) return false
   return event === 'ping' || (!last && (/^\s*:/.test(data) || isUnknown(event)))
-}
-
-/** Whether no wire has an event of this name. */
-export function isUnknown(name: string | undefined): boolean {
-  return !!name && !/^(message|response|content_block|chat|completion|chunk|data|delta)/i.test(name) && !isFailure(name)
-}
-
-/** Whether an event of this name is an error: `error`, or one of AWS such as `throttlingException`. */
-function isFailure(name: string | undefined): boolean {
-  return /(error|exception)$/i.test(name ?? '')
 }
 
 /**

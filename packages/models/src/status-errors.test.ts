@@ -3,6 +3,8 @@ import { ModelError } from '@meanwhile/core'
 import OpenAI, { AzureOpenAI } from 'openai'
 import { expect, test } from 'vitest'
 import { ask, failureOf } from '../test/ask.ts'
+import { realModels } from '../test/real-models.ts'
+import { aiSdk } from './ai-sdk.ts'
 import { anthropic } from './anthropic.ts'
 import { openai } from './openai.ts'
 
@@ -62,6 +64,15 @@ test.each(MODELS)('%s: an HTTP error without the member error keeps its words (q
   const bare = { object: 'error', message: 'Too long', type: 'BadRequestError', code: 400 }
   expect(await of(bare)).toMatchObject({ status: 400, message: 'Too long', data: bare, retryable: false })
   expect(await of({ detail: { msg: 'Too busy' } })).toMatchObject({ status: 400, message: 'Too busy' })
+})
+
+test.each([
+  ...MODELS,
+  ...realModels.map(({ title, model }) => [title, (fetch: Fetch) => aiSdk(model(fetch))] as const),
+])('%s: an HTTP error in a list, as Google sends it, keeps its words (qT20)', async (_, model) => {
+  const body = [{ error: { code: 400, message: 'Too long', status: 'INVALID_ARGUMENT' } }]
+  const failure = await failureOf(ask(model(answering(400, JSON.stringify(body)))))
+  expect(failure).toMatchObject({ status: 400, message: 'Too long', data: body, retryable: false })
 })
 
 test('the method of a client that several models share is replaced once (A19)', async () => {

@@ -2,7 +2,7 @@
 
 import { type AIMessage, ToolMessage } from '@langchain/core/messages'
 import type { EagerLoop } from '../host/eager-loop.ts'
-import type { UnexecutedCall } from '../host/host-calls.ts'
+import type { UnexecutedCall } from '../host/host-requests.ts'
 import { callsOf } from './answers.ts'
 import { isObject } from './library.ts'
 import type { Step } from './steps.ts'

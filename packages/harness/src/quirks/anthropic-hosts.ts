@@ -303,6 +303,69 @@ export const anthropicHostQuirks: readonly Quirk[] = [
     expected: { ...called, text: 'Hm.' },
   },
   {
+    id: 'A24',
+    wire,
+    title: 'the start of the message contains a call, and no block does',
+    source: 'vercel/ai, packages/anthropic: calls of programs',
+    events: [startWith({ type: 'tool_use', ...f, input: { x: 1 } }), ...text(0, 'Hm.'), ...end('tool_use')],
+    expected: { ...called, text: 'Hm.' },
+  },
+  {
+    id: 'A24',
+    wire,
+    title: 'the start of the message contains a call, and a block contains it again',
+    source: 'as A24',
+    events: [startWith({ type: 'tool_use', ...f, input: { x: 1 } }), ...toolUse(0, f, '{"x":1}'), ...end('tool_use')],
+    expected: called,
+  },
+  ...[[], text(0, 'Hm.')].map(
+    (again): Quirk => ({
+      id: 'A24',
+      wire,
+      title: `the start of the message contains a text, and ${again.length === 0 ? 'no block does' : 'a block contains it again'}`,
+      source: 'as A24',
+      events: [startWith({ type: 'text', text: 'Hm.' }), ...again, ...end('end_turn')],
+      expected: { text: 'Hm.', calls: [], finishReason: 'stop' },
+    }),
+  ),
+  {
+    id: 'A26',
+    wire,
+    title: 'the response is not streamed: it is the whole body',
+    source: 'as T12',
+    events: [
+      `${JSON.stringify({
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
+        stop_reason: 'tool_use',
+        content: [
+          { type: 'text', text: 'Hm.' },
+          { type: 'tool_use', ...f, input: { x: 1 } },
+        ],
+        usage: { input_tokens: 3, output_tokens: 1 },
+      })}\n`,
+    ],
+    expected: { ...called, text: 'Hm.', parts: ['text', 'call'] },
+  },
+  {
+    id: 'A25',
+    wire,
+    title: 'the stop reason is next to the delta',
+    source: shapes,
+    events: [start, ...toolUse(0, f, '{"x":1}'), { type: 'message_delta', stop_reason: 'tool_use' }, messageStop],
+    expected: called,
+  },
+  {
+    id: 'A25',
+    wire,
+    title: 'the stop reason is in the last event',
+    source: shapes,
+    events: [start, ...toolUse(0, f, '{"x":1}'), { ...messageStop, stop_reason: 'tool_use' }],
+    expected: called,
+  },
+  {
     id: 'A22',
     wire,
     title: 'the stop reason is tool_use, after a text and without a call',
@@ -311,6 +374,12 @@ export const anthropicHostQuirks: readonly Quirk[] = [
     expected: { error: { code: 'missing_calls', retryable: true }, text: 'Let me look.', calls: [] },
   },
 ]
+
+/** The beginning of a message with this content. */
+function startWith(...content: readonly object[]): object {
+  const usage = { input_tokens: 3, output_tokens: 1 }
+  return { ...start, message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content, usage } }
+}
 
 /** The start of a call. */
 function begin(index: number, call: object): object {

@@ -18,10 +18,14 @@ const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 }
 const wholeChoice = { index: 0, message: answer, finish_reason: 'tool_calls' }
 
 /** Where hosts send arguments, and the call. */
+const SCHEMA = { type: 'object', required: [] }
+
 const ELSEWHERE: readonly (readonly [place: string, call: object])[] = [
   ['next to its member function', { function: { name: 'f' }, arguments: '{"x":1}' }],
   ['next to empty ones', { function: { name: 'f', arguments: '' }, arguments: { x: 1 } }],
   ['named parameters', { function: { name: 'f', parameters: { x: 1 } } }],
+  ['named parameters, next to an empty object', { function: { name: 'f', arguments: '{}', parameters: { x: 1 } } }],
+  ['next to the schema of the tool', { function: { name: 'f', arguments: '', parameters: SCHEMA }, args: { x: 1 } }],
   ['next to its name, without a member function', { name: 'f', arguments: '{"x":1}' }],
 ]
 
@@ -100,6 +104,19 @@ export const chatShapeQuirks: readonly Quirk[] = [
       expected: calledF,
     }),
   ),
+  {
+    id: 'C62',
+    wire,
+    title: 'the arguments of a call are named input, and are themselves a schema',
+    source: 'as C16',
+    events: [
+      begin,
+      pieces({ i: 0, id: 'call_a', n: 'f' }),
+      chunk({ tool_calls: [{ index: 0, function: { input: { type: 'object', properties: {} } } }] }),
+      ...end('tool_calls'),
+    ],
+    expected: { ...calledF, calls: [{ name: 'f', input: { type: 'object', properties: {} } }] },
+  },
   {
     id: 'C62',
     wire,
@@ -258,6 +275,50 @@ export const chatShapeQuirks: readonly Quirk[] = [
       calls: [{ ...f, sentBack: { function: { ...wholeF.function, ...fields() } } }],
       finishReason: 'tool-calls',
     },
+  },
+  {
+    id: 'C65',
+    wire,
+    title: 'the content is a list of parts, and one of them is a summary of reasoning',
+    source: 'the documentation of Databricks',
+    events: [
+      begin,
+      chunk({ content: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm', signature: 's' }] }] }),
+      chunk({ content: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: '.' }] }] }),
+      chunk({ content: [{ type: 'text', text: 'Hello' }] }),
+      ...end('stop'),
+    ],
+    expected: { text: 'Hello', reasoning: 'Hm.', calls: [], finishReason: 'stop', parts: ['reasoning', 'text'] },
+  },
+  {
+    id: 'C66',
+    wire,
+    title: 'the calls are an object with their places',
+    source: forms,
+    events: [
+      begin,
+      chunk({ tool_calls: { 0: piece({ i: 0, id: 'call_a', n: 'f', a: '{"x":' }) } }),
+      chunk({ tool_calls: { 0: piece({ i: 0, a: '1}' }), 1: piece({ i: 1, id: 'call_b', n: 'g', a: '{}' }) } }),
+      ...end('stop'),
+    ],
+    expected: { calls: [f, { id: 'call_b', name: 'g', input: {} }], finishReason: 'stop' },
+  },
+  {
+    id: 'C67',
+    wire,
+    title: 'the error is in the choice that it ended, after a whole call',
+    source: 'the documentation of OpenRouter',
+    events: [
+      begin,
+      pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }),
+      envelope({
+        choices: [
+          { index: 0, delta: { content: '' }, finish_reason: 'error', error: { code: 502, message: 'Upstream broke' } },
+        ],
+      }),
+      DONE,
+    ],
+    expected: { error: { code: '502', status: 502, retryable: true }, calls: [f] },
   },
   {
     id: 'C59',

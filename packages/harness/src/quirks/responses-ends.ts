@@ -1,7 +1,17 @@
 /** Quirks of the ends of OpenAI Responses: hosts whose event has another name than its content. */
 
 import type { Answered, Quirk } from './quirk.ts'
-import { call, created, incomplete, message, messageItem } from './responses-events.ts'
+import {
+  call,
+  completed,
+  created,
+  incomplete,
+  itemAdded,
+  itemDone,
+  message,
+  messageAt,
+  messageItem,
+} from './responses-events.ts'
 
 const wire = 'openai-responses'
 const f = { id: 'call_a', name: 'f' }
@@ -10,6 +20,7 @@ const vllm = 'vllm#45386, vllm-project/agentic-api#273, Rapid-MLX#866, apfel#412
 const words = 'as qwen-code#9884'
 
 const whole = call(0, 'call_a', 'f', 'fc_1')
+const at = { output_index: 0, item_id: 'msg_1', content_index: 0 }
 const item = whole.item('{"x":1}')
 const begun = [created, whole.added, whole.delta('{"x":1}'), whole.done('{"x":1}'), whole.itemDone('{"x":1}')]
 
@@ -79,6 +90,85 @@ export const responsesEndQuirks: readonly Quirk[] = [
     }),
   ),
   {
+    id: 'R26',
+    wire,
+    title: 'a call was cut off before its arguments, in a response that is complete',
+    source: `as ${vllm}`,
+    events: [created, whole.added, whole.itemDone('', 'incomplete'), completed(whole.item('', 'incomplete'))],
+    expected: { error: { code: 'invalid_chunk', retryable: true } },
+  },
+  ...(
+    [
+      ['only in its end', []],
+      [
+        'only in its part',
+        [{ type: 'response.content_part.done', ...at, part: { type: 'output_text', text: 'Hello' } }],
+      ],
+    ] as const
+  ).map(
+    ([place, between]): Quirk => ({
+      id: 'R27',
+      wire,
+      title: `a message begins empty, and its text is ${place}`,
+      source: 'as R10',
+      events: [
+        created,
+        itemAdded(0, { id: 'msg_1', type: 'message', role: 'assistant', content: [] }),
+        ...between,
+        completed(messageItem('Hello')),
+      ],
+      expected: { text: 'Hello', calls: [], finishReason: 'stop' },
+    }),
+  ),
+  {
+    id: 'R27',
+    wire,
+    title: 'a call is streamed, and the text before it is only in the end',
+    source: 'as R10',
+    events: [...begun, completed(messageItem('Hello'), item)],
+    expected: { ...called, text: 'Hello' },
+  },
+  {
+    id: 'R29',
+    wire,
+    title: 'a call comes with its result, because the host has run it',
+    source: 'hermes-agent#81693',
+    events: [
+      ...begun,
+      itemDone(1, { id: 'fco_1', type: 'function_call_output', call_id: 'call_a', output: 'ok', status: 'completed' }),
+      ...messageAt(2, 'Done.'),
+      completed(),
+    ],
+    expected: { text: 'Done.', calls: [], finishReason: 'stop' },
+  },
+  {
+    id: 'R29',
+    wire,
+    title: 'the end of the response contains a call and its result, because the host has run it',
+    source: 'as R29',
+    events: [
+      created,
+      completed(item, { type: 'function_call_output', call_id: 'call_a', output: 'ok' }, messageItem('Hi')),
+    ],
+    expected: { text: 'Hi', calls: [], finishReason: 'stop' },
+  },
+  {
+    id: 'R28',
+    wire,
+    title: 'the response is not streamed: it is the whole body',
+    source: 'as T12',
+    events: [`${JSON.stringify(responseOf('completed', [messageItem('Hello'), item]), null, 2)}\n`],
+    expected: { ...called, text: 'Hello' },
+  },
+  {
+    id: 'R28',
+    wire,
+    title: 'the response is not streamed, and incomplete: it is the whole body',
+    source: 'as T12',
+    events: [`${JSON.stringify({ ...responseOf('incomplete', [item]), incomplete_details: { reason: 'length' } })}\n`],
+    expected: { ...called, finishReason: 'length' },
+  },
+  {
     id: 'R23',
     wire,
     title: 'the response requires an action, and contains a text but no call',
@@ -94,5 +184,9 @@ function named(type: string, event: object): object {
 }
 
 function withStatus(type: string, status: string, output: readonly object[] = [item]): object {
-  return { type, response: { id: 'resp_1', object: 'response', model: 'm', status, output } }
+  return { type, response: responseOf(status, output) }
+}
+
+function responseOf(status: string, output: readonly object[]): object {
+  return { id: 'resp_1', object: 'response', model: 'm', status, output }
 }

@@ -1,0 +1,2 @@
+/** The format of a request. */
+export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic'
