@@ -49,7 +49,7 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
   checkScript(script)
   const checker = checkerOf(options.rules)
   const replies = prompter(script)
-  const sent = sentCalls()
+  const sent = checker.applies(NOT_AS_SENT) ? sentCalls() : undefined
   const requests = new Bounded<JournalEntry>(MOST_ENTRIES, MOST_BYTES)
   const responses = new Bounded<ResponseLog>(MOST_ENTRIES, MOST_BYTES)
   let count = 0
@@ -80,7 +80,7 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     try {
       const offer = replies.offer(asked.request)
       const broken = checker.check(asked.request, refusedBy(offer.reply))
-      const changed = checker.applies(NOT_AS_SENT) ? sent.changed(asked) : []
+      const changed = sent?.changed(asked) ?? []
       refusals = unexcused([...broken, ...changed], offer.reply)
       return { answer: answered(asked, refusals, offer), refusals }
     } catch (thrown) {
@@ -101,8 +101,9 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     }
     const taken = take()
     if (!('refused' in taken)) {
-      if ('steps' in taken) sent.note(asked, taken)
-      return answerTo(asked, taken, options)
+      const answer = answerTo(asked, taken, options)
+      if ('steps' in taken) sent?.note(asked, taken)
+      return answer
     }
     if (!first || first.rule !== expected || others.length > 0) throw notRefused(request, taken.refused, refusals)
     return providerRefusal(asked, first)

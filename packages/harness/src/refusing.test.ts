@@ -1,4 +1,5 @@
 import { call, respond, say, think } from '@meanwhile/core/testing'
+import { collectGarbage } from '@meanwhile/tests/garbage'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { bodyFor } from '../test/requests.ts'
@@ -428,4 +429,22 @@ test('an id of an answer that is forgotten counts as given once if it is given a
   await (await ask(mock, 'openai-chat')).text()
   const response = await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))
   expect(response.headers.get('x-meanwhile-rule')).toBe('every/call-id-not-as-sent')
+})
+
+test('what an endpoint remembers of its calls does not grow with the requests (W23)', async () => {
+  const mock = mockModels({ script: () => respond(call('f', { a: 1 })) })
+  const long = 'x'.repeat(5_000_000)
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  for (let n = 0; n < 20; n++)
+    await (await ask(mock, 'openai-chat', { messages: [{ role: 'user', content: n + long }] })).text()
+  collectGarbage()
+  // The journal keeps about 64 MB of the 100 MB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(90_000_000)
+})
+
+test('a call whose answer could not be made is not remembered (W14, W23)', async () => {
+  const mock = mockModels({ script: [respond(call('f', { a: 1 })), hello] })
+  expect((await ask(mock, 'openai-chat', { stream: false })).status).toBe(500)
+  expect((await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))).status).toBe(200)
 })

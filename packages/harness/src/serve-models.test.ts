@@ -86,3 +86,11 @@ test('a closed process responds to nothing', async () => {
   await server.close()
   await expect(server.load({ script: [] })).rejects.toThrow()
 })
+
+test('a server keeps at most 1,000 loaded scripts, and says so', async () => {
+  const server = await setup(() => serveModels())
+  const [first] = await Promise.all(Array.from({ length: 1_000 }, () => server.load({})))
+  await expect(server.load({})).rejects.toThrow('1000 scripts are loaded: close those that are no longer needed')
+  await first?.close()
+  await server.load({})
+})

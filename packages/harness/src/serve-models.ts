@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import type { OptionNames } from '@meanwhile/core'
 import { clock } from './clock.ts'
 import { type Endpoint, type EndpointOptions, modelEndpoint } from './endpoint.ts'
+import { HarnessError } from './errors.ts'
 import type { JournalEntry } from './journal.ts'
 import type { ResponseLog } from './log.ts'
 import { listenHere } from './loopback.ts'
@@ -35,7 +36,10 @@ export interface Served extends AsyncDisposable {
 }
 
 export interface ModelServer extends Served {
-  /** Serves another script, at its own URL. */
+  /**
+   * Serves another script, at its own URL. Rejects with a {@link HarnessError} if 1,000 loaded scripts have not been
+   * closed, because each keeps its requests and its log.
+   */
   load(options: ServedOptions): Promise<Served>
   /** Closes the server and every connection. */
   close(): Promise<void>
@@ -56,6 +60,7 @@ export interface ServeModelsOptions extends EndpointOptions {
 }
 
 const COALESCE = 16 * 1024
+const MOST_SCRIPTS = 1_000
 
 export const SERVED_OPTIONS: OptionNames<ServedOptions> = { ...SCRIPT_OPTIONS, coalesce: '' }
 
@@ -75,6 +80,9 @@ export async function serveModels(options: ServeModelsOptions = {}): Promise<Mod
     ...root,
     async load(more) {
       checkEndpointOptions('load', more, SERVED_OPTIONS)
+      // One more: that of the server itself.
+      if (endpoints.size > MOST_SCRIPTS)
+        throw new HarnessError(`${MOST_SCRIPTS} scripts are loaded: close those that are no longer needed`)
       return serve(`/s/${++loaded}`, more)
     },
   }
