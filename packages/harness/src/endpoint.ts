@@ -61,8 +61,10 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     answer(wire, received, arrived = clock()) {
       const request = journalEntry(++count, wire.name, received)
       const asked = { wire, request, host: checker.hostOf(request), arrived }
+      // The script may read the journal: it has the request from the beginning.
+      requests.add(request, received.body.length)
       const { answer, refusals } = find(asked)
-      requests.add(withRefusals(request, refusals), received.body.length)
+      if (refusals.length > 0) requests.replace(request, Object.freeze({ ...request, refusals }))
       responses.add(answer.log, 0)
       return answer
     },
@@ -113,10 +115,6 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
 /** The rule that the request of this reply must break. */
 function refusedBy(reply: ScriptedReply | undefined): string | undefined {
   return reply && 'refused' in reply ? reply.refused : undefined
-}
-
-function withRefusals(request: JournalEntry, refusals: readonly Refusal[]): JournalEntry {
-  return refusals.length === 0 ? request : Object.freeze({ ...request, refusals })
 }
 
 function scriptFailed({ number }: JournalEntry, cause: unknown): HarnessError {

@@ -448,3 +448,20 @@ test('a call whose answer could not be made is not remembered (W14, W23)', async
   expect((await ask(mock, 'openai-chat', { stream: false })).status).toBe(500)
   expect((await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))).status).toBe(200)
 })
+
+test('a script that is a function finds its request in the journal, and afterwards what it breaks (W23)', async () => {
+  const seen: unknown[] = []
+  const mock = mockModels({
+    script: (request) => {
+      seen.push(mock.requests.length, mock.requests.at(-1) === request)
+      return hello
+    },
+  })
+  await ask(mock, 'openai-chat')
+  await ask(mock, 'openai-chat', unanswered)
+  expect(seen).toEqual([1, true, 2, true])
+  expect(mock.requests.map(({ refusals = [] }) => refusals.map(({ rule }) => rule))).toEqual([
+    [],
+    ['chat/call-without-result'],
+  ])
+})
