@@ -13,7 +13,7 @@ import { checkerOf, NOT_AS_SENT, type RulesChoice, type RulesLevel, unexcused } 
 import type { Refusal } from './rules/refusals.ts'
 import { shownAt } from './rules/shown.ts'
 import { type Offer, prompter, type Script, type ScriptedReply } from './script.ts'
-import { checkScript } from './script-checks.ts'
+import { checkReply, checkScript } from './script-checks.ts'
 import { sentCalls } from './sent-calls.ts'
 import type { Wire } from './wires/wire.ts'
 
@@ -81,6 +81,7 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     let refusals: readonly Refusal[] = []
     try {
       const offer = replies.offer(asked.request)
+      if (typeof script === 'function' && offer.reply) checkReply('the response of the script', offer.reply)
       const broken = checker.check(asked.request, refusedBy(offer.reply))
       const changed = sent?.changed(asked) ?? []
       refusals = unexcused([...broken, ...changed], offer.reply)

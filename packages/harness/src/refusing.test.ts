@@ -216,6 +216,18 @@ test('an expected refusal may say which other rules its request breaks (W23)', a
   mock.assertComplete()
 })
 
+test('an expected refusal may say that its request breaks whatever else (W23)', async () => {
+  const mock = mockModels({ script: [{ ...refused('chat/unknown-member'), rules: false }, hello] })
+  expect((await ask(mock, 'openai-chat', { ...unanswered, ...ODD })).headers.get('x-meanwhile-rule')).toBe(
+    'chat/unknown-member',
+  )
+  await (await ask(mock, 'openai-chat')).text()
+  mock.assertComplete()
+  const other = mockModels({ script: [{ ...refused('chat/unknown-member'), rules: false }] })
+  expect((await ask(other, 'openai-chat', unanswered)).status).toBe(500)
+  expect(() => other.assertComplete()).toThrow('it does not break chat/unknown-member')
+})
+
 test('a script with an expected refusal that no request caused is not complete (W23)', () => {
   const mock = mockModels({ script: [refused('messages/empty')] })
   expect(() => mock.assertComplete()).toThrow('1 of 1 responses was not used: response 1 (refused messages/empty)')
