@@ -11,7 +11,7 @@ import { HarnessError } from '../errors.ts'
 import { withoutSecrets } from '../journal.ts'
 import type { Loopback } from '../loopback.ts'
 import type { WireName } from '../wires/wire.ts'
-import { pathsOf, WIRE_NAMES, WIRES } from '../wires/wires.ts'
+import { wireAt } from '../wires/wires.ts'
 import { DisprovedRuleError, disprovedBy, draftOf, type Judged } from './judged-rules.ts'
 import { serveProxy } from './proxy.ts'
 import { formatRecording, type RecordedEnd, type RecordedExchange } from './recording.ts'
@@ -56,7 +56,7 @@ export interface ModelRecorder extends AsyncDisposable {
 }
 
 /**
- * Records the requests to the supported endpoints ({@link WIRE_NAMES}), whatever precedes their path, and each byte of
+ * Records the requests to the endpoints of all wires, whatever precedes their path, and each byte of
  * their responses with its time. Other requests are passed on unrecorded. Bodies are requested uncompressed, so that
  * their pieces are the provider's.
  *
@@ -188,9 +188,7 @@ function under(base: URL, asked: string): URL {
 
 function wireOf({ method, url }: Request): WireName | undefined {
   const { pathname } = new URL(url)
-  return method === 'POST'
-    ? WIRE_NAMES.find((name) => pathsOf(WIRES[name]).some((path) => pathname.endsWith(path)))
-    : undefined
+  return method === 'POST' ? wireAt(pathname)?.wire : undefined
 }
 
 /** Reads an error response to its end for the recording, because a client that retries does not read its body. */
