@@ -56,7 +56,7 @@ export function refused(rule: string): RefusedReply {
 }
 
 /** What rules read of a request. */
-type HostedRequest = Pick<JournalEntry, 'wire' | 'url' | 'body'>
+type HostedRequest = Pick<JournalEntry, 'wire' | 'url' | 'body'> & Partial<Pick<JournalEntry, 'headers'>>
 
 /** Checks the requests of an endpoint. */
 export interface Checker {
@@ -87,7 +87,7 @@ export function checkerOf(option: RulesLevel | RulesChoice = 'certain'): Checker
     check(request, extra) {
       if (apply === false && extra === undefined) return []
       const applied = (rule: Rule): boolean => rule.id === extra || (apply !== false && applies(rule))
-      return brokenRules(request.wire, request.body, hostFor(request), applied)
+      return brokenRules(request, hostFor(request), applied)
     },
   }
 }

@@ -5,6 +5,7 @@ import { officialRequests } from '../test/official-requests.ts'
 import { random as seeded } from './random.ts'
 import { changedBody, soundBody } from './rules/sound.ts'
 import { HOSTS, type Host, type Rule, refusals, rules } from './rules.ts'
+import type { WireName } from './wires/wire.ts'
 import { WIRE_NAMES } from './wires/wires.ts'
 
 const EVERY_SURE = ['certain', 'host', 'likely'] as const
@@ -94,7 +95,7 @@ test('no body makes the rules throw, whatever is in it (W23)', () => {
   const odd: unknown[] = []
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
   const names = [...namesOf([WIRE_NAMES.map(soundBody), rules.map(({ bad }) => bad)])]
-  const leaves = [
+  const leaves: readonly unknown[] = [
     null,
     true,
     false,
@@ -113,6 +114,7 @@ test('no body makes the rules throw, whatever is in it (W23)', () => {
     '\ud800',
     'constructor',
     '__proto__',
+    { toString: 1, valueOf: 1 },
     [],
     {},
   ]
@@ -137,6 +139,50 @@ test('no body makes the rules throw, whatever is in it (W23)', () => {
     odd.push(...found.filter(({ message, path }) => typeof message !== 'string' || typeof path !== 'string'))
   }
   expect(odd).toEqual([])
+})
+
+test('of a budget of thinking, the beta of interleaved thinking and tools may allow more than one answer has (W23)', () => {
+  const broken = (change: object, headers?: Record<string, string>) =>
+    refusals('anthropic', changedBody('anthropic', { max_tokens: 1024, ...change }), {
+      ...(headers && { headers }),
+    }).map(({ rule }) => rule)
+  const TOO_SMALL = ['messages/thinking-budget']
+  const noTools = { tools: undefined, tool_choice: undefined }
+  const beta = { 'anthropic-beta': 'files-api-2025-04-14, interleaved-thinking-2025-05-14' }
+  expect(broken({})).toEqual([])
+  expect(broken({}, {})).toEqual(TOO_SMALL)
+  expect(broken({}, beta)).toEqual([])
+  expect(broken({ betas: ['interleaved-thinking-2025-05-14'] }, {})).toEqual([])
+  expect(broken(noTools)).toEqual(TOO_SMALL)
+  expect(broken(noTools, beta)).toEqual(TOO_SMALL)
+})
+
+test('Messages accepts 0 as max_tokens, which fills the prompt cache (W23)', () => {
+  const broken = (max_tokens: unknown) =>
+    refusals('anthropic', changedBody('anthropic', { max_tokens, thinking: undefined })).map(({ rule }) => rule)
+  expect(broken(0)).toEqual([])
+  expect(broken(-1)).toEqual(['messages/max-tokens'])
+  expect(broken(null)).toEqual(['messages/max-tokens'])
+  expect(broken('9')).toEqual(['messages/max-tokens'])
+})
+
+test('the limit of 128 tools holds for the hosts that have it, and that of 32 MB for Anthropic (W23)', () => {
+  const many = (wire: WireName) =>
+    HOSTS.filter((host) => refusals(wire, changedBody(wire, MANY), { host }).some(isOf('tools-many')))
+  const MANY = { tools: Array.from({ length: 129 }, (_, i) => ({ type: 'function', function: { name: `t${i}` } })) }
+  const isOf =
+    (name: string) =>
+    ({ rule }: { readonly rule: string }) =>
+      rule.endsWith(`/${name}`)
+  expect(many('openai-chat')).toEqual(['openai', 'azure', 'moonshot', 'deepseek', 'groq', 'gemini'])
+  const large = { model: 'm'.repeat(33 * 1024 * 1024) }
+  const sized = WIRE_NAMES.flatMap((wire) =>
+    HOSTS.filter((host) => refusals(wire, changedBody(wire, large), { host }).some(isOf('size'))).map((host) => [
+      wire,
+      host,
+    ]),
+  )
+  expect(sized).toEqual([['anthropic', 'anthropic']])
 })
 
 test('a body that is deeper than the stack is read (W23)', () => {

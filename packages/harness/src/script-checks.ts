@@ -46,7 +46,7 @@ interface Unread {
   readonly fault?: unknown
 }
 
-/** @throws {HarnessError} It is no response, or contradicts itself. */
+/** @throws {HarnessError} It is not a response, or it contradicts itself. */
 export function checkReply(which: string, reply: unknown): void {
   const isReply =
     typeof reply === 'object' &&

@@ -12,6 +12,8 @@ export interface CheckedRequest {
   readonly body: unknown
   /** Its host decides which rules apply. Default: the provider whose wire it is. */
   readonly url?: string
+  /** By lower-case name. Without them, what a beta may allow is not refused. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Which rules {@link assertAccepted} applies; by default the certain ones, and those of the host. */
@@ -31,9 +33,9 @@ export interface AcceptOptions extends Omit<RulesChoice, 'apply'> {
 export function assertAccepted(requests: Iterable<CheckedRequest>, options: AcceptOptions = {}): void {
   const { check } = checkerOf(options)
   let number = 0
-  for (const { wire, body, url = '' } of requests) {
+  for (const { wire, body, url = '', headers } of requests) {
     number++
-    const [first, ...others] = check({ wire, body, url })
+    const [first, ...others] = check({ wire, body, url, ...(headers && { headers }) })
     if (first) throw new RefusedRequestError(number, wire, [first, ...others], shownAt(body, first.path))
   }
 }

@@ -134,11 +134,11 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
 }
 
 /** The request and its response, for the rules. */
-function judged({ wire, sentTo: url, body, response }: Heard): Judged[] {
+function judged({ wire, request, sentTo: url, body, response }: Heard): Judged[] {
   if (!response) return []
   const { status, frames } = response
   const error = status === 200 ? '' : Buffer.concat(frames.map(({ bytes }) => bytes)).toString()
-  return [{ wire, url, body: parsed(body), status, error }]
+  return [{ wire, url, headers: Object.fromEntries(request.headers), body: parsed(body), status, error }]
 }
 
 /** Headers that clients use. */

@@ -1,6 +1,7 @@
 /** Counts and sizes of a request, and settings out of their range. */
 
 import type { Host } from './hosts.ts'
+import type { Reading } from './reading.ts'
 import type { Found } from './rule.ts'
 import {
   ANTHROPIC_TYPES,
@@ -14,9 +15,11 @@ import {
   type Wrong,
   whole,
 } from './rule.ts'
-import { isRecord, isText, list, members } from './values.ts'
+import { isRecord, isText, list, members, numberOf } from './values.ts'
 
 const OPENAI: readonly Host[] = ['openai', 'azure']
+/** The hosts that take 128 tools at most. */
+const FEW_TOOLS: readonly Host[] = [...OPENAI, 'groq', 'moonshot', 'deepseek', 'gemini']
 const CONTRACT: readonly Source[] = seen('2026-09', 'a public contract of each model, tried on 2026-09-29')
 const TABLE: readonly Source[] = seen('2026-10', 'a public table of refusals, tried on 2026-10-04')
 
@@ -52,6 +55,11 @@ const STOPS: Partial<Record<Host, number>> = {
   deepseek: 16,
 }
 
+/** Whether the budget is that of all thinking between calls, which may be more than one answer has. */
+function mayInterleave({ tools, betas }: Reading): boolean {
+  return tools.length > 0 && (betas?.some((beta) => beta.startsWith('interleaved-thinking-')) ?? true)
+}
+
 const PENALTIES = ['presence_penalty', 'frequency_penalty']
 
 function isSet(value: unknown): boolean {
@@ -70,13 +78,14 @@ export const limits: readonly RuleData[] = [
   {
     id: 'chat/tools-many',
     sure: 'certain',
+    hosts: FEW_TOOLS,
     says: MANY_TOOLS,
     sources: seen(
       '2026-11',
       'zed#42393 (GPT-5)',
       'opencode#4909 (GPT-5.1)',
       'hexstrike-ai#29',
-      'docs of Groq, Moonshot and Gemini',
+      'docs of Azure, Groq, Moonshot, DeepSeek and Gemini',
     ),
     finds: member('tools', tooMany),
     bad: { tools: Array.from({ length: 129 }, (_, i) => ({ type: 'function', function: { name: `t${i}` } })) },
@@ -84,6 +93,7 @@ export const limits: readonly RuleData[] = [
   {
     id: 'responses/tools-many',
     sure: 'likely',
+    hosts: OPENAI,
     says: MANY_TOOLS,
     sources: seen('2026-11', 'quoted for Chat; the specification has no limit'),
     finds: member('tools', tooMany),
@@ -184,7 +194,7 @@ export const limits: readonly RuleData[] = [
     sure: 'certain',
     says: "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got {value} instead.",
     sources: OPENAI_SPEC,
-    finds: member('temperature', (value) => Number(value) < 0 || Number(value) > 2),
+    finds: member('temperature', (value) => numberOf(value) < 0 || numberOf(value) > 2),
     bad: { temperature: 2.5 },
   },
   {
@@ -259,7 +269,7 @@ export const limits: readonly RuleData[] = [
     sure: 'certain',
     says: "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {value} instead.",
     sources: [...OPENAI_SPEC, ...seen('2026-07', 'pi#6265', 'hindsight#58', 'Work-Review#41')],
-    finds: member('max_output_tokens', (value) => value !== null && Number(value) < 16),
+    finds: member('max_output_tokens', (value) => value !== null && numberOf(value) < 16),
     bad: { max_output_tokens: 10 },
   },
   {
@@ -267,19 +277,21 @@ export const limits: readonly RuleData[] = [
     sure: 'certain',
     says: 'max_tokens: Field required',
     sources: ANTHROPIC_TYPES,
-    finds: whole('max_tokens', ({ body }) => !(Number(body.max_tokens) >= 1)),
+    // With 0 the provider only fills the prompt cache.
+    finds: whole('max_tokens', ({ body }) => !(numberOf(body.max_tokens) >= 0)),
     bad: { max_tokens: undefined },
   },
   {
     id: 'messages/thinking-budget',
     sure: 'certain',
     says: '`max_tokens` must be greater than `thinking.budget_tokens`.',
-    sources: seen('2026-11', 'Anthropic docs, Extended thinking'),
-    finds: whole('max_tokens', ({ body }) => {
-      const { type, budget_tokens: budget } = members(body.thinking)
-      return type === 'enabled' && Number(budget) >= Number(body.max_tokens)
+    sources: seen('2026-11', 'Anthropic docs, Extended thinking: not with tools and the beta of interleaved thinking'),
+    finds: whole('max_tokens', (request) => {
+      const { thinking, max_tokens: most } = request.body
+      const { type, budget_tokens: budget } = members(thinking)
+      return type === 'enabled' && numberOf(budget) >= numberOf(most) && !mayInterleave(request)
     }),
-    bad: { max_tokens: 1024 },
+    bad: { max_tokens: 1024, tools: undefined, tool_choice: undefined },
   },
   {
     id: 'messages/thinking-budget-min',
@@ -288,7 +300,7 @@ export const limits: readonly RuleData[] = [
     sources: seen('2026-11', 'Anthropic docs, Extended thinking'),
     finds: whole('thinking.budget_tokens', ({ body }) => {
       const { type, budget_tokens: budget } = members(body.thinking)
-      return type === 'enabled' && !(Number(budget) >= 1024)
+      return type === 'enabled' && !(numberOf(budget) >= 1024)
     }),
     bad: { 'thinking.budget_tokens': 1000 },
   },
@@ -332,7 +344,7 @@ export const limits: readonly RuleData[] = [
     finds: whole('temperature', ({ body: { thinking, temperature, top_k: topK, top_p: topP } }) => {
       const { type } = members(thinking)
       if (type !== 'enabled' && type !== 'adaptive') return false
-      return (isSet(temperature) && temperature !== 1) || isSet(topK) || (isSet(topP) && Number(topP) < 0.95)
+      return (isSet(temperature) && temperature !== 1) || isSet(topK) || (isSet(topP) && numberOf(topP) < 0.95)
     }),
     bad: { temperature: 0 },
   },
@@ -362,7 +374,7 @@ export const limits: readonly RuleData[] = [
     sure: 'certain',
     says: 'temperature: range: 0..1',
     sources: seen('2026-11', 'Anthropic docs, Messages'),
-    finds: member('temperature', (value) => Number(value) < 0 || Number(value) > 1),
+    finds: member('temperature', (value) => numberOf(value) < 0 || numberOf(value) > 1),
     bad: { thinking: undefined, temperature: 1.5 },
   },
   {

@@ -14,7 +14,7 @@ function* openCalls({ entries, wire }: Reading): Generator<Found, void, undefine
     const open = new Set(entry.calls.map(({ id }) => id))
     for (const id of wire === 'anthropic' ? leading(entries[entry.index + 1]) : following(entries, entry.index))
       open.delete(id)
-    if (open.size > 0) yield { path: entry.path, i: entry.index, ids: [...open].join(', ') }
+    if (open.size > 0) yield { path: entry.path, i: entry.index, ids: [...open].filter(isText).join(', ') }
   }
 }
 

@@ -3,7 +3,7 @@
 import type { DeclaredSchema, Reading } from './reading.ts'
 import { type Find, type RuleData, seen, type Wrong } from './rule.ts'
 import type { SchemaNode } from './schema-walk.ts'
-import { isRecord, isText, list, type Members, members, nameIn } from './values.ts'
+import { isRecord, isText, list, type Members, members, nameIn, numberOf } from './values.ts'
 
 const OPENAI_DOCS = seen('2026-11', 'OpenAI docs, Structured outputs')
 const ANTHROPIC_DOCS = seen('2026-07', 'vercel/ai#17268', 'Anthropic docs, Structured outputs, JSON Schema limitations')
@@ -271,7 +271,7 @@ const UNSUPPORTED = [
 ]
 
 function boundOf({ schema }: SchemaNode): Wrong {
-  const key = nameIn(schema, BOUNDS) ?? (Number(schema.minItems) > 1 ? 'minItems' : undefined)
+  const key = nameIn(schema, BOUNDS) ?? (numberOf(schema.minItems) > 1 ? 'minItems' : undefined)
   return key !== undefined && { key, type: schema.type }
 }
 
