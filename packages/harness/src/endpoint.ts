@@ -9,7 +9,7 @@ import { notRefused } from './expectation.ts'
 import { Bounded, type JournalEntry, journalEntry, type ReceivedRequest } from './journal.ts'
 import type { ResponseLog } from './log.ts'
 import type { Answer } from './play.ts'
-import { checkerOf, NOT_AS_SENT, type RulesChoice, type RulesLevel, unexcused } from './refusing.ts'
+import { checkerOf, exceptions, NOT_AS_SENT, type RulesChoice, type RulesLevel, unexcused } from './refusing.ts'
 import type { Refusal } from './rules/refusals.ts'
 import { shownAt } from './rules/shown.ts'
 import { type Offer, prompter, type Script, type ScriptedReply } from './script.ts'
@@ -98,8 +98,8 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     const [first, ...others] = refusals
     const expected = refusedBy(reply)
     if (first && expected === undefined && !checker.reports) {
-      const value = shownAt(request.body, first.path)
-      failure ??= new RefusedRequestError(request.number, request.wire, [first, ...others], value)
+      const seen = { value: shownAt(request.body, first.path), waysOut: waysOut(first, others) }
+      failure ??= new RefusedRequestError(request.number, request.wire, [first, ...others], seen)
       return providerRefusal(asked, first)
     }
     const taken = take()
@@ -111,6 +111,14 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     if (!first || first.rule !== expected || others.length > 0) throw notRefused(request, taken.refused, refusals)
     return providerRefusal(asked, first)
   }
+}
+
+/** How a script expects a request that breaks these rules, and how it turns them off. */
+function waysOut({ rule }: Refusal, others: readonly Refusal[]): string {
+  const off = exceptions([rule, ...others.map((other) => other.rule)])
+  if (others.length === 0) return `Expect it with refused('${rule}'), or turn the rule off with ${off}`
+  const rest = exceptions(others.map((other) => other.rule))
+  return `Expect it with { ...refused('${rule}'), ${rest} }, or turn the rules off with ${off}`
 }
 
 /** The rule that the request of this reply must break. */

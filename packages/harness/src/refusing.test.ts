@@ -85,6 +85,26 @@ test('the error names the rule, its sources, what the request has there, and the
   expect(complete).toThrow(/messages\.0\.content\.0 is \{"type":"text","text":"x{150,190}…\n/)
 })
 
+test('the ways out that the error names are ways out, whatever the request breaks (W23)', async () => {
+  const both = { ...unanswered, ...ODD }
+  const mock = mockModels({ script: [hello] })
+  await ask(mock, 'openai-chat', both)
+  expect(mock.assertComplete).toThrow(
+    "Expect it with { ...refused('chat/unknown-member'), except: ['chat/call-without-result'] }, or turn the rules off with except: ['chat/unknown-member', 'chat/call-without-result']",
+  )
+  const expecting = { ...refused('chat/unknown-member'), except: ['chat/call-without-result'] }
+  const off = { ...hello, except: ['chat/unknown-member', 'chat/call-without-result'] }
+  const told = mockModels({ script: [expecting, off] })
+  expect((await ask(told, 'openai-chat', both)).status).toBe(400)
+  expect((await ask(told, 'openai-chat', both)).status).toBe(200)
+  told.assertComplete()
+  // No script is involved.
+  const body = JSON.parse(bodyFor('anthropic', { messages: [] }))
+  expect(() => assertAccepted([{ wire: 'anthropic', body }])).toThrow(
+    /\n {2}To accept it: assertAccepted\(requests, \{ except: \['messages\/empty'\] \}\)$/,
+  )
+})
+
 test('a retry or a fallback of the code under test does not hide a refusal (W23)', async () => {
   const mock = mockModels({ script: [hello] })
   const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })

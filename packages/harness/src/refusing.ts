@@ -104,6 +104,11 @@ export function unexcused(
   return except.length === 0 ? found : found.filter(({ rule }) => !except.includes(rule))
 }
 
+/** The option that turns rules off, as it is written. */
+export function exceptions(rules: readonly string[]): string {
+  return `except: [${rules.map((rule) => `'${rule}'`).join(', ')}]`
+}
+
 const LEVELS: readonly unknown[] = ['certain', 'all', 'report', false]
 
 function checkChoice(option: unknown, apply: unknown, host: string | undefined): void {

@@ -1,7 +1,7 @@
 /** Whether providers accept requests that another mock, or a recording, has received. */
 
 import { RefusedRequestError } from '../errors.ts'
-import { checkerOf, type RulesChoice } from '../refusing.ts'
+import { checkerOf, exceptions, type RulesChoice } from '../refusing.ts'
 import { shownAt } from '../rules/shown.ts'
 import type { WireName } from '../wires/wire.ts'
 
@@ -35,7 +35,10 @@ export function assertAccepted(requests: Iterable<CheckedRequest>, options: Acce
   let number = 0
   for (const { wire, body, url = '', headers } of requests) {
     number++
-    const [first, ...others] = check({ wire, body, url, ...(headers && { headers }) })
-    if (first) throw new RefusedRequestError(number, wire, [first, ...others], shownAt(body, first.path))
+    const found = check({ wire, body, url, ...(headers && { headers }) })
+    const [first, ...others] = found
+    if (!first) continue
+    const waysOut = `To accept it: assertAccepted(requests, { ${exceptions(found.map(({ rule }) => rule))} })`
+    throw new RefusedRequestError(number, wire, [first, ...others], { value: shownAt(body, first.path), waysOut })
   }
 }

@@ -6,7 +6,10 @@ import { refusals } from '../rules/refusals.ts'
 import { isRecord, isText, members } from '../rules/values.ts'
 import type { WireName } from '../wires/wire.ts'
 
-/** A provider accepted a request that a rule says it refuses: the rule is wrong, or no longer holds. */
+/**
+ * A provider accepted a request that a rule says it refuses: the rule is wrong, or no longer holds. The message contains
+ * no secrets, like a recording.
+ */
 export class DisprovedRuleError extends HarnessError {
   override readonly name = 'DisprovedRuleError'
   /** The ids of the rules. */
@@ -35,7 +38,9 @@ export interface Judged {
 export function disprovedBy({ wire, url, headers, body, status }: Judged): ReadonlyMap<string, string> {
   const host = knownHostOf(wire, url)
   if (host === undefined || status !== 200) return new Map()
-  return new Map(refusals(wire, body, { host, headers }).map(({ rule, path, message }) => [rule, `${path} (${message})`]))
+  return new Map(
+    refusals(wire, body, { host, headers }).map(({ rule, path, message }) => [rule, `${path} (${message})`]),
+  )
 }
 
 const REFUSED = [400, 404, 413, 422]

@@ -101,16 +101,21 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
     return (await proxy).url
   }
 
-  function recording(): string {
+  function learn(): void {
     for (const { request, response } of heard) {
       secrets.learn(request.url, request.headers)
       if (response) secrets.learn(request.url, response.headers)
     }
+  }
+
+  function recording(): string {
+    learn()
     const first = heard.find(({ response }) => response)?.arrived ?? 0
     return formatRecording(heard.flatMap((exchange) => recorded(exchange, { first, secrets, kept })))
   }
 
   function drafts(): readonly string[] {
+    learn()
     const month = new Date().toISOString().slice(0, 'yyyy-mm'.length)
     const found = heard.flatMap((exchange) => judged(exchange)).map((exchange) => draftOf(exchange, month))
     return [...new Set(found.filter((draft) => draft !== undefined))].map((draft) => secrets.text(draft))
@@ -128,8 +133,10 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, recording())
     }
-    const disproved = new Map(heard.flatMap((exchange) => judged(exchange)).flatMap((one) => [...disprovedBy(one)]))
-    if (disproved.size > 0) throw new DisprovedRuleError(disproved)
+    const disproved = heard.flatMap((exchange) => judged(exchange)).flatMap((one) => [...disprovedBy(one)])
+    if (disproved.length === 0) return
+    learn()
+    throw new DisprovedRuleError(new Map(disproved.map(([rule, how]) => [rule, secrets.text(how)])))
   }
 }
 
