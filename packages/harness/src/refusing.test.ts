@@ -497,3 +497,13 @@ test('a script that is a function finds its request in the journal, and afterwar
     ['chat/call-without-result'],
   ])
 })
+
+test('of the requests of a mock that only reports, those with another id of a call are not accepted, either (W14, W23)', async () => {
+  const mock = mockModels({ script: [respond(call('f', { a: 1 })), hello], rules: 'report' })
+  await (await ask(mock, 'openai-chat')).text()
+  expect((await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))).status).toBe(200)
+  expect(() => assertAccepted(mock.requests)).toThrow(
+    expect.objectContaining({ request: 2, rule: 'every/call-id-not-as-sent' }),
+  )
+  assertAccepted(mock.requests, { except: ['every/call-id-not-as-sent'] })
+})
