@@ -2,8 +2,8 @@
 
 /// <reference lib="es2024.string" preserve="true" />
 
-import type { Found } from './rule.ts'
-import { type RuleData, seen, whole } from './rule.ts'
+import { whole } from './finds.ts'
+import { type Found, type RuleData, seen } from './rule.ts'
 
 interface Visited {
   readonly value: unknown
