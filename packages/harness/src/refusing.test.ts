@@ -367,7 +367,7 @@ test('thinking of a mock must come back as it was sent; that of others is not kn
 })
 
 test('the number of rules on the pages is right', () => {
-  expect(rules).toHaveLength(194)
+  expect(rules).toHaveLength(195)
 })
 
 /** The history after a call of the mock, on each wire, with this id. */

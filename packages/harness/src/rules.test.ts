@@ -62,6 +62,47 @@ test('lists count as levels of an enforced schema, and alternatives do not (W17,
   expect(inside((one) => ({ anyOf: [one] }))).toEqual([])
 })
 
+test('a strict tool on Messages has the limits of an enforced output, and they count together (W17, W23)', () => {
+  const closed = { type: 'object', additionalProperties: false }
+  const members = (count: number, schema: object) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, schema]))
+  const broken = (input_schema: object, more: object = {}) =>
+    refusals(
+      'anthropic',
+      changedBody('anthropic', { tools: [{ name: 'weather', strict: true, input_schema }], ...more }),
+    ).map(({ rule, message }) => [rule, message])
+  expect(broken({ ...closed, properties: {} })).toEqual([])
+  expect(broken({ type: 'object', properties: {} })).toEqual([
+    [
+      'messages/format-object-open',
+      "tools.0.custom: For 'object' type, 'additionalProperties' must be explicitly set to false",
+    ],
+  ])
+  const bound = { ...closed, properties: { n: { type: 'number', minimum: 1 } }, required: ['n'] }
+  expect(broken(bound)).toEqual([
+    ['messages/format-bounds', "tools.0.custom: For 'number' type, properties minimum are not supported"],
+  ])
+  const optional = { ...closed, properties: members(12, { type: 'string' }) }
+  const format = (count: number) => ({
+    output_config: {
+      format: { type: 'json_schema', schema: { ...closed, properties: members(count, { type: 'string' }) } },
+    },
+  })
+  expect(broken(optional, format(12))).toEqual([])
+  expect(broken(optional, format(13))).toEqual([['messages/format-optional', expect.stringContaining('(25)')]])
+  const recursive = {
+    ...closed,
+    properties: { next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } },
+    required: ['next'],
+  }
+  expect(broken(recursive)).toEqual([
+    ['messages/format-recursive', 'tools.0.custom: recursive schemas are not supported'],
+  ])
+  // The same schema without strict is accepted.
+  const loose = changedBody('anthropic', { tools: [{ name: 'weather', input_schema: recursive }] })
+  expect(refusals('anthropic', loose)).toEqual([])
+})
+
 test('of an empty message on Messages, the message is refused, and of an empty block, the block (W15, W23)', () => {
   const found = (content: unknown) =>
     refusals('anthropic', changedBody('anthropic', { 'messages[0].content': content })).map(({ rule }) => rule)

@@ -1,5 +1,6 @@
-/** The schemas that Messages enforces: it compiles them, so that it limits what they contain. */
+/** The schemas that Messages enforces, of the output and of strict tools: it compiles them, so that it limits what they contain. */
 
+import { whole } from './finds.ts'
 import type { DeclaredSchema, Reading } from './reading.ts'
 import { type Find, type RuleData, seen, type Wrong } from './rule.ts'
 import { closed, isOpen, keyword, many, optionalOf, total, wholeOf, within } from './schema-finds.ts'
@@ -7,16 +8,32 @@ import type { SchemaNode } from './schema-walk.ts'
 import { isText, type Members, members, nameIn, numberOf } from './values.ts'
 
 const ANTHROPIC_DOCS = seen('2026-07', 'vercel/ai#17268', 'Anthropic docs, Structured outputs, JSON Schema limitations')
+/** The limits of the output's schema hold for those of strict tools, too. */
+const STRICT_DOCS = seen('2026-09', 'Anthropic docs, Structured outputs, Schema complexity limits')
 
-function outputOf({ schemas }: Reading): readonly DeclaredSchema[] {
-  return schemas.filter(({ what }) => what === 'response_format')
+function compiledOf({ schemas }: Reading): readonly DeclaredSchema[] {
+  return schemas.filter(({ what, strict }) => strict || what === 'response_format')
 }
 
 /** A number over all schemas of a request together. */
 function inAll(of: (node: SchemaNode) => number, most: number): Find {
   return function* (request) {
-    const count = outputOf(request).reduce((sum, { nodes }) => sum + total(nodes, of), 0)
-    if (count > most) yield { path: 'output_config.format.schema', count }
+    const compiled = compiledOf(request)
+    const count = compiled.reduce((sum, { nodes }) => sum + total(nodes, of), 0)
+    if (count > most) yield { path: compiled[0]?.path ?? '', count }
+  }
+}
+
+/** Where the provider says that a schema is. */
+function ownerOf({ path }: { readonly path: string }): string {
+  return path.replace(/\.input_schema(\/.*)?$/, '').replace(/\/.*$/, '')
+}
+
+/** What is wrong with a schema, and whose it is. */
+function owned<Place extends { readonly path: string }>(wrong: (place: Place) => Wrong): (place: Place) => Wrong {
+  return (place) => {
+    const how = wrong(place)
+    return how && { owner: ownerOf(place), ...(how === true ? {} : how) }
   }
 }
 
@@ -86,39 +103,38 @@ function output(schema: Members): { readonly output_config: Members } {
   return { output_config: { format: { type: 'json_schema', schema } } }
 }
 
-const FORMAT = 'output_config.format.schema'
 const TOO_MANY = 'Schemas contains too many'
 
 export const compiledSchemas: readonly RuleData[] = [
   {
     id: 'messages/format-object-open',
     sure: 'certain',
-    says: `${FORMAT}: For 'object' type, 'additionalProperties' must be explicitly set to false`,
+    says: "{owner}: For 'object' type, 'additionalProperties' must be explicitly set to false",
     sources: ANTHROPIC_DOCS,
-    finds: within(outputOf, isOpen),
+    finds: within(compiledOf, owned(isOpen)),
     bad: output({ type: 'object', properties: {} }),
   },
   {
     id: 'messages/format-bounds',
     sure: 'certain',
-    says: `${FORMAT}: For '{type}' type, properties {key} are not supported`,
+    says: "{owner}: For '{type}' type, properties {key} are not supported",
     sources: ANTHROPIC_DOCS,
-    finds: within(outputOf, boundOf),
+    finds: within(compiledOf, owned(boundOf)),
     bad: output(closed({ count: { type: 'number', minimum: 1 } })),
   },
   {
     id: 'messages/format-keyword',
     sure: 'certain',
-    says: `${FORMAT}: {key} is not supported`,
+    says: '{owner}: {key} is not supported',
     sources: ANTHROPIC_DOCS,
-    finds: within(outputOf, keyword(UNSUPPORTED)),
+    finds: within(compiledOf, owned(keyword(UNSUPPORTED))),
     bad: output(closed({ city: { oneOf: [{ type: 'string' }] } })),
   },
   {
     id: 'messages/format-optional',
     sure: 'certain',
     says: `${TOO_MANY} optional parameters ({count}), which would make grammar compilation inefficient. Reduce the number of optional parameters in your tool schemas (limit: 24).`,
-    sources: seen('2026-04', 'elie222/inbox-zero#2323'),
+    sources: [...STRICT_DOCS, ...seen('2026-04', 'elie222/inbox-zero#2323')],
     finds: inAll(({ schema }) => optionalOf(schema).length, 24),
     bad: output({ ...closed(many(25, { type: 'string' })), required: [] }),
   },
@@ -131,11 +147,22 @@ export const compiledSchemas: readonly RuleData[] = [
     bad: output(closed(many(17, { anyOf: [{ type: 'string' }, { type: 'null' }] }))),
   },
   {
+    id: 'messages/strict-tools-many',
+    sure: 'certain',
+    says: 'tools: at most 20 tools may be strict. Found {count}.',
+    sources: STRICT_DOCS,
+    finds: whole('tools', ({ tools }) => {
+      const count = tools.filter(({ value }) => value.strict === true).length
+      return count > 20 && { count }
+    }),
+    bad: { tools: Array.from({ length: 21 }, (_, i) => ({ name: `t${i}`, strict: true, input_schema: closed({}) })) },
+  },
+  {
     id: 'messages/format-recursive',
     sure: 'certain',
-    says: `${FORMAT}: recursive schemas are not supported`,
+    says: '{owner}: recursive schemas are not supported',
     sources: ANTHROPIC_DOCS,
-    finds: wholeOf(outputOf, isRecursive),
+    finds: wholeOf(compiledOf, owned(isRecursive)),
     bad: output({
       ...closed({ root: { $ref: '#/$defs/node' } }),
       $defs: { node: closed({ next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } }) },
