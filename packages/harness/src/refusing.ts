@@ -126,7 +126,7 @@ export const NOT_AS_SENT = 'every/call-id-not-as-sent'
 const IDS: ReadonlySet<unknown> = new Set([...rules.map(({ id }) => id), NOT_AS_SENT])
 
 /** @throws {HarnessError} It is not a list, or there is no rule with one of these ids. */
-export function checkIds(where: string, ids: unknown): void {
+export function checkIds(where: string, ids: unknown): asserts ids is readonly string[] {
   if (!Array.isArray(ids)) throw new HarnessError(`${where} must be a list of rules`)
   const place = ids.findIndex((id) => !IDS.has(id))
   if (place < 0) return

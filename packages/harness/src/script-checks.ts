@@ -58,11 +58,11 @@ export function checkReply(which: string, reply: unknown): void {
   if (rules !== undefined && rules !== false)
     throw new HarnessError(`rules of ${which} can only be false; other values are options of the endpoint`)
   checkIds(`except of ${which}`, except)
-  if (refused !== undefined) {
-    checkIds(which, [refused])
-    if (Array.isArray(except) && except.includes(refused))
-      throw new HarnessError(`${which} expects ${refused} and excepts it`)
-    if (fault !== undefined) throw new HarnessError(`${which} expects ${refused}: a refusal cannot have a fault`)
+  const expected: unknown = refused === undefined ? [] : [refused]
+  checkIds(which, expected)
+  for (const rule of expected) {
+    if (except.includes(rule)) throw new HarnessError(`${which} expects ${rule} and excepts it`)
+    if (fault !== undefined) throw new HarnessError(`${which} expects ${rule}: a refusal cannot have a fault`)
   }
   if (fault === undefined) return
   const end: unknown = typeof fault === 'object' && fault !== null && 'end' in fault && fault.end
