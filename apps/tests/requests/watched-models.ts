@@ -8,7 +8,7 @@ let made: WeakRef<ScriptedModel>[] = []
 /** How many models there may be before those that are gone are removed. */
 let most = 100
 
-/** The tests call this for each model. */
+/** Called for each model that a test makes: `vitest.config.ts` wraps `scriptedModel`. */
 export function watched(model: ScriptedModel): ScriptedModel {
   if (made.length >= most) {
     made = made.filter((ref) => ref.deref() !== undefined)

@@ -24,12 +24,12 @@ function inAll(of: (node: SchemaNode) => number, most: number): Find {
   }
 }
 
-/** Where the provider says that a schema is. */
+/** The part of the request that the provider names for a schema in it. */
 function ownerOf({ path }: { readonly path: string }): string {
   return path.replace(/\.input_schema(\/.*)?$/, '').replace(/\/.*$/, '')
 }
 
-/** What is wrong with a schema, and whose it is. */
+/** What is wrong with a schema, with the part of the request that has it. */
 function owned<Place extends { readonly path: string }>(wrong: (place: Place) => Wrong): (place: Place) => Wrong {
   return (place) => {
     const how = wrong(place)
