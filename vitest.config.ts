@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import type { Plugin } from 'vite'
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { sized } from './apps/tests/support/size.ts'
 
@@ -13,8 +14,31 @@ export const sources = {
   ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
 }
 
+function path(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url))
+}
+
+const MODEL = path('packages/core/src/testing/scripted-model.ts')
+const WATCHED = path('apps/tests/requests/watched-models.ts')
+
+/** Tests get scripted models that are known to the check of their requests, from whatever package they are. */
+const watchedModels: Plugin = {
+  name: 'watched-models',
+  enforce: 'pre',
+  resolveId: (source, importer) =>
+    importer === path('packages/core/src/testing.ts') && source.endsWith('/scripted-model.ts')
+      ? '\0watched-models'
+      : null,
+  load: (id) =>
+    id === '\0watched-models'
+      ? `import { scriptedModel as unwatched } from ${JSON.stringify(MODEL)}
+        import { watched } from ${JSON.stringify(WATCHED)}
+        export const scriptedModel = (...given) => watched(unwatched(...given))`
+      : null,
+}
+
 /** Programs that tests start load their modules faster from the second start on. */
-export const env = { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) }
+export const env = { NODE_COMPILE_CACHE: path('node_modules/.cache/compiled') }
 
 /**
  * The tests of one folder. They run on the sources of the packages, in processes that run several files one after another: no file
@@ -23,12 +47,14 @@ export const env = { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.ca
 function project(root: string, name: string): TestProjectInlineConfiguration {
   return {
     root,
+    plugins: [watchedModels],
     ...sources,
     test: {
       name,
       // Separate commands run the tests that start our programs, and those that need PostgreSQL or a browser.
       exclude: [...configDefaults.exclude, '**/*.{program,durable,browser,deep}.test.ts'],
       environment: 'node',
+      setupFiles: [path('apps/tests/requests/check-requests.ts')],
       isolate: false,
       testTimeout,
       env,

@@ -10,7 +10,7 @@ export async function pushed(executor: ToolExecutor<ModelEvent, Message>, respon
   const flow = model.stream({
     model,
     instructions: '',
-    messages: [],
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'Go' }] }],
     tools: [],
     toolChoice: 'auto',
     settings: {},

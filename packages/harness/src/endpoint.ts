@@ -9,11 +9,11 @@ import { notRefused } from './expectation.ts'
 import { Bounded, type JournalEntry, journalEntry, type ReceivedRequest } from './journal.ts'
 import type { ResponseLog } from './log.ts'
 import type { Answer } from './play.ts'
-import { checkerOf, NOT_AS_SENT, type RulesChoice, type RulesLevel, unexcused } from './refusing.ts'
+import { checkerOf, exceptions, NOT_AS_SENT, type RulesChoice, type RulesLevel, unexcused } from './refusing.ts'
 import type { Refusal } from './rules/refusals.ts'
 import { shownAt } from './rules/shown.ts'
 import { type Offer, prompter, type Script, type ScriptedReply } from './script.ts'
-import { checkScript } from './script-checks.ts'
+import { checkReply, checkScript } from './script-checks.ts'
 import { sentCalls } from './sent-calls.ts'
 import type { Wire } from './wires/wire.ts'
 
@@ -49,7 +49,7 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
   checkScript(script)
   const checker = checkerOf(options.rules)
   const replies = prompter(script)
-  const sent = sentCalls()
+  const sent = checker.applies(NOT_AS_SENT) ? sentCalls() : undefined
   const requests = new Bounded<JournalEntry>(MOST_ENTRIES, MOST_BYTES)
   const responses = new Bounded<ResponseLog>(MOST_ENTRIES, MOST_BYTES)
   let count = 0
@@ -61,8 +61,10 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     answer(wire, received, arrived = clock()) {
       const request = journalEntry(++count, wire.name, received)
       const asked = { wire, request, host: checker.hostOf(request), arrived }
+      // The script may read the journal: it has the request from the beginning.
+      requests.add(request, received.body.length)
       const { answer, refusals } = find(asked)
-      requests.add(withRefusals(request, refusals), received.body.length)
+      if (refusals.length > 0) requests.replace(request, Object.freeze({ ...request, refusals }))
       responses.add(answer.log, 0)
       return answer
     },
@@ -79,8 +81,9 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     let refusals: readonly Refusal[] = []
     try {
       const offer = replies.offer(asked.request)
+      if (typeof script === 'function' && offer.reply) checkReply('the response of the script', offer.reply)
       const broken = checker.check(asked.request, refusedBy(offer.reply))
-      const changed = checker.applies(NOT_AS_SENT) ? sent.changed(asked) : []
+      const changed = sent?.changed(asked) ?? []
       refusals = unexcused([...broken, ...changed], offer.reply)
       return { answer: answered(asked, refusals, offer), refusals }
     } catch (thrown) {
@@ -95,27 +98,32 @@ export function modelEndpoint(options: EndpointOptions): Endpoint {
     const [first, ...others] = refusals
     const expected = refusedBy(reply)
     if (first && expected === undefined && !checker.reports) {
-      const value = shownAt(request.body, first.path)
-      failure ??= new RefusedRequestError(request.number, request.wire, [first, ...others], value)
+      const seen = { value: shownAt(request.body, first.path), waysOut: waysOut(first, others) }
+      failure ??= new RefusedRequestError(request.number, request.wire, [first, ...others], seen)
       return providerRefusal(asked, first)
     }
     const taken = take()
     if (!('refused' in taken)) {
-      if ('steps' in taken) sent.note(asked, taken)
-      return answerTo(asked, taken, options)
+      const answer = answerTo(asked, taken, options)
+      if ('steps' in taken) sent?.note(asked, taken)
+      return answer
     }
     if (!first || first.rule !== expected || others.length > 0) throw notRefused(request, taken.refused, refusals)
     return providerRefusal(asked, first)
   }
 }
 
+/** How a script expects a request that breaks these rules, and how it turns them off. */
+function waysOut({ rule }: Refusal, others: readonly Refusal[]): string {
+  const off = exceptions([rule, ...others.map((other) => other.rule)])
+  if (others.length === 0) return `Expect it with refused('${rule}'), or turn the rule off with ${off}`
+  const rest = exceptions(others.map((other) => other.rule))
+  return `Expect it with { ...refused('${rule}'), ${rest} }, or turn the rules off with ${off}`
+}
+
 /** The rule that the request of this reply must break. */
 function refusedBy(reply: ScriptedReply | undefined): string | undefined {
   return reply && 'refused' in reply ? reply.refused : undefined
-}
-
-function withRefusals(request: JournalEntry, refusals: readonly Refusal[]): JournalEntry {
-  return refusals.length === 0 ? request : Object.freeze({ ...request, refusals })
 }
 
 function scriptFailed({ number }: JournalEntry, cause: unknown): HarnessError {

@@ -62,13 +62,18 @@ export class RefusedRequestError extends HarnessError {
   /** All rules that it breaks. */
   readonly refusals: readonly [Refusal, ...Refusal[]]
 
-  constructor(request: number, wire: WireName, refusals: readonly [Refusal, ...Refusal[]], value: string | undefined) {
+  constructor(
+    request: number,
+    wire: WireName,
+    refusals: readonly [Refusal, ...Refusal[]],
+    /** What the request has at the first place, in short, and how the rules are turned off where it was checked. */
+    { value, waysOut }: { readonly value: string | undefined; readonly waysOut: string },
+  ) {
     const [{ rule, path, message, source }, ...others] = refusals
     const has = value === undefined ? '' : `\n  ${path || 'the body'} is ${value}`
     const more = others.map((other) => `\n  It also breaks ${other.rule}: ${other.message}`).join('')
     super(
-      `request ${request} would be refused: ${message}\n  rule ${rule}, seen in ${source}${has}${more}\n  ` +
-        `Expect it with refused('${rule}'), or turn the rule off with except: ['${rule}']`,
+      `request ${request} would be refused: ${message}\n  rule ${rule}, seen in ${source}${has}${more}\n  ${waysOut}`,
     )
     this.request = request
     this.wire = wire

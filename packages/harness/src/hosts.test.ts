@@ -78,3 +78,12 @@ test('every host that a mock imitates answers, whatever the URL (W23)', async ()
     expect([response.status, (await response.text()).endsWith('data: [DONE]\n\n')]).toEqual([200, true])
   }
 })
+
+test('programs that have no URL of their own answer in their form, too (W23)', async () => {
+  const mock = mockModels({ script: [answer], rules: { host: 'vllm' } })
+  const body = bodyFor('openai-chat')
+  const response = await mock.fetch('http://models.test/v1/chat/completions', { method: 'POST', body })
+  const text = await response.text()
+  expect(text).toContain('"delta":{"reasoning":"Hm."}')
+  expect(text).toContain('"id":"chatcmpl-tool-1-1"')
+})

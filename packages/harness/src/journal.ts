@@ -58,6 +58,12 @@ export class Bounded<Entry> {
     this.#bytes = bytes
   }
 
+  /** Puts another entry in the place of one; nothing if that is no longer kept. */
+  replace(old: Entry, entry: Entry): void {
+    const place = this.entries.lastIndexOf(old)
+    if (place >= 0) this.entries[place] = entry
+  }
+
   add(entry: Entry, size: number): void {
     this.entries.push(entry)
     this.#sizes.push(size)

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { call, respond, say, think } from '@meanwhile/core/testing'
+import { collectGarbage } from '@meanwhile/tests/garbage'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { bodyFor } from '../test/requests.ts'
@@ -84,6 +86,26 @@ test('the error names the rule, its sources, what the request has there, and the
   expect(complete).toThrow(/messages\.0\.content\.0 is \{"type":"text","text":"x{150,190}…\n/)
 })
 
+test('the ways out that the error names are ways out, whatever the request breaks (W23)', async () => {
+  const both = { ...unanswered, ...ODD }
+  const mock = mockModels({ script: [hello] })
+  await ask(mock, 'openai-chat', both)
+  expect(mock.assertComplete).toThrow(
+    "Expect it with { ...refused('chat/unknown-member'), except: ['chat/call-without-result'] }, or turn the rules off with except: ['chat/unknown-member', 'chat/call-without-result']",
+  )
+  const expecting = { ...refused('chat/unknown-member'), except: ['chat/call-without-result'] }
+  const off = { ...hello, except: ['chat/unknown-member', 'chat/call-without-result'] }
+  const told = mockModels({ script: [expecting, off] })
+  expect((await ask(told, 'openai-chat', both)).status).toBe(400)
+  expect((await ask(told, 'openai-chat', both)).status).toBe(200)
+  told.assertComplete()
+  // No script is involved.
+  const body = JSON.parse(bodyFor('anthropic', { messages: [] }))
+  expect(() => assertAccepted([{ wire: 'anthropic', body }])).toThrow(
+    /\n {2}To accept it: assertAccepted\(requests, \{ except: \['messages\/empty'\] \}\)$/,
+  )
+})
+
 test('a retry or a fallback of the code under test does not hide a refusal (W23)', async () => {
   const mock = mockModels({ script: [hello] })
   const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
@@ -107,7 +129,7 @@ test.for(WIRE_NAMES)('on %s, one response or one mock can turn a rule off, or al
   expect(await accepted([hello])).toBe(400)
   expect(await accepted([{ ...hello, rules: false }])).toBe(200)
   expect(await accepted([{ ...hello, except }])).toBe(200)
-  expect(await accepted([{ ...hello, except: ['every/size'] }])).toBe(400)
+  expect(await accepted([{ ...hello, except: ['every/half-surrogate'] }])).toBe(400)
   expect(await accepted(() => ({ ...hello, except }))).toBe(200)
   expect(await accepted([hello], false)).toBe(200)
   expect(await accepted([hello], { except })).toBe(200)
@@ -213,6 +235,18 @@ test('an expected refusal may say which other rules its request breaks (W23)', a
   const mock = mockModels({ script: [{ ...refused('chat/call-without-result'), except: ['chat/unknown-member'] }] })
   expect((await ask(mock, 'openai-chat', { ...unanswered, ...ODD })).status).toBe(400)
   mock.assertComplete()
+})
+
+test('an expected refusal may say that its request breaks whatever else (W23)', async () => {
+  const mock = mockModels({ script: [{ ...refused('chat/unknown-member'), rules: false }, hello] })
+  expect((await ask(mock, 'openai-chat', { ...unanswered, ...ODD })).headers.get('x-meanwhile-rule')).toBe(
+    'chat/unknown-member',
+  )
+  await (await ask(mock, 'openai-chat')).text()
+  mock.assertComplete()
+  const other = mockModels({ script: [{ ...refused('chat/unknown-member'), rules: false }] })
+  expect((await ask(other, 'openai-chat', unanswered)).status).toBe(500)
+  expect(() => other.assertComplete()).toThrow('it does not break chat/unknown-member')
 })
 
 test('a script with an expected refusal that no request caused is not complete (W23)', () => {
@@ -333,8 +367,9 @@ test('thinking of a mock must come back as it was sent; that of others is not kn
   expect(changed.headers.get('x-meanwhile-rule')).toBe('messages/thinking-not-as-sent')
 })
 
-test('the number of rules on the pages is right', () => {
-  expect(rules).toHaveLength(194)
+test.for(['../README.md', '../../../docs/packages/harness.md'])('the number of rules in %s is right', (page) => {
+  const text = readFileSync(new URL(page, import.meta.url), 'utf8')
+  expect(/\[(\d+) reasons\]/.exec(text)?.[1]).toBe(String(rules.length))
 })
 
 /** The history after a call of the mock, on each wire, with this id. */
@@ -428,4 +463,49 @@ test('an id of an answer that is forgotten counts as given once if it is given a
   await (await ask(mock, 'openai-chat')).text()
   const response = await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))
   expect(response.headers.get('x-meanwhile-rule')).toBe('every/call-id-not-as-sent')
+})
+
+test('what an endpoint remembers of its calls does not grow with the requests (W23)', async () => {
+  const mock = mockModels({ script: () => respond(call('f', { a: 1 })) })
+  const long = 'x'.repeat(5_000_000)
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  for (let n = 0; n < 20; n++)
+    await (await ask(mock, 'openai-chat', { messages: [{ role: 'user', content: n + long }] })).text()
+  collectGarbage()
+  // The journal keeps about 64 MB of the 100 MB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(90_000_000)
+})
+
+test('a call whose answer could not be made is not remembered (W14, W23)', async () => {
+  const mock = mockModels({ script: [respond(call('f', { a: 1 })), hello] })
+  expect((await ask(mock, 'openai-chat', { stream: false })).status).toBe(500)
+  expect((await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))).status).toBe(200)
+})
+
+test('a script that is a function finds its request in the journal, and afterwards what it breaks (W23)', async () => {
+  const seen: unknown[] = []
+  const mock = mockModels({
+    script: (request) => {
+      seen.push(mock.requests.length, mock.requests.at(-1) === request)
+      return hello
+    },
+  })
+  await ask(mock, 'openai-chat')
+  await ask(mock, 'openai-chat', unanswered)
+  expect(seen).toEqual([1, true, 2, true])
+  expect(mock.requests.map(({ refusals = [] }) => refusals.map(({ rule }) => rule))).toEqual([
+    [],
+    ['chat/call-without-result'],
+  ])
+})
+
+test('of the requests of a mock that only reports, those with another id of a call are not accepted, either (W14, W23)', async () => {
+  const mock = mockModels({ script: [respond(call('f', { a: 1 })), hello], rules: 'report' })
+  await (await ask(mock, 'openai-chat')).text()
+  expect((await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))).status).toBe(200)
+  expect(() => assertAccepted(mock.requests)).toThrow(
+    expect.objectContaining({ request: 2, rule: 'every/call-id-not-as-sent' }),
+  )
+  assertAccepted(mock.requests, { except: ['every/call-id-not-as-sent'] })
 })

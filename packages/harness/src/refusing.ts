@@ -28,7 +28,7 @@ export interface RulesChoice {
 
 /** What a response of a script does not check. */
 export interface Unchecked {
-  /** `false`: its request may break any rule. */
+  /** `false`: its request may break any rule; in place of a response, any besides the one that it must break. */
   readonly rules?: false
   /** The ids of rules that its request may break. */
   readonly except?: readonly string[]
@@ -42,10 +42,13 @@ export interface RefusedReply {
 
 /**
  * A response for a script whose request must break this rule, and no other: the client gets the provider's refusal. A
- * request that does not break it, or breaks another, fails the test.
+ * request that does not break it, or breaks another, fails the test. Which others it may break, `except` says, or
+ * `rules: false` for all.
  *
  * @example
  * script: [refused('messages/thinking-last-block'), respond(say('Better.'))]
+ *
+ * @throws {HarnessError} There is no such rule.
  */
 export function refused(rule: string): RefusedReply {
   checkIds('refused', [rule])
@@ -53,7 +56,7 @@ export function refused(rule: string): RefusedReply {
 }
 
 /** What rules read of a request. */
-type HostedRequest = Pick<JournalEntry, 'wire' | 'url' | 'body'>
+type HostedRequest = Pick<JournalEntry, 'wire' | 'url' | 'body'> & Partial<Pick<JournalEntry, 'headers'>>
 
 /** Checks the requests of an endpoint. */
 export interface Checker {
@@ -84,7 +87,7 @@ export function checkerOf(option: RulesLevel | RulesChoice = 'certain'): Checker
     check(request, extra) {
       if (apply === false && extra === undefined) return []
       const applied = (rule: Rule): boolean => rule.id === extra || (apply !== false && applies(rule))
-      return brokenRules(request.wire, request.body, hostFor(request), applied)
+      return brokenRules(request, hostFor(request), applied)
     },
   }
 }
@@ -92,12 +95,18 @@ export function checkerOf(option: RulesLevel | RulesChoice = 'certain'): Checker
 /** The refusals that a response of a script does not switch off. */
 export function unexcused(
   found: readonly Refusal[],
-  reply: (Unchecked & { readonly replays?: unknown }) | undefined,
+  reply: (Unchecked & Partial<RefusedReply> & { readonly replays?: unknown }) | undefined,
 ): readonly Refusal[] {
   // A recorded request has had its answer from the provider.
-  if (reply?.rules === false || reply?.replays !== undefined) return []
+  if (reply?.replays !== undefined) return []
+  if (reply?.rules === false) return found.filter(({ rule }) => rule === reply.refused)
   const except = reply?.except ?? []
   return except.length === 0 ? found : found.filter(({ rule }) => !except.includes(rule))
+}
+
+/** The option that turns rules off, as it is written. */
+export function exceptions(rules: readonly string[]): string {
+  return `except: [${rules.map((rule) => `'${rule}'`).join(', ')}]`
 }
 
 const LEVELS: readonly unknown[] = ['certain', 'all', 'report', false]
@@ -114,12 +123,14 @@ function checkChoice(option: unknown, apply: unknown, host: string | undefined):
 /** A rule that is not among the others, because only an endpoint knows what it has sent. */
 export const NOT_AS_SENT = 'every/call-id-not-as-sent'
 
-const IDS: ReadonlySet<string> = new Set([...rules.map(({ id }) => id), NOT_AS_SENT])
+const IDS: ReadonlySet<unknown> = new Set([...rules.map(({ id }) => id), NOT_AS_SENT])
 
-/** @throws {HarnessError} There is no rule with one of these ids. */
-export function checkIds(where: string, ids: readonly string[]): void {
-  const odd = ids.find((id) => !IDS.has(id))
-  if (odd === undefined) return
+/** @throws {HarnessError} It is not a list, or there is no rule with one of these ids. */
+export function checkIds(where: string, ids: unknown): asserts ids is readonly string[] {
+  if (!Array.isArray(ids)) throw new HarnessError(`${where} must be a list of rules`)
+  const place = ids.findIndex((id) => !IDS.has(id))
+  if (place < 0) return
+  const odd = String(ids[place])
   const [, name = odd] = odd.split('/')
   const near = rules.filter(({ id }) => id.endsWith(`/${name}`)).map(({ id }) => id)
   const hint = near.length > 0 ? `; there is ${near.join(', ')}` : ''

@@ -5,6 +5,7 @@ import { officialRequests } from '../test/official-requests.ts'
 import { random as seeded } from './random.ts'
 import { changedBody, soundBody } from './rules/sound.ts'
 import { HOSTS, type Host, type Rule, refusals, rules } from './rules.ts'
+import type { WireName } from './wires/wire.ts'
 import { WIRE_NAMES } from './wires/wires.ts'
 
 const EVERY_SURE = ['certain', 'host', 'likely'] as const
@@ -61,6 +62,47 @@ test('lists count as levels of an enforced schema, and alternatives do not (W17,
   expect(inside((one) => ({ anyOf: [one] }))).toEqual([])
 })
 
+test('a strict tool on Messages has the limits of an enforced output, and they count together (W17, W23)', () => {
+  const closed = { type: 'object', additionalProperties: false }
+  const members = (count: number, schema: object) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, schema]))
+  const broken = (input_schema: object, more: object = {}) =>
+    refusals(
+      'anthropic',
+      changedBody('anthropic', { tools: [{ name: 'weather', strict: true, input_schema }], ...more }),
+    ).map(({ rule, message }) => [rule, message])
+  expect(broken({ ...closed, properties: {} })).toEqual([])
+  expect(broken({ type: 'object', properties: {} })).toEqual([
+    [
+      'messages/format-object-open',
+      "tools.0.custom: For 'object' type, 'additionalProperties' must be explicitly set to false",
+    ],
+  ])
+  const bound = { ...closed, properties: { n: { type: 'number', minimum: 1 } }, required: ['n'] }
+  expect(broken(bound)).toEqual([
+    ['messages/format-bounds', "tools.0.custom: For 'number' type, properties minimum are not supported"],
+  ])
+  const optional = { ...closed, properties: members(12, { type: 'string' }) }
+  const format = (count: number) => ({
+    output_config: {
+      format: { type: 'json_schema', schema: { ...closed, properties: members(count, { type: 'string' }) } },
+    },
+  })
+  expect(broken(optional, format(12))).toEqual([])
+  expect(broken(optional, format(13))).toEqual([['messages/format-optional', expect.stringContaining('(25)')]])
+  const recursive = {
+    ...closed,
+    properties: { next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } },
+    required: ['next'],
+  }
+  expect(broken(recursive)).toEqual([
+    ['messages/format-recursive', 'tools.0.custom: recursive schemas are not supported'],
+  ])
+  // The same schema without strict is accepted.
+  const loose = changedBody('anthropic', { tools: [{ name: 'weather', input_schema: recursive }] })
+  expect(refusals('anthropic', loose)).toEqual([])
+})
+
 test('of an empty message on Messages, the message is refused, and of an empty block, the block (W15, W23)', () => {
   const found = (content: unknown) =>
     refusals('anthropic', changedBody('anthropic', { 'messages[0].content': content })).map(({ rule }) => rule)
@@ -94,7 +136,7 @@ test('no body makes the rules throw, whatever is in it (W23)', () => {
   const odd: unknown[] = []
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
   const names = [...namesOf([WIRE_NAMES.map(soundBody), rules.map(({ bad }) => bad)])]
-  const leaves = [
+  const leaves: readonly unknown[] = [
     null,
     true,
     false,
@@ -113,6 +155,7 @@ test('no body makes the rules throw, whatever is in it (W23)', () => {
     '\ud800',
     'constructor',
     '__proto__',
+    { toString: 1, valueOf: 1 },
     [],
     {},
   ]
@@ -137,6 +180,50 @@ test('no body makes the rules throw, whatever is in it (W23)', () => {
     odd.push(...found.filter(({ message, path }) => typeof message !== 'string' || typeof path !== 'string'))
   }
   expect(odd).toEqual([])
+})
+
+test('of a budget of thinking, the beta of interleaved thinking and tools may allow more than one answer has (W23)', () => {
+  const broken = (change: object, headers?: Record<string, string>) =>
+    refusals('anthropic', changedBody('anthropic', { max_tokens: 1024, ...change }), {
+      ...(headers && { headers }),
+    }).map(({ rule }) => rule)
+  const TOO_SMALL = ['messages/thinking-budget']
+  const noTools = { tools: undefined, tool_choice: undefined }
+  const beta = { 'anthropic-beta': 'files-api-2025-04-14, interleaved-thinking-2025-05-14' }
+  expect(broken({})).toEqual([])
+  expect(broken({}, {})).toEqual(TOO_SMALL)
+  expect(broken({}, beta)).toEqual([])
+  expect(broken({ betas: ['interleaved-thinking-2025-05-14'] }, {})).toEqual([])
+  expect(broken(noTools)).toEqual(TOO_SMALL)
+  expect(broken(noTools, beta)).toEqual(TOO_SMALL)
+})
+
+test('Messages accepts 0 as max_tokens, which fills the prompt cache (W23)', () => {
+  const broken = (max_tokens: unknown) =>
+    refusals('anthropic', changedBody('anthropic', { max_tokens, thinking: undefined })).map(({ rule }) => rule)
+  expect(broken(0)).toEqual([])
+  expect(broken(-1)).toEqual(['messages/max-tokens'])
+  expect(broken(null)).toEqual(['messages/max-tokens'])
+  expect(broken('9')).toEqual(['messages/max-tokens'])
+})
+
+test('the limit of 128 tools holds for the hosts that have it, and that of 32 MB for Anthropic (W23)', () => {
+  const many = (wire: WireName) =>
+    HOSTS.filter((host) => refusals(wire, changedBody(wire, MANY), { host }).some(isOf('tools-many')))
+  const MANY = { tools: Array.from({ length: 129 }, (_, i) => ({ type: 'function', function: { name: `t${i}` } })) }
+  const isOf =
+    (name: string) =>
+    ({ rule }: { readonly rule: string }) =>
+      rule.endsWith(`/${name}`)
+  expect(many('openai-chat')).toEqual(['openai', 'azure', 'moonshot', 'deepseek', 'groq', 'gemini'])
+  const large = { model: 'm'.repeat(33 * 1024 * 1024) }
+  const sized = WIRE_NAMES.flatMap((wire) =>
+    HOSTS.filter((host) => refusals(wire, changedBody(wire, large), { host }).some(isOf('size'))).map((host) => [
+      wire,
+      host,
+    ]),
+  )
+  expect(sized).toEqual([['anthropic', 'anthropic']])
 })
 
 test('a body that is deeper than the stack is read (W23)', () => {

@@ -31,25 +31,41 @@ export function checkEndpointOptions<Options extends object>(
   checkOptions(owner, options, names)
 }
 
-/** @throws {HarnessError} A response is invalid, or its fault has an unknown end; the message contains its number. */
+/** @throws {HarnessError} A response is invalid; the message contains its number. */
 export function checkScript(script: Script): void {
   if (typeof script === 'function') return
   if (!Array.isArray(script)) throw new HarnessError('the script must be a list of responses: [respond(…)]')
   for (const [i, reply] of script.entries()) checkReply(`response ${i + 1} of the script`, reply)
 }
 
-function checkReply(which: string, reply: unknown): void {
+/** The members of a response that are checked. */
+interface Unread {
+  readonly rules?: unknown
+  readonly except?: unknown
+  readonly refused?: unknown
+  readonly fault?: unknown
+}
+
+/** @throws {HarnessError} It is not a response, or it contradicts itself. */
+export function checkReply(which: string, reply: unknown): void {
   const isReply =
     typeof reply === 'object' &&
     reply !== null &&
     ['steps', 'recorded', 'raw', 'refused'].some((member) => member in reply)
   if (!isReply)
     throw new HarnessError(`${which} is not a response: create it with respond(…), recordedResponse or rawResponse`)
-  if ('except' in reply && Array.isArray(reply.except)) checkIds(`except of ${which}`, reply.except)
-  if ('refused' in reply) checkIds(which, [String(reply.refused)])
-  if (!('fault' in reply) || reply.fault === undefined) return
-  const end: unknown =
-    typeof reply.fault === 'object' && reply.fault !== null && 'end' in reply.fault && reply.fault.end
+  const { rules, except = [], refused, fault }: Unread = reply
+  if (rules !== undefined && rules !== false)
+    throw new HarnessError(`rules of ${which} can only be false; other values are options of the endpoint`)
+  checkIds(`except of ${which}`, except)
+  const expected: unknown = refused === undefined ? [] : [refused]
+  checkIds(which, expected)
+  for (const rule of expected) {
+    if (except.includes(rule)) throw new HarnessError(`${which} expects ${rule} and excepts it`)
+    if (fault !== undefined) throw new HarnessError(`${which} expects ${rule}: a refusal cannot have a fault`)
+  }
+  if (fault === undefined) return
+  const end: unknown = typeof fault === 'object' && fault !== null && 'end' in fault && fault.end
   if (typeof end !== 'string' || !Object.hasOwn(ENDINGS, end))
     throw new HarnessError(
       `${which} has a fault without a valid end: { end } must be one of ${Object.keys(ENDINGS).join(', ')}`,

@@ -1,5 +1,6 @@
 /** The calls that an endpoint has sent: they must come back with the ids that it gave them. */
 
+import { hash } from 'node:crypto'
 import type { ScriptResponse } from '@meanwhile/core/testing'
 import type { Asked } from './asked.ts'
 import type { Failing } from './fault.ts'
@@ -12,35 +13,43 @@ import type { WireName } from './wires/wire.ts'
 
 interface Call {
   readonly id: unknown
-  readonly name: unknown
-  /** The arguments as JSON, written the same way whatever the wire. */
-  readonly input: string
+  /** The hash of its name and its arguments, whatever the wire. */
+  readonly content: string
 }
 
-/** What one endpoint remembers. */
+/**
+ * What one endpoint remembers: the calls of its latest answers, at most 1,000 calls, each as its id and a hash. So it
+ * needs less than a megabyte, however large the requests and the arguments are.
+ */
 export interface SentCalls {
+  /** To be called when the answer is ready. */
   note(asked: Asked, reply: ScriptResponse & Failing): void
   /** The call of an earlier answer that comes back with another id, although the rest of the answer is the same. */
   changed(asked: Asked): readonly Refusal[]
 }
 
-/** The most ends of requests whose answers are kept. */
+/** The most calls that are kept. */
 const MOST = 1_000
+
+/** No host accepts a longer id. */
+const LONGEST_ID = 64
 
 /** The answers to the same end of a request that are kept. If there are so many, there may have been others, so that their ids are not checked. */
 const MOST_ALIKE = 100
 
 export function sentCalls(): SentCalls {
-  /** By what the request ended with, and where. */
+  /** By what the request ended with, and where; the oldest first. */
   const answers = new Map<string, Call[][]>()
   /** How many of these calls have each id. */
   const given = new Map<unknown, number>()
+  let kept = 0
 
   function forget(alike: readonly Call[][]): void {
     for (const { id } of alike.flat()) {
       const left = (given.get(id) ?? 0) - 1
       if (left > 0) given.set(id, left)
       else given.delete(id)
+      kept--
     }
   }
 
@@ -53,10 +62,11 @@ export function sentCalls(): SentCalls {
       const alike = answers.get(key) ?? []
       if (alike.length >= MOST_ALIKE) return
       for (const { id } of calls) given.set(id, (given.get(id) ?? 0) + 1)
+      kept += calls.length
       alike.push(calls)
       answers.set(key, alike)
       for (const [oldest, alike] of answers) {
-        if (answers.size <= MOST) break
+        if (kept <= MOST) break
         answers.delete(oldest)
         forget(alike)
       }
@@ -77,7 +87,7 @@ export function sentCalls(): SentCalls {
         const k = answer.findIndex(({ id }, place) => id !== calls[place]?.id)
         const own = answer[k]?.id
         // An id that came twice, that the history has already, or that the host would refuse has to change.
-        if (ids.has(own) || (given.get(own) ?? 0) > 1 || !isTaken(own, name, asked.host)) continue
+        if (!isTaken(own, name, asked.host) || ids.has(own) || (given.get(own) ?? 0) > 1) continue
         return [refusalOf(`${listOf(name)}[${i}]`, own, calls[k]?.id)]
       }
       return []
@@ -85,8 +95,9 @@ export function sentCalls(): SentCalls {
   }
 }
 
-function refusalOf(path: string, own: unknown, id: unknown): Refusal {
-  const message = `the call had the id '${String(own)}' when it was sent, and has '${String(id)}' now`
+function refusalOf(path: string, own: string, id: unknown): Refusal {
+  const now = isText(id) ? `'${id}'` : 'none'
+  const message = `the call had the id '${own}' when it was sent, and has ${now} now`
   return { rule: NOT_AS_SENT, path, message, source: 'what this endpoint sent; Kimi needs its own ids', status: 400 }
 }
 
@@ -94,9 +105,8 @@ function callsIn({ steps, fault }: ScriptResponse & Failing, { request, host }: 
   if (fault || steps.some(({ type }) => type === 'fail' || type === 'cut')) return []
   const calls = steps.filter((step) => step.type === 'call')
   return calls.map(({ id, name, deltas }, i) => ({
-    id: id ?? callIdOf(host, request.wire, { request: request.number, place: i + 1, name }),
-    name,
-    input: normal(deltas.join('')),
+    id: short(id ?? callIdOf(host, request.wire, { request: request.number, place: i + 1, name })),
+    content: contentOf(name, deltas.join('')),
   }))
 }
 
@@ -109,7 +119,7 @@ function entriesOf({ wire, request }: Asked): readonly unknown[] {
 }
 
 function keyOf(wire: WireName, entries: readonly unknown[], count: number): string {
-  return `${wire} ${count} ${normal(entries[count - 1])}`
+  return hashOf(`${wire} ${count} ${normal(entries[count - 1])}`)
 }
 
 /** The calls of the answer that begins at this entry. */
@@ -118,12 +128,12 @@ function callsAt(wire: WireName, entries: readonly unknown[], index: number): re
   if (wire === 'openai-chat')
     return list(entry.tool_calls).map((one) => {
       const { name, arguments: input } = members(members(one).function)
-      return { id: members(one).id, name, input: normal(input) }
+      return { id: members(one).id, content: contentOf(name, input) }
     })
   if (wire === 'anthropic')
     return list(entry.content).flatMap((one) => {
       const { type, id, name, input } = members(one)
-      return type === 'tool_use' ? [{ id, name, input: normal(input) }] : []
+      return type === 'tool_use' ? [{ id, content: contentOf(name, input) }] : []
     })
   return isOutput(members(entries[index - 1])) ? [] : outputCalls(entries, index)
 }
@@ -131,10 +141,10 @@ function callsAt(wire: WireName, entries: readonly unknown[], index: number): re
 /** On Responses an answer is several items, up to the next input. */
 function outputCalls(entries: readonly unknown[], from: number): Call[] {
   const calls: Call[] = []
-  for (const entry of entries.slice(from)) {
-    const { type, call_id: id, name, arguments: input, ...item } = members(entry)
+  for (let i = from; i < entries.length; i++) {
+    const { type, call_id: id, name, arguments: input, ...item } = members(entries[i])
     if (!isOutput({ type, ...item })) break
-    if (type === 'function_call') calls.push({ id, name, input: normal(input) })
+    if (type === 'function_call') calls.push({ id, content: contentOf(name, input) })
   }
   return calls
 }
@@ -144,15 +154,27 @@ function isOutput({ type, role }: Members): boolean {
 }
 
 function isSame(sent: readonly Call[], calls: readonly Call[]): boolean {
-  const same = ({ name, input }: Call, k: number): boolean => name === calls[k]?.name && input === calls[k]?.input
-  return sent.length === calls.length && sent.every(same)
+  return sent.length === calls.length && sent.every(({ content }, k) => content === calls[k]?.content)
 }
 
 /** Whether a host accepts this id in a history. */
-function isTaken(id: unknown, wire: WireName, host: Host): boolean {
+function isTaken(id: unknown, wire: WireName, host: Host): id is string {
   if (!isText(id)) return false
   if (host === 'mistral') return /^[a-zA-Z0-9]{9}$/.test(id)
-  return wire === 'openai-chat' ? id.length > 0 && id.length <= 64 : /^[a-zA-Z0-9_-]{1,64}$/.test(id)
+  return wire === 'openai-chat' ? id.length > 0 && id.length <= LONGEST_ID : /^[a-zA-Z0-9_-]{1,64}$/.test(id)
+}
+
+/** Without an id that no host accepts back: it need not be kept. */
+function short(id: string): string | undefined {
+  return id.length <= LONGEST_ID ? id : undefined
+}
+
+function contentOf(name: unknown, input: unknown): string {
+  return hashOf(`${isText(name) ? name : ''} ${normal(input)}`)
+}
+
+function hashOf(text: string): string {
+  return hash('sha256', text, 'base64')
 }
 
 /** JSON without the spaces that its writer chose; what is not JSON stays as it is. */

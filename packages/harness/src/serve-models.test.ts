@@ -1,6 +1,7 @@
 import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { clients } from '../test/clients.ts'
+import { bodyFor } from '../test/requests.ts'
 import { clock } from './clock.ts'
 import type { ModelServer } from './serve-models.ts'
 import { type ServeModelsOptions, serveModels } from './serve-models.ts'
@@ -85,4 +86,24 @@ test('a closed process responds to nothing', async () => {
   const server = await spawnModelServer()
   await server.close()
   await expect(server.load({ script: [] })).rejects.toThrow()
+})
+
+test('a server keeps at most 1,000 loaded scripts, and says so', async () => {
+  const server = await setup(() => serveModels())
+  const [first] = await Promise.all(Array.from({ length: 1_000 }, () => server.load({})))
+  await expect(server.load({})).rejects.toThrow('1000 scripts are loaded: close those that are no longer needed')
+  await first?.close()
+  await server.load({})
+})
+
+test('a server has every path that hosts have for a wire, for its own script and for loaded ones (W23)', async () => {
+  const script = [respond(say('one')), respond(say('two')), respond(say('three'))]
+  const server = await setup(() => serveModels({ script, rules: { host: 'deepseek' } }))
+  for (const { url, requests } of [server, await server.load({ script })]) {
+    for (const path of ['/v1/chat/completions', '/chat/completions', '/v1beta/openai/chat/completions']) {
+      const response = await fetch(url + path, { method: 'POST', body: bodyFor('openai-chat') })
+      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('data: [DONE]')])
+    }
+    expect((await requests()).map(({ wire }) => wire)).toEqual(Array(3).fill('openai-chat'))
+  }
 })

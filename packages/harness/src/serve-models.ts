@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import type { OptionNames } from '@meanwhile/core'
 import { clock } from './clock.ts'
 import { type Endpoint, type EndpointOptions, modelEndpoint } from './endpoint.ts'
+import { HarnessError } from './errors.ts'
 import type { JournalEntry } from './journal.ts'
 import type { ResponseLog } from './log.ts'
 import { listenHere } from './loopback.ts'
@@ -16,13 +17,14 @@ import { bodyOfRequest } from './request-body.ts'
 import type { ScriptedReply } from './script.ts'
 import { checkEndpointOptions, checkScript, SCRIPT_OPTIONS } from './script-checks.ts'
 import { type Clock, preciseClock, systemClock } from './time.ts'
-import { WIRE_NAMES, WIRES } from './wires/wires.ts'
+import { WIRES, wireAt } from './wires/wires.ts'
 
 /** A script that is being served. */
 export interface Served extends AsyncDisposable {
   /**
-   * The base URL for Anthropic's client; for OpenAI's append `/v1`. The server's own script is at its root, each loaded
-   * one at `/s/<id>`, with its own requests, responses and log, so that several runs can share a server.
+   * The base URL for Anthropic's client; for OpenAI's append `/v1`, or the path that a host of Chat has in its place. The
+   * server's own script is at its root, each loaded one at `/s/<id>`, with its own requests, responses and log, so that
+   * several runs can share a server.
    */
   readonly url: string
   /** What was sent, and when, by the harness's clock; in the order of the requests. */
@@ -35,7 +37,10 @@ export interface Served extends AsyncDisposable {
 }
 
 export interface ModelServer extends Served {
-  /** Serves another script, at its own URL. */
+  /**
+   * Serves another script, at its own URL. Rejects with a {@link HarnessError} if 1,000 loaded scripts have not been
+   * closed, because each keeps its requests and its log.
+   */
   load(options: ServedOptions): Promise<Served>
   /** Closes the server and every connection. */
   close(): Promise<void>
@@ -56,6 +61,7 @@ export interface ServeModelsOptions extends EndpointOptions {
 }
 
 const COALESCE = 16 * 1024
+const MOST_SCRIPTS = 1_000
 
 export const SERVED_OPTIONS: OptionNames<ServedOptions> = { ...SCRIPT_OPTIONS, coalesce: '' }
 
@@ -75,6 +81,9 @@ export async function serveModels(options: ServeModelsOptions = {}): Promise<Mod
     ...root,
     async load(more) {
       checkEndpointOptions('load', more, SERVED_OPTIONS)
+      // One more: that of the server itself.
+      if (endpoints.size > MOST_SCRIPTS)
+        throw new HarnessError(`${MOST_SCRIPTS} scripts are loaded: close those that are no longer needed`)
       return serve(`/s/${++loaded}`, more)
     },
   }
@@ -101,16 +110,16 @@ export async function serveModels(options: ServeModelsOptions = {}): Promise<Mod
     const arrived = clock()
     const url = new URL(request.url ?? '/', origin)
     const body = (await bodyOfRequest(request)).toString('utf8')
-    const name = WIRE_NAMES.find((wire) => url.pathname.endsWith(WIRES[wire].path))
-    const endpoint = name && endpoints.get(url.pathname.slice(0, -WIRES[name].path.length))
-    if (!endpoint || request.method !== 'POST') {
+    const { wire, prefix = '' } = wireAt(url.pathname) ?? {}
+    const endpoint = endpoints.get(prefix)
+    if (!wire || !endpoint || request.method !== 'POST') {
       response.writeHead(404, { 'content-type': 'application/json', 'x-should-retry': 'false' })
       response.end(JSON.stringify({ error: { message: `${request.method} ${url.pathname} is not served` } }))
       return
     }
     const headers = Object.entries(request.headers).map(([key, value]) => [key, String(value)] as const)
     const received = { method: request.method, url: url.href, headers, body }
-    await send(endpoint.answer(WIRES[name], received, arrived), response, options.precise ? preciseClock : systemClock)
+    await send(endpoint.answer(WIRES[wire], received, arrived), response, options.precise ? preciseClock : systemClock)
   }
 }
 

@@ -136,10 +136,10 @@ const FAMILIES: readonly (Family & { readonly name: RegExp })[] = [
   { name: /claude-(instant|[23]|(opus|sonnet)-4(-[01]|-20|$))/, hasNoFormat: true },
   { name: /claude-(opus-5-[5-9]|fable-5-[1-9]|sonnet-5-[5-9])(?!\d)/, isNeverForced: true },
   // Kimi rejects an empty text, DeepSeek accepts it.
-  { name: /kimi-(k2(\.\d|-thinking)|k[3-9]|thinking)/i, reasons: true, noReasoning: ' ' },
-  { name: /deepseek-(v[4-9]|reasoner)/i, reasons: true, noReasoning: '' },
+  { name: /kimi-(k2(\.\d|-thinking)|k[3-9]|thinking)/, reasons: true, noReasoning: ' ' },
+  { name: /deepseek-(v[4-9]|reasoner)/, reasons: true, noReasoning: '' },
   { name: /gemini-[3-9]/, isGemini3: true },
-  { name: /mi[sx]tral|(dev|code|mag|min)i?stral|pixtral/i, isMistral: true },
+  { name: /mi[sx]tral|(dev|code|mag|min)i?stral|pixtral/, isMistral: true },
 ]
 
 const NO_FAMILY: Family = {}
@@ -163,8 +163,10 @@ function hostOf(provider: string, address: string | undefined): Host {
   return addressed && (named || addressed !== OPENAI) ? addressed : OTHER
 }
 
+/** Hosts write some names with capital letters. */
 export function familyOf(model: string): Family {
-  return FAMILIES.find(({ name }) => name.test(model)) ?? NO_FAMILY
+  const id = model.toLowerCase()
+  return FAMILIES.find(({ name }) => name.test(id)) ?? NO_FAMILY
 }
 
 /** Whether messages and ids must be as Mistral's API and the templates of its models require. */

@@ -38,7 +38,7 @@ const stubborn: readonly (readonly [string, Partial<AgentOptions>])[] = [
           name: 'stuck',
           async *wrapModel(request, next) {
             try {
-              return yield* next({ ...request, messages: [] })
+              return yield* next({ ...request, messages: [...request.messages] })
             } finally {
               await forever()
             }

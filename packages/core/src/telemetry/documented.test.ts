@@ -113,7 +113,7 @@ test('every attribute and metric of a run that has them all is documented where 
       }),
     ],
     settings: {
-      maxTokens: 1,
+      maxTokens: 16,
       temperature: 1,
       topP: 1,
       topK: 1,

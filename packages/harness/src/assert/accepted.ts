@@ -1,7 +1,8 @@
 /** Whether providers accept requests that another mock, or a recording, has received. */
 
 import { RefusedRequestError } from '../errors.ts'
-import { checkerOf, type RulesChoice } from '../refusing.ts'
+import { checkerOf, exceptions, NOT_AS_SENT, type RulesChoice } from '../refusing.ts'
+import type { Refusal } from '../rules/refusals.ts'
 import { shownAt } from '../rules/shown.ts'
 import type { WireName } from '../wires/wire.ts'
 
@@ -13,6 +14,10 @@ export interface CheckedRequest {
   readonly body: unknown
   /** Its host decides which rules apply. Default: the provider whose wire it is. */
   readonly url?: string
+  /** By lower-case name. Without them, what a beta may allow is not refused. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** What a mock endpoint has found: it also knows the calls that it sent. */
+  readonly refusals?: readonly Refusal[]
 }
 
 /** Which rules {@link assertAccepted} applies; by default the certain ones, and those of the host. */
@@ -30,11 +35,15 @@ export interface AcceptOptions extends Omit<RulesChoice, 'apply'> {
  * @throws {RefusedRequestError} The error of the first refused request, with its number in the list.
  */
 export function assertAccepted(requests: Iterable<CheckedRequest>, options: AcceptOptions = {}): void {
-  const { check } = checkerOf(options)
+  const { applies, check } = checkerOf(options)
   let number = 0
-  for (const { wire, body, url = '' } of requests) {
+  for (const { wire, body, url = '', headers, refusals = [] } of requests) {
     number++
-    const [first, ...others] = check({ wire, body, url })
-    if (first) throw new RefusedRequestError(number, wire, [first, ...others], shownAt(body, first.path))
+    const remembered = refusals.filter(({ rule }) => rule === NOT_AS_SENT && applies(rule))
+    const found = [...check({ wire, body, url, ...(headers && { headers }) }), ...remembered]
+    const [first, ...others] = found
+    if (!first) continue
+    const waysOut = `To accept it: assertAccepted(requests, { ${exceptions(found.map(({ rule }) => rule))} })`
+    throw new RefusedRequestError(number, wire, [first, ...others], { value: shownAt(body, first.path), waysOut })
   }
 }

@@ -24,6 +24,32 @@ test('a provider that accepts what a rule says it refuses disproves the rule, lo
   })
 })
 
+test('the error of a disproved rule contains no secrets of the request (W23)', async () => {
+  const key = 'a-key-of-any-form-0123456789'
+  const recorder = recordModels({
+    upstream: mockModels({ script: [hello], rules: false }).fetch,
+    patterns: [/cust-\d+/],
+  })
+  const messages = [
+    { role: 'sk-proj-CANARY0123456789', content: 'Hi' },
+    { role: 'user', content: 'Hi' },
+  ]
+  const odd = { [`cust-17 ${key}`]: 1, messages }
+  await recorder
+    .fetch('https://api.openai.com/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: bodyFor('openai-chat', odd),
+    })
+    .then((response) => response.text())
+  const closed = recorder.close()
+  await expect(closed).rejects.toMatchObject({ rules: ['chat/role', 'chat/unknown-member'] })
+  const message = await closed.catch(String)
+  expect(message).toContain("Invalid value: '[redacted]'")
+  expect(message).toContain('[redacted] [redacted]')
+  for (const secret of [key, 'cust-17', 'CANARY']) expect(message).not.toContain(secret)
+})
+
 test('the endpoints of hosts with another path are recorded, and judged, too (W23)', async () => {
   const recorder = recordModels({ upstream: mockModels({ script: [hello], rules: false }).fetch })
   const body = bodyFor('openai-chat', { temperature: 3 })

@@ -6,7 +6,10 @@ import { refusals } from '../rules/refusals.ts'
 import { isRecord, isText, members } from '../rules/values.ts'
 import type { WireName } from '../wires/wire.ts'
 
-/** A provider accepted a request that a rule says it refuses: the rule is wrong, or no longer holds. */
+/**
+ * A provider accepted a request that a rule says it refuses: the rule is wrong, or no longer holds. The message contains
+ * no secrets, like a recording.
+ */
 export class DisprovedRuleError extends HarnessError {
   override readonly name = 'DisprovedRuleError'
   /** The ids of the rules. */
@@ -24,6 +27,7 @@ export interface Judged {
   readonly wire: WireName
   /** Where it was sent. */
   readonly url: string
+  readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
   readonly status: number
   /** The text of an error response. */
@@ -31,19 +35,21 @@ export interface Judged {
 }
 
 /** The rules that a 200 disproves, each with the place of the request. Only hosts that are known disprove one. */
-export function disprovedBy({ wire, url, body, status }: Judged): ReadonlyMap<string, string> {
+export function disprovedBy({ wire, url, headers, body, status }: Judged): ReadonlyMap<string, string> {
   const host = knownHostOf(wire, url)
   if (host === undefined || status !== 200) return new Map()
-  return new Map(refusals(wire, body, { host }).map(({ rule, path, message }) => [rule, `${path} (${message})`]))
+  return new Map(
+    refusals(wire, body, { host, headers }).map(({ rule, path, message }) => [rule, `${path} (${message})`]),
+  )
 }
 
 const REFUSED = [400, 404, 413, 422]
 
 /** A rule in the form of the list, for a refusal that no rule foresaw; the search and the change are left to write. */
-export function draftOf({ wire, url, body, status, error }: Judged, month: string): string | undefined {
+export function draftOf({ wire, url, headers, body, status, error }: Judged, month: string): string | undefined {
   const host = knownHostOf(wire, url)
   if (host === undefined || !REFUSED.includes(status)) return undefined
-  if (refusals(wire, body, { host, sure: ['certain', 'host', 'likely'] }).length > 0) return undefined
+  if (refusals(wire, body, { host, headers, sure: ['certain', 'host', 'likely'] }).length > 0) return undefined
   const prefix = { 'openai-chat': 'chat', 'openai-responses': 'responses', anthropic: 'messages' }[wire]
   return [
     '{',

@@ -11,7 +11,7 @@ import { HarnessError } from '../errors.ts'
 import { withoutSecrets } from '../journal.ts'
 import type { Loopback } from '../loopback.ts'
 import type { WireName } from '../wires/wire.ts'
-import { pathsOf, WIRE_NAMES, WIRES } from '../wires/wires.ts'
+import { wireAt } from '../wires/wires.ts'
 import { DisprovedRuleError, disprovedBy, draftOf, type Judged } from './judged-rules.ts'
 import { serveProxy } from './proxy.ts'
 import { formatRecording, type RecordedEnd, type RecordedExchange } from './recording.ts'
@@ -56,7 +56,7 @@ export interface ModelRecorder extends AsyncDisposable {
 }
 
 /**
- * Records the requests to the supported endpoints ({@link WIRE_NAMES}), whatever precedes their path, and each byte of
+ * Records the requests to the endpoints of all wires, whatever precedes their path, and each byte of
  * their responses with its time. Other requests are passed on unrecorded. Bodies are requested uncompressed, so that
  * their pieces are the provider's.
  *
@@ -101,16 +101,21 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
     return (await proxy).url
   }
 
-  function recording(): string {
+  function learn(): void {
     for (const { request, response } of heard) {
       secrets.learn(request.url, request.headers)
       if (response) secrets.learn(request.url, response.headers)
     }
+  }
+
+  function recording(): string {
+    learn()
     const first = heard.find(({ response }) => response)?.arrived ?? 0
     return formatRecording(heard.flatMap((exchange) => recorded(exchange, { first, secrets, kept })))
   }
 
   function drafts(): readonly string[] {
+    learn()
     const month = new Date().toISOString().slice(0, 'yyyy-mm'.length)
     const found = heard.flatMap((exchange) => judged(exchange)).map((exchange) => draftOf(exchange, month))
     return [...new Set(found.filter((draft) => draft !== undefined))].map((draft) => secrets.text(draft))
@@ -128,17 +133,19 @@ export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, recording())
     }
-    const disproved = new Map(heard.flatMap((exchange) => judged(exchange)).flatMap((one) => [...disprovedBy(one)]))
-    if (disproved.size > 0) throw new DisprovedRuleError(disproved)
+    const disproved = heard.flatMap((exchange) => judged(exchange)).flatMap((one) => [...disprovedBy(one)])
+    if (disproved.length === 0) return
+    learn()
+    throw new DisprovedRuleError(new Map(disproved.map(([rule, how]) => [rule, secrets.text(how)])))
   }
 }
 
 /** The request and its response, for the rules. */
-function judged({ wire, sentTo: url, body, response }: Heard): Judged[] {
+function judged({ wire, request, sentTo: url, body, response }: Heard): Judged[] {
   if (!response) return []
   const { status, frames } = response
   const error = status === 200 ? '' : Buffer.concat(frames.map(({ bytes }) => bytes)).toString()
-  return [{ wire, url, body: parsed(body), status, error }]
+  return [{ wire, url, headers: Object.fromEntries(request.headers), body: parsed(body), status, error }]
 }
 
 /** Headers that clients use. */
@@ -188,9 +195,7 @@ function under(base: URL, asked: string): URL {
 
 function wireOf({ method, url }: Request): WireName | undefined {
   const { pathname } = new URL(url)
-  return method === 'POST'
-    ? WIRE_NAMES.find((name) => pathsOf(WIRES[name]).some((path) => pathname.endsWith(path)))
-    : undefined
+  return method === 'POST' ? wireAt(pathname)?.wire : undefined
 }
 
 /** Reads an error response to its end for the recording, because a client that retries does not read its body. */

@@ -1,7 +1,8 @@
 /** Breakpoints of the prompt cache on Messages. */
 
+import { each, whole } from './finds.ts'
 import type { Reading } from './reading.ts'
-import { ANTHROPIC_TYPES, each, type Found, type RuleData, seen, whole } from './rule.ts'
+import { ANTHROPIC_TYPES, type Found, type RuleData, seen } from './rule.ts'
 import { list, type Members, members } from './values.ts'
 
 interface Marked {

@@ -1,8 +1,9 @@
 /** Which tools a request offers or forces. */
 
+import { whole } from './finds.ts'
 import type { Reading } from './reading.ts'
 import { thinks } from './reasoning.ts'
-import { KNOWN, type RuleData, seen, whole } from './rule.ts'
+import { KNOWN, type RuleData, seen } from './rule.ts'
 import { isText, list, members } from './values.ts'
 
 function hasTools({ body }: Reading): boolean {

@@ -1,13 +1,9 @@
 /** Texts, contents, arguments and results that are empty, too long, or of another type. */
 
-import type { Call, Entry, Part, Reading, Result } from './reading.ts'
-import { ANTHROPIC_TYPES, each, type Find, KNOWN, OPENAI_SPEC, type RuleData, seen } from './rule.ts'
+import { callsOf, each, entriesOf, partsOf, resultsOf } from './finds.ts'
+import type { Entry } from './reading.ts'
+import { ANTHROPIC_TYPES, type Find, KNOWN, OPENAI_SPEC, type RuleData, seen } from './rule.ts'
 import { isRecord, isText, list, members } from './values.ts'
-
-const entriesOf = ({ entries }: Reading): readonly Entry[] => entries
-const partsOf = ({ parts }: Reading): readonly Part[] => parts
-const callsOf = ({ calls }: Reading): readonly Call[] => calls
-const resultsOf = ({ results }: Reading): readonly Result[] => results
 
 const EMPTY_LIST =
   "Invalid '{path}': empty array. Expected an array with minimum length 1, but got an empty array instead."

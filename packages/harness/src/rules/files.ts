@@ -1,10 +1,9 @@
 /** Images and other files in a request. */
 
-import type { Part, Reading } from './reading.ts'
-import { each, type Find, KNOWN, type RuleData, seen } from './rule.ts'
+import { each, partsOf } from './finds.ts'
+import type { Part } from './reading.ts'
+import { type Find, KNOWN, type RuleData, seen } from './rule.ts'
 import { dataUrl, isText, type Members, members } from './values.ts'
-
-const partsOf = ({ parts }: Reading): readonly Part[] => parts
 
 const IMAGE = /^image\/(png|jpeg|jpg|gif|webp)$/
 

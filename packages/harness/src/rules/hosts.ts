@@ -53,6 +53,9 @@ const FACTS: Readonly<Record<Host, HostFacts>> = {
   llamacpp: { wires: EVERY },
 }
 
+/** The hosts that are OpenAI's own API. */
+export const OPENAI_HOSTS: readonly Host[] = ['openai', 'azure']
+
 /** The names of all hosts. */
 export const HOSTS: readonly Host[] = Object.keys(FACTS) as Host[]
 

@@ -1,12 +1,10 @@
 /** The ids and names of calls and items. */
 
-import type { Call, Entry, Reading, Result, Tool } from './reading.ts'
-import { ANTHROPIC_TYPES, each, type Found, KNOWN, OPENAI_SPEC, type RuleData, seen, whole } from './rule.ts'
+import { callsOf, each, entriesOf, toolsOf, whole } from './finds.ts'
+import { OPENAI_HOSTS } from './hosts.ts'
+import type { Call, Reading, Result } from './reading.ts'
+import { ANTHROPIC_TYPES, type Found, KNOWN, OPENAI_SPEC, type RuleData, seen } from './rule.ts'
 import { isText, repeated } from './values.ts'
-
-const callsOf = ({ calls }: Reading): readonly Call[] => calls
-const toolsOf = ({ tools }: Reading): readonly Tool[] => tools
-const entriesOf = ({ entries }: Reading): readonly Entry[] => entries
 
 /** Every id of a call, at calls and at results. */
 const idsOf = ({ calls, results }: Reading): readonly (Call | Result)[] => [...calls, ...results]
@@ -37,7 +35,7 @@ export const ids: readonly RuleData[] = [
   {
     id: 'chat/call-id-length',
     sure: 'likely',
-    hosts: ['openai', 'azure'],
+    hosts: OPENAI_HOSTS,
     says: `Invalid '{path}': ${LONG} 40, but got a string with length {length} instead.`,
     sources: [
       ...seen('2026-01', 'openclaw#875 (40, then 64)', 'agno#5382', 'litellm#17343', 'autogen#6377'),
@@ -144,7 +142,7 @@ export const ids: readonly RuleData[] = [
   {
     id: 'responses/item-id',
     sure: 'certain',
-    hosts: ['openai', 'azure'],
+    hosts: OPENAI_HOSTS,
     says: "Invalid '{path}': '{id}'. Expected an ID that begins with '{prefix}'.",
     sources: seen('2026-06', 'langchainjs#11045'),
     finds: each(

@@ -1,23 +1,12 @@
-/** Counts and sizes of a request, and settings out of their range. */
+/** How many and how long the parts of a request may be, and how names and metadata are written. */
 
-import type { Host } from './hosts.ts'
-import type { Found } from './rule.ts'
-import {
-  ANTHROPIC_TYPES,
-  each,
-  KNOWN,
-  member,
-  OPENAI_SPEC,
-  type RuleData,
-  type Source,
-  seen,
-  type Wrong,
-  whole,
-} from './rule.ts'
+import { each, member, toolsOf, whole } from './finds.ts'
+import { type Host, OPENAI_HOSTS } from './hosts.ts'
+import { ANTHROPIC_TYPES, KNOWN, OPENAI_SPEC, type RuleData, type Source, seen, type Wrong } from './rule.ts'
 import { isRecord, isText, list, members } from './values.ts'
 
-const OPENAI: readonly Host[] = ['openai', 'azure']
-const CONTRACT: readonly Source[] = seen('2026-09', 'a public contract of each model, tried on 2026-09-29')
+/** The hosts that take 128 tools at most. */
+const FEW_TOOLS: readonly Host[] = [...OPENAI_HOSTS, 'groq', 'moonshot', 'deepseek', 'gemini']
 const TABLE: readonly Source[] = seen('2026-10', 'a public table of refusals, tried on 2026-10-04')
 
 const MANY_TOOLS =
@@ -52,12 +41,6 @@ const STOPS: Partial<Record<Host, number>> = {
   deepseek: 16,
 }
 
-const PENALTIES = ['presence_penalty', 'frequency_penalty']
-
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null
-}
-
 export const limits: readonly RuleData[] = [
   {
     id: 'chat/tools-empty',
@@ -70,13 +53,14 @@ export const limits: readonly RuleData[] = [
   {
     id: 'chat/tools-many',
     sure: 'certain',
+    hosts: FEW_TOOLS,
     says: MANY_TOOLS,
     sources: seen(
       '2026-11',
       'zed#42393 (GPT-5)',
       'opencode#4909 (GPT-5.1)',
       'hexstrike-ai#29',
-      'docs of Groq, Moonshot and Gemini',
+      'docs of Azure, Groq, Moonshot, DeepSeek and Gemini',
     ),
     finds: member('tools', tooMany),
     bad: { tools: Array.from({ length: 129 }, (_, i) => ({ type: 'function', function: { name: `t${i}` } })) },
@@ -84,6 +68,7 @@ export const limits: readonly RuleData[] = [
   {
     id: 'responses/tools-many',
     sure: 'likely',
+    hosts: OPENAI_HOSTS,
     says: MANY_TOOLS,
     sources: seen('2026-11', 'quoted for Chat; the specification has no limit'),
     finds: member('tools', tooMany),
@@ -92,11 +77,11 @@ export const limits: readonly RuleData[] = [
   {
     id: 'chat/tool-description',
     sure: 'likely',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: "Invalid '{path}': string too long. Expected a string with maximum length 1024, but got a string with length {length} instead.",
     sources: seen('2025-04', 'open_deep_research#80 (Azure)', 'sentry-mcp#106', 'OpenHands#7167'),
     finds: each(
-      ({ tools }) => tools,
+      toolsOf,
       ({ value: { description } }) =>
         isText(description) && description.length > 1024 && { length: description.length },
       '.description',
@@ -109,61 +94,8 @@ export const limits: readonly RuleData[] = [
     hosts: ['bedrock'],
     says: '{path}.description: String should have at least 1 character',
     sources: seen('2026-11', 'Bedrock'),
-    finds: each(
-      ({ tools }) => tools,
-      ({ value }) => value.description === '',
-    ),
+    finds: each(toolsOf, ({ value }) => value.description === ''),
     bad: { 'tools[0].description': '' },
-  },
-  {
-    id: 'chat/max-tokens-reasoning',
-    sure: 'likely',
-    hosts: OPENAI,
-    trait: 'no-max-tokens',
-    says: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-    sources: KNOWN,
-    finds: member('max_tokens', isSet),
-    bad: { max_tokens: 100 },
-  },
-  {
-    id: 'chat/sampling-reasoning',
-    sure: 'certain',
-    hosts: OPENAI,
-    trait: 'default-sampling',
-    says: "Unsupported value: '{path}' does not support {value} with this model. Only the default (1) value is supported.",
-    sources: seen(
-      '2026-10',
-      'OpenAI docs, Reasoning models',
-      'a public table of refusals; gpt-5.1 and later accept it without reasoning',
-    ),
-    finds: function* ({ body }): Generator<Found, void, undefined> {
-      for (const path of ['temperature', 'top_p'])
-        if (isSet(body[path]) && body[path] !== 1) yield { path, value: body[path] }
-      for (const path of PENALTIES) if (body[path]) yield { path, value: body[path] }
-    },
-    bad: { model: 'gpt-5', temperature: 0.2 },
-  },
-  {
-    id: 'responses/sampling-reasoning',
-    sure: 'likely',
-    hosts: OPENAI,
-    trait: 'default-sampling',
-    says: "Unsupported parameter: '{path}' is not supported with this model.",
-    sources: KNOWN,
-    finds: function* ({ body }): Generator<Found, void, undefined> {
-      for (const path of ['temperature', 'top_p']) if (isSet(body[path])) yield { path }
-    },
-    bad: { model: 'o4-mini', temperature: 0.2 },
-  },
-  {
-    id: 'chat/stop-reasoning',
-    sure: 'certain',
-    hosts: OPENAI,
-    trait: 'no-stop',
-    says: "Unsupported parameter: 'stop' is not supported with this model.",
-    sources: OPENAI_SPEC,
-    finds: member('stop', isSet),
-    bad: { stop: 'END' },
   },
   {
     id: 'chat/stop-many',
@@ -175,35 +107,9 @@ export const limits: readonly RuleData[] = [
       const limit = STOPS[host] ?? 4
       if (!Array.isArray(stop)) return false
       const { length } = stop
-      return (length > limit || (length === 0 && OPENAI.includes(host))) && { limit, length }
+      return (length > limit || (length === 0 && OPENAI_HOSTS.includes(host))) && { limit, length }
     }),
     bad: { model: 'gpt-4.1', stop: ['a', 'b', 'c', 'd', 'e'] },
-  },
-  {
-    id: 'chat/temperature-range',
-    sure: 'certain',
-    says: "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got {value} instead.",
-    sources: OPENAI_SPEC,
-    finds: member('temperature', (value) => Number(value) < 0 || Number(value) > 2),
-    bad: { temperature: 2.5 },
-  },
-  {
-    id: 'chat/moonshot-temperature',
-    sure: 'host',
-    hosts: ['moonshot'],
-    trait: 'fixed-temperature',
-    says: 'invalid temperature: only 1 (with thinking) or 0.6 is allowed for this model',
-    sources: seen('2026-11', 'Moonshot docs, fixed sampling of Kimi 2.5 and later'),
-    finds: member('temperature', (value) => value !== 1 && value !== 0.6),
-    bad: { model: 'kimi-k2.6', thinking: { type: 'disabled' }, temperature: 0.3 },
-  },
-  {
-    id: 'chat/stream-options',
-    sure: 'likely',
-    says: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-    sources: KNOWN,
-    finds: member('stream_options', (value, { body }) => isSet(value) && body.stream !== true),
-    bad: { stream: false, stream_options: { include_usage: true } },
   },
   {
     id: 'chat/format-name',
@@ -226,7 +132,7 @@ export const limits: readonly RuleData[] = [
   {
     id: 'chat/format-json-word',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
     sources: seen('2026-11', 'OpenAI docs, JSON mode'),
     finds: whole('messages', ({ body, entries, parts }) => {
@@ -239,7 +145,7 @@ export const limits: readonly RuleData[] = [
   {
     id: 'chat/metadata',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: "Invalid 'metadata': at most 16 keys of 64 characters, values of 512 characters",
     sources: OPENAI_SPEC,
     finds: member('metadata', isOddMetadata),
@@ -248,122 +154,11 @@ export const limits: readonly RuleData[] = [
   {
     id: 'responses/metadata',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: "Invalid 'metadata': at most 16 keys of 64 characters, values of 512 characters",
     sources: OPENAI_SPEC,
     finds: member('metadata', isOddMetadata),
     bad: { metadata: METADATA },
-  },
-  {
-    id: 'responses/max-output-tokens',
-    sure: 'certain',
-    says: "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {value} instead.",
-    sources: [...OPENAI_SPEC, ...seen('2026-07', 'pi#6265', 'hindsight#58', 'Work-Review#41')],
-    finds: member('max_output_tokens', (value) => value !== null && Number(value) < 16),
-    bad: { max_output_tokens: 10 },
-  },
-  {
-    id: 'messages/max-tokens',
-    sure: 'certain',
-    says: 'max_tokens: Field required',
-    sources: ANTHROPIC_TYPES,
-    finds: whole('max_tokens', ({ body }) => !(Number(body.max_tokens) >= 1)),
-    bad: { max_tokens: undefined },
-  },
-  {
-    id: 'messages/thinking-budget',
-    sure: 'certain',
-    says: '`max_tokens` must be greater than `thinking.budget_tokens`.',
-    sources: seen('2026-11', 'Anthropic docs, Extended thinking'),
-    finds: whole('max_tokens', ({ body }) => {
-      const { type, budget_tokens: budget } = members(body.thinking)
-      return type === 'enabled' && Number(budget) >= Number(body.max_tokens)
-    }),
-    bad: { max_tokens: 1024 },
-  },
-  {
-    id: 'messages/thinking-budget-min',
-    sure: 'certain',
-    says: 'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024',
-    sources: seen('2026-11', 'Anthropic docs, Extended thinking'),
-    finds: whole('thinking.budget_tokens', ({ body }) => {
-      const { type, budget_tokens: budget } = members(body.thinking)
-      return type === 'enabled' && !(Number(budget) >= 1024)
-    }),
-    bad: { 'thinking.budget_tokens': 1000 },
-  },
-  {
-    id: 'messages/thinking-budget-model',
-    sure: 'certain',
-    trait: 'no-thinking-budget',
-    says: '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
-    sources: seen(
-      '2026-07',
-      'srtab/daiv#1429 (Opus 4.7, 4.8, 5, Sonnet 5, Fable 5)',
-      'OpenHands SDK#3427',
-      'hermes-agent#11145',
-    ),
-    finds: whole('thinking.type', ({ body }) => members(body.thinking).type === 'enabled'),
-    bad: { model: 'claude-opus-4-7' },
-  },
-  {
-    id: 'messages/thinking-adaptive-model',
-    sure: 'certain',
-    trait: 'no-adaptive-thinking',
-    says: '"thinking.type.adaptive" is not supported for this model',
-    sources: CONTRACT,
-    finds: whole('thinking.type', ({ body }) => members(body.thinking).type === 'adaptive'),
-    bad: { thinking: { type: 'adaptive' } },
-  },
-  {
-    id: 'messages/thinking-disabled-model',
-    sure: 'certain',
-    trait: 'always-thinks',
-    says: '"thinking.type.disabled" is not supported for this model.',
-    sources: [...CONTRACT, ...seen('2026-11', 'AWS docs, Adaptive thinking (Fable 5, Mythos 5)')],
-    finds: whole('thinking.type', ({ body }) => members(body.thinking).type === 'disabled'),
-    bad: { model: 'claude-opus-5-5', thinking: { type: 'disabled' } },
-  },
-  {
-    id: 'messages/thinking-sampling',
-    sure: 'certain',
-    says: '`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.',
-    sources: seen('2026-08', 'modelparams.dev#214'),
-    finds: whole('temperature', ({ body: { thinking, temperature, top_k: topK, top_p: topP } }) => {
-      const { type } = members(thinking)
-      if (type !== 'enabled' && type !== 'adaptive') return false
-      return (isSet(temperature) && temperature !== 1) || isSet(topK) || (isSet(topP) && Number(topP) < 0.95)
-    }),
-    bad: { temperature: 0 },
-  },
-  {
-    id: 'messages/sampling-model',
-    sure: 'certain',
-    trait: 'no-sampling',
-    says: '`{path}` is deprecated for this model.',
-    sources: [...CONTRACT, ...seen('2026-07', 'inspect_ai#3721', 'cherry-studio#15532', 'promptfoo#9500', 'daiv#1429')],
-    finds: function* ({ body }): Generator<Found, void, undefined> {
-      for (const path of ['temperature', 'top_p']) if (body[path] !== undefined && body[path] !== 1) yield { path }
-      if (body.top_k !== undefined) yield { path: 'top_k' }
-    },
-    bad: { model: 'claude-opus-4-7', thinking: undefined, temperature: 0 },
-  },
-  {
-    id: 'messages/sampling-both',
-    sure: 'certain',
-    trait: 'one-sampling',
-    says: '`temperature` and `top_p` cannot both be specified for this model. Please use only one.',
-    sources: [...CONTRACT, ...seen('2026-11', 'quoted in 10 public files')],
-    finds: whole('temperature', ({ body }) => body.temperature !== undefined && body.top_p !== undefined),
-    bad: { temperature: 1, top_p: 1 },
-  },
-  {
-    id: 'messages/temperature',
-    sure: 'certain',
-    says: 'temperature: range: 0..1',
-    sources: seen('2026-11', 'Anthropic docs, Messages'),
-    finds: member('temperature', (value) => Number(value) < 0 || Number(value) > 1),
-    bad: { thinking: undefined, temperature: 1.5 },
   },
   {
     id: 'messages/stop-blank',

@@ -1,5 +1,7 @@
 /** Roles, types, and members that a provider does not know. */
 
+import { each, entriesOf, partsOf } from './finds.ts'
+import { OPENAI_HOSTS } from './hosts.ts'
 import {
   CHAT_BODY,
   CHAT_MESSAGE,
@@ -15,15 +17,11 @@ import {
   RESPONSES_PART,
   RESULT_BLOCKS,
 } from './known-members.ts'
-import type { Entry, Part, Reading } from './reading.ts'
-import { ANTHROPIC_TYPES, each, type Find, OPENAI_SPEC, type RuleData, type Source, seen } from './rule.ts'
+import type { Entry, Part } from './reading.ts'
+import { ANTHROPIC_TYPES, type Find, OPENAI_SPEC, type RuleData, type Source, seen } from './rule.ts'
 import { foreignName, isText, words } from './values.ts'
 
-const entriesOf = ({ entries }: Reading): readonly Entry[] => entries
-const partsOf = ({ parts }: Reading): readonly Part[] => parts
-
 const CHAT_ROLES = words('system assistant user function tool developer')
-const OPENAI = ['openai', 'azure'] as const
 const UNKNOWN = "Unknown parameter: '{path}.{key}'."
 const EXTRA = '{path}.{key}: Extra inputs are not permitted'
 
@@ -75,7 +73,7 @@ export const unknownMembers: readonly RuleData[] = [
   {
     id: 'chat/unknown-member',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: 'Unrecognized request argument supplied: {path}',
     sources: OPENAI_SPEC,
     finds: ofBody(CHAT_BODY),
@@ -101,7 +99,7 @@ export const unknownMembers: readonly RuleData[] = [
   {
     id: 'chat/openai-message-member',
     sure: 'likely',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: UNKNOWN,
     sources: OPENAI_SPEC,
     finds: chatMessageMember,
@@ -143,7 +141,7 @@ export const unknownMembers: readonly RuleData[] = [
   {
     id: 'chat/part-type',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: "Invalid value: '{type}'. Supported values are: {allowed}.",
     sources: OPENAI_SPEC,
     finds: each(
@@ -159,7 +157,7 @@ export const unknownMembers: readonly RuleData[] = [
   {
     id: 'chat/part-member',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: UNKNOWN,
     sources: OPENAI_SPEC,
     finds: each(partsOf, ({ type, value }) => foreign(value, CHAT_PART.get(type))),
@@ -168,7 +166,7 @@ export const unknownMembers: readonly RuleData[] = [
   {
     id: 'responses/item-unknown',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: "Invalid value: '{type}'. Supported values are: 'message', 'reasoning', 'function_call', …",
     sources: OPENAI_SPEC,
     finds: each(entriesOf, ({ type }) => type === undefined && { type: '' }, '.type'),
@@ -177,7 +175,7 @@ export const unknownMembers: readonly RuleData[] = [
   {
     id: 'responses/part-type',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: "Invalid value: '{type}'. Supported values are: {allowed}.",
     sources: [
       ...OPENAI_SPEC,
@@ -196,7 +194,7 @@ export const unknownMembers: readonly RuleData[] = [
   {
     id: 'responses/part-member',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: UNKNOWN,
     sources: OPENAI_SPEC,
     finds: each(partsOf, ({ type, value }) => foreign(value, RESPONSES_PART.get(type))),
@@ -205,7 +203,7 @@ export const unknownMembers: readonly RuleData[] = [
   {
     id: 'responses/message-member',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: UNKNOWN,
     sources: OPENAI_SPEC,
     finds: each(entriesOf, ({ type, value }) => type === 'message' && foreign(value, RESPONSES_MESSAGE)),
@@ -214,7 +212,7 @@ export const unknownMembers: readonly RuleData[] = [
   {
     id: 'responses/unknown-member',
     sure: 'certain',
-    hosts: OPENAI,
+    hosts: OPENAI_HOSTS,
     says: "Unknown parameter: '{path}'.",
     sources: OPENAI_SPEC,
     finds: ofBody(RESPONSES_BODY),

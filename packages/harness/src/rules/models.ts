@@ -23,8 +23,9 @@ interface Family {
   readonly traits: readonly Trait[]
 }
 
+/** All in lower case. The first Claude 4 have a date, or nothing, in place of a second number. */
 const FAMILIES: readonly Family[] = [
-  { ids: /claude-(3|opus-4-[01]|sonnet-4-0)/, traits: ['no-adaptive-thinking'] },
+  { ids: /claude-(instant|[23]|(opus|sonnet)-4(-[01](?!\d)|[-@]20\d|$))/, traits: ['no-adaptive-thinking'] },
   { ids: /claude-(haiku|sonnet|opus)-4-5/, traits: ['no-adaptive-thinking', 'one-sampling'] },
   { ids: /claude-(opus|sonnet)-4-6/, traits: ['no-prefill', 'one-sampling'] },
   { ids: /claude-opus-4-[78]/, traits: ['no-prefill', 'no-sampling', 'no-thinking-budget'] },
@@ -44,7 +45,8 @@ const FAMILIES: readonly Family[] = [
   { ids: /gemini-[3-9]/, traits: ['thought-signature'] },
 ]
 
-/** What is known of a model, by its id. */
+/** What is known of a model, by its id. Hosts write some ids with capital letters. */
 export function traitsOf(model: string): ReadonlySet<Trait> {
-  return new Set(FAMILIES.flatMap(({ ids, traits }) => (ids.test(model) ? traits : [])))
+  const id = model.toLowerCase()
+  return new Set(FAMILIES.flatMap(({ ids, traits }) => (ids.test(id) ? traits : [])))
 }

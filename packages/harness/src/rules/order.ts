@@ -1,34 +1,24 @@
-/** The order of messages, and the pairs of calls and results. */
+/** The order of messages on the wires of OpenAI, and the pairs of calls and results. */
 
+import { each, entriesOf, lastOf, whole } from './finds.ts'
 import type { Entry, Reading } from './reading.ts'
-import { each, type Found, KNOWN, OPENAI_SPEC, type RuleData, seen, whole } from './rule.ts'
+import { type Find, type Found, OPENAI_SPEC, type RuleData, seen } from './rule.ts'
 import { isText, repeated } from './values.ts'
 
-const entriesOf = ({ entries }: Reading): readonly Entry[] => entries
-const lastOf = ({ entries }: Reading): readonly Entry[] => entries.slice(-1)
-
-/** Each entry with its calls that have no result directly after it. */
-function* openCalls({ entries, wire }: Reading): Generator<Found, void, undefined> {
-  for (const entry of entries) {
-    if (entry.calls.length === 0 || entry.role !== 'assistant') continue
-    const open = new Set(entry.calls.map(({ id }) => id))
-    for (const id of wire === 'anthropic' ? leading(entries[entry.index + 1]) : following(entries, entry.index))
-      open.delete(id)
-    if (open.size > 0) yield { path: entry.path, i: entry.index, ids: [...open].join(', ') }
+/** Finds the answers with a call whose id is not among those that results after the answer have. */
+export function unanswered(after: (entries: readonly Entry[], index: number) => Iterable<unknown>): Find {
+  return function* ({ entries }) {
+    for (const { calls, role, index, path } of entries) {
+      if (calls.length === 0 || role !== 'assistant') continue
+      const open = new Set(calls.map(({ id }) => id))
+      for (const id of after(entries, index)) open.delete(id)
+      if (open.size > 0) yield { path, i: index, ids: [...open].filter(isText).join(', ') }
+    }
   }
 }
 
 function* following(entries: readonly Entry[], index: number): Generator<unknown, void, undefined> {
   for (let i = index + 1; entries[i]?.role === 'tool'; i++) yield entries[i]?.value.tool_call_id
-}
-
-/** On Messages the results are the first blocks of the next message. */
-function* leading(next: Entry | undefined): Generator<unknown, void, undefined> {
-  for (const { type, value, inner } of next?.parts ?? []) {
-    if (inner) continue
-    if (type !== 'tool_result') return
-    yield value.tool_use_id
-  }
 }
 
 function* chatStrays({ entries }: Reading): Generator<Found, void, undefined> {
@@ -37,13 +27,6 @@ function* chatStrays({ entries }: Reading): Generator<Found, void, undefined> {
     if (role !== 'tool') open = new Set(role === 'assistant' ? calls.map(({ id }) => id) : [])
     else if (!open.has(value.tool_call_id)) yield { path: `${path}.role` }
   }
-}
-
-function* messagesStrays({ entries, results }: Reading): Generator<Found, void, undefined> {
-  const uses = new Map(
-    entries.map((one) => [one.index, new Set(one.role === 'assistant' ? one.calls.map(({ id }) => id) : [])]),
-  )
-  for (const { path, id, entry } of results) if (!uses.get(entry.index - 1)?.has(id)) yield { path, id }
 }
 
 function linked({ body, entries }: Reading): boolean {
@@ -71,29 +54,10 @@ function* callsWithoutOutput({ entries }: Reading): Generator<Found, void, undef
   if (open.length > 0) yield { path: 'input', id: open.at(-1) }
 }
 
-function* twiceInMessage({ entries, wire }: Reading): Generator<Found, void, undefined> {
+function* twiceInMessage({ entries }: Reading): Generator<Found, void, undefined> {
   for (const { calls, path } of entries) {
     const id = repeated(calls.map((call) => call.id))
-    if (id !== undefined) yield { path: wire === 'openai-chat' ? `${path}.tool_calls` : path, id }
-  }
-}
-
-function* resultsTwice({ entries }: Reading): Generator<Found, void, undefined> {
-  for (const { parts, path } of entries) {
-    const ids = parts.flatMap(({ type, value, inner }) => (type === 'tool_result' && !inner ? [value.tool_use_id] : []))
-    const id = repeated(ids)
-    if (id !== undefined) yield { path: `${path}.content`, id }
-  }
-}
-
-function* serverResults({ entries }: Reading): Generator<Found, void, undefined> {
-  const uses = new Set<unknown>()
-  for (const { parts } of entries) {
-    for (const { type, value, path } of parts) {
-      if (type === 'server_tool_use' || type === 'mcp_tool_use') uses.add(value.id)
-      else if (isText(type) && type.endsWith('_tool_result') && !uses.has(value.tool_use_id))
-        yield { path, type, id: value.tool_use_id }
-    }
+    if (id !== undefined) yield { path: `${path}.tool_calls`, id }
   }
 }
 
@@ -127,7 +91,7 @@ export const order: readonly RuleData[] = [
       'osaurus#2653',
       'turnstone#474',
     ),
-    finds: openCalls,
+    finds: unanswered(following),
     bad: { 'messages[4]': undefined },
   },
   {
@@ -231,124 +195,5 @@ export const order: readonly RuleData[] = [
       return id !== undefined && { id }
     }),
     bad: { 'input[6]': { type: 'function_call_output', call_id: 'call_1', output: 'sun' } },
-  },
-  {
-    id: 'messages/empty',
-    sure: 'certain',
-    says: 'messages: at least one message is required',
-    sources: KNOWN,
-    finds: whole('messages', ({ entries }) => entries.length === 0),
-    bad: { messages: [] },
-  },
-  {
-    id: 'messages/first-role',
-    sure: 'likely',
-    says: 'messages: first message must use the "user" role',
-    sources: seen('2026-11', 'docs.cloud.google.com, Claude on Vertex', 'older quotes'),
-    finds: whole('messages.0', ({ entries }) => entries[0]?.role === 'assistant'),
-    bad: { 'messages[0]': undefined },
-  },
-  {
-    id: 'messages/use-without-result',
-    sure: 'certain',
-    says: 'messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must have a corresponding `tool_result` block in the next message.',
-    sources: seen(
-      '2026-05',
-      'claude-code#7929',
-      'claude-code#8210',
-      'claude-code#6242',
-      'claude-code#3860',
-      'jcode#276 (results in several messages)',
-    ),
-    finds: openCalls,
-    bad: { 'messages[2].content[1]': undefined },
-  },
-  {
-    id: 'messages/result-without-use',
-    sure: 'certain',
-    says: '{path}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.',
-    sources: seen('2026-01', 'claude-code#18947'),
-    finds: messagesStrays,
-    bad: { 'messages[2].content[2]': { type: 'tool_result', tool_use_id: 'toolu_3' } },
-  },
-  {
-    id: 'messages/result-twice',
-    sure: 'certain',
-    says: '{path}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}',
-    sources: seen('2026-11', 'quoted in 10 public files'),
-    finds: resultsTwice,
-    bad: { 'messages[2].content[2]': { type: 'tool_result', tool_use_id: 'toolu_1' } },
-  },
-  {
-    id: 'messages/use-id-twice',
-    sure: 'certain',
-    says: 'messages: `tool_use` ids must be unique',
-    sources: seen('2026-09', 'claude-code, many threads'),
-    finds: whole('messages', ({ calls }) => repeated(calls.map(({ id }) => id)) !== undefined),
-    bad: { 'messages[1].content[2].id': 'toolu_1', 'messages[2].content[0]': undefined },
-  },
-  {
-    id: 'messages/server-result',
-    sure: 'certain',
-    says: '{path}: unexpected `tool_use_id` found in `{type}` blocks: {id}. Each `{type}` block must have a corresponding `server_tool_use` block before it.',
-    sources: seen('2026-06', 'claude-code#64383', 'claude-code#65726'),
-    finds: serverResults,
-    bad: {
-      'messages[3]': {
-        role: 'assistant',
-        content: [
-          { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
-          { type: 'text', text: 'x' },
-        ],
-      },
-      'messages[4]': { role: 'user', content: 'Thanks.' },
-    },
-  },
-  {
-    id: 'messages/prefill',
-    sure: 'certain',
-    trait: 'no-prefill',
-    says: 'This model does not support assistant message prefill. The conversation must end with a user message.',
-    sources: seen(
-      '2026-09',
-      'magic-context#511 (Sonnet 4.6, Sonnet 5)',
-      'opencode-dynamic-context-pruning#520',
-      'copilot-api#261',
-      'llxprt-code#3695',
-    ),
-    finds: each(
-      lastOf,
-      ({ role, parts }) =>
-        role === 'assistant' && !parts.some(({ type }) => isText(type) && /server_tool_use|_tool_result$/.test(type)),
-    ),
-    bad: {
-      model: 'claude-sonnet-4-6',
-      'messages[3]': {
-        role: 'assistant',
-        content: [
-          { type: 'thinking', thinking: 'Sun.', signature: 'EqQB' },
-          { type: 'text', text: 'It is' },
-        ],
-      },
-    },
-  },
-  {
-    id: 'messages/trailing-space',
-    sure: 'certain',
-    says: 'messages: final assistant content cannot end with trailing whitespace',
-    sources: seen('2026-06', 'forgecode#1872', 'OpenBitFun#825', 'crewAI#4538', 'Marinara#2674'),
-    finds: each(lastOf, ({ role, parts }) => {
-      const text = parts.at(-1)?.type === 'text' ? parts.at(-1)?.value.text : undefined
-      return role === 'assistant' && isText(text) && text !== text.trimEnd()
-    }),
-    bad: {
-      'messages[3]': {
-        role: 'assistant',
-        content: [
-          { type: 'thinking', thinking: 'Sun.', signature: 'EqQB' },
-          { type: 'text', text: 'It is ' },
-        ],
-      },
-    },
   },
 ]

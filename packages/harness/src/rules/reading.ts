@@ -13,6 +13,8 @@ export interface Reading {
   readonly model: string
   readonly traits: ReadonlySet<Trait>
   readonly body: Members
+  /** The betas that the request asks for; undefined if its headers are not known. */
+  readonly betas: readonly string[] | undefined
   /** Messages; on Responses the items of the input. */
   readonly entries: readonly Entry[]
   /** The parts of the contents; on Messages a content that is text is one part, and parts of results are `inner`. */
@@ -90,7 +92,10 @@ const READERS: Readonly<Record<WireName, (body: Members) => Pieces>> = {
   anthropic: readMessages,
 }
 
-export function readRequest(wire: WireName, body: Members, host: Host): Reading {
+/** The headers of a request, by lower-case name. */
+export type RequestHeaders = Readonly<Record<string, string>>
+
+export function readRequest(wire: WireName, body: Members, host: Host, headers?: RequestHeaders): Reading {
   const model = isText(body.model) ? body.model.slice(0, 200) : ''
   const pieces = READERS[wire](body)
   return {
@@ -99,6 +104,7 @@ export function readRequest(wire: WireName, body: Members, host: Host): Reading 
     model,
     traits: traitsOf(model),
     body,
+    betas: headers && [...(headers['anthropic-beta'] ?? '').split(/\s*,\s*/), ...list(body.betas).filter(isText)],
     ...pieces,
     parts: pieces.entries.flatMap((entry) => entry.parts),
     calls: pieces.entries.flatMap((entry) => entry.calls),

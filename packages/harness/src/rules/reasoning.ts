@@ -1,12 +1,12 @@
 /** Reasoning that goes back: where it must stand, and what it must have. */
 
+import { each, entriesOf, lastOf, partsOf, whole } from './finds.ts'
+import { OPENAI_HOSTS } from './hosts.ts'
 import type { Entry, Part, Reading } from './reading.ts'
-import { ANTHROPIC_TYPES, each, type Found, OPENAI_SPEC, type RuleData, seen, whole } from './rule.ts'
+import { ANTHROPIC_TYPES, type Found, OPENAI_SPEC, type RuleData, seen } from './rule.ts'
 import { signatureOf } from './signatures.ts'
 import { isText, list, members, words } from './values.ts'
 
-const entriesOf = ({ entries }: Reading): readonly Entry[] => entries
-const partsOf = ({ parts }: Reading): readonly Part[] => parts
 const reasoningOf = ({ entries }: Reading): readonly Entry[] => entries.filter(({ type }) => type === 'reasoning')
 
 const INPUTS = words(
@@ -121,7 +121,7 @@ export const reasoning: readonly RuleData[] = [
   {
     id: 'responses/reasoning-not-stored',
     sure: 'certain',
-    hosts: ['openai', 'azure'],
+    hosts: OPENAI_HOSTS,
     status: 404,
     says: "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
     sources: seen('2026-05', 'opencode#7724', 'opencode#8987', 'oh-my-pi#41', 'bifrost#5410'),
@@ -145,7 +145,7 @@ export const reasoning: readonly RuleData[] = [
   {
     id: 'responses/reasoning-status',
     sure: 'certain',
-    hosts: ['openai', 'azure'],
+    hosts: OPENAI_HOSTS,
     says: "Unknown parameter: '{path}'.",
     sources: seen(
       '2026-08',
@@ -170,7 +170,7 @@ export const reasoning: readonly RuleData[] = [
   {
     id: 'responses/encrypted-not-reasoning',
     sure: 'certain',
-    hosts: ['openai', 'azure'],
+    hosts: OPENAI_HOSTS,
     trait: 'no-encrypted-reasoning',
     says: 'Encrypted content is not supported with this model.',
     sources: seen('2026-07', 'amplifier#199', 'pi#6228'),
@@ -264,13 +264,10 @@ export const reasoning: readonly RuleData[] = [
     sure: 'certain',
     says: '{path}: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request.',
     sources: seen('2026-02', 'forgecode#1853', 'forgecode#1195'),
-    finds: each(
-      ({ entries }) => entries.slice(-1),
-      (entry, request) => {
-        const on = thinking(request) === 'enabled' || thinking(request) === 'adaptive'
-        return !on && entry.role === 'assistant' && entry.parts.some(isThought)
-      },
-    ),
+    finds: each(lastOf, (entry, request) => {
+      const on = thinking(request) === 'enabled' || thinking(request) === 'adaptive'
+      return !on && entry.role === 'assistant' && entry.parts.some(isThought)
+    }),
     bad: {
       thinking: undefined,
       'messages[3]': {

@@ -4,7 +4,7 @@
 
 import type { WireName } from '../wires/wire.ts'
 import { type Host, hostOf } from './hosts.ts'
-import { readRequest } from './reading.ts'
+import { type RequestHeaders, readRequest } from './reading.ts'
 import type { Found, Rule, Sure } from './rule.ts'
 import { rules } from './rules.ts'
 import { isRecord } from './values.ts'
@@ -29,6 +29,8 @@ export interface RefusalOptions {
   readonly host?: Host
   /** The URL of the request. */
   readonly url?: string
+  /** Its headers, by lower-case name. Without them, what a beta may allow is not refused. */
+  readonly headers?: RequestHeaders
   /** How sure the rules must be. Default: `certain` and `host`. */
   readonly sure?: readonly Sure[]
 }
@@ -45,19 +47,24 @@ export const DEFAULT_SURE: readonly Sure[] = ['certain', 'host']
  * // [{ rule: 'messages/empty', message: 'messages: at least one message is required', … }]
  */
 export function refusals(wire: WireName, body: unknown, options: RefusalOptions = {}): readonly Refusal[] {
-  const { host = hostOf(wire, options.url), sure = DEFAULT_SURE } = options
-  return brokenRules(wire, body, host, (rule) => sure.includes(rule.sure))
+  const { host = hostOf(wire, options.url), sure = DEFAULT_SURE, headers } = options
+  return brokenRules({ wire, body, headers }, host, (rule) => sure.includes(rule.sure))
+}
+
+interface Sent {
+  readonly wire: WireName
+  readonly body: unknown
+  readonly headers?: RequestHeaders | undefined
 }
 
 /** The rules that a request to a host breaks, of those that apply. */
 export function brokenRules(
-  wire: WireName,
-  body: unknown,
+  { wire, body, headers }: Sent,
   host: Host,
   applies: (rule: Rule) => boolean,
 ): readonly Refusal[] {
   if (!isRecord(body)) return []
-  const request = readRequest(wire, body, host)
+  const request = readRequest(wire, body, host, headers)
   const found: Refusal[] = []
   for (const rule of rules) {
     if (!holdsFor(rule, wire, host) || (rule.trait && !request.traits.has(rule.trait)) || !applies(rule)) continue

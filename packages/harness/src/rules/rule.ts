@@ -78,35 +78,3 @@ export const ANTHROPIC_TYPES: readonly Source[] = seen(
 )
 /** Words that are known but were not looked up. */
 export const KNOWN: readonly Source[] = seen('2026-11', 'known wording, not verified')
-
-/** Finds the items of a list that are wrong. */
-export function each<Item extends { readonly path: string }>(
-  of: (request: Reading) => readonly Item[],
-  wrong: (item: Item, request: Reading) => Wrong,
-  suffix: string = '',
-): Find {
-  return function* (request) {
-    for (const item of of(request)) {
-      const how = wrong(item, request)
-      if (how) yield { path: item.path + suffix, ...(how === true ? {} : how) }
-    }
-  }
-}
-
-/** Finds a member of the body that is present and wrong. */
-export function member(name: string, wrong: (value: unknown, request: Reading) => Wrong = () => true): Find {
-  return function* (request) {
-    const value = request.body[name]
-    if (value === undefined) return
-    const how = wrong(value, request)
-    if (how) yield { path: name, value, ...(how === true ? {} : how) }
-  }
-}
-
-/** Finds a fault of the whole request. */
-export function whole(path: string, wrong: (request: Reading) => Wrong): Find {
-  return function* (request) {
-    const how = wrong(request)
-    if (how) yield { path, ...(how === true ? {} : how) }
-  }
-}

@@ -3,15 +3,18 @@
 import type { WireName } from '../wires/wire.ts'
 import { cache } from './cache.ts'
 import { choices } from './choices.ts'
+import { compiledSchemas } from './compiled-schemas.ts'
 import { content } from './content.ts'
 import { files } from './files.ts'
 import { ids } from './ids.ts'
 import { limits } from './limits.ts'
 import { unknownMembers } from './members.ts'
+import { messagesOrder } from './messages-order.ts'
 import { order } from './order.ts'
 import { reasoning } from './reasoning.ts'
 import type { Rule } from './rule.ts'
 import { schemas } from './schemas.ts'
+import { settings } from './settings.ts'
 import { strictSchemas } from './strict-schemas.ts'
 import { wholeBody } from './whole-body.ts'
 
@@ -26,15 +29,18 @@ export const rules: readonly Rule[] = [
   ...wholeBody,
   ...unknownMembers,
   ...order,
+  ...messagesOrder,
   ...ids,
   ...content,
   ...files,
   ...reasoning,
   ...choices,
   ...limits,
+  ...settings,
   ...cache,
   ...schemas,
   ...strictSchemas,
+  ...compiledSchemas,
 ].map((data) => {
   const wire = WIRES.get(data.id.split('/', 1)[0] ?? '')
   return wire === undefined ? data : { ...data, wire }

@@ -1,25 +1,12 @@
 /** The schemas of functions, where no mode is strict: what every request with tools must keep. */
 
+import { each, functionsOf } from './finds.ts'
 import type { Host } from './hosts.ts'
-import type { DeclaredSchema, Reading } from './reading.ts'
-import { each, type Find, KNOWN, type RuleData, type Source, seen, type Wrong } from './rule.ts'
+import { KNOWN, type RuleData, type Source, seen } from './rule.ts'
+import { within } from './schema-finds.ts'
 import type { SchemaNode } from './schema-walk.ts'
 import { WEATHER } from './sound.ts'
 import { isRecord, isText, members, nameIn } from './values.ts'
-
-const functionsOf = ({ schemas }: Reading): readonly DeclaredSchema[] =>
-  schemas.filter(({ what }) => what === 'function')
-
-/** Finds a schema inside the schemas of functions. */
-function within(wrong: (node: SchemaNode) => Wrong): Find {
-  return function* (request) {
-    for (const { name, nodes } of functionsOf(request))
-      for (const node of nodes) {
-        const how = wrong(node)
-        if (how) yield { path: node.path, name, at: node.at || '()', ...(how === true ? {} : how) }
-      }
-  }
-}
 
 const HOSTS_THAT_CONVERT: readonly Host[] = [
   'vllm',
@@ -90,7 +77,7 @@ function ofOpenAI(wire: 'chat' | 'responses', at: string): RuleData[] {
       ...but,
       says: "Invalid schema for function '{name}': In context={at}, array schema missing items.",
       sources: seen('2026-11', 'quoted in 7 public files, also through Together', 'cline#7339 (Gemini)'),
-      finds: within(({ schema }) => {
+      finds: within(functionsOf, ({ schema }) => {
         return schema.type === 'array' && schema.items === undefined && schema.prefixItems === undefined
       }),
       bad: { [`${at}.properties.days`]: { type: 'array' } },
@@ -131,7 +118,7 @@ export const schemas: readonly RuleData[] = [
     hosts: ['moonshot'],
     says: "tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '{at}': type is not defined>",
     sources: seen('2026-09', 'kimi-cli#1595', 'pi#5822', 'codex-router#641'),
-    finds: within(({ schema, keyword, inMember }) => {
+    finds: within(functionsOf, ({ schema, keyword, inMember }) => {
       const typed = nameIn(schema, ['type', 'anyOf', '$ref', 'oneOf', 'allOf']) !== undefined
       return inMember && keyword !== 'propertyNames' && !typed
     }),
@@ -151,7 +138,7 @@ export const schemas: readonly RuleData[] = [
       'FTShare-MCP#7',
       'not reproduced on api.moonshot.cn: MiqroForge#1165',
     ),
-    finds: within(({ schema }) => 'anyOf' in schema && 'type' in schema),
+    finds: within(functionsOf, ({ schema }) => 'anyOf' in schema && 'type' in schema),
     bad: { [`${PARAMETERS}.properties.city`]: { type: 'string', anyOf: [{ minLength: 1 }] } },
   },
   {
@@ -165,7 +152,7 @@ export const schemas: readonly RuleData[] = [
       'pizza-bot#62',
       'CLIProxyAPI#97: of the native endpoint; the OpenAI endpoint converts some',
     ),
-    finds: within(({ schema }) => {
+    finds: within(functionsOf, ({ schema }) => {
       const key = nameIn(schema, NO_FIELD)
       return key !== undefined && { key }
     }),
@@ -177,7 +164,10 @@ export const schemas: readonly RuleData[] = [
     hosts: ['llamacpp'],
     says: "JSON schema conversion failed: Pattern must start with '^' and end with '$' ({path})",
     sources: seen('2026-11', 'llama.cpp, common/json-schema-to-grammar.cpp'),
-    finds: within(({ schema: { pattern } }) => isText(pattern) && !(pattern.startsWith('^') && pattern.endsWith('$'))),
+    finds: within(
+      functionsOf,
+      ({ schema: { pattern } }) => isText(pattern) && !(pattern.startsWith('^') && pattern.endsWith('$')),
+    ),
     bad: { [`${PARAMETERS}.properties.city.pattern`]: '[A-Z]' },
   },
   {
@@ -219,7 +209,7 @@ export const schemas: readonly RuleData[] = [
     sure: 'certain',
     says: '{path}: JSON schema is invalid. It must match JSON Schema draft 2020-12',
     sources: seen('2026-08', 'claude-code#63673', 'claude-code#86665', 'claude-code#9605', 'mcp-gsuite#19'),
-    finds: within(isOlderDraft),
+    finds: within(functionsOf, isOlderDraft),
     bad: { 'tools[0].input_schema.properties.city': { type: 'array', items: [{ type: 'string' }] } },
   },
 ]

@@ -20,6 +20,11 @@ export function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
+/** The number, or NaN, which no comparison finds. */
+export function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : Number.NaN
+}
+
 /** The first name that a record has and a list lacks. */
 export function foreignName(value: Members, known: ReadonlySet<string>): string | undefined {
   return Object.keys(value).find((name) => !known.has(name))

@@ -1,9 +1,9 @@
-/** What every provider refuses, whatever the wire. */
+/** What a provider refuses without reading it: bytes that are not JSON, and too many of them. */
 
 /// <reference lib="es2024.string" preserve="true" />
 
-import type { Found } from './rule.ts'
-import { type RuleData, seen, whole } from './rule.ts'
+import { whole } from './finds.ts'
+import { type Found, type RuleData, seen } from './rule.ts'
 
 interface Visited {
   readonly value: unknown
@@ -60,11 +60,12 @@ export const wholeBody: readonly RuleData[] = [
     bad: { model: 'm\ud83d' },
   },
   {
-    id: 'every/size',
+    id: 'messages/size',
     sure: 'certain',
+    hosts: ['anthropic'],
     status: 413,
     says: 'Request exceeds the maximum size ({size} bytes)',
-    sources: seen('2026-11', 'Anthropic docs, Errors: 32 MB', 'OpenAI: string_above_max_length'),
+    sources: seen('2026-11', 'Anthropic docs, Errors: 32 MB'),
     finds: whole('', ({ body }) => {
       const size = sizeOf(body)
       return size > LARGEST && { size }

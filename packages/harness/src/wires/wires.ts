@@ -18,3 +18,13 @@ export function pathsOf({ path, otherPaths = [] }: Wire): readonly string[] {
 
 /** The names of all wires. */
 export const WIRE_NAMES: readonly WireName[] = ['openai-chat', 'openai-responses', 'anthropic']
+
+/** The wire of a path, and what stands before it. One path may be the end of another: the longest counts. */
+export function wireAt(pathname: string): { readonly wire: WireName; readonly prefix: string } | undefined {
+  const found = ENDS.find(({ path }) => pathname.endsWith(path))
+  return found && { wire: found.wire, prefix: pathname.slice(0, -found.path.length) }
+}
+
+const ENDS = WIRE_NAMES.flatMap((wire) => pathsOf(WIRES[wire]).map((path) => ({ wire, path }))).sort(
+  (one, other) => other.path.length - one.path.length,
+)
