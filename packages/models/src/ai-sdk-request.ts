@@ -28,7 +28,7 @@ import type {
 import { UNSIGNED } from './chat-request.ts'
 import { inputOf, joinText, nameOf } from './content.ts'
 import { defined } from './defined.ts'
-import { optionNames, type Target, thinkingOf } from './families.ts'
+import { noReasoningOf, optionNames, type Target, thinkingOf } from './families.ts'
 import { isRecord } from './is-record.ts'
 import { isBlank } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
@@ -75,13 +75,13 @@ type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
 /** A choice of the user's own options stands. */
 function withParallel(
   { tools, settings: { parallelToolCalls: parallel } }: ModelRequest,
-  { provider }: Target,
+  { host, wire }: Target,
   options: ProviderOptions,
 ): ProviderOptions {
   if (parallel === undefined || tools.length === 0) return options
   const { openai, anthropic } = options
-  if (provider.startsWith('openai.')) return { ...options, openai: { parallelToolCalls: parallel, ...openai } }
-  if (!provider.startsWith('anthropic.')) return options
+  if (host.isOpenAI) return { ...options, openai: { parallelToolCalls: parallel, ...openai } }
+  if (wire !== 'anthropic') return options
   return { ...options, anthropic: { disableParallelToolUse: !parallel, ...anthropic } }
 }
 
@@ -126,11 +126,10 @@ interface Fill {
 }
 
 function fillFor(target: Target, settings: ModelSettings): Fill {
-  const { host, family, wire, provider } = target
-  if (host.signsCalls && family.isGemini3) return { signatureOf: provider.includes('vertex') ? 'vertex' : 'google' }
-  const isUnthought = (family.noReasoning ?? host.noReasoning) !== undefined && thinkingOf(target, settings) !== 'off'
+  const { host, family } = target
+  if (host.signsCalls && family.isGemini3) return { signatureOf: host.signsCalls }
   // The packages do not send an empty text.
-  return isUnthought && wire === 'openai-chat' && !host.isOpenAI ? { reasoning: ' ' } : {}
+  return noReasoningOf(target, settings) === undefined ? {} : { reasoning: ' ' }
 }
 
 /** As on Messages: a turn that another model began has no thoughts, which a fixed budget requires. */

@@ -2,6 +2,7 @@ import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { bodyOf } from '../test/ask.ts'
 import { history, settings, tools } from '../test/history.ts'
+import { chatHost, mistral } from '../test/hosts.ts'
 import { chat } from '../test/wires.ts'
 import { openai } from './openai.ts'
 
@@ -146,4 +147,17 @@ test('metadata of a part is sent back in it, and a message with only calls has n
     },
     { role: 'tool', tool_call_id: 'c', content: 'ok' },
   ])
+})
+
+test('the seed and the limit have the names of the host, which is known by its name or by its address (A6, W20)', async () => {
+  const request = { settings: { seed: 7, maxTokens: 100 } }
+  for (const model of [mistral, chatHost('openai', 'mistral-large-latest', 'https://api.mistral.ai/v1')]) {
+    const body = await bodyOf(chat, request, model)
+    expect(body).toMatchObject({ random_seed: 7, max_tokens: 100 })
+    expect(body).not.toHaveProperty('seed')
+    expect(body).not.toHaveProperty('max_completion_tokens')
+  }
+  expect(await bodyOf(chat, request, chatHost('deepseek', 'deepseek-chat'))).toMatchObject({ seed: 7, max_tokens: 100 })
+  for (const model of [chatHost('azure.ai.openai', 'm'), chatHost('openai', 'm', 'http://localhost:8000/v1')])
+    expect(await bodyOf(chat, request, model)).toMatchObject({ seed: 7, max_completion_tokens: 100 })
 })

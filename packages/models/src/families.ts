@@ -38,8 +38,13 @@ interface Host {
   readonly isMistral?: true
   /** As in {@link Family}, for a model that reasons because the request switches it on. */
   readonly noReasoning?: string
-  /** Whether a call must have the signature of the thought before it, if the model is a Gemini that thinks. */
-  readonly signsCalls?: true
+  /** The name of the seed on Chat. Default: `seed`. */
+  readonly seed?: 'random_seed'
+  /**
+   * A call must have the signature of the thought before it, if the model is a Gemini that thinks. This is the key under
+   * which the AI SDK has the signature.
+   */
+  readonly signsCalls?: 'google' | 'vertex'
   /** The maximum number of tools. */
   readonly mostTools?: number
   /** Whether each member of a tool's input must have a type. */
@@ -71,6 +76,9 @@ type Named<Known> = Known & {
   readonly address?: RegExp
 }
 
+/** The member in which most hosts of Chat have reasoning. */
+export const REASONING_CONTENT = 'reasoning_content'
+
 const OPENAI: Named<Host> = {
   provider: /^openai(\.|$)/,
   address: /(^|\.)openai\.com$/,
@@ -91,11 +99,12 @@ const HOSTS: readonly Named<Host>[] = [
     address: /(^|\.)mistral\.ai$/,
     isMistral: true,
     reasoningIn: [],
+    seed: 'random_seed',
   },
   {
     provider: /moonshot|kimi/,
     address: /(^|\.)(moonshot|kimi)\.\w+$/,
-    reasoningIn: ['reasoning_content'],
+    reasoningIn: [REASONING_CONTENT],
     noReasoning: ' ',
     needsTypes: true,
     mostTools: 128,
@@ -103,7 +112,7 @@ const HOSTS: readonly Named<Host>[] = [
   {
     provider: /deepseek/,
     address: /(^|\.)deepseek\.com$/,
-    reasoningIn: ['reasoning_content'],
+    reasoningIn: [REASONING_CONTENT],
     noReasoning: '',
     mostTools: 128,
   },
@@ -115,12 +124,8 @@ const HOSTS: readonly Named<Host>[] = [
     mostTools: 128,
   },
   { provider: /cerebras/, address: /(^|\.)cerebras\.ai$/, reasoningIn: ['reasoning'] },
-  {
-    provider: /gemini|google|gcp|vertex/,
-    address: /(^|\.)googleapis\.com$/,
-    signsCalls: true,
-    mostTools: 128,
-  },
+  { provider: /vertex/, address: /aiplatform\.googleapis\.com$/, signsCalls: 'vertex', mostTools: 128 },
+  { provider: /gemini|google|gcp/, address: /(^|\.)googleapis\.com$/, signsCalls: 'google', mostTools: 128 },
   { provider: /llama[^a-z]?cpp/, anchorsPatterns: true },
   OPENAI,
 ]
@@ -178,6 +183,18 @@ export function familyOf(model: string): Family {
 /** Whether messages and ids must be as Mistral's API and the templates of its models require. */
 export function isMistral({ host, family }: Target): boolean {
   return host.isMistral === true || (family.isMistral === true && host === OTHER)
+}
+
+/** Whether a request has OpenAI's form: to its own API, and under its name to a host about which nothing else is known. */
+export function isLikeOpenAI({ host, provider }: Target): boolean {
+  return host.isOpenAI === true || (host === OTHER && OPENAI.provider.test(provider))
+}
+
+/** The reasoning of a call on Chat before which the model has not reasoned, if the request needs it. */
+export function noReasoningOf(target: Target, settings: ModelSettings): string | undefined {
+  const { host, family } = target
+  if (target.wire !== 'openai-chat' || host.reasoningIn?.includes(REASONING_CONTENT) === false) return undefined
+  return thinkingOf(target, settings) === 'off' ? undefined : (family.noReasoning ?? host.noReasoning)
 }
 
 /** Whether the provider options of a request to this target switch reasoning on. */
