@@ -83,6 +83,7 @@ const OPENAI: Named<Host> = {
   provider: /^openai(\.|$)/,
   address: /(^|\.)openai\.com$/,
   isOpenAI: true,
+  reasoningIn: [],
   mostTools: 128,
 }
 

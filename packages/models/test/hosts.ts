@@ -29,6 +29,9 @@ export function chatHost(
   }
 }
 
+/** A compatible host behind an address that says nothing, and without a name of its own. */
+export const compatible = chatHost('openai', 'm', 'https://proxy.test/v1')
+
 export function responsesHost(provider: string, model: string): Connect {
   return (fetch) => openai({ client: new OpenAI({ apiKey: 'none', fetch, maxRetries: 0 }), model, provider })
 }
