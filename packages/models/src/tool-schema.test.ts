@@ -215,6 +215,45 @@ test('keys that Anthropic rejects have other names on the wire, and their own in
   expect(second?.messages[1]?.content).toMatchObject([{ input: { _top: 1, filter_id__2: 'x', fine: 'y' } }])
 })
 
+test('names on the wire are short and differ from each other, also of many keys, and the description has them (W17)', async () => {
+  const keys = [
+    ...Array.from({ length: 1_200 }, (_, i) => String.fromCodePoint(0x4e00 + i)),
+    'é'.repeat(70),
+    'x'.repeat(70),
+  ]
+  const inputSchema = {
+    type: 'object',
+    properties: Object.fromEntries([...keys, '_', '__3'].map((key) => [key, {}])),
+    dependentRequired: { '\u4e00': ['\u4e01', '_'] },
+    description: 'The input must match a rule.',
+  }
+  const sent = schemaIn(await bodyOf(claude, { tools: [{ name: 'f', description: 'd', inputSchema }] }))
+  const names = Object.keys(sent.properties as object)
+  expect(new Set(names).size).toBe(keys.length + 2)
+  expect(names.filter((name) => !/^[\w.-]{1,64}$/.test(name))).toEqual([])
+  expect(sent.dependentRequired).toEqual({ __2: ['__4', '_'] })
+  expect(sent.description).toMatch(
+    /^The input must match a rule\.\n\nMembers with other names here: __2 is "\u4e00", __4 is /,
+  )
+})
+
+test('a member that is not in the schema never replaces one that has its name on the wire (W17)', async () => {
+  const messages = [
+    { role: 'user', content: 'Go' },
+    {
+      role: 'assistant',
+      content: [{ type: 'tool-call', id: 'a1', name: 'f', input: { $top: 1, _top: 'other', more: 2 } }],
+      finishReason: 'tool-calls',
+    },
+    { role: 'tool', callId: 'a1', name: 'f', content: [{ type: 'text', text: 'ok' }] },
+  ] as const
+  const body = await bodyOf(claude, { tools: [defined(jsonSchema(odd))], messages })
+  expect(body).toMatchObject({ messages: [{}, { content: [{ input: { _top: 1, more: 2 } }] }, {}] })
+  const script = [respond(call('f', { _top: 1, $top: 'other', fine: 'y' }, { id: 'toolu_1' }))]
+  const { message } = await ask(claude.model(mockModels({ script }).fetch), { tools: [defined(jsonSchema(odd))] })
+  expect(message.content).toMatchObject([{ input: { $top: 1, fine: 'y' } }])
+})
+
 test('a call that may start with a part of its input gets that part by its own names (W17)', async () => {
   const mock = mockModels({ script: [respond(call('f', { _top: 1, fine: 'y' }, { id: 'toolu_1' }))] })
   const model = claude.model(mock.fetch)
