@@ -234,6 +234,11 @@ export function isSetAside({ course, fate }: Pick<CallState, 'course' | 'fate'>,
   return course === 'asleep' || fate === 'discarded' || (fate === 'provisional' && isHeld)
 }
 
+/** The call without the executions that have asked: each starts again from the beginning when it is answered, so it has not happened. */
+export function withoutAsking({ executions, ...call }: CallState): CallState {
+  return { ...call, executions: executions.filter(({ hasAsked }) => !hasAsked) }
+}
+
 /** Whether its function was called, in this process or in an earlier one. */
 export function wasEntered(call: HasExecutions): boolean {
   return effectOf(call) !== undefined || call.hadOutcome === true

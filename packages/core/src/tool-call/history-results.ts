@@ -1,6 +1,6 @@
 /** Makes the result messages of calls for the history, also for calls without a result. */
 
-import { wasEntered } from '../machine/call.ts'
+import { wasEntered, withoutAsking } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
@@ -65,7 +65,8 @@ export function cutOffResult(run: RunState, entry: CallEntry): Result {
 /** The text for a call that was stopped: whether it had started, and what has run inside it. */
 function endText({ history }: RunState, textOf: (started: boolean) => string, entry: CallEntry | undefined): string {
   const inside = entry ? insideText(stoppedInside(entry, history.messages)) : ''
-  return textOf(inside !== '' || (entry !== undefined && wasEntered(entry.state))) + inside
+  const hasRun = entry && wasEntered(entry.cancelled ? entry.state : withoutAsking(entry.state))
+  return textOf(inside !== '' || hasRun === true) + inside
 }
 
 /** Settles a call with the result from a checkpoint. */

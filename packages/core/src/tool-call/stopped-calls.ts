@@ -1,6 +1,6 @@
 /** Tells what has run inside a call without a result, whose run was stopped. */
 
-import { effectOf } from '../machine/call.ts'
+import { effectOf, withoutAsking } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import { changesNothing } from '../vocabulary/effect.ts'
 import { jsonText } from '../vocabulary/json-text.ts'
@@ -38,7 +38,8 @@ export function stoppedCalls(
   const own = messages.slice(messages[begin]?.role === 'user' ? begin : 0).filter((one) => !before.has(one))
   const results = new Map(own.flatMap((message) => (message.role === 'tool' ? [[message.callId, message]] : [])))
   const asking = new Set(interrupts.flatMap(({ address }) => address.map((part) => 'callId' in part && part.callId)))
-  const made = byMaker(calls)
+  const made = new Map<string | undefined, SavedCall[]>(calls.map(({ maker }) => [maker, []]))
+  for (const saved of calls) made.get(saved.maker)?.push(saved)
   const stopped = (saved: SavedCall): StoppedCall => {
     const { key, call, effect, fate, isWork } = saved
     const id = place + saved.id
@@ -54,21 +55,13 @@ export function stoppedCalls(
   return [...new Map<string, StoppedCall>([...ofHistory, ...known].map((one) => [one.id, one])).values()]
 }
 
-function byMaker(calls: readonly SavedCall[]): ReadonlyMap<string | undefined, readonly SavedCall[]> {
-  return calls.reduce((made, saved) => {
-    const others = made.get(saved.maker)
-    if (others) others.push(saved)
-    return others ? made : made.set(saved.maker, [saved])
-  }, new Map<string | undefined, SavedCall[]>())
-}
-
 /** What has run inside a call of this process. */
 export function stoppedInside(entry: CallEntry, messages: readonly Message[]): readonly StoppedCall[] {
   const { id, call, state, cancelled } = entry
   const children = entry.children.flatMap((child): StoppedCall[] => {
     if (child.discarded && child.discarded !== 'run_aborted') return []
     const message = child.state.course === 'result' ? child.message : undefined
-    const effect = effectOf(child.state)
+    const effect = effectOf(withoutAsking(child.state))
     const isLost = !message && effect && !changesNothing(effect)
     return [{ id: child.id, call: child.call, message, isLost, inside: message ? [] : stoppedInside(child, messages) }]
   })
