@@ -1,6 +1,6 @@
 /** Tells what has run inside a call without a result, whose run was stopped. */
 
-import { effectOf, withoutAsking } from '../machine/call.ts'
+import { effectOf } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import { changesNothing } from '../vocabulary/effect.ts'
 import { jsonText } from '../vocabulary/json-text.ts'
@@ -48,7 +48,7 @@ export function stoppedCalls(
     const inside = insideOf({ ...saved, id }, (made.get(key) ?? []).map(stopped), messages)
     return { id, call, message, isLost, inside: message ? inside.filter(({ isLost }) => isLost) : inside }
   }
-  const said = own.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
+  const said = own.flatMap(callsOf)
   const ofHistory = said.map((call) => ({ id: place + call.id, call, message: results.get(call.id), inside: [] }))
   // The work of a background call comes last, and takes the place of the call.
   const known = (made.get(undefined) ?? []).map(stopped)
@@ -61,7 +61,7 @@ export function stoppedInside(entry: CallEntry, messages: readonly Message[]): r
   const children = entry.children.flatMap((child): StoppedCall[] => {
     if (child.discarded && child.discarded !== 'run_aborted') return []
     const message = child.state.course === 'result' ? child.message : undefined
-    const effect = effectOf(withoutAsking(child.state))
+    const effect = effectOf(child.state, true)
     const isLost = !message && effect && !changesNothing(effect)
     return [{ id: child.id, call: child.call, message, isLost, inside: message ? [] : stoppedInside(child, messages) }]
   })
