@@ -134,19 +134,25 @@ const HOSTS: readonly Named<Host>[] = [
 /** A host that is not in the table gets back everything that it has sent. */
 const OTHER: Host = {}
 
+/**
+ * By the ids of providers and gateways: `claude-sonnet-4@20250514` (Vertex), `us.anthropic.claude-…-v1:0` (Bedrock),
+ * `anthropic/claude-opus-4.1`, `ft:gpt-4o-…:me`.
+ */
 const FAMILIES: readonly (Family & { readonly name: RegExp })[] = [
   // OpenAI. Before the models that reason, because these names begin in the same way.
-  { name: /(^|\/)(gpt-3|gpt-4(-|$)|gpt-4o-2024-05-13|chatgpt)/, neverReasons: true, hasNoFormat: true },
-  { name: /(^|\/)(gpt-4|gpt-5[\d.]*-chat)/, neverReasons: true },
-  { name: /(^|\/)o1-(mini|preview)/, hasNoFormat: true },
+  { name: /(^|[/:.])(gpt-3|gpt-4([-:]|$)|gpt-4o-2024-05-13|chatgpt)/, neverReasons: true, hasNoFormat: true },
+  { name: /(^|[/:.])(gpt-4|gpt-5[\d.]*-chat)/, neverReasons: true },
+  { name: /(^|[/:.])o1-(mini|preview)/, hasNoFormat: true },
   // Anthropic: the formats came with 4.5; the newest models reject every forced choice.
-  { name: /claude-(instant|[23]|(opus|sonnet)-4(-[01]|-20|$))/, hasNoFormat: true },
-  { name: /claude-(opus-5-[5-9]|fable-5-[1-9]|sonnet-5-[5-9])(?!\d)/, isNeverForced: true },
+  { name: /claude-(instant|v?[123](?!\d)|4-(opus|sonnet))/, hasNoFormat: true },
+  { name: /claude-(opus|sonnet)-4(?![-.]([2-9]|1\d)(?!\d))/, hasNoFormat: true },
+  { name: /claude-(opus-5[-.][5-9]|fable-5[-.][1-9]|sonnet-5[-.][5-9])(?!\d)/, isNeverForced: true },
   // Kimi rejects an empty text, DeepSeek accepts it.
-  { name: /kimi-(k2(\.\d|-thinking)|k[3-9]|thinking)/i, reasons: true, noReasoning: ' ' },
-  { name: /deepseek-(v[4-9]|reasoner)/i, reasons: true, noReasoning: '' },
-  { name: /gemini-[3-9]/, isGemini3: true },
-  { name: /mi[sx]tral|(dev|code|mag|min)i?stral|pixtral/i, isMistral: true },
+  { name: /kimi-(k2([.p-]\d(?!\d)|-thinking)|k[3-9]|thinking)/i, reasons: true, noReasoning: ' ' },
+  { name: /deepseek[-.](v[4-9]|reasoner)/i, reasons: true, noReasoning: '' },
+  // The names without a version are those of the newest models.
+  { name: /gemini-([3-9]|[a-z-]+-latest)/, isGemini3: true },
+  { name: /mi[sx]tral|(dev|code|mag|min|math)i?stral|(pix|vox)tral/i, isMistral: true },
 ]
 
 const NO_FAMILY: Family = {}
