@@ -41,7 +41,7 @@ function traitsOf(id: string): string[] {
   return Object.entries(traits).flatMap(([name, has]) => (has ? [name] : []))
 }
 
-// The ids are those of the providers' own lists of models, of Vertex AI, Bedrock, Azure and OpenRouter.
+// Ids as the providers, Vertex AI, Bedrock, Azure and OpenRouter list them, and newer models in the same forms.
 const ids: readonly (readonly [traits: readonly string[], ...ids: string[]])[] = [
   [
     ['no format'],
@@ -72,7 +72,7 @@ const ids: readonly (readonly [traits: readonly string[], ...ids: string[]])[] =
     'claude-opus-4-8',
     'claude-opus-5',
     'claude-fable-5',
-    'claude-sonnet-5@20260301',
+    'claude-sonnet-5',
     'gpt-5.1',
     'openai/gpt-5-mini',
     'openai.gpt-oss-120b-1:0',
@@ -85,7 +85,8 @@ const ids: readonly (readonly [traits: readonly string[], ...ids: string[]])[] =
     ['never forced'],
     'claude-opus-5-5',
     'anthropic/claude-opus-5.5',
-    'claude-sonnet-5-5@20261001',
+    'claude-sonnet-5-5',
+    'claude-fable-5-1',
     'us.anthropic.claude-fable-5-1-v1:0',
   ],
   [
