@@ -1,4 +1,4 @@
-import type { AssistantMessage, AssistantPart, Message, ToolMessage } from '@meanwhile/core'
+import type { AssistantMessage, AssistantPart, Message, ModelRequest, ToolMessage } from '@meanwhile/core'
 import { expect, test } from 'vitest'
 import { bodyOf, bodyThrough } from '../test/ask.ts'
 import { chatHost, gemini, kimi, mistral } from '../test/hosts.ts'
@@ -155,6 +155,22 @@ test.each(wires)(
     expect(JSON.stringify(messages)).toContain('ud83d')
   },
 )
+
+test.each(wires)('$name: nor in an output, in stop sequences and in options of the provider (W18)', async (wire) => {
+  const half = 'a\ud83d b \udc00'
+  const schema = { type: 'object', properties: { x: { type: 'string', description: half } }, required: ['x'] }
+  const request: Partial<ModelRequest> = {
+    output: { name: 'out', schema },
+    settings: {
+      stopSequences: [half],
+      providerOptions: { openai: { user: half }, anthropic: { metadata: { user_id: half } } },
+    },
+  }
+  const body = JSON.stringify(await bodyOf(wire, request))
+  expect(body).not.toMatch(/\\+ud83d|\\+udc00/)
+  // Responses has no stop sequences.
+  expect(body.match(/a\ufffd b \ufffd/g)).toHaveLength(wire === responses ? 2 : 3)
+})
 
 test('a sound pair is not changed (W18)', async () => {
   for (const wire of wires) expect(await words(wire, [user('a😀b')])).toContain('a😀b')

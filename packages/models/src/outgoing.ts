@@ -32,12 +32,13 @@ export function outgoing(request: ModelRequest, target: Target, files?: FileLimi
       'tools',
       `${target.provider} accepts at most ${mostTools} tools in a request, and this one has ${length}; toolSearch() shows the model only those that it asks for`,
     )
-  const { maxTokens, stopSequences, ...settings } = request.settings
+  const { maxTokens, stopSequences, ...settings } = wellFormed(request.settings)
   return {
     ...request,
-    instructions: request.instructions.trim() === '' ? '' : wellFormed(request.instructions),
+    instructions: isBlank(request.instructions) ? '' : wellFormed(request.instructions),
     messages: outgoingMessages(request.messages, target, { ...files, isLenient: request.omitsFiles }),
     tools: wellFormed(request.tools),
+    ...(request.output && { output: wellFormed(request.output) }),
     settings: {
       ...settings,
       ...(maxTokens !== undefined && Number.isFinite(maxTokens) && { maxTokens }),
