@@ -122,6 +122,26 @@ test('Mistral gets no user message directly after a result: an answer stands bet
   }
 })
 
+test('Mistral gets neighbouring messages of one role as one, which the templates of its models require (W13)', async () => {
+  const messages = [
+    user('Go'),
+    user('Hurry'),
+    said(text('A.')),
+    said(text('B.'), called('abcdefgh1')),
+    result('abcdefgh1'),
+  ]
+  for (const model of [mistral, chatHost('vllm', 'mistralai/Devstral-2')]) {
+    expect(await sent(chat, [...messages, user('So?'), user('Well?')], model)).toMatchObject([
+      { role: 'user', content: [{ text: 'Go' }, { text: 'Hurry' }] },
+      { role: 'assistant', content: 'A.B.', tool_calls: [{ id: 'abcdefgh1' }] },
+      { role: 'tool' },
+      { role: 'assistant' },
+      { role: 'user', content: [{ text: 'So?' }, { text: 'Well?' }] },
+    ])
+  }
+  expect(await sent(chat, messages, kimi)).toHaveLength(5)
+})
+
 test.each(wires)('$name: arguments that are not JSON go back as the JSON of an object (W18)', async (wire) => {
   for (const input of ['{"a":', [1], 'x', null]) {
     const call = { ...called('a1', input), inputError: 'not valid JSON' }
