@@ -2,6 +2,7 @@ import type { JsonSchema, ModelEvent, ModelRequest, ToolDefinition } from '@mean
 import { createAgent, type Tool, tool } from '@meanwhile/core'
 import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
+import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ask, bodyOf, bodyThrough, failureOf, requestTo } from '../test/ask.ts'
@@ -85,6 +86,17 @@ test('a root that many alternatives refer to is read once (W17)', async () => {
   const schema = { type: 'object', properties: { a: {} }, anyOf: [...anyOf, { $ref: '#/$defs/b' }] }
   const $defs = { b: { anyOf: Array.from({ length: 10 }, () => ({ $ref: '#/$defs/c' })) }, c: { anyOf } }
   expect(await sent(chat, { ...schema, $defs })).toMatchObject({ type: 'object', properties: { a: {} } })
+})
+
+test('four times as many alternatives at the root take about four times as long (W17)', async () => {
+  await expectLinear(400, (count) => {
+    const anyOf = Array.from({ length: count }, (_, n) => ({
+      type: 'object',
+      properties: { kind: { const: `kind ${n}` }, [`m${n}`]: {} },
+      required: ['kind', `m${n}`],
+    }))
+    return bodyOf(chat, { tools: [{ name: 'f', description: 'd', inputSchema: { anyOf } }] }, undefined, false)
+  })
 })
 
 test.each(wires)('$name: an agent with such a tool gets its input, checked by its own schema (W17)', async (wire) => {
