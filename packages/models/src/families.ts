@@ -51,6 +51,8 @@ interface Host {
   readonly needsTypes?: true
   /** Whether a pattern must begin with `^` and end with `$`. */
   readonly anchorsPatterns?: true
+  /** The keywords of a schema that it rejects. */
+  readonly unknownKeywords?: ReadonlySet<string>
 }
 
 /** What the models of a family need. */
@@ -85,6 +87,17 @@ const OPENAI: Named<Host> = {
   isOpenAI: true,
   reasoningIn: [],
   mostTools: 128,
+}
+
+/** Google takes a subset of OpenAPI. Its newer endpoints know some of these keywords, others still reject all of them. */
+const GOOGLE = {
+  mostTools: 128,
+  unknownKeywords: new Set(
+    (
+      'const exclusiveMinimum exclusiveMaximum multipleOf uniqueItems ' +
+      'propertyNames patternProperties not if then else'
+    ).split(' '),
+  ),
 }
 
 const HOSTS: readonly Named<Host>[] = [
@@ -125,8 +138,8 @@ const HOSTS: readonly Named<Host>[] = [
     mostTools: 128,
   },
   { provider: /cerebras/, address: /(^|\.)cerebras\.ai$/, reasoningIn: ['reasoning'] },
-  { provider: /vertex/, address: /aiplatform\.googleapis\.com$/, signsCalls: 'vertex', mostTools: 128 },
-  { provider: /gemini|google|gcp/, address: /(^|\.)googleapis\.com$/, signsCalls: 'google', mostTools: 128 },
+  { provider: /vertex/, address: /aiplatform\.googleapis\.com$/, signsCalls: 'vertex', ...GOOGLE },
+  { provider: /gemini|google|gcp/, address: /(^|\.)googleapis\.com$/, signsCalls: 'google', ...GOOGLE },
   { provider: /llama[^a-z]?cpp/, anchorsPatterns: true },
   OPENAI,
 ]
@@ -166,7 +179,10 @@ export function wireOf(provider: string): WireName | undefined {
 
 /** Where a request goes. `provider` is the one that the user or the AI SDK names; an unknown name says nothing. */
 export function targetOf(wire: WireName | undefined, { provider, id, server }: Facts): Target {
-  return { wire, provider, model: id, host: hostOf(provider, server?.address), family: familyOf(id) }
+  const host = hostOf(provider, server?.address)
+  // Claude on Google takes what Anthropic takes.
+  const isClaude = wire === 'anthropic' && host.signsCalls !== undefined
+  return { wire, provider, model: id, host: isClaude ? OTHER : host, family: familyOf(id) }
 }
 
 /** The address of a loop that makes its own requests: it may be that of any host. */

@@ -25,10 +25,9 @@ export function modern(given: unknown, host: Target['host'], isRoot = true): Sch
   modernBounds(schema)
   modernRequired(schema, given)
   if (typeof schema.$schema === 'string' && !schema.$schema.includes('2020-12')) delete schema.$schema
-  if (host.anchorsPatterns && typeof schema.pattern === 'string' && !/^\^.*\$$/s.test(schema.pattern)) {
-    schema.description = [schema.description, `{pattern: ${JSON.stringify(schema.pattern)}}`].filter(Boolean).join(' ')
-    delete schema.pattern
-  }
+  if (host.anchorsPatterns && typeof schema.pattern === 'string' && !/^\^.*\$$/s.test(schema.pattern))
+    described(schema, ['pattern'])
+  if (host.unknownKeywords) withoutKeywords(schema, host.unknownKeywords)
   if (host.needsTypes) typed(schema, isRoot)
   const isSame = Object.keys(schema).length === Object.keys(given).length
   return isSame && Object.keys(schema).every((key) => schema[key] === given[key]) ? given : schema
@@ -87,6 +86,26 @@ function modernRequired(schema: Record<string, unknown>, { properties }: Schema)
     return isRecord(member) && member.required === true
   })
   if (required.length > 0) schema.required = [...new Set([...listOf(schema.required), ...required])]
+}
+
+/** Moves these keywords into the description: core checks them anyway. */
+function described(schema: Record<string, unknown>, keys: readonly string[]): void {
+  const rules = keys.map((key) => `${key}: ${JSON.stringify(schema[key])}`)
+  for (const key of keys) delete schema[key]
+  schema.description = [schema.description, `{${rules.join(', ')}}`].filter(Boolean).join(' ')
+}
+
+/** A constant text is an enum of one. */
+function withoutKeywords(schema: Record<string, unknown>, unknown: ReadonlySet<string>): void {
+  if ('const' in schema && unknown.has('const')) {
+    schema.type ??= typeOf(schema.const)
+    if (typeof schema.const === 'string') {
+      schema.enum = [schema.const]
+      delete schema.const
+    }
+  }
+  const keys = Object.keys(schema).filter((key) => unknown.has(key))
+  if (keys.length > 0) described(schema, keys)
 }
 
 /** Any value, in types. */

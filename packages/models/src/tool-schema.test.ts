@@ -5,11 +5,15 @@ import { mockModels } from '@meanwhile/harness'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { handMade } from '../test/ai-sdk.ts'
 import { ask, bodyOf, bodyThrough, failureOf, requestTo } from '../test/ask.ts'
-import { chatHost, kimi } from '../test/hosts.ts'
+import { chatHost, gemini, kimi } from '../test/hosts.ts'
 import { realModels } from '../test/real-models.ts'
 import { chat, claude, responses, type TestWire, wires } from '../test/wires.ts'
+import { aiSdk } from './ai-sdk.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+
+const stop = [{ type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }] as const
 
 const defined = (inputSchema: object): ToolDefinition => ({
   name: 'f',
@@ -193,6 +197,51 @@ test('Moonshot gets a type for each member, and llama.cpp no pattern that is ope
     properties: { x: { description: '{pattern: "a+"}' } },
   })
   expect(await sent(chat, pattern)).toEqual(pattern)
+})
+
+test('Gemini reads in the description what its schemas cannot express, over Chat and through the AI SDK (W17)', async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      n: { type: 'number', description: 'A size.', exclusiveMinimum: 0, multipleOf: 2 },
+      kind: { const: 'one' },
+      list: {
+        type: 'array',
+        items: { anyOf: [{ const: 5 }, { type: 'string', not: { const: '' } }] },
+        uniqueItems: true,
+      },
+      const: { type: 'string' },
+    },
+  }
+  const expected = {
+    type: 'object',
+    properties: {
+      n: { type: 'number', description: 'A size. {exclusiveMinimum: 0, multipleOf: 2}' },
+      kind: { type: 'string', enum: ['one'] },
+      list: {
+        type: 'array',
+        items: {
+          anyOf: [
+            { type: 'number', description: '{const: 5}' },
+            { type: 'string', description: '{not: {"type":"string","enum":[""]}}' },
+          ],
+        },
+        description: '{uniqueItems: true}',
+      },
+      const: { type: 'string' },
+    },
+  }
+  expect(await sent(chat, schema, gemini)).toEqual(expected)
+  expect(await sent(chat, schema)).toEqual(schema)
+  for (const [provider, inputSchema] of [
+    ['google.generative-ai', expected],
+    ['google.vertex.chat', expected],
+    ['googleVertex.anthropic.messages', schema],
+  ] as const) {
+    const { model, asked } = handMade('v4', stop, { provider })
+    await ask(aiSdk(model), { tools: [defined(schema)] })
+    expect(asked[0]?.tools).toMatchObject([{ inputSchema }])
+  }
 })
 
 const odd = z.object({
