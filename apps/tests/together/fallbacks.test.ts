@@ -22,7 +22,7 @@ const look = tool({
 const usage = end({ usage: { inputTokens: 1, outputTokens: 1 } })
 const answers = respond(think('Done.'), say('Here.'), usage)
 
-/** What a model says; no two of its calls, and no calls of two models, are equal. */
+/** The responses of a model. No two of its calls are equal, and no call equals one of another model. */
 function repliesOf({ title }: HostedModel) {
   const looks = (at: string) => call('look', { at: `${at} by ${title}` })
   return {

@@ -98,7 +98,7 @@ const HOSTED: readonly Hosted[] = [
       provider: 'gcp.gemini',
     }),
   },
-  // Without a name of its own, so that its metadata has the key of OpenAI.
+  // Without its own name, so that its metadata has the key of OpenAI.
   { title: 'xAI', ...overOpenAI('chat', 'https://api.x.ai/v1', { model: 'grok-4' }) },
   {
     title: 'Qwen',

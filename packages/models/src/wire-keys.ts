@@ -70,7 +70,7 @@ function renamedOf(schema: Schema): Renamed | null {
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** Each of these keys with its name on the wire, which is none of the `used` names. */
+/** Each of these keys with its name on the wire, which is not one of the `used` names. */
 function* named(keys: readonly string[], used: Set<string>): Generator<readonly [key: string, name: string]> {
   /** How many names each word has had. */
   const counts = new Map<string, number>()

@@ -29,7 +29,7 @@ export function chatHost(
   }
 }
 
-/** A compatible host behind an address that says nothing, and without a name of its own. */
+/** A compatible host without its own name, at an address that is not known. */
 export const compatible = chatHost('openai', 'm', 'https://proxy.test/v1')
 
 export function responsesHost(provider: string, model: string): Connect {
