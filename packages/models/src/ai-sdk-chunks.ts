@@ -76,7 +76,7 @@ class ChunkedResponse {
   #hasStopped = false
   #isOver = false
   /** Which text of the chunk that is read is not in the parts. */
-  #isUnsaid: (delta: string) => boolean = isNone
+  #isUnsaid: (delta: string) => boolean = never
   /** The readers keep the assembler that they get first. */
   #own: Assembler | undefined
 
@@ -126,7 +126,7 @@ class ChunkedResponse {
     const error = errorOf(chunk)
     if (error) throw error
     this.#own ??= this.#assembler(to)
-    this.#isUnsaid = isMissed ? isAny : this.hasSpoken || this.#delaysText ? isNone : isSpoken
+    this.#isUnsaid = isMissed ? always : this.hasSpoken || this.#delaysText ? never : isSpoken
     try {
       this.#readChunk(chunk, this.#own)
     } catch (thrown) {
@@ -203,11 +203,11 @@ class ChunkedResponse {
   }
 }
 
-function isNone(): boolean {
+function never(): boolean {
   return false
 }
 
-function isAny(): boolean {
+function always(): boolean {
   return true
 }
 
