@@ -2,7 +2,7 @@ import { call, respond, say, think } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { bodyFor } from '../test/requests.ts'
 import { mockModels } from './msw.ts'
-import { HOSTS } from './rules.ts'
+import { HOSTS, type Host } from './rules.ts'
 
 const answer = respond(think('Hm.'), say('Hi'), call('f', { a: 1 }), call('g', {}), call('f', {}, { id: 'own' }))
 
@@ -19,8 +19,8 @@ const URLS = {
 }
 
 /** The deltas of two answers of a host. */
-async function deltas(url: string): Promise<readonly Record<string, unknown>[]> {
-  const mock = mockModels({ script: [answer, answer] })
+async function deltas(url: string, host?: Host): Promise<readonly Record<string, unknown>[]> {
+  const mock = mockModels({ script: [answer, answer], ...(host && { rules: { host } }) })
   const of = async (): Promise<Record<string, unknown>[]> => {
     const response = await mock.fetch(`${url}/chat/completions`, { method: 'POST', body: bodyFor('openai-chat') })
     const lines = (await response.text()).split('\n\n').filter((line) => line.startsWith('data: {'))
@@ -60,6 +60,12 @@ test.for([
   expect(idsIn(list)).toEqual(ids)
   const reasoning = list.find((delta) => JSON.stringify(delta).includes('Hm.')) ?? {}
   expect(Object.keys(reasoning)).toContain(field)
+})
+
+test('vLLM has its own ids, and with the template of Mistral those of Mistral (W14, W23)', async () => {
+  const ids = async (host: Host) => idsIn(await deltas('http://localhost:8000/v1', host)).slice(0, 2)
+  expect(await ids('vllm')).toEqual(['chatcmpl-tool-1-1', 'chatcmpl-tool-1-2'])
+  expect(await ids('vllm-mistral')).toEqual(['m00001001', 'm00001002'])
 })
 
 test('Mistral sends reasoning as a part of the content, and Gemini a signature with the first call (W23)', async () => {

@@ -110,32 +110,30 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
     return recent
   }
 
-  /** `undefined` if there is no summary. If the reason will not pass, the run waits until the history has grown. */
-  async function summaryOf(old: readonly Message[], run: Run): Promise<string | undefined> {
+  async function summaryOf(old: readonly Message[], run: Run): Promise<string | NoSummary> {
     run.emit({ name: 'summary-start', data: { messages: old.length } })
     const record = { role: 'user', content: `<record>\n${transcript(old)}\n</record>`, origin: NAME } as const
     try {
       const answer = await run.callModel({ ...(model && { model }), instructions: prompt, messages: [record] })
       const problem = problemOf(answer)
       if (problem === undefined) return textOf(answer).trim()
-      progress(run).failed = true
       run.warn({ code: 'summary-failed', message: problem })
+      return { isForGood: true }
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ModelError || error instanceof TimeoutError)) throw error
-      progress(run).failed = error instanceof ModelError && !error.retryable
       run.warn({ code: 'summary-failed', message: messageOf(error) })
+      return { isForGood: error instanceof ModelError && !error.retryable }
     }
-    return undefined
   }
 
-  /** Summarizes the old part of these messages; `undefined` if there is nothing to summarize, or no summary. */
-  async function summarized(messages: readonly Message[], run: Run): Promise<Summarized | undefined> {
+  /** Summarizes the old part of these messages. There is no summary if they have none, or if it failed. */
+  async function summarized(messages: readonly Message[], run: Run): Promise<Summarized | NoSummary> {
     const end = uncut(messages, startOfLast(messages, steps))
     const kept = await recentUserMessages(messages)
     const old = messages.slice(0, end).filter((message) => !kept.has(message))
-    if (old.every(isSummary)) return undefined
+    if (old.every(isSummary)) return { isForGood: false }
     const summary = await summaryOf(old, run)
-    if (summary === undefined) return undefined
+    if (typeof summary !== 'string') return summary
     const folded: UserMessage = { role: 'user', content: `${INTRODUCTION}\n\n${summary}`, origin: NAME }
     return { messages, end, kept, folded }
   }
@@ -177,13 +175,11 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
       }
       const load = await loadOf(messages)
       if (await isDue(messages, load, run)) {
-        local.failed = false
         const summary = await summarized(messages, run)
-        if (local.failed) local.waitsFor = load * GROWTH
-        if (summary) {
+        if ('folded' in summary) {
           messages = shortened(messages, summary)
           local.length = messages.length
-        }
+        } else if (summary.isForGood) local.waitsFor = load * GROWTH
       }
       local.seen = messages
       return messages === state.messages ? undefined : { ...state, messages }
@@ -199,7 +195,7 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
         // A wrap outside may have added messages, which are not part of the history, or replaced some.
         const isWhole = seen.every((message) => sent.has(message))
         const summary = await summarized(isWhole ? seen : request.messages, run)
-        if (!summary) throw error
+        if (!('folded' in summary)) throw error
         const shorter = shortened(request.messages, summary)
         local.replacements = [{ before: request.messages, after: shorter }]
         if (isWhole || seen.length === request.messages.length)
@@ -217,8 +213,6 @@ interface Progress {
   seen?: readonly Message[]
   /** The length of the history after the last summary, until it is known whether the summary helped. */
   length?: number | undefined
-  /** The last summary failed, and would fail again. */
-  failed?: boolean
   /** The size from which the next summary is asked for. */
   waitsFor?: number | undefined
   /** What the next step puts in place of a history that did not fit into the model's context, if it begins with that. */
@@ -227,6 +221,12 @@ interface Progress {
 
 /** A summary that did not help, or failed for good, is asked for again if the history has grown by a quarter. */
 const GROWTH = 1.25
+
+/** There is no summary. */
+interface NoSummary {
+  /** Whether it failed, and would fail again: the run waits until the history has grown. */
+  readonly isForGood: boolean
+}
 
 /** A summary of the old part of some messages. */
 interface Summarized {

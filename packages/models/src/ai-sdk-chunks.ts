@@ -78,7 +78,7 @@ class ChunkedResponse {
   /** Whether a chunk has come that is not part of the response. */
   #isOver = false
   /** Which text of the chunk that is read is not in the parts. */
-  #isUnsaid: (delta: string) => boolean = isNone
+  #isUnsaid: (delta: string) => boolean = never
   /** The readers keep the assembler that they get first. */
   #own: Assembler | undefined
 
@@ -136,7 +136,7 @@ class ChunkedResponse {
     const error = errorOf(chunk)
     if (error) throw error
     this.#own ??= this.#assembler(to)
-    this.#isUnsaid = isMissed ? isAny : this.hasSpoken || this.#delaysText ? isNone : isSpoken
+    this.#isUnsaid = isMissed ? always : this.hasSpoken || this.#delaysText ? never : isSpoken
     this.#readChunk(chunk, this.#own)
   }
 
@@ -207,11 +207,11 @@ class ChunkedResponse {
   }
 }
 
-function isNone(): boolean {
+function never(): boolean {
   return false
 }
 
-function isAny(): boolean {
+function always(): boolean {
   return true
 }
 

@@ -127,6 +127,9 @@ test('the setting for parallel calls uses the option names of known providers', 
   expect(await sent('v4', request, 'anthropic.messages')).toMatchObject({
     providerOptions: { anthropic: { disableParallelToolUse: true } },
   })
+  expect(await sent('v4', request, 'azure.responses')).toMatchObject({
+    providerOptions: { openai: { parallelToolCalls: false } },
+  })
   expect(await sent('v4', request, 'mistral.chat')).not.toHaveProperty('providerOptions')
 })
 

@@ -28,10 +28,11 @@ import type {
 import { UNSIGNED } from './chat-request.ts'
 import { inputOf, joinText, nameOf } from './content.ts'
 import { defined } from './defined.ts'
-import { optionNames, type Target, thinkingOf } from './families.ts'
+import { noReasoningOf, type Target } from './families.ts'
 import { isRecord } from './is-record.ts'
 import { isBlank } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+import { withFittingBudget } from './thinking-budget.ts'
 import { offeredTools } from './tool-choice.ts'
 import { inputSchema } from './tool-schema.ts'
 
@@ -46,6 +47,7 @@ export function callOptions<V extends Version>(
   dialect: Dialect<V>,
 ): CallOptions<V> {
   const { settings, output } = request
+  const options = withFittingBudget(target, settings, () => beginsWithThought(request, kept))
   return {
     prompt: promptOf(request, target, kept, dialect),
     ...toolsOf(request, target),
@@ -60,7 +62,7 @@ export function callOptions<V extends Version>(
       seed: settings.seed,
       responseFormat: output && responseFormat(output),
     }),
-    ...optionsOf(withParallel(request, target, thinkingOptions(request, target, kept))),
+    ...optionsOf(withParallel(request, target, options)),
     abortSignal: request.signal,
   }
 }
@@ -75,13 +77,13 @@ type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
 /** A choice of the user's own options stands. */
 function withParallel(
   { tools, settings: { parallelToolCalls: parallel } }: ModelRequest,
-  { provider }: Target,
+  { host, wire }: Target,
   options: ProviderOptions,
 ): ProviderOptions {
   if (parallel === undefined || tools.length === 0) return options
   const { openai, anthropic } = options
-  if (provider.startsWith('openai.')) return { ...options, openai: { parallelToolCalls: parallel, ...openai } }
-  if (!provider.startsWith('anthropic.')) return options
+  if (host.isOpenAI) return { ...options, openai: { parallelToolCalls: parallel, ...openai } }
+  if (wire !== 'anthropic') return options
   return { ...options, anthropic: { disableParallelToolUse: !parallel, ...anthropic } }
 }
 
@@ -126,29 +128,18 @@ interface Fill {
 }
 
 function fillFor(target: Target, settings: ModelSettings): Fill {
-  const { host, family, wire, provider } = target
-  if (host.signsCalls && family.isGemini3) return { signatureOf: provider.includes('vertex') ? 'vertex' : 'google' }
-  const isUnthought = (family.noReasoning ?? host.noReasoning) !== undefined && thinkingOf(target, settings) !== 'off'
+  const { host, family } = target
+  if (host.signsCalls && family.isGemini3) return { signatureOf: host.signsCalls }
   // The packages do not send an empty text.
-  return isUnthought && wire === 'openai-chat' && !host.isOpenAI ? { reasoning: ' ' } : {}
+  return noReasoningOf(target, settings) === undefined ? {} : { reasoning: ' ' }
 }
 
-/** As on Messages: a turn that another model began has no thoughts, which a fixed budget requires. */
-function thinkingOptions({ messages, settings }: ModelRequest, target: Target, kept: Keeper): ProviderOptions {
-  const options = settings.providerOptions ?? {}
-  if (target.wire !== 'anthropic' || thinkingOf(target, settings) !== 'budget') return options
+function beginsWithThought({ messages }: ModelRequest, kept: Keeper): boolean {
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   const answer = messages[last]
-  if (answer?.role !== 'assistant' || messages[last + 1]?.role === 'user') return options
-  const [first] = standing(answer, kept).filter(
-    ({ type, ...part }) => type !== 'text' || !isBlank('text' in part ? part.text : ''),
-  )
-  if (first?.type === 'reasoning' && optionsOf(first.providerMetadata).providerOptions?.anthropic) return options
-  const read = optionNames(target, options).map((name) => {
-    const { thinking: _, ...rest } = options[name] ?? {}
-    return [name, rest] as const
-  })
-  return { ...options, ...Object.fromEntries(read) }
+  if (answer?.role !== 'assistant' || messages[last + 1]?.role === 'user') return true
+  const [first] = standing(answer, kept).filter((part) => part.type !== 'text' || !isBlank(part.text))
+  return first?.type === 'reasoning' && optionsOf(first.providerMetadata).providerOptions?.anthropic !== undefined
 }
 
 function promptMessage<V extends Version>(

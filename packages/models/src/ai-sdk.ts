@@ -15,7 +15,7 @@ import { callOptions } from './ai-sdk-request.ts'
 import { partReader } from './ai-sdk-stream.ts'
 import { isReadable } from './ai-sdk-urls.ts'
 import { rawWireOf } from './ai-sdk-wires.ts'
-import { targetOf } from './families.ts'
+import { isLikeOpenAI, targetOf } from './families.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
 import { refuseMissingCalls } from './missing-calls.ts'
@@ -77,8 +77,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
     provider: providerName(model.provider),
     id: model.modelId,
     structuredOutput: (output) =>
-      structuredOutput ??
-      (/^(openai|azure)/.test(model.provider) && !target.family.hasNoFormat && jsonSchemaFormat(output).strict),
+      structuredOutput ?? (isLikeOpenAI(target) && !target.family.hasNoFormat && jsonSchemaFormat(output).strict),
     stream: (request) => withWireKeys(target, request, send),
   }
 

@@ -112,6 +112,42 @@ test('any history has ids that fit and are unique, and each result has the id of
   )
 })
 
+test('a call that the provider ran keeps its id, and no other call gets it (W14)', async () => {
+  const searched: AssistantMessage = {
+    role: 'assistant',
+    content: [
+      {
+        type: 'tool-call',
+        id: 'toolu_1',
+        name: 'web_search',
+        input: { query: 'q' },
+        providerResult: { type: 'web_search_tool_result', tool_use_id: 'toolu_1', content: [] },
+        providerMetadata: { anthropic: { type: 'server_tool_use' } },
+      },
+      { type: 'text', text: 'Found.' },
+    ],
+    finishReason: 'stop',
+  }
+  for (const messages of [
+    [...turns(['toolu_1']), searched, { role: 'user', content: 'And?' } as const],
+    [{ role: 'user', content: 'Go' } as const, searched, ...turns(['toolu_1'])],
+  ]) {
+    const body = await bodyOf(claude, { messages })
+    expect(body).toMatchObject({
+      messages: expect.arrayContaining([
+        {
+          role: 'assistant',
+          content: expect.arrayContaining([expect.objectContaining({ id: 'toolu_1', name: 'web_search' })]) as unknown,
+        },
+      ]) as unknown,
+    })
+    const { calls, results } = idsIn(claude, body)
+    expect(calls).toHaveLength(1)
+    expect(calls).not.toContain('toolu_1')
+    expect(new Set(results)).toEqual(new Set([...calls, 'toolu_1']))
+  }
+})
+
 test('a result of an earlier request has the id that its call had there (W14)', async () => {
   const { calls } = await idsOn(claude, turns(['functions.f:0']))
   const messages: Message[] = [{ role: 'user', content: 'Go' }, result('functions.f:0')]

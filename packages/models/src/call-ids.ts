@@ -53,7 +53,8 @@ class WireIds {
   readonly #form: IdForm
   /** The ids that stay. No made id may be one of them. */
   readonly #fitting: ReadonlySet<string>
-  readonly #used = new Set<string>()
+  /** The ids that calls have on the wire so far, and those of calls that a provider ran: these keep theirs. */
+  readonly #used: Set<string>
   /** How many calls have had each id. */
   readonly #counts = new Map<string, number>()
   /** The ids on the wire of the last calls with each id, in call order. Results take them from the front. */
@@ -66,8 +67,8 @@ class WireIds {
     const given = messages.flatMap((message) =>
       message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part] : [])) : [],
     )
-    // Calls that the provider ran keep their ids.
-    this.#fitting = new Set(given.filter((part) => !isOurs(part) || form.fits(part.id)).map(({ id }) => id))
+    this.#used = new Set(given.filter((part) => !isOurs(part)).map(({ id }) => id))
+    this.#fitting = new Set(given.map(({ id }) => id).filter((id) => form.fits(id)))
   }
 
   /** A message begins. */

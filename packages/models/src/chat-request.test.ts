@@ -1,7 +1,9 @@
+import type { Message, ModelRequest } from '@meanwhile/core'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { bodyOf } from '../test/ask.ts'
 import { history, settings, tools } from '../test/history.ts'
+import { chatHost, compatible, mistral } from '../test/hosts.ts'
 import { chat } from '../test/wires.ts'
 import { openai } from './openai.ts'
 
@@ -13,7 +15,7 @@ test('a complete request becomes a Chat Completions body (A6, M13, M16, J16)', a
     settings,
     toolChoice: { tool: 'weather' },
   }
-  expect(await bodyOf(chat, request)).toEqual({
+  expect(await bodyOf(chat, request, compatible)).toEqual({
     model: 'm',
     messages: [
       { role: 'system', content: 'Be {brief}.' },
@@ -109,7 +111,7 @@ test('other providers than OpenAI get `max_tokens` and their own options', async
 
 test('metadata of a part is sent back in it, and a message with only calls has no text', async () => {
   const signature = { extra_content: { google: { thought_signature: 'abc' } } }
-  const body = await bodyOf(chat, {
+  const request: Partial<ModelRequest> = {
     messages: [
       {
         role: 'user',
@@ -130,7 +132,8 @@ test('metadata of a part is sent back in it, and a message with only calls has n
       },
       { role: 'tool', callId: 'c', name: 'f', content: [{ type: 'text', text: 'ok' }] },
     ],
-  })
+  }
+  const body = await bodyOf(chat, request, compatible)
   expect(body).toHaveProperty('messages', [
     {
       role: 'user',
@@ -146,4 +149,53 @@ test('metadata of a part is sent back in it, and a message with only calls has n
     },
     { role: 'tool', tool_call_id: 'c', content: 'ok' },
   ])
+})
+
+test('the seed and the limit have the names of the host, which is known by its name or by its address (A6, W20)', async () => {
+  const request = { settings: { seed: 7, maxTokens: 100 } }
+  for (const model of [mistral, chatHost('openai', 'mistral-large-latest', 'https://api.mistral.ai/v1')]) {
+    const body = await bodyOf(chat, request, model)
+    expect(body).toMatchObject({ random_seed: 7, max_tokens: 100 })
+    expect(body).not.toHaveProperty('seed')
+    expect(body).not.toHaveProperty('max_completion_tokens')
+  }
+  expect(await bodyOf(chat, request, chatHost('deepseek', 'deepseek-chat'))).toMatchObject({ seed: 7, max_tokens: 100 })
+  for (const model of [chatHost('azure.ai.openai', 'm'), chatHost('openai', 'm', 'http://localhost:8000/v1')])
+    expect(await bodyOf(chat, request, model)).toMatchObject({ seed: 7, max_completion_tokens: 100 })
+})
+
+test('OpenAI’s own API gets no reasoning and no other members of a compatible host with the same name (W16)', async () => {
+  const extra = { extra_content: { google: { thought_signature: 'abc' } } }
+  const messages: readonly Message[] = [
+    { role: 'user', content: 'Go' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'Hm.', providerMetadata: { openai: { field: 'reasoning_content' } } },
+        {
+          type: 'reasoning',
+          text: '',
+          providerMetadata: { openai: { reasoning_details: [{ type: 'reasoning.text' }] } },
+        },
+        { type: 'text', text: 'Well.', providerMetadata: { openai: extra } },
+        { type: 'tool-call', id: 'c', name: 'f', input: {}, providerMetadata: { openai: extra } },
+      ],
+      finishReason: 'tool-calls',
+    },
+    { role: 'tool', callId: 'c', name: 'f', content: [{ type: 'text', text: 'ok' }] },
+  ]
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+  expect(await bodyOf(chat, { messages })).toHaveProperty('messages.1', {
+    role: 'assistant',
+    content: 'Well.',
+    tool_calls: [call],
+  })
+  expect(await bodyOf(chat, { messages }, compatible)).toHaveProperty('messages.1', {
+    role: 'assistant',
+    content: 'Well.',
+    reasoning_content: 'Hm.',
+    reasoning_details: [{ type: 'reasoning.text' }],
+    ...extra,
+    tool_calls: [{ ...call, ...extra }],
+  })
 })

@@ -1,18 +1,10 @@
 /** Converts a model request to a request of OpenAI's Chat Completions API. */
 
-import type {
-  AssistantMessage,
-  FilePart,
-  Message,
-  ModelRequest,
-  ModelSettings,
-  ToolCall,
-  UserMessage,
-} from '@meanwhile/core'
+import type { AssistantMessage, FilePart, Message, ModelRequest, ToolCall, UserMessage } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
-import { type Target, thinkingOf } from './families.ts'
+import { isLikeOpenAI, noReasoningOf, REASONING_CONTENT, type Target } from './families.ts'
 import { isRecord } from './is-record.ts'
 import { OPAQUE } from './opaque-data.ts'
 import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
@@ -27,17 +19,17 @@ type Part = OpenAI.ChatCompletionContentPart
 type TextParam = OpenAI.ChatCompletionContentPartText
 
 /**
- * Returns the request. The wire has no `topK`. `maxTokens` is `max_completion_tokens` for OpenAI's own models and the
- * older `max_tokens` for others. `providerOptions` of the provider are added to the body last.
+ * Returns the request. The wire has no `topK`. `maxTokens` is `max_completion_tokens` for OpenAI's own API and the older
+ * `max_tokens` for hosts that are known to be others. `providerOptions` of the provider are added to the body last.
  */
 export function chatRequest(target: Target, given: ModelRequest): Body {
   const request = outgoing(given, target)
   const { settings, output } = request
-  const { model, provider } = target
-  const limit = /^(openai|azure)/.test(provider) ? 'max_completion_tokens' : 'max_tokens'
+  const { model, provider, host } = target
+  const limit = isLikeOpenAI(target) ? 'max_completion_tokens' : 'max_tokens'
   return {
     model,
-    messages: [...systemParams(request), ...params(request.messages, target, noReasoning(target, settings))],
+    messages: [...systemParams(request), ...params(request.messages, target, noReasoningOf(target, settings))],
     ...toolsOf(request, target),
     ...defined({
       [limit]: settings.maxTokens,
@@ -46,7 +38,7 @@ export function chatRequest(target: Target, given: ModelRequest): Body {
       frequency_penalty: settings.frequencyPenalty,
       presence_penalty: settings.presencePenalty,
       stop: settings.stopSequences && [...settings.stopSequences],
-      seed: settings.seed,
+      [host.seed ?? 'seed']: settings.seed,
     }),
     ...(output && { response_format: { type: 'json_schema' as const, json_schema: jsonSchemaFormat(output) } }),
     stream_options: { include_usage: true },
@@ -63,15 +55,6 @@ export function chatMessages(messages: readonly Message[], target: Target): Para
 function params(messages: readonly Message[], target: Target, unthought: string | undefined): Param[] {
   return messages.flatMap((message) => paramOf(message, target, unthought))
 }
-
-/** The reasoning of a call before which the model has not reasoned, if the request needs it. */
-function noReasoning(target: Target, settings: ModelSettings): string | undefined {
-  const { host, family } = target
-  if (host.reasoningIn && !host.reasoningIn.includes(CONTENT)) return undefined
-  return thinkingOf(target, settings) === 'off' ? undefined : (family.noReasoning ?? host.noReasoning)
-}
-
-const CONTENT = 'reasoning_content'
 
 function toolsOf(request: ModelRequest, target: Target): Partial<Body> {
   const { tools, toolChoice } = offeredTools(request, target)
@@ -146,7 +129,7 @@ function assistantParam({ content }: AssistantMessage, target: Target, unthought
     thought === '' || (host.reasoningIn && !host.isMistral) ? said : [thinkingPart(thought), ...textParts(said)]
   if (calls.length === 0) return [{ ...param, content: spoken }]
   const isSilent = unthought !== undefined && Object.values(reasoning).every((one) => one === '')
-  const thinks = isSilent && !OPAQUE.some((name) => name in param) && { [CONTENT]: unthought }
+  const thinks = isSilent && !OPAQUE.some((name) => name in param) && { [REASONING_CONTENT]: unthought }
   return [{ ...param, ...thinks, content: spoken || null, tool_calls: calls }]
 }
 

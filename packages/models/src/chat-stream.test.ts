@@ -2,6 +2,7 @@ import type { AssistantMessage, Message, ToolCall } from '@meanwhile/core'
 import { mockModels, recordedResponse } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
 import { ask, bodyOf, failureOf, read } from '../test/ask.ts'
+import { compatible } from '../test/hosts.ts'
 import { chat, chatChunk } from '../test/wires.ts'
 
 type Piece = { index?: number | null; id?: string | null; n?: string | null; a?: unknown }
@@ -221,7 +222,7 @@ test('a list of content parts is reasoning and text, and is sent back as one (G1
     { type: 'text', text: 'Hi' },
   ])
   const user: Message = { role: 'user', content: 'Hello' }
-  const body = await bodyOf(chat, { messages: [user, message, user] }, chat.model, { host: 'mistral' })
+  const body = await bodyOf(chat, { messages: [user, message, user] }, compatible, { host: 'mistral' })
   expect(body).toHaveProperty('messages.1', {
     role: 'assistant',
     content: [thinking('Hm.'), { type: 'text', text: 'Hi' }],
@@ -274,7 +275,7 @@ test('a signature without a call is sent back with the message (qC38, G12)', asy
   const signed = { extra_content: { google: { thought_signature: 'c2ln' } } }
   const message = await messageOf(chatChunk({ content: 'Hi' }), chatChunk(signed), chatChunk({}, 'stop'))
   expect(message.content).toEqual([{ type: 'text', text: 'Hi', providerMetadata: { openai: signed } }])
-  expect(await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] })).toMatchObject({
+  expect(await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] }, compatible)).toMatchObject({
     messages: [{}, { role: 'assistant', content: 'Hi', ...signed }],
   })
 })
@@ -296,7 +297,7 @@ test('details of the reasoning are joined and sent back completely (G12, qC41)',
     { type: 'reasoning', text: 'Hm.', providerMetadata: { openai: { field: 'reasoning', reasoning_details } } },
     { type: 'text', text: 'Hi' },
   ])
-  expect(await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] })).toMatchObject({
+  expect(await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] }, compatible)).toMatchObject({
     messages: [{}, { role: 'assistant', content: 'Hi', reasoning: 'Hm.', reasoning_details }],
   })
 })
@@ -347,7 +348,7 @@ test('a call `parallel` is an ordinary call if it is declared, or if one of its 
 /** The message that is sent back after this response. */
 async function sentBack(...events: object[]): Promise<unknown> {
   const message = await messageOf(...events)
-  const body = await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] })
+  const body = await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] }, compatible)
   return (body as { messages: unknown[] }).messages[1]
 }
 

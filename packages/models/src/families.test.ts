@@ -1,130 +1,149 @@
-import { changedBody, HOSTS, type Host, refusals } from '@meanwhile/harness/rules'
+import type { Message, Model, ModelRequest } from '@meanwhile/core'
 import { expect, test } from 'vitest'
-import { familyOf, targetOf } from './families.ts'
+import { requestTo } from '../test/ask.ts'
+import { chatHost, claudeModel, responsesHost } from '../test/hosts.ts'
+import { requestOn } from './request.ts'
 import type { WireName } from './wire-name.ts'
 
-/** Whether a host refuses the sound request with this change by the rule. */
-function isRefused(wire: WireName, rule: string, change: object, host?: Host): boolean {
-  return refusals(wire, changedBody(wire, { ...change }), { ...(host && { host }) }).some((one) => one.rule === rule)
-}
-
-const CLAUDE = [
-  'claude-3-7-sonnet-20250219',
-  'claude-opus-4-20250514',
-  'claude-opus-4-1-20250805',
-  'claude-haiku-4-5-20251001',
-  'claude-sonnet-4-5',
-  'claude-opus-4-6',
-  'claude-opus-4-8',
-  'claude-opus-5',
-  'claude-opus-5-5',
-  'claude-sonnet-5',
-  'claude-sonnet-5-5',
-  'claude-fable-5',
-  'claude-fable-5-1',
-  'claude-haiku-5',
-  'claude-haiku-5-5',
-  'claude-mythos-5',
-  'Claude-Opus-5-5',
+const tools = [{ name: 'f', description: 'd', inputSchema: { type: 'object', properties: {} } }]
+const messages: readonly Message[] = [
+  { role: 'user', content: 'Go' },
+  {
+    role: 'assistant',
+    content: [{ type: 'tool-call', id: 'call_1', name: 'f', input: {} }],
+    finishReason: 'tool-calls',
+  },
+  { role: 'tool', callId: 'call_1', name: 'f', content: [{ type: 'text', text: 'ok' }] },
 ]
 
-test('the adapters and the mock endpoints agree on the models that are never forced to call (W20, W23)', () => {
-  const forced = { thinking: undefined, tool_choice: { type: 'any' } }
-  const refused = CLAUDE.filter((model) => isRefused('anthropic', 'messages/choice-model', { ...forced, model }))
-  expect(CLAUDE.filter((model) => familyOf(model).isNeverForced)).toEqual(refused)
-  expect(refused).toEqual(['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-fable-5-1', 'Claude-Opus-5-5'])
-})
+const never = () => Promise.reject(new Error('no request is made'))
 
-test.for<[model: string, host: Host]>([
-  ['kimi-k2', 'moonshot'],
-  ['kimi-k2-thinking', 'moonshot'],
-  ['kimi-thinking-preview', 'moonshot'],
-  ['kimi-k2.5', 'moonshot'],
-  ['kimi-k2.6', 'moonshot'],
-  ['moonshotai/Kimi-K2.6', 'moonshot'],
-  ['kimi-k2.9', 'moonshot'],
-  ['kimi-k3', 'moonshot'],
-  ['deepseek-chat', 'deepseek'],
-  ['deepseek-reasoner', 'deepseek'],
-  ['deepseek-v4', 'deepseek'],
-  ['deepseek-ai/DeepSeek-V4', 'deepseek'],
-])('they agree whether %s needs reasoning before a call, and which passes for none (W16, W23)', ([model, host]) => {
-  const rule = 'chat/reasoning-missing'
-  const { reasons = false, noReasoning } = familyOf(model)
-  expect(reasons).toBe(isRefused('openai-chat', rule, { model }, host))
-  const filled = { model, 'messages[2].reasoning_content': noReasoning }
-  expect(isRefused('openai-chat', rule, filled, host)).toBe(false)
-})
-
-test('they agree on the models that sign their thoughts, and on those that never reason (W16, W23)', () => {
-  const gemini = ['gemini-2.5-pro', 'gemini-3-flash', 'gemini-3.1-pro', 'google/Gemini-3.1-pro']
-  const change = { 'messages[6]': undefined, 'messages[5]': undefined }
-  const signing = gemini.filter((model) =>
-    isRefused('openai-chat', 'chat/gemini-thought-signature', { ...change, model }, 'gemini'),
-  )
-  expect(gemini.filter((model) => familyOf(model).isGemini3)).toEqual(signing)
-
-  const openai = [
-    'gpt-3.5-turbo',
-    'gpt-4',
-    'gpt-4o',
-    'gpt-4.1',
-    'chatgpt-4o-latest',
-    'gpt-5',
-    'gpt-5-chat-latest',
-    'gpt-5.1',
-    'gpt-5.1-chat-latest',
-    'o1',
-    'o3',
-    'o4-mini',
-    'openai/GPT-4o',
-    'openai/gpt-5',
-  ]
-  const never = openai.filter((model) => isRefused('openai-responses', 'responses/encrypted-not-reasoning', { model }))
-  expect(openai.filter((model) => familyOf(model).neverReasons)).toEqual(never)
-})
-
-/** The names under which users and the AI SDK know hosts. */
-const PROVIDERS: Readonly<Partial<Record<Host, string>>> = {
-  openai: 'openai',
-  azure: 'azure',
-  mistral: 'mistral',
-  moonshot: 'moonshotai',
-  deepseek: 'deepseek',
-  groq: 'groq',
-  cerebras: 'cerebras',
-  gemini: 'google',
-  llamacpp: 'llama.cpp',
-  xai: 'xai',
-  qwen: 'qwen',
-  vllm: 'vllm',
+function written(wire: WireName, connect: (fetch: typeof globalThis.fetch) => Model, more: Partial<ModelRequest> = {}) {
+  return JSON.stringify(requestOn(wire, requestTo(connect(never), { messages, tools, ...more })))
 }
 
-const PARAMETERS = 'tools[0].function.parameters'
+function hasFormat(connect: (fetch: typeof globalThis.fetch) => Model): boolean {
+  const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
+  return connect(never).structuredOutput?.({ name: 'out', schema }) ?? false
+}
 
-test('they agree on what hosts of Chat take (W14, W17, W23)', () => {
-  const many = { tools: Array.from({ length: 129 }, (_, i) => ({ type: 'function', function: { name: `t${i}` } })) }
-  for (const host of HOSTS) {
-    const provider = PROVIDERS[host]
-    if (provider === undefined) continue
-    const known = targetOf('openai-chat', { provider, id: 'any' }).host
-    const refused = (rule: string, change: object) => isRefused('openai-chat', rule, change, host)
-    expect([host, known.mostTools]).toEqual([host, refused('chat/tools-many', many) ? 128 : undefined])
-    expect([host, known.needsTypes ?? false]).toEqual([
-      host,
-      refused('chat/moonshot-schema-type', { [`${PARAMETERS}.properties.city`]: {} }),
-    ])
-    expect([host, known.anchorsPatterns ?? false]).toEqual([
-      host,
-      refused('chat/llamacpp-pattern', { [`${PARAMETERS}.properties.city.pattern`]: '[A-Z]' }),
-    ])
-    expect([host, known.isMistral ?? false]).toEqual([
-      host,
-      refused('chat/mistral-call-id', {
-        'messages[2].tool_calls[0].id': 'call_1',
-        'messages[4].tool_call_id': 'call_1',
-      }),
-    ])
-    expect([host, known.isOpenAI ?? false]).toEqual([host, refused('chat/unknown-member', { top_k: 1 })])
+/** What requests to a model show of its family. */
+function traitsOf(id: string): string[] {
+  const onChat = written('openai-chat', chatHost('gateway', id))
+  const traits = {
+    'no format': !(hasFormat(responsesHost('openai', id)) && hasFormat(claudeModel(id))),
+    'never reasons': !written('openai-responses', responsesHost('openai', id)).includes('encrypted_content'),
+    'never forced': !written('anthropic', claudeModel(id), { toolChoice: 'required' }).includes('"any"'),
+    'a space': onChat.includes('"reasoning_content":" "'),
+    'an empty text': onChat.includes('"reasoning_content":""'),
+    'short ids': !onChat.includes('call_1'),
+    signatures: written('openai-chat', chatHost('gcp.gemini', id)).includes('thought_signature'),
   }
-})
+  return Object.entries(traits).flatMap(([name, has]) => (has ? [name] : []))
+}
+
+// Ids as the providers, Vertex AI, Bedrock, Azure and OpenRouter list them, and newer models in the same forms.
+const ids: readonly (readonly [traits: readonly string[], ...ids: string[]])[] = [
+  [
+    ['no format'],
+    'claude-3-7-sonnet-20250219',
+    'claude-3-5-haiku@20241022',
+    'anthropic/claude-3.7-sonnet:thinking',
+    'us.anthropic.claude-3-5-sonnet-20241022-v2:0',
+    'anthropic.claude-v2:1',
+    'claude-sonnet-4-20250514',
+    'claude-sonnet-4@20250514',
+    'claude-opus-4-0',
+    'claude-opus-4-1@20250805',
+    'anthropic/claude-opus-4.1',
+    'anthropic/claude-sonnet-4',
+    'anthropic/claude-4-sonnet-20250522',
+    'apac.anthropic.claude-sonnet-4-20250514-v1:0',
+    'us.anthropic.claude-opus-4-1-20250805-v1:0',
+    'o1-mini',
+    'openai/o1-preview',
+  ],
+  [
+    [],
+    'claude-sonnet-4-5-20250929',
+    'claude-sonnet-4-5@20250929',
+    'anthropic/claude-sonnet-4.5',
+    'global.anthropic.claude-opus-4-5-20251101-v1:0',
+    'claude-haiku-4-5',
+    'claude-opus-4-8',
+    'claude-opus-5',
+    'claude-fable-5',
+    'claude-sonnet-5',
+    'gpt-5.1',
+    'openai/gpt-5-mini',
+    'openai.gpt-oss-120b-1:0',
+    'o3',
+    'kimi-k2-0905-preview',
+    'deepseek-chat',
+    'us.deepseek.r1-v1:0',
+  ],
+  [
+    ['never forced'],
+    'claude-opus-5-5',
+    'anthropic/claude-opus-5.5',
+    'claude-sonnet-5-5',
+    'claude-fable-5-1',
+    'us.anthropic.claude-fable-5-1-v1:0',
+  ],
+  [
+    ['no format', 'never reasons'],
+    'gpt-4',
+    'gpt-4-turbo',
+    'gpt-4-0613',
+    'gpt-35-turbo',
+    'openai/gpt-3.5-turbo',
+    'ft:gpt-3.5-turbo-0125:me::abc123',
+    'ft:gpt-4-0613:me::abc123',
+    'chatgpt-4o-latest',
+  ],
+  [
+    ['never reasons'],
+    'gpt-4o',
+    'openai/gpt-4o-mini',
+    'ft:gpt-4o-mini-2024-07-18:me::abc123',
+    'ft:gpt-4.1-2025-04-14:mistral-fans::abc123',
+    'gpt-4.1-nano',
+    'gpt-5.1-chat-latest',
+  ],
+  [
+    ['never forced', 'a space'],
+    'kimi-k2.6',
+    'kimi-k2-thinking-turbo',
+    'moonshotai/Kimi-K2-Thinking',
+    'moonshot.kimi-k2-thinking',
+    'accounts/fireworks/models/kimi-k2p5',
+    'kimi-thinking-preview',
+  ],
+  [
+    ['never forced', 'an empty text'],
+    'deepseek-v4-pro',
+    'deepseek-ai/DeepSeek-V4',
+    'deepseek/deepseek-v4',
+    'deepseek-reasoner',
+  ],
+  [['signatures'], 'gemini-3-pro-preview', 'models/gemini-3.1-pro', 'google/gemini-3-flash', 'gemini-flash-latest'],
+  [
+    ['short ids'],
+    'mistral-large-latest',
+    'open-mixtral-8x22b',
+    'mistral.mistral-large-2407-v1:0',
+    'codestral-2508',
+    'devstral-medium-latest',
+    'magistral-small-2509',
+    'mistralai/Ministral-8B-Instruct-2410',
+    'pixtral-large-latest',
+    'voxtral-small-latest',
+  ],
+]
+
+test.each(ids.flatMap(([traits, ...of]) => of.map((id) => [id, traits] as const)))(
+  'requests to %s are those of its family: %j (W14, W16, W20, M14)',
+  (id, traits) => {
+    expect(traitsOf(id)).toEqual(traits)
+  },
+)

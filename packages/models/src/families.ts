@@ -37,14 +37,21 @@ interface Host {
   readonly isMistral?: true
   /** As in {@link Family}, for a model that reasons because the request switches it on. */
   readonly noReasoning?: string
-  /** Whether a call must have the signature of the thought before it, if the model is a Gemini that thinks. */
-  readonly signsCalls?: true
+  /** The name of the seed on Chat. Default: `seed`. */
+  readonly seed?: 'random_seed'
+  /**
+   * A call must have the signature of the thought before it, if the model is a Gemini that thinks. This is the key under
+   * which the AI SDK has the signature.
+   */
+  readonly signsCalls?: 'google' | 'vertex'
   /** The maximum number of tools. */
   readonly mostTools?: number
   /** Whether each member of a tool's input must have a type. */
   readonly needsTypes?: true
   /** Whether a pattern must begin with `^` and end with `$`. */
   readonly anchorsPatterns?: true
+  /** The keywords of a schema that it rejects. */
+  readonly unknownKeywords?: ReadonlySet<string>
 }
 
 /** What the models of a family need. */
@@ -70,11 +77,26 @@ type Named<Known> = Known & {
   readonly address?: RegExp
 }
 
+/** The member in which most hosts of Chat have reasoning. */
+export const REASONING_CONTENT = 'reasoning_content'
+
 const OPENAI: Named<Host> = {
   provider: /^openai(\.|$)/,
   address: /(^|\.)openai\.com$/,
   isOpenAI: true,
+  reasoningIn: [],
   mostTools: 128,
+}
+
+/** Google takes a subset of OpenAPI. Its newer endpoints know some of these keywords, others still reject all of them. */
+const GOOGLE = {
+  mostTools: 128,
+  unknownKeywords: new Set(
+    (
+      'const exclusiveMinimum exclusiveMaximum multipleOf uniqueItems ' +
+      'propertyNames patternProperties not if then else'
+    ).split(' '),
+  ),
 }
 
 const HOSTS: readonly Named<Host>[] = [
@@ -90,11 +112,12 @@ const HOSTS: readonly Named<Host>[] = [
     address: /(^|\.)mistral\.ai$/,
     isMistral: true,
     reasoningIn: [],
+    seed: 'random_seed',
   },
   {
     provider: /moonshot|kimi/,
     address: /(^|\.)(moonshot|kimi)\.\w+$/,
-    reasoningIn: ['reasoning_content'],
+    reasoningIn: [REASONING_CONTENT],
     noReasoning: ' ',
     needsTypes: true,
     mostTools: 128,
@@ -102,7 +125,7 @@ const HOSTS: readonly Named<Host>[] = [
   {
     provider: /deepseek/,
     address: /(^|\.)deepseek\.com$/,
-    reasoningIn: ['reasoning_content'],
+    reasoningIn: [REASONING_CONTENT],
     noReasoning: '',
     mostTools: 128,
   },
@@ -114,12 +137,8 @@ const HOSTS: readonly Named<Host>[] = [
     mostTools: 128,
   },
   { provider: /cerebras/, address: /(^|\.)cerebras\.ai$/, reasoningIn: ['reasoning'] },
-  {
-    provider: /gemini|google|gcp|vertex/,
-    address: /(^|\.)googleapis\.com$/,
-    signsCalls: true,
-    mostTools: 128,
-  },
+  { provider: /vertex/, address: /aiplatform\.googleapis\.com$/, signsCalls: 'vertex', ...GOOGLE },
+  { provider: /gemini|google|gcp/, address: /(^|\.)googleapis\.com$/, signsCalls: 'google', ...GOOGLE },
   { provider: /llama[^a-z]?cpp/, anchorsPatterns: true },
   OPENAI,
 ]
@@ -127,26 +146,35 @@ const HOSTS: readonly Named<Host>[] = [
 /** A host that is not in the table gets back everything that it has sent. */
 const OTHER: Host = {}
 
+/**
+ * By the ids of providers and gateways: `claude-sonnet-4@20250514` (Vertex), `us.anthropic.claude-…-v1:0` (Bedrock),
+ * `anthropic/claude-opus-4.1`, `ft:gpt-4o-…:me`.
+ */
 const FAMILIES: readonly (Family & { readonly name: RegExp })[] = [
   // OpenAI. Before the models that reason, because these names begin in the same way.
-  { name: /(^|\/)(gpt-3|gpt-4(-|$)|gpt-4o-2024-05-13|chatgpt)/, neverReasons: true, hasNoFormat: true },
-  { name: /(^|\/)(gpt-4|gpt-5[\d.]*-chat)/, neverReasons: true },
-  { name: /(^|\/)o1-(mini|preview)/, hasNoFormat: true },
+  { name: /(^|[/:.])(gpt-3|gpt-4([-:]|$)|gpt-4o-2024-05-13|chatgpt)/, neverReasons: true, hasNoFormat: true },
+  { name: /(^|[/:.])(gpt-4|gpt-5[\d.]*-chat)/, neverReasons: true },
+  { name: /(^|[/:.])o1-(mini|preview)/, hasNoFormat: true },
   // Anthropic: the formats came with 4.5; the newest models reject every forced choice.
-  { name: /claude-(instant|[23]|(opus|sonnet)-4(-[01]|-20|$))/, hasNoFormat: true },
-  { name: /claude-(opus-5-[5-9]|fable-5-[1-9]|sonnet-5-[5-9])(?!\d)/, isNeverForced: true },
+  { name: /claude-(instant|v?[123](?!\d)|4-(opus|sonnet))/, hasNoFormat: true },
+  { name: /claude-(opus|sonnet)-4(?![-.]([2-9]|1\d)(?!\d))/, hasNoFormat: true },
+  { name: /claude-(opus-5[-.][5-9]|fable-5[-.][1-9]|sonnet-5[-.][5-9])(?!\d)/, isNeverForced: true },
   // Kimi rejects an empty text, DeepSeek accepts it.
-  { name: /kimi-(k2(\.\d|-thinking)|k[3-9]|thinking)/, reasons: true, noReasoning: ' ' },
-  { name: /deepseek-(v[4-9]|reasoner)/, reasons: true, noReasoning: '' },
-  { name: /gemini-[3-9]/, isGemini3: true },
-  { name: /mi[sx]tral|(dev|code|mag|min)i?stral|pixtral/, isMistral: true },
+  { name: /kimi-(k2([.p-]\d(?!\d)|-thinking)|k[3-9]|thinking)/, reasons: true, noReasoning: ' ' },
+  { name: /deepseek[-.](v[4-9]|reasoner)/, reasons: true, noReasoning: '' },
+  // The names without a version are those of the newest models.
+  { name: /gemini-([3-9]|[a-z-]+-latest)/, isGemini3: true },
+  { name: /mi[sx]tral|(dev|code|mag|min|math)i?stral|(pix|vox)tral/, isMistral: true },
 ]
 
 const NO_FAMILY: Family = {}
 
 /** Where a request goes. `provider` is the one that the user or the AI SDK names; an unknown name says nothing. */
 export function targetOf(wire: WireName | undefined, { provider, id, server }: Facts): Target {
-  return { wire, provider, model: id, host: hostOf(provider, server?.address), family: familyOf(id) }
+  const host = hostOf(provider, server?.address)
+  // Claude on Google takes what Anthropic takes.
+  const isClaude = wire === 'anthropic' && host.signsCalls !== undefined
+  return { wire, provider, model: id, host: isClaude ? OTHER : host, family: familyOf(id) }
 }
 
 /** The address of a loop that makes its own requests: it may be that of any host. */
@@ -172,6 +200,18 @@ export function familyOf(model: string): Family {
 /** Whether messages and ids must be as Mistral's API and the templates of its models require. */
 export function isMistral({ host, family }: Target): boolean {
   return host.isMistral === true || (family.isMistral === true && host === OTHER)
+}
+
+/** Whether a request has OpenAI's form: to its own API, and under its name to a host about which nothing else is known. */
+export function isLikeOpenAI({ host, provider }: Target): boolean {
+  return host.isOpenAI === true || (host === OTHER && OPENAI.provider.test(provider))
+}
+
+/** The reasoning of a call on Chat before which the model has not reasoned, if the request needs it. */
+export function noReasoningOf(target: Target, settings: ModelSettings): string | undefined {
+  const { host, family } = target
+  if (target.wire !== 'openai-chat' || host.reasoningIn?.includes(REASONING_CONTENT) === false) return undefined
+  return thinkingOf(target, settings) === 'off' ? undefined : (family.noReasoning ?? host.noReasoning)
 }
 
 /** Whether the provider options of a request to this target switch reasoning on. */

@@ -15,10 +15,11 @@ import type {
 } from '@meanwhile/core'
 import { inputOf, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
-import { type Target, thinkingOf } from './families.ts'
+import type { Target } from './families.ts'
 import { isRecord } from './is-record.ts'
 import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { strictSchema } from './output-schema.ts'
+import { withFittingBudget } from './thinking-budget.ts'
 import { offeredTools } from './tool-choice.ts'
 import { inputSchema } from './tool-schema.ts'
 
@@ -50,7 +51,7 @@ export function messagesRequest(target: Target, maxTokens: number, given: ModelR
       top_k: settings.topK,
       stop_sequences: settings.stopSequences && [...settings.stopSequences],
     }),
-    ...optionsOf(target, settings, messages),
+    ...withFittingBudget(target, settings, () => beginsWithThought(messages))[provider],
     ...formatOf(request, provider),
     stream: true,
   }
@@ -79,19 +80,11 @@ function params(messages: readonly Message[], provider: string): Param[] {
   return params
 }
 
-/**
- * The options of this provider. With a fixed budget for thinking, the API requires that a turn with results begins with
- * a thought. One that another model began has none, so this request does not ask for thoughts.
- */
-function optionsOf(target: Target, settings: ModelSettings, messages: readonly Param[]): object {
-  const options = settings.providerOptions?.[target.provider] ?? {}
-  if (thinkingOf(target, settings) !== 'budget') return options
+function beginsWithThought(messages: readonly Param[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   const isInTurn = messages[last + 1]?.content.some(({ type }) => type === 'tool_result') ?? true
   const [first] = messages[last]?.content ?? []
-  if (!isInTurn || first === undefined || isThought(first)) return options
-  const { thinking: _, ...rest } = options
-  return rest
+  return !isInTurn || first === undefined || isThought(first)
 }
 
 /** Keeps the user's other members of `output_config`. */

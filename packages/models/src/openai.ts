@@ -15,7 +15,7 @@ import { answer } from './answer.ts'
 import { chatRequest } from './chat-request.ts'
 import { chatReader, isSilentChunk } from './chat-stream.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
-import { targetOf } from './families.ts'
+import { isLikeOpenAI, targetOf } from './families.ts'
 import { responsesRequest } from './responses-request.ts'
 import { isLastEvent, isSilentEvent, responsesReader } from './responses-stream.ts'
 import { serverOf } from './server.ts'
@@ -46,7 +46,7 @@ export interface OpenAIOptions {
   readonly idleTimeout?: number
   /**
    * Whether the model accepts a JSON Schema as its response format. Default: known values for OpenAI's own models, and
-   * `false` with any other `provider`. If it is `false`, an agent's `output` is returned through a call.
+   * `false` with any other `provider`, or at the address of another known host. If it is `false`, an agent's `output` is returned through a call.
    */
   readonly structuredOutput?: boolean
 }
@@ -88,7 +88,7 @@ export function openai(options: OpenAIOptions): Model {
   keepBodies(client)
   const server = serverOf(client.baseURL)
   const target = targetOf(`openai-${api}`, { provider, id: model, server })
-  const { structuredOutput = /^(openai|azure)/.test(provider) && !target.family.hasNoFormat } = options
+  const { structuredOutput = isLikeOpenAI(target) && !target.family.hasNoFormat } = options
   return {
     provider,
     id: model,

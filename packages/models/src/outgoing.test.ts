@@ -1,4 +1,4 @@
-import type { AssistantMessage, AssistantPart, Message, ToolMessage } from '@meanwhile/core'
+import type { AssistantMessage, AssistantPart, Message, ModelRequest, ToolMessage } from '@meanwhile/core'
 import { expect, test } from 'vitest'
 import { bodyOf, bodyThrough } from '../test/ask.ts'
 import { chatHost, gemini, kimi, mistral } from '../test/hosts.ts'
@@ -122,6 +122,26 @@ test('Mistral gets no user message directly after a result: an answer stands bet
   }
 })
 
+test('Mistral gets neighbouring messages of one role as one, which the templates of its models require (W13)', async () => {
+  const messages = [
+    user('Go'),
+    user('Hurry'),
+    said(text('A.')),
+    said(text('B.'), called('abcdefgh1')),
+    result('abcdefgh1'),
+  ]
+  for (const model of [mistral, chatHost('vllm', 'mistralai/Devstral-2')]) {
+    expect(await sent(chat, [...messages, user('So?'), user('Well?')], model)).toMatchObject([
+      { role: 'user', content: [{ text: 'Go' }, { text: 'Hurry' }] },
+      { role: 'assistant', content: 'A.B.', tool_calls: [{ id: 'abcdefgh1' }] },
+      { role: 'tool' },
+      { role: 'assistant' },
+      { role: 'user', content: [{ text: 'So?' }, { text: 'Well?' }] },
+    ])
+  }
+  expect(await sent(chat, messages, kimi)).toHaveLength(5)
+})
+
 test.each(wires)('$name: arguments that are not JSON go back as the JSON of an object (W18)', async (wire) => {
   for (const input of ['{"a":', [1], 'x', null]) {
     const call = { ...called('a1', input), inputError: 'not valid JSON' }
@@ -155,6 +175,22 @@ test.each(wires)(
     expect(JSON.stringify(messages)).toContain('ud83d')
   },
 )
+
+test.each(wires)('$name: nor in an output, in stop sequences and in options of the provider (W18)', async (wire) => {
+  const half = 'a\ud83d b \udc00'
+  const schema = { type: 'object', properties: { x: { type: 'string', description: half } }, required: ['x'] }
+  const request: Partial<ModelRequest> = {
+    output: { name: 'out', schema },
+    settings: {
+      stopSequences: [half],
+      providerOptions: { openai: { user: half }, anthropic: { metadata: { user_id: half } } },
+    },
+  }
+  const body = JSON.stringify(await bodyOf(wire, request))
+  expect(body).not.toMatch(/\\+ud83d|\\+udc00/)
+  // Responses has no stop sequences.
+  expect(body.match(/a\ufffd b \ufffd/g)).toHaveLength(wire === responses ? 2 : 3)
+})
 
 test('a sound pair is not changed (W18)', async () => {
   for (const wire of wires) expect(await words(wire, [user('a😀b')])).toContain('a😀b')

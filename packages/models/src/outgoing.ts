@@ -1,6 +1,6 @@
 /** Prepares a history for the wire that it goes out on. The stored history is not changed. */
 
-import type { ContentPart, Message, ModelRequest } from '@meanwhile/core'
+import type { AssistantMessage, ContentPart, Message, ModelRequest, UserMessage } from '@meanwhile/core'
 import { ConfigError } from '@meanwhile/core'
 import { withFittingIds } from './call-ids.ts'
 import { isMistral, type Target } from './families.ts'
@@ -32,12 +32,13 @@ export function outgoing(request: ModelRequest, target: Target, files?: FileLimi
       'tools',
       `${target.provider} accepts at most ${mostTools} tools in a request, and this one has ${length}; toolSearch() shows the model only those that it asks for`,
     )
-  const { maxTokens, stopSequences, ...settings } = request.settings
+  const { maxTokens, stopSequences, ...settings } = wellFormed(request.settings)
   return {
     ...request,
-    instructions: request.instructions.trim() === '' ? '' : wellFormed(request.instructions),
+    instructions: isBlank(request.instructions) ? '' : wellFormed(request.instructions),
     messages: outgoingMessages(request.messages, target, { ...files, isLenient: request.omitsFiles }),
     tools: wellFormed(request.tools),
+    ...(request.output && { output: wellFormed(request.output) }),
     settings: {
       ...settings,
       ...(maxTokens !== undefined && Number.isFinite(maxTokens) && { maxTokens }),
@@ -76,13 +77,37 @@ export function isBlank(text: string): boolean {
   return text.trim() === ''
 }
 
-/** Mistral rejects a user message directly after a result, also if an answer between them is left out. */
+/**
+ * Mistral rejects a user message directly after a result, also if an answer between them is left out. The templates of its
+ * models reject two messages of one role in a row, so these become one.
+ */
 function withAnswersToResults(messages: readonly Message[]): readonly Message[] {
-  return messages
+  const answered = messages
     .filter(says)
     .flatMap((message, place, all) =>
       message.role === 'user' && all[place - 1]?.role === 'tool' ? [RECEIVED, message] : [message],
     )
+  return joined(answered)
+}
+
+/** Neighbours of one role as one message: those of the user, and those of the model without calls between them. */
+function joined(messages: readonly Message[]): readonly Message[] {
+  const groups: Message[][] = []
+  for (const message of messages) {
+    const group = groups.at(-1)
+    if (group?.[0]?.role === message.role && message.role !== 'tool') group.push(message)
+    else groups.push([message])
+  }
+  return groups.flatMap((group): readonly Message[] => {
+    const last = group.at(-1)
+    if (group.length === 1 || !last || last.role === 'tool') return group
+    if (last.role === 'user') return [{ ...last, content: (group as UserMessage[]).flatMap(contentOf) }]
+    return [{ ...last, content: (group as AssistantMessage[]).flatMap(({ content }) => content) }]
+  })
+}
+
+function contentOf({ content }: UserMessage): readonly ContentPart[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
 /** Whether a message goes out: one of the model does with a text or a call. */

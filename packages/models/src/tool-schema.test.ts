@@ -2,13 +2,18 @@ import type { JsonSchema, ModelEvent, ModelRequest, ToolDefinition } from '@mean
 import { createAgent, type Tool, tool } from '@meanwhile/core'
 import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
+import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { handMade } from '../test/ai-sdk.ts'
 import { ask, bodyOf, bodyThrough, failureOf, requestTo } from '../test/ask.ts'
-import { chatHost, kimi } from '../test/hosts.ts'
+import { chatHost, gemini, kimi } from '../test/hosts.ts'
 import { realModels } from '../test/real-models.ts'
 import { chat, claude, responses, type TestWire, wires } from '../test/wires.ts'
+import { aiSdk } from './ai-sdk.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+
+const stop = [{ type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }] as const
 
 const defined = (inputSchema: object): ToolDefinition => ({
   name: 'f',
@@ -85,6 +90,17 @@ test('a root that many alternatives refer to is read once (W17)', async () => {
   const schema = { type: 'object', properties: { a: {} }, anyOf: [...anyOf, { $ref: '#/$defs/b' }] }
   const $defs = { b: { anyOf: Array.from({ length: 10 }, () => ({ $ref: '#/$defs/c' })) }, c: { anyOf } }
   expect(await sent(chat, { ...schema, $defs })).toMatchObject({ type: 'object', properties: { a: {} } })
+})
+
+test('four times as many alternatives at the root take about four times as long (W17)', async () => {
+  await expectLinear(1_000, (count) => {
+    const anyOf = Array.from({ length: count }, (_, n) => ({
+      type: 'object',
+      properties: { kind: { const: `kind ${n}` }, [`m${n}`]: {} },
+      required: ['kind', `m${n}`],
+    }))
+    return bodyOf(chat, { tools: [{ name: 'f', description: 'd', inputSchema: { anyOf } }] }, undefined, false)
+  })
 })
 
 test.each(wires)('$name: an agent with such a tool gets its input, checked by its own schema (W17)', async (wire) => {
@@ -183,6 +199,51 @@ test('Moonshot gets a type for each member, and llama.cpp no pattern that is ope
   expect(await sent(chat, pattern)).toEqual(pattern)
 })
 
+test('Gemini reads in the description what its schemas cannot express, over Chat and through the AI SDK (W17)', async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      n: { type: 'number', description: 'A size.', exclusiveMinimum: 0, multipleOf: 2 },
+      kind: { const: 'one' },
+      list: {
+        type: 'array',
+        items: { anyOf: [{ const: 5 }, { type: 'string', not: { const: '' } }] },
+        uniqueItems: true,
+      },
+      const: { type: 'string' },
+    },
+  }
+  const expected = {
+    type: 'object',
+    properties: {
+      n: { type: 'number', description: 'A size. {exclusiveMinimum: 0, multipleOf: 2}' },
+      kind: { type: 'string', enum: ['one'] },
+      list: {
+        type: 'array',
+        items: {
+          anyOf: [
+            { type: 'number', description: '{const: 5}' },
+            { type: 'string', description: '{not: {"type":"string","enum":[""]}}' },
+          ],
+        },
+        description: '{uniqueItems: true}',
+      },
+      const: { type: 'string' },
+    },
+  }
+  expect(await sent(chat, schema, gemini)).toEqual(expected)
+  expect(await sent(chat, schema)).toEqual(schema)
+  for (const [provider, inputSchema] of [
+    ['google.generative-ai', expected],
+    ['google.vertex.chat', expected],
+    ['googleVertex.anthropic.messages', schema],
+  ] as const) {
+    const { model, asked } = handMade('v4', stop, { provider })
+    await ask(aiSdk(model), { tools: [defined(schema)] })
+    expect(asked[0]?.tools).toMatchObject([{ inputSchema }])
+  }
+})
+
 const odd = z.object({
   $top: z.number(),
   'filter[id]': z.string().optional(),
@@ -213,6 +274,45 @@ test('keys that Anthropic rejects have other names on the wire, and their own in
   expect(schemaIn(first)).toMatchObject({ required: ['_top', 'fine'] })
   expect(Object.keys(schemaIn(first).properties as object)).toEqual(['_top', 'filter_id__2', 'filter_id_', 'fine'])
   expect(second?.messages[1]?.content).toMatchObject([{ input: { _top: 1, filter_id__2: 'x', fine: 'y' } }])
+})
+
+test('names on the wire are short and differ from each other, also of many keys, and the description has them (W17)', async () => {
+  const keys = [
+    ...Array.from({ length: 1_200 }, (_, i) => String.fromCodePoint(0x4e00 + i)),
+    'é'.repeat(70),
+    'x'.repeat(70),
+  ]
+  const inputSchema = {
+    type: 'object',
+    properties: Object.fromEntries([...keys, '_', '__3'].map((key) => [key, {}])),
+    dependentRequired: { '\u4e00': ['\u4e01', '_'] },
+    description: 'The input must match a rule.',
+  }
+  const sent = schemaIn(await bodyOf(claude, { tools: [{ name: 'f', description: 'd', inputSchema }] }))
+  const names = Object.keys(sent.properties as object)
+  expect(new Set(names).size).toBe(keys.length + 2)
+  expect(names.filter((name) => !/^[\w.-]{1,64}$/.test(name))).toEqual([])
+  expect(sent.dependentRequired).toEqual({ __2: ['__4', '_'] })
+  expect(sent.description).toMatch(
+    /^The input must match a rule\.\n\nMembers with other names here: __2 is "\u4e00", __4 is /,
+  )
+})
+
+test('a member that is not in the schema never replaces one that has its name on the wire (W17)', async () => {
+  const messages = [
+    { role: 'user', content: 'Go' },
+    {
+      role: 'assistant',
+      content: [{ type: 'tool-call', id: 'a1', name: 'f', input: { $top: 1, _top: 'other', more: 2 } }],
+      finishReason: 'tool-calls',
+    },
+    { role: 'tool', callId: 'a1', name: 'f', content: [{ type: 'text', text: 'ok' }] },
+  ] as const
+  const body = await bodyOf(claude, { tools: [defined(jsonSchema(odd))], messages })
+  expect(body).toMatchObject({ messages: [{}, { content: [{ input: { _top: 1, more: 2 } }] }, {}] })
+  const script = [respond(call('f', { _top: 1, $top: 'other', fine: 'y' }, { id: 'toolu_1' }))]
+  const { message } = await ask(claude.model(mockModels({ script }).fetch), { tools: [defined(jsonSchema(odd))] })
+  expect(message.content).toMatchObject([{ input: { $top: 1, fine: 'y' } }])
 })
 
 test('a call that may start with a part of its input gets that part by its own names (W17)', async () => {

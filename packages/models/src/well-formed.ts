@@ -1,12 +1,9 @@
 /** Replaces halves of surrogate pairs, which providers reject: a body with one of them is not valid JSON for them. */
 
-const HALF = /\p{Surrogate}/u
-const HALVES = /\p{Surrogate}/gu
-
 /** The value with U+FFFD in place of each half, in texts and keys at any depth; the same value if there is none. */
 export function wellFormed<Value>(value: Value): Value
 export function wellFormed(value: unknown): unknown {
-  if (typeof value === 'string') return HALF.test(value) ? value.replaceAll(HALVES, '\uFFFD') : value
+  if (typeof value === 'string') return value.toWellFormed()
   if (Array.isArray(value)) {
     const items = value.map((item: unknown) => wellFormed(item))
     return items.every((item, i) => item === value[i]) ? value : items

@@ -20,10 +20,9 @@ import { inputSchema } from './tool-schema.ts'
 
 type Names = ReadonlyMap<string, string>
 
-/** The names of a tool's members on the wire, and back. */
+/** The schema of a tool with the names of the wire, and these names in both directions. */
 interface Renamed {
-  /** The schema with its own names. */
-  readonly schema: Readonly<Record<string, unknown>>
+  readonly schema: JsonSchema
   readonly onWire: Names
   readonly back: Names
 }
@@ -45,19 +44,68 @@ export function withWireNames(target: Target, request: ModelRequest): ModelReque
   return onWire(request, renamedIn(target, request))
 }
 
+/** By the name of the tool. */
 function renamedIn(target: Target, { tools }: ModelRequest): ReadonlyMap<string, Renamed> {
   const renamed = new Map<string, Renamed>()
   for (const tool of tools) {
-    const schema = inputSchema(tool, target)
-    const keys = isRecord(schema.properties) ? Object.keys(schema.properties) : []
-    const wrong = keys.filter((key) => !/^[\w.-]{1,64}$/.test(key))
-    if (wrong.length === 0) continue
-    const used = new Set(keys)
-    const onWire = new Map(wrong.map((key) => [key, unused(key, used)]))
-    const back = new Map([...onWire].map(([key, name]) => [name, key]))
-    renamed.set(tool.name, { schema, onWire, back })
+    const own = renamedOf(inputSchema(tool, target))
+    if (own) renamed.set(tool.name, own)
   }
   return renamed
+}
+
+/** By schema, because a tool has the same schema in every request; `null` for one that keeps its names. */
+const known = new WeakMap<object, Renamed | null>()
+
+function renamedOf(schema: Schema): Renamed | null {
+  const found = known.get(schema)
+  if (found !== undefined) return found
+  const { properties } = schema
+  const keys = isRecord(properties) ? Object.keys(properties) : []
+  const wrong = keys.filter((key) => !/^[\w.-]{1,64}$/.test(key))
+  const made = wrong.length === 0 ? null : renaming(schema, new Map(named(wrong, new Set(keys))))
+  known.set(schema, made)
+  return made
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** Each of these keys with its name on the wire, which is not one of the `used` names. */
+function* named(keys: readonly string[], used: Set<string>): Generator<readonly [key: string, name: string]> {
+  /** How many names each word has had. */
+  const counts = new Map<string, number>()
+  for (const key of keys) {
+    const word = key.replaceAll(/[^\w.-]+/g, '_') || '_'
+    let n = counts.get(word) ?? 0
+    let name: string
+    do {
+      n += 1
+      const end = n === 1 ? '' : `_${n}`
+      name = word.slice(0, LONGEST - end.length) + end
+    } while (used.has(name))
+    counts.set(word, n)
+    used.add(name)
+    yield [key, name]
+  }
+}
+
+function renaming(schema: Schema, onWire: Names): Renamed {
+  const { properties, required, dependentRequired, description } = schema
+  const all = (keys: unknown) => (Array.isArray(keys) ? keys.map((key: unknown) => nameIn(onWire, String(key))) : keys)
+  // Texts of the tool, and rules in its description, have the names of the tool.
+  const said = [...onWire].map(([key, name]) => `${name} is ${JSON.stringify(key)}`).join(', ')
+  const renamed = {
+    ...schema,
+    properties: membersNamed(properties, onWire),
+    ...(required !== undefined && { required: all(required) }),
+    ...(isRecord(dependentRequired) && {
+      dependentRequired: Object.fromEntries(
+        Object.entries(dependentRequired).map(([key, keys]) => [nameIn(onWire, key), all(keys)]),
+      ),
+    }),
+    description: [description, `Members with other names here: ${said}.`].filter(Boolean).join('\n\n'),
+  } as object as JsonSchema
+  return { schema: renamed, onWire, back: new Map([...onWire].map(([key, name]) => [name, key])) }
 }
 
 function onWire(request: ModelRequest, renamed: ReadonlyMap<string, Renamed>): ModelRequest {
@@ -67,34 +115,29 @@ function onWire(request: ModelRequest, renamed: ReadonlyMap<string, Renamed>): M
   return { ...request, tools, messages }
 }
 
-function unused(key: string, used: Set<string>): string {
-  const word = key.replaceAll(/[^\w.-]+/g, '_').slice(0, LONGEST - 4) || '_'
-  let name = word
-  for (let n = 2; used.has(name); n++) name = `${word}_${n}`
-  used.add(name)
-  return name
-}
-
 function withNames(tool: ToolDefinition, renamed: Renamed | undefined): ToolDefinition {
   if (!renamed) return tool
   const { schema, onWire } = renamed
-  const { properties, required } = schema
-  const inputSchema = {
-    ...schema,
-    properties: membersNamed(properties, onWire),
-    ...(Array.isArray(required) && { required: required.map((key: unknown) => nameIn(onWire, String(key))) }),
-  } as object as JsonSchema
-  return { ...tool, inputSchema, ...(tool.needs && { needs: tool.needs.map((key) => nameIn(onWire, key)) }) }
+  return { ...tool, inputSchema: schema, ...(tool.needs && { needs: tool.needs.map((key) => nameIn(onWire, key)) }) }
 }
 
 function nameIn(names: Names, key: string): string {
   return names.get(key) ?? key
 }
 
-/** The value with its members named like this; any value that has no members is unchanged. */
+/**
+ * The value with its members named like this; any value that has no members is unchanged. An input may also have a member
+ * that is not in the schema: one with the new name of another is left out.
+ */
 function membersNamed(value: unknown, names: Names): unknown {
   if (!isRecord(value) || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [nameIn(names, key), member]))
+  const entries = Object.entries(value)
+  const taken = new Set(entries.map(([key]) => names.get(key)))
+  return Object.fromEntries(
+    entries
+      .filter(([key]) => names.has(key) || !taken.has(key))
+      .map(([key, member]) => [nameIn(names, key), member] as const),
+  )
 }
 
 type Direction = 'onWire' | 'back'

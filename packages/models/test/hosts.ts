@@ -29,6 +29,9 @@ export function chatHost(
   }
 }
 
+/** A compatible host without its own name, at an address that is not known. */
+export const compatible = chatHost('openai', 'm', 'https://proxy.test/v1')
+
 export function responsesHost(provider: string, model: string): Connect {
   return (fetch) => openai({ client: new OpenAI({ apiKey: 'none', fetch, maxRetries: 0 }), model, provider })
 }

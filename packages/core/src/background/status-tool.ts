@@ -13,10 +13,7 @@ import { UnknownCallError } from '../vocabulary/tool-errors.ts'
 export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {
   if (tools.includes(statusTool) || !tools.some(({ background }) => background)) return tools
   if (tools.some(({ name }) => name === statusTool.name))
-    throw new ConfigError(
-      'tools',
-      `"${statusTool.name}" is the name of a tool that core adds to agents with background tools`,
-    )
+    throw new ConfigError('tools', `"${statusTool.name}" is the tool that core adds for background calls`)
   return [...tools, statusTool]
 }
 
@@ -24,7 +21,7 @@ const input = textInput('callId', 'The callId in the first result of the backgro
 
 const statusTool: Tool = tool({
   name: 'tool_status',
-  description: 'Returns the status of a background call: its state, its progress, and its result when it has one.',
+  description: 'Returns the state, the progress and the result of a background call.',
   input,
   execute: statusOf,
 })

@@ -56,12 +56,13 @@ export function checkpointFrom(from: unknown, found: unknown, name: string | nul
   const { agent, runId } = checkpoint
   const id = typeof from === 'string' ? from : String(isRecord(from) && from.runId)
   if (runId !== id) throw new CheckpointMismatchError(id, `it belongs to run ${runId}`)
-  if (agent !== name) throw new CheckpointMismatchError(id, `it belongs to ${named(agent)}, but this is ${named(name)}`)
+  if (agent !== name)
+    throw new CheckpointMismatchError(id, `it belongs to ${agentText(agent)}, but this is ${agentText(name)}`)
   return checkpoint
 }
 
 /** How a message names an agent. */
-export const named = (agent: string | null = null): string =>
+export const agentText = (agent: string | null = null): string =>
   agent === null ? 'an agent without a name' : `agent ${agent}`
 
 /**

@@ -15,7 +15,7 @@ import type { Json } from '../vocabulary/message.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
 import { checkAnswers } from './answer-check.ts'
-import { checkpointFrom, hasFinalAnswer, named, stored } from './checkpoint.ts'
+import { agentText, checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
 import { outermost, restoreCalls, resumeCall } from './restore-calls.ts'
 
 /**
@@ -83,7 +83,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   if (lost)
     throw new CheckpointMismatchError(
       run.id,
-      `${named(run.config.name)} has no tool ${lost.name}, which call ${lost.id} needs`,
+      `${agentText(run.config.name)} has no tool ${lost.name}, which call ${lost.id} needs`,
     )
   try {
     await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
@@ -126,7 +126,7 @@ function checkAsker(run: RunState, address: Address): void {
   if (!run.middleware.some(({ name }) => name === place.middleware))
     throw new CheckpointMismatchError(
       run.id,
-      `${named(run.config.name)} has no middleware ${place.middleware}, which asked a question`,
+      `${agentText(run.config.name)} has no middleware ${place.middleware}, which asked a question`,
     )
 }
 

@@ -8,8 +8,9 @@ import { StandingClock } from '../../test/standing-clock.ts'
 // resumes are pinned, too. Those were rewritten when inner calls began to wait for their keys (decision 11), when a stop ended the wait for
 // a save, when joins ended with the halt of a run, when an execution that has not begun no longer counted as an attempt, when calls
 // were made that a settled call had made and that were never entered (L20), when no event
-// was lost any more at the end of a loop inside a `wrapAgent` (W1), when the limits of an early start held after a resume, too (W4), and
-// when the result of a call that was cut off told what had run inside it.
+// was lost any more at the end of a loop inside a `wrapAgent` (W1), when the limits of an early start held after a resume, too (W4), when
+// the result of a call that was cut off told what had run inside it, and when a call that only asked a question was no longer said to have
+// happened (L7).
 
 const clock = new StandingClock()
 

@@ -234,14 +234,19 @@ export function isSetAside({ course, fate }: Pick<CallState, 'course' | 'fate'>,
   return course === 'asleep' || fate === 'discarded' || (fate === 'provisional' && isHeld)
 }
 
-/** Whether its function was called, in this process or in an earlier one. */
-export function wasEntered(call: HasExecutions): boolean {
-  return effectOf(call) !== undefined || call.hadOutcome === true
+/** Whether its function was called, in this process or in an earlier one. `asksAgain` is that of {@link effectOf}. */
+export function wasEntered(call: HasExecutions, asksAgain?: boolean): boolean {
+  return effectOf(call, asksAgain) !== undefined || call.hadOutcome === true
 }
 
-/** The effect of the newest execution whose function was called. */
-export function effectOf({ executions, effectBefore }: HasExecutions): Effect | undefined {
-  return executions.findLast(({ isEntered }) => isEntered)?.judgement?.effect ?? effectBefore
+/**
+ * The effect of the newest execution whose function was called.
+ *
+ * @param asksAgain - Executions that ask do not count: each starts again from the beginning when it is answered.
+ */
+export function effectOf({ executions, effectBefore }: HasExecutions, asksAgain?: boolean): Effect | undefined {
+  const entered = executions.findLast(({ isEntered, hasAsked }) => isEntered && !(asksAgain && hasAsked))
+  return entered?.judgement?.effect ?? effectBefore
 }
 
 /** Whether an execution has a slot of its run. */

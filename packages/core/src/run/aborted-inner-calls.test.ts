@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { earlyAndAgain, Fatal, forever, heeds, settled, toolOf, watch } from '../../test/aborted-runs.ts'
 import { sleep } from '../../test/clock.ts'
 import { CUT_OFF, resultsIn } from '../../test/results.ts'
-import { createAgent, type RunAbortedError } from '../index.ts'
+import { createAgent, interrupt, type RunAbortedError } from '../index.ts'
 import { call, cut, respond, say, scriptedModel, wait } from '../testing.ts'
 
 unhandledRejections()
@@ -68,4 +68,29 @@ test('an inner call is aborted with its maker (K1)', async () => {
   expect(aborted).toEqual(['inner'])
   const inside = '\nInside this call:\n- work {} has no result: it may have happened.'
   expect(resultsIn((seen.error as RunAbortedError).messages)).toEqual([['one', CUT_OFF + inside]])
+})
+
+test('a call that only asked a question has not happened, also inside another, if the run is aborted (K1, L7, A12)', async () => {
+  const controller = new AbortController()
+  const inner = { type: 'tool-call', id: 'inner', name: 'asks', input: {} } as const
+  const tools = [
+    toolOf('asks', () => interrupt('Well?')),
+    toolOf('relays', async ({ run }) => run?.callTool(inner)),
+    toolOf('works', async ({ run, signal }) => {
+      run?.callTool(inner).catch(() => undefined)
+      await heeds(signal)
+    }),
+  ]
+  const calls = ['asks', 'relays', 'works'].map((name) => call(name, {}, { id: name }))
+  const agent = createAgent({ model: scriptedModel([respond(...calls)]), tools })
+  const seen = watch(agent.run('Go', { signal: controller.signal }))
+  await vi.advanceTimersByTimeAsync(10)
+  controller.abort()
+  await vi.advanceTimersByTimeAsync(0)
+  const notRun = 'Not run: the run ended before this call started.'
+  expect(resultsIn((seen.error as RunAbortedError).messages)).toEqual([
+    ['asks', notRun],
+    ['relays', notRun],
+    ['works', CUT_OFF],
+  ])
 })

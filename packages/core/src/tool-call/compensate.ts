@@ -36,7 +36,7 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
   if (is === 'unknown')
     return failed('the call may have happened before the run was resumed; its output is unknown, so it is not undone')
   if (is === 'lost')
-    return failed('the call is still running, and the run no longer waits for it; if it succeeds, it is not undone')
+    return failed('the call is still running, and nothing waits for it; if it succeeds, it is not undone')
   if (is === 'late') {
     entry.work?.then(undo).catch(() => undefined)
     return failed('the call is still running, and will be undone if it succeeds')

@@ -36,10 +36,8 @@ export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessa
 
 /** The results of these calls that already exist. */
 export function settledOf(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
-  return outcomesOf(
-    run,
-    calls.filter(({ id }) => run.calls.get(id)?.state.course === 'result'),
-  )
+  const settled = calls.filter(({ id }) => run.calls.get(id)?.state.course === 'result')
+  return outcomesOf(run, settled)
 }
 
 /** The results of background work that the model has not read, as messages. Work without a result gets one that states how far it came. */
@@ -64,8 +62,9 @@ export function cutOffResult(run: RunState, entry: CallEntry): Result {
 
 /** The text for a call that was stopped: whether it had started, and what has run inside it. */
 function endText({ history }: RunState, textOf: (started: boolean) => string, entry: CallEntry | undefined): string {
-  const inside = entry ? insideText(stoppedInside(entry, history.messages)) : ''
-  return textOf(inside !== '' || (entry !== undefined && wasEntered(entry.state))) + inside
+  if (!entry) return textOf(false)
+  const inside = insideText(stoppedInside(entry, history.messages))
+  return textOf(inside !== '' || wasEntered(entry.state, !entry.cancelled)) + inside
 }
 
 /** Settles a call with the result from a checkpoint. */
@@ -84,8 +83,7 @@ export function inWordsOf(call: ToolCall | undefined, message: ToolMessage): Too
 function outcome(run: RunState, call: ToolCall, entry: CallEntry | undefined): ToolMessage {
   const message = entry?.message
   if (message?.callId === call.id) return message
-  if (message) return freeze({ ...message, callId: call.id })
-  return freeze(textMessage(call, endText(run, cutOffText, entry), true))
+  return freeze(message ? { ...message, callId: call.id } : textMessage(call, endText(run, cutOffText, entry), true))
 }
 
 function own(run: RunState, call: ToolCall): ToolCall {

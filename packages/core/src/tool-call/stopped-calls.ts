@@ -38,7 +38,8 @@ export function stoppedCalls(
   const own = messages.slice(messages[begin]?.role === 'user' ? begin : 0).filter((one) => !before.has(one))
   const results = new Map(own.flatMap((message) => (message.role === 'tool' ? [[message.callId, message]] : [])))
   const asking = new Set(interrupts.flatMap(({ address }) => address.map((part) => 'callId' in part && part.callId)))
-  const made = byMaker(calls)
+  const made = new Map<string | undefined, SavedCall[]>(calls.map(({ maker }) => [maker, []]))
+  for (const saved of calls) made.get(saved.maker)?.push(saved)
   const stopped = (saved: SavedCall): StoppedCall => {
     const { key, call, effect, fate, isWork } = saved
     const id = place + saved.id
@@ -47,19 +48,11 @@ export function stoppedCalls(
     const inside = insideOf({ ...saved, id }, (made.get(key) ?? []).map(stopped), messages)
     return { id, call, message, isLost, inside: message ? inside.filter(({ isLost }) => isLost) : inside }
   }
-  const said = own.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
+  const said = own.flatMap(callsOf)
   const ofHistory = said.map((call) => ({ id: place + call.id, call, message: results.get(call.id), inside: [] }))
   // The work of a background call comes last, and takes the place of the call.
   const known = (made.get(undefined) ?? []).map(stopped)
   return [...new Map<string, StoppedCall>([...ofHistory, ...known].map((one) => [one.id, one])).values()]
-}
-
-function byMaker(calls: readonly SavedCall[]): ReadonlyMap<string | undefined, readonly SavedCall[]> {
-  return calls.reduce((made, saved) => {
-    const others = made.get(saved.maker)
-    if (others) others.push(saved)
-    return others ? made : made.set(saved.maker, [saved])
-  }, new Map<string | undefined, SavedCall[]>())
 }
 
 /** What has run inside a call of this process. */
@@ -68,7 +61,7 @@ export function stoppedInside(entry: CallEntry, messages: readonly Message[]): r
   const children = entry.children.flatMap((child): StoppedCall[] => {
     if (child.discarded && child.discarded !== 'run_aborted') return []
     const message = child.state.course === 'result' ? child.message : undefined
-    const effect = effectOf(child.state)
+    const effect = effectOf(child.state, true)
     const isLost = !message && effect && !changesNothing(effect)
     return [{ id: child.id, call: child.call, message, isLost, inside: message ? [] : stoppedInside(child, messages) }]
   })

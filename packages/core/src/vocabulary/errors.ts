@@ -58,7 +58,7 @@ export class AgentError extends Error {
 
   /** The JSON of an error in an event: its name, message and own data, without stack, cause and message contents. */
   toJSON(): object {
-    return { ...Object.fromEntries(Object.entries(this)), message: this.message }
+    return Object.assign({}, this, { message: this.message })
   }
 }
 

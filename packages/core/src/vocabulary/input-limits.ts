@@ -10,7 +10,7 @@ const LONGEST_NAME = 200
 
 /** Returns the name, cut to 200 characters. A model may write any name, of any length. */
 export function shownName(name: string): string {
-  return name.length > LONGEST_NAME ? name.slice(0, LONGEST_NAME) : name
+  return name.slice(0, LONGEST_NAME)
 }
 
 /** Returns the call itself if it is within the limits, otherwise a frozen copy with an `inputError` that explains why it does not run. */

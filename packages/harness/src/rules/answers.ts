@@ -31,10 +31,15 @@ function counted({ request, place }: NumberedCall): number {
   return (request - 1) * 1_000 + place - 1
 }
 
+/** Nine letters and digits. */
+function mistralId({ request, place }: NumberedCall): string {
+  return `m${digits(request, 5)}${digits(place, 3)}`
+}
+
 const SHAPES: Partial<Record<Host, Shape>> = {
   mistral: {
     reasoning: (text) => ({ content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] }),
-    id: ({ request, place }) => `m${digits(request, 5)}${digits(place, 3)}`,
+    id: mistralId,
   },
   moonshot: { ...DEFAULT, id: (call) => `functions.${call.name}:${counted(call)}` },
   deepseek: { ...DEFAULT, id: ({ request, place }) => `call_00_${request}_${place}` },
@@ -46,6 +51,7 @@ const SHAPES: Partial<Record<Host, Shape>> = {
     id: (call) => `function-call-${counted(call)}`,
   },
   vllm: { ...REASONING, id: ({ request, place }) => `chatcmpl-tool-${request}-${place}` },
+  'vllm-mistral': { ...REASONING, id: mistralId },
 }
 
 /** The id that a host gives a call of its answer. */

@@ -11,7 +11,7 @@ export interface MadeCall {
 
 export class MadeCalls {
   readonly #calls: MadeCall[] = []
-  /** How often each call was executed. */
+  /** How often each call was executed, by its maker and its id. */
   readonly #executions = new Map<string, number>()
 
   constructor(calls: readonly MadeCall[]) {
