@@ -166,7 +166,7 @@ function workerEngine(
     for (const { workflowID, executorId = '', dequeuedAt = 0 } of pending) {
       const isOld = Date.now() - dequeuedAt > deadAfter
       // A process without a row has just started, was considered dead and lives, or is dead. This process may have lost
-      // the connection at the moment when the database gave it the workflow: then it does not know of it.
+      // the connection at the moment when the database gave it the workflow: then it has not started it.
       const isLost =
         executorId === DBOS.executorID ? isOld && !running.has(workflowID) : (isDead.get(executorId) ?? isOld)
       if (!isLost) continue

@@ -198,6 +198,8 @@ function sent({ events }: Quirk): unknown[] {
   })
 }
 
+const outsideChoices = (key: string, value: unknown) => (key === 'choices' ? undefined : value)
+
 test.for(onEvery(ended))('q$id on $wire over $over: the official client has every event, $title', async (at) => {
   const client = clients.find(({ wire }) => wire === at.wire)
   const stage = await at.transport.serve({ script: [quirkResponse(at, { slice: { random: 3 } })] })
@@ -205,7 +207,8 @@ test.for(onEvery(ended))('q$id on $wire over $over: the official client has ever
   const reading = async () => {
     for await (const chunk of (await client?.chunks(stage)) ?? []) chunks.push(chunk)
   }
-  const errors = sent(at).filter((event) => /"error":["{]/.test(JSON.stringify(event)))
+  // The client does not look for errors inside choices.
+  const errors = sent(at).filter((event) => /"error":["{]/.test(JSON.stringify(event, outsideChoices)))
   const loss = lostBy(chunkLosses, at)
   if (loss?.throws !== undefined) return expect(reading()).rejects.toThrow(loss.throws)
   if (errors.length > 0) await expect(reading()).rejects.toThrow()

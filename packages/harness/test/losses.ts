@@ -113,7 +113,15 @@ export const helperLosses: readonly Loss[] = [
     title: 'the arguments of a call are next to its name',
     throws: "reading 'arguments'",
   },
+  {
+    id: 'C62',
+    wire: 'openai-chat',
+    title: 'the arguments of a call are named parameters, next',
+    gives: { calls: [{ input: {} }] },
+  },
   { id: 'C62', wire: 'openai-chat', throws: NO_ARGUMENTS },
+  { id: 'C65', wire: 'openai-chat', gives: { text: '[object Object][object Object][object Object]' } },
+  { id: 'C66', wire: 'openai-chat', throws: 'is not iterable' },
   { id: 'C63', wire: 'openai-chat', throws: NO_INDEX },
   { id: 'C57', wire: 'openai-chat', title: 'the content is', gives: { text: '[object Object]lo' } },
   { id: 'C57', wire: 'openai-chat', title: 'null is', throws: 'as it is null' },
@@ -138,6 +146,22 @@ export const helperLosses: readonly Loss[] = [
   { id: 'A9', wire: 'anthropic', gives: { calls: [{ input: {} }, { input: {} }] } },
   // It also returns the call of the model that declined.
   { id: 'A11', wire: 'anthropic', gives: { calls: [{ id: 'toolu_a' }, { id: 'toolu_b' }] } },
+  // It keeps what the start of the message contains, and reads the stop reason in one place.
+  { id: 'A24', wire: 'anthropic', title: 'the start of the message contains a call, and no', gives: { text: '' } },
+  {
+    id: 'A24',
+    wire: 'anthropic',
+    title: 'the start of the message contains a call, and a',
+    gives: { calls: [{ input: { x: 1 } }, { input: {} }] },
+  },
+  {
+    id: 'A24',
+    wire: 'anthropic',
+    title: 'the start of the message contains a text, and a',
+    gives: { text: 'Hm.Hm.' },
+  },
+  { id: 'A25', wire: 'anthropic', title: 'the stop reason is next', throws: "reading 'stop_reason'" },
+  { id: 'A26', wire: 'anthropic', throws: 'request ended without sending any chunks' },
   { id: 'R3', wire: 'openai-responses', throws: 'expected a non-empty item_id' },
   { id: 'R7', wire: 'openai-responses', title: 'no item has an id', throws: 'missing output at index undefined' },
   { id: 'R7', wire: 'openai-responses', title: 'nothing identifies the calls', throws: 'expected a non-empty item_id' },
@@ -169,6 +193,15 @@ export const helperLosses: readonly Loss[] = [
   },
   { id: 'R15', wire: 'openai-responses', title: 'a call of another tool', throws: 'Duplicate response output index 0' },
   { id: 'R16', wire: 'openai-responses', throws: 'duplicate output item identity' },
+  {
+    id: 'R27',
+    wire: 'openai-responses',
+    title: 'a message begins empty, and its text is only in its part',
+    throws: 'missing content at index 0',
+  },
+  { id: 'R28', wire: 'openai-responses', throws: 'request ended without sending any events' },
+  { id: 'R29', wire: 'openai-responses', title: 'a call comes', throws: 'missing output at index 1' },
+  { id: 'R29', wire: 'openai-responses', throws: 'expected a non-empty output item id' },
   // It uses the ids in the end of the response.
   {
     id: 'R17',

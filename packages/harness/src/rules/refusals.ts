@@ -23,7 +23,7 @@ export interface Refusal {
   readonly status: number
 }
 
-/** What {@link refusals} knows of a request beside its body. */
+/** What {@link refusals} gets about a request in addition to its body. */
 export interface RefusalOptions {
   /** The host of the request. Default: that of the URL, otherwise the provider whose wire it is. */
   readonly host?: Host
