@@ -324,7 +324,10 @@ function answersOf({ interrupts = [] }: AgentResult, { answers }: Program, round
   const sorted = interrupts.toSorted((a, b) => JSON.stringify(a.address).localeCompare(JSON.stringify(b.address)))
   const one = sorted[place % Math.max(sorted.length, 1)]
   if (!one || isNone) return {}
-  const kind = Array.from(JSON.stringify(one.address)).reduce((sum, letter) => sum + letter.charCodeAt(0), answers.length)
+  const kind = Array.from(JSON.stringify(one.address)).reduce(
+    (sum, letter) => sum + letter.charCodeAt(0),
+    answers.length,
+  )
   const decision = DECISIONS[kind % DECISIONS.length] ?? 'allow'
   if (decision !== 'edit') return { [one.id]: { decision } }
   const { input } = one.payload as { readonly input: object }
