@@ -6,7 +6,7 @@ import { checkBundles } from './bundles.ts'
 import type { Node } from './nodes.ts'
 import { project } from './project.ts'
 import { command, step } from './step.ts'
-import { checkTypes } from './types.ts'
+import { type Compiler, checkTypes } from './types.ts'
 import type { Packed } from './workspace.ts'
 
 /** The shared tools of all package checks. */
@@ -15,7 +15,7 @@ export interface Bench {
   readonly packages: readonly Packed[]
   readonly nodes: readonly Node[]
   /** The TypeScript compilers, by version. */
-  readonly compilers: Readonly<Record<string, string>>
+  readonly compilers: Readonly<Record<string, Compiler>>
 }
 
 /** What an entry for another library needs, in addition to the package's other entries. */
@@ -69,8 +69,8 @@ async function checkEntries(
 
   for (const node of bench.nodes) await importAll(entries, node, folder)
   await checkEffects(entries, bench.nodes.at(-1), folder)
-  for (const [version, tsc] of Object.entries(bench.compilers)) {
-    await step(`${first}: types with TypeScript ${version}`, () => checkTypes(name, entries, tsc, folder))
+  for (const [version, compiler] of Object.entries(bench.compilers)) {
+    await step(`${first}: types with TypeScript ${version}`, () => checkTypes(name, entries, compiler, folder))
   }
   await checkBundles(manifest, entries, folder)
 }

@@ -25,13 +25,24 @@ const NEEDS_SKIP = [
   '@meanwhile/ui/ai-sdk',
 ]
 
-export async function checkTypes(name: string, entries: readonly string[], tsc: string, folder: string): Promise<void> {
+/** A compiler, and the kinds of projects that it reads. */
+export interface Compiler {
+  readonly tsc: string
+  readonly readings: readonly (keyof typeof READINGS)[]
+}
+
+export async function checkTypes(
+  name: string,
+  entries: readonly string[],
+  { tsc, readings }: Compiler,
+  folder: string,
+): Promise<void> {
   const imports = entries.map((entry, n) => `import * as entry${n} from '${entry}'`)
   const uses = entries.map((_, n) => `entry${n}`).join(', ')
   await writeFile(join(folder, 'consumer.ts'), `${imports.join('\n')}\nexport default [${uses}]\n`)
-  for (const [reading, options] of Object.entries(READINGS)) {
+  for (const reading of readings) {
     const compilerOptions = {
-      ...options,
+      ...READINGS[reading],
       ...(NEEDS_DOM.includes(name) && { lib: READINGS.bundler.lib }),
       ...(entries.some((entry) => NEEDS_NODE.includes(entry)) && { types: READINGS.nodenext.types }),
       strict: true,
