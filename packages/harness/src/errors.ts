@@ -66,7 +66,7 @@ export class RefusedRequestError extends HarnessError {
     request: number,
     wire: WireName,
     refusals: readonly [Refusal, ...Refusal[]],
-    /** What the request has at the first place, in short, and how the rules are turned off where it was checked. */
+    // What the request has at the first place, in short, and how the rules are turned off where it was checked.
     { value, waysOut }: { readonly value: string | undefined; readonly waysOut: string },
   ) {
     const [{ rule, path, message, source }, ...others] = refusals
