@@ -13,10 +13,7 @@ import { UnknownCallError } from '../vocabulary/tool-errors.ts'
 export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {
   if (tools.includes(statusTool) || !tools.some(({ background }) => background)) return tools
   if (tools.some(({ name }) => name === statusTool.name))
-    throw new ConfigError(
-      'tools',
-      `"${statusTool.name}" is the name of a tool that core adds to agents with background tools`,
-    )
+    throw new ConfigError('tools', `two tools are called "${statusTool.name}": core adds one for background tools`)
   return [...tools, statusTool]
 }
 
