@@ -41,7 +41,7 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   checkAliases(setup.tools)
   const taken = output && findTool(setup.tools, output.format.name)
   if (taken)
-    throw new ConfigError('tools', `two tools are called "${output.format.name}": ${taken.name} and that of the output`)
+    throw new ConfigError('tools', `${taken.name} and the tool of the output are both called "${output.format.name}"`)
   return setup
 }
 
