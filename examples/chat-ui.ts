@@ -27,6 +27,7 @@ const threads = createThreads({ agent, store: memoryThreads() })
 
 const chat = chatHandler({
   threads,
+  allow: (request) => (userOf(request) ? undefined : new Response(null, { status: 401 })),
   open(request, thread) {
     const user = userOf(request)
     return user && thread.startsWith(`${user}-`) ? { user } : new Response(null, { status: 403 })

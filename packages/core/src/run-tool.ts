@@ -91,14 +91,7 @@ export function runTool<Input, Output>(
 
 function entryOf(tool: Tool, input: unknown, caller: CallEntry | undefined): CallEntry {
   const call: ToolCall = { type: 'tool-call', id: crypto.randomUUID(), name: tool.name, input }
-  return new CallEntry(new CallTable(), {
-    key: call.id,
-    call,
-    tool,
-    step: 0,
-    parent: activeContext(),
-    caller,
-  })
+  return new CallEntry(new CallTable(), { key: call.id, call, tool, step: 0, parent: activeContext(), caller })
 }
 
 type Options = RunToolOptions & { readonly grace: number }

@@ -15,3 +15,49 @@ test('open returns the context of the threads, nothing, or a response', () => {
   agUiHandler({ threads, open: async () => ({ tenant: 1 }) })
   chatHandler({ threads: {} as Threads, open: () => ({ tenant: 1 }) })
 })
+
+test('a context is an object, and no array or function (W24)', () => {
+  const any = {} as Threads
+  class Session {
+    readonly user = 'ada'
+  }
+  expectTypeOf(chatHandler).toBeCallableWith({ threads: any, open: () => new Session() })
+  chatHandler({ threads: any, open: async () => ({ user: 'ada' }) })
+  agUiHandler({ threads: {} as Threads<Session>, open: () => new Session() })
+  agUiHandler({ threads: any, open: () => {} })
+  // @ts-expect-error
+  chatHandler({ threads: any, open: () => null })
+  // @ts-expect-error
+  chatHandler({ threads: any, open: () => false })
+  // @ts-expect-error
+  chatHandler({ threads: any, open: (request) => request.headers.has('cookie') })
+  // @ts-expect-error
+  chatHandler({ threads: any, open: () => 'ada' })
+  // @ts-expect-error
+  chatHandler({ threads: any, open: async () => 0 })
+  // @ts-expect-error
+  agUiHandler({ threads: any, open: async (request) => (request.headers.has('cookie') ? { user: 'ada' } : null) })
+  // @ts-expect-error
+  chatHandler({ threads: any, open: () => ['ada'] })
+  // @ts-expect-error
+  chatHandler({ threads: any, open: (): readonly string[] => [] })
+  // @ts-expect-error
+  agUiHandler({ threads: any, open: () => () => ({ user: 'ada' }) })
+  // @ts-expect-error
+  agUiHandler({ threads: any, open: () => Session })
+  // @ts-expect-error
+  agUiHandler({ threads: {} as Threads<string>, open: () => 'ada' })
+})
+
+test('allow returns nothing or a response (W25)', () => {
+  const open = () => undefined
+  expectTypeOf(chatHandler<{ tenant: string }>).toBeCallableWith({ threads, open, allow: () => undefined })
+  chatHandler({ threads, open, allow: async () => {} })
+  chatHandler({ threads, open, allow: ({ headers }) => (headers.has('cookie') ? undefined : new Response()) })
+  // @ts-expect-error
+  chatHandler({ threads, open, allow: ({ headers }) => headers.has('cookie') })
+  // @ts-expect-error
+  agUiHandler({ threads, open, allow: async () => null })
+  // @ts-expect-error
+  agUiHandler({ threads, open, allow: () => ({ user: 'ada' }) })
+})

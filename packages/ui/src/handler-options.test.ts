@@ -16,6 +16,11 @@ const WRONG = [
   [{ threads, open, base: 'chat' }, 'base'],
   [{ threads, open, output: 'none' }, 'output'],
   [{ threads, open, errorText: 'none' }, 'errorText'],
+  [{ threads, open, allow: true }, 'allow'],
+  [{ threads, open, onError: console }, 'onError'],
+  [{ threads, open, maxBytes: 0 }, 'maxBytes'],
+  [{ threads, open, maxBytes: 1.5 }, 'maxBytes'],
+  [{ threads, open, maxBytes: '10MB' }, 'maxBytes'],
 ] as const
 
 const handlers = { chatHandler, agUiHandler } as Record<string, (options: never) => unknown>

@@ -1,7 +1,9 @@
 /** The options that the handlers of both protocols share. */
 
 import { ConfigError, checkOptions, type OptionNames } from '@meanwhile/core'
+import { checkCount } from '@meanwhile/core/calls'
 import type { Threads } from '@meanwhile/threads'
+import type { OnError } from './error-reports.ts'
 import type { Present } from './present.ts'
 
 /** `Context`: the type of the context that each run of the threads gets. */
@@ -11,14 +13,51 @@ export interface HandlerOptions<Context = unknown> extends Present {
   /** The path of the routes. */
   readonly base?: string
   /**
-   * Authorizes each request before the thread is read or changed. Returns the context of the run, `undefined` for none, or a `Response` that rejects
-   * the request. Check the id of the thread, because it comes from the page. The body of the request has already been read.
+   * Authorizes each request before its body is read, for example by a session cookie or the address of the sender. Returns nothing, or a `Response`
+   * that refuses the request. Any other value is an `AccessError`, and the response is 403. Default: every request is read.
+   */
+  readonly allow?: (request: Request) => Response | undefined | Promise<Response | undefined>
+  /**
+   * Authorizes each request before the thread is read or changed. Returns the context of the run, which is an object, `undefined` for none, or a
+   * `Response` that refuses the request. Any other value, such as `null`, `false`, a text or an array, is an `AccessError`, and the response is
+   * 403. Check the id of the thread, because it comes from the page. The body of the request has already been read.
    */
   readonly open: (request: Request, thread: string) => Opened<NoInfer<Context>> | Promise<Opened<NoInfer<Context>>>
+  /**
+   * The maximum size of a body, in bytes. A larger one has the response 413, and no more of it is read. Default 10,000,000; a positive integer or
+   * `Infinity`.
+   */
+  readonly maxBytes?: number
+  /**
+   * Receives each `AccessError`, with its request. If it throws, that only causes a warning. Default: `process.emitWarning` with a
+   * `MeanwhileWarning`, once for each message.
+   */
+  readonly onError?: OnError
 }
 
 /** The return value of `open`. */
-export type Opened<Context> = Context | Response | undefined
+export type Opened<Context> = (Context & ContextObject) | Response | undefined
+
+/** An object without the methods of arrays, functions and promises. */
+type ContextObject = object & {
+  readonly lastIndexOf?: never
+  readonly [Symbol.hasInstance]?: never
+  readonly then?: never
+}
+
+/** The names of the options that both handlers have. */
+export const HANDLER_OPTIONS: OptionNames<HandlerOptions> = {
+  threads: '',
+  base: 'api path',
+  allow: '',
+  open: 'authorize',
+  maxBytes: 'maxBodySize limit',
+  onError: '',
+  errorText: '',
+  output: '',
+}
+
+export const DEFAULT_MAX_BYTES = 10_000_000
 
 /** @throws {ConfigError} An option is missing, unknown or not valid; the error names it. */
 export function checkHandlerOptions<Options extends HandlerOptions>(
@@ -27,12 +66,14 @@ export function checkHandlerOptions<Options extends HandlerOptions>(
   names: OptionNames<Options>,
 ): void {
   checkOptions(owner, options, names)
-  const { threads, open, base, errorText, output }: Partial<HandlerOptions> = options ?? {}
+  const { threads, open, base, maxBytes, ...functions }: Partial<HandlerOptions> = options ?? {}
   if (typeof threads?.send !== 'function')
     throw new ConfigError('threads', 'must be the threads that createThreads() returns')
   if (typeof open !== 'function') throw new ConfigError('open', 'must be a function that authorizes a request')
   if (base !== undefined && !(typeof base === 'string' && base.startsWith('/')))
     throw new ConfigError('base', 'must be a path that starts with /')
-  for (const [option, value] of Object.entries({ errorText, output }))
+  if (maxBytes !== undefined) checkCount('maxBytes', maxBytes)
+  const { allow, onError, errorText, output } = functions
+  for (const [option, value] of Object.entries({ allow, onError, errorText, output }))
     if (value !== undefined && typeof value !== 'function') throw new ConfigError(option, 'must be a function')
 }

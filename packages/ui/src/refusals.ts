@@ -1,4 +1,7 @@
-/** Requests that a thread refuses: a fixed text and an HTTP status for each error name. */
+/** Requests that are refused, by a thread or at the door: a fixed text and an HTTP status for each error. */
+
+import { AccessError } from './access-error.ts'
+import { BodyTooLargeError } from './body.ts'
 
 export interface Refusal {
   readonly status: number
@@ -19,6 +22,9 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
 
 /** Returns undefined if the error is not the fault of the request. */
 export function refusalOf(error: Error): Refusal | undefined {
+  if (error instanceof AccessError) return { status: 403, message: 'This request is not allowed.' }
+  if (error instanceof BodyTooLargeError)
+    return { status: 413, message: `The body is larger than ${error.maxBytes} bytes.` }
   const refusal = REFUSALS.get(error.name)
   if (!refusal || !('id' in error && 'answerSchema' in error)) return refusal
   // The page has this schema, too. The issues may contain what a schema of the server throws.

@@ -6,6 +6,7 @@ import { insideText, stoppedCalls } from '../tool-call/stopped-calls.ts'
 import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import type { Effect } from '../vocabulary/effect.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from '../vocabulary/errors.ts'
+import { isRecord } from '../vocabulary/json.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
 import { checkCount, checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
@@ -121,7 +122,7 @@ function answerOf({ text, output }: AgentResult): unknown {
 }
 
 function requestOf(input: unknown): string {
-  const isRequest = typeof input === 'object' && input !== null && 'request' in input && Object.keys(input).length === 1
+  const isRequest = isRecord(input) && 'request' in input && Object.keys(input).length === 1
   return isRequest && typeof input.request === 'string' ? input.request : JSON.stringify(input)
 }
 

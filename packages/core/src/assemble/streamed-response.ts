@@ -10,6 +10,7 @@ import {
 } from '../vocabulary/message.ts'
 import type { ModelEvent } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
+import { present } from '../vocabulary/present.ts'
 import type { AssembledRequest, Assembler, CallPiece, Label, PartOptions } from './assembler.ts'
 import { StreamedCall } from './streamed-call.ts'
 import { StreamedText } from './streamed-text.ts'
@@ -88,13 +89,8 @@ export class StreamedResponse implements Assembler {
   }
 
   message(finishReason: FinishReason): AssistantMessage {
-    return {
-      role: 'assistant',
-      content: this.#parts.flatMap((part): readonly AssistantPart[] => part.parts()),
-      finishReason,
-      ...(this.#usage && { usage: this.#usage }),
-      ...(this.#info && { response: this.#info }),
-    }
+    const content = this.#parts.flatMap((part): readonly AssistantPart[] => part.parts())
+    return { role: 'assistant', content, finishReason, ...present({ usage: this.#usage, response: this.#info }) }
   }
 
   #failed(code: string, message: string): ModelError {

@@ -2,6 +2,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { agentRunBy } from '../state/call-effect.ts'
+import { findTool } from '../vocabulary/aliases.ts'
 import { described } from '../vocabulary/checked-input.ts'
 import { AnswerError, messageOf } from '../vocabulary/errors.ts'
 import type { Address, Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'
@@ -71,7 +72,7 @@ function askerAt(address: Address, { middleware, tools }: Askers): Asker | undef
     const asker = middleware?.find(({ name }) => name === last.middleware)
     return asker && { name: `middleware ${asker.name}`, answer: asker.answer }
   }
-  const tool = last && 'tool' in last ? tools?.find(({ name }) => name === last.tool) : undefined
+  const tool = last && 'tool' in last ? findTool(tools ?? [], last.tool) : undefined
   if (!tool) return undefined
   if (inner < 0) return { name: `tool ${tool.name}`, answer: tool.execute ? tool.answer : tool.output }
   const agent = agentRunBy(tool)

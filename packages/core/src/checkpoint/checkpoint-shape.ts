@@ -15,7 +15,18 @@ import type {
   SavedUndo,
   Step,
 } from '../vocabulary/saved-run.ts'
-import { fits, type Is, isCall, isCount, isNumber, isText, listOf, optional, type Shape } from '../vocabulary/shape.ts'
+import {
+  fits,
+  type Is,
+  isCall,
+  isCount,
+  isNumber,
+  isText,
+  isTexts,
+  listOf,
+  optional,
+  type Shape,
+} from '../vocabulary/shape.ts'
 
 export function isCheckpoint(value: unknown): value is Checkpoint {
   return fits(value, CHECKPOINT) && (value.status !== 'completed' || value.result !== undefined)
@@ -24,7 +35,6 @@ export function isCheckpoint(value: unknown): value is Checkpoint {
 const isAny: Is = () => true
 const isFlag: Is = (value) => typeof value === 'boolean'
 const isMessage: Is = (value) => isHistory([value])
-const isTexts = listOf(isText)
 
 function shaped<Shaped>(shape: Shape<Shaped>): Is {
   return (value) => fits(value, shape)
@@ -43,15 +53,12 @@ const OUTCOME: Shape<{ readonly [Name in 'message' | 'error' | 'timeout' | keyof
   timeout: optional(isNumber),
 }
 
-const RUN: Shape<SavedRun> = {
-  invocation: shaped(INVOCATION),
-  checkpoint: isCheckpoint,
-  answers: optional(isRecord),
-}
+const RUN: Shape<SavedRun> = { invocation: shaped(INVOCATION), checkpoint: isCheckpoint, answers: optional(isRecord) }
 
 const CALL: Shape<SavedCall> = {
   key: isText,
   call: isCall,
+  madeAs: optional(isText),
   maker: optional(isText),
   message: optional(isMessage),
   done: optional(isRecord),

@@ -2,6 +2,7 @@
 
 import type { Effect } from '../vocabulary/effect.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import { present } from '../vocabulary/present.ts'
 import type { Checkpoint, Invocation, Outcome, SavedCall, SavedUndo, Step } from '../vocabulary/saved-run.ts'
 import { signed } from './checksum.ts'
 
@@ -54,14 +55,7 @@ export function fromFormat1(old: Format1): Checkpoint {
   return signed({
     ...rest,
     format: 2,
-    steps: {
-      begun: steps,
-      ...(step && { current: stepFrom(step) }),
-      added,
-      ...(candidate !== undefined && { candidate }),
-      ...(cutOff !== undefined && { cutOff }),
-      ...(feedback !== undefined && { feedback }),
-    },
+    steps: present({ begun: steps, current: step && stepFrom(step), added, candidate, cutOff, feedback }),
     calls: [...calls.map((call) => callFrom(call, lost)), ...background.map((work) => workFrom(work, lost))],
     undos,
   })
@@ -84,10 +78,7 @@ function callFrom(old: Call1, lost: readonly string[]): SavedCall {
     told: told ? 'shown' : 'open',
     // An outcome without an invocation belongs to the call's own input.
     outcomes: outcomes.map((outcome, n) => ({ ...outcome, invocation: outcome.invocation ?? { n } })),
-    runs: [...first, ...alsoNested].map((run) => ({
-      invocation: run.nestedIn,
-      checkpoint: fromFormat1(run.nested),
-    })),
+    runs: [...first, ...alsoNested].map((run) => ({ invocation: run.nestedIn, checkpoint: fromFormat1(run.nested) })),
     ...(message && lost.includes(id) && { isUnknown: true }),
   }
 }

@@ -6,6 +6,7 @@ import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { discard, undoWhenOver } from '../tool-call/commit-or-discard.ts'
+import { findTool } from '../vocabulary/aliases.ts'
 import { CheckpointMismatchError } from '../vocabulary/checkpoint-errors.ts'
 import { ConfigError, UnknownInterruptError } from '../vocabulary/errors.ts'
 import { freeze, openCalls } from '../vocabulary/history.ts'
@@ -74,8 +75,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
  * @throws {CheckpointConflictError} Another process has resumed the checkpoint.
  */
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
-  const tools = new Set(run.setup.tools.map(({ name }) => name))
-  const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
+  const isLost = (name: string) => checkpoint.tools.includes(name) && !findTool(run.setup.tools, name)
   const unsettled = checkpoint.calls.filter(({ message, fate }) => !message && fate === 'committed')
   const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))

@@ -8,7 +8,7 @@ import { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { settleAs } from '../tool-call/history-results.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/no-result-message.ts'
-import { findTool } from '../vocabulary/aliases.ts'
+import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { Json } from '../vocabulary/message.ts'
@@ -21,11 +21,12 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
   const entries: CallEntry[] = []
   const byKey = new Map<string, CallEntry>()
   for (const saved of calls) {
-    const { id, key, call, message } = saved
+    const { id, key, message } = saved
+    const call = freeze(resolveAliases(saved.call, run.setup.tools))
     run.history.takenIds.add(id).add(call.id)
     const entry = new CallEntry(table, {
       key,
-      call: freeze(call),
+      call,
       tool: !saved.maker && unoffered.includes(id) ? undefined : findTool(run.setup.tools, call.name),
       step: saved.step,
       parent: run.context,
@@ -38,7 +39,7 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
       byKey.set(key, entry)
       table.add(entry)
     }
-    if (message) settleAs(entry, message)
+    if (message) settleAs(entry, { ...message, name: call.name })
   }
   return entries
 }

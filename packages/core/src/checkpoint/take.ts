@@ -9,6 +9,7 @@ import { freeze } from '../vocabulary/history.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { asJson } from '../vocabulary/json.ts'
 import { callsOf, textOf } from '../vocabulary/message.ts'
+import { present } from '../vocabulary/present.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedSteps } from '../vocabulary/saved-run.ts'
 import { answerSchemaAt } from './answer-check.ts'
 import { signed } from './checksum.ts'
@@ -119,7 +120,7 @@ function pending(run: RunState, address: Address, interrupt: Interrupt): Pending
   const { payload, answerSchema = answerSchemaAt(address, { middleware: run.middleware, tools: run.setup.tools }) } =
     interrupt
   const id = run.questions.nextId(run.id, address)
-  return { id, address, payload, ...(answerSchema && { answerSchema }) }
+  return present({ id, address, payload, answerSchema })
 }
 
 function stepsOf({ history, steps }: RunState, status: Checkpoint['status']): State['steps'] {
@@ -144,13 +145,14 @@ function entriesOf({ calls, steps, background }: RunState, isLast: boolean): Cal
 }
 
 function savedCallOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
-  const { key, call, makerKey, state, outcomes } = entry
+  const { key, call, madeAs, makerKey, state, outcomes } = entry
   const message = state.course === 'result' && state.fate !== 'discarded' ? entry.message : undefined
   const done = !state.work && !state.undo && entry.tool?.compensate ? entry.done : undefined
   return {
     ...savedCall(state, isLast, outcomes.nested),
     key,
     call,
+    madeAs: madeAs === call.name ? undefined : madeAs,
     maker: makerKey,
     message,
     done: done && doneAsJson(done),

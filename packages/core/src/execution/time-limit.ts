@@ -5,7 +5,7 @@ import type { Flow } from '../flow/flow.ts'
 import { timer } from '../flow/grace.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
-import type { Progress } from '../vocabulary/tool-status.ts'
+import { NO_PROGRESS, type Progress } from '../vocabulary/tool-status.ts'
 
 interface TimeLimitOptions {
   readonly tool: string
@@ -92,8 +92,6 @@ export class TimeLimit {
   }
 }
 
-const NO_PROGRESS = 'yielded something other than progress: { progress?, message?, metadata? }'
-
 function isGenerator(value: unknown): value is AsyncIterator<Progress, unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value
+  return isRecord(value) && Symbol.asyncIterator in value && 'next' in value
 }

@@ -162,9 +162,7 @@ function contextOf<Result>(
   entry.status.waits(rest)
   // Defined only here: a getter on every context would give each one its own hidden class, which would keep the call in memory until a full garbage
   // collection.
-  return Object.defineProperty({ ...context, rest: rest.promise }, 'idempotencyKey', {
-    get: () => entry.key,
-  })
+  return Object.defineProperty({ ...context, rest: rest.promise }, 'idempotencyKey', { get: () => entry.key })
 }
 
 function timeLimit<Result>({ host, own, signal }: InSlot<Result>, tool: Tool): TimeLimit {

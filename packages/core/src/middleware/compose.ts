@@ -179,7 +179,7 @@ const NO_RESULT = 'the wrap returned no result; return what next(…) returned'
 
 /** Whether the value is a flow. A wrap in JavaScript may return anything, for example the promise of an async function. */
 function isFlow(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'next' in value && 'return' in value
+  return isRecord(value) && 'next' in value && 'return' in value
 }
 
 /** Runs `check` on a value from a middleware. If the value is invalid, the error names the middleware. */

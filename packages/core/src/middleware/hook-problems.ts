@@ -42,19 +42,12 @@ export function usedProblem(id: string): string {
 
 /** Returns what is wrong with a message that a wrap made. Two calls in it must not have the same id. */
 export function messageProblem(message: AssistantMessage): string | undefined {
-  const isReason = Object.hasOwn(FINISH_REASONS, message.finishReason)
+  const isReason = FINISH_REASONS.includes(message.finishReason)
   if (!isReason) return 'the message has no valid finishReason'
   return idProblem(sharedIds([message])) ?? inputsProblem([message])
 }
 
-const FINISH_REASONS: { readonly [Reason in FinishReason]: true } = {
-  stop: true,
-  'tool-calls': true,
-  length: true,
-  'content-filter': true,
-  error: true,
-  other: true,
-}
+const FINISH_REASONS: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other']
 
 function inputsProblem(messages: readonly Message[]): string | undefined {
   const [problem] = messages.flatMap(callsOf).flatMap((call) => inputProblem(call) ?? [])
@@ -80,7 +73,7 @@ export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined 
   }
   if (verdict.accept !== false) return "the verdict must be { accept: true } or { accept: false, feedback: '…' }"
   const { feedback = '' } = verdict as { readonly feedback?: unknown }
-  return typeof feedback === 'string' || isHistory(feedback)
+  return isText(feedback) || isHistory(feedback)
     ? undefined
     : `feedback must be a text or a list of messages${partsHint(feedback)}`
 }

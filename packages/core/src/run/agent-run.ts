@@ -8,6 +8,7 @@ import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { type CancelOptions, checkedCancel } from '../vocabulary/cancel.ts'
 import { RunAbortedError } from '../vocabulary/errors.ts'
 import type { AgentEvent, PathPart } from '../vocabulary/events.ts'
+import { isRecord } from '../vocabulary/json.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
 import type { Beginning, ResumeOptions, Resumption, RunOptions } from '../vocabulary/run-options.ts'
@@ -57,6 +58,7 @@ export function startRun(
   const nesting = typeof events === 'string' ? undefined : events
   const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
   const { conversationId, signal, context, checkpoints = config.checkpoints } = options
+  const from = nesting ? undefined : new Error()
   const id = 'resume' in beginning ? resumedId(beginning.resume) : (options.id ?? crypto.randomUUID())
   const run = new RunState(config, { work, id, conversationId, checkpoints, nesting, signal, context, show })
   if ('resume' in beginning && work.checkpoints.hasFinalAnswer(beginning.resume.from)) inboxClosed(run.steps.state)
@@ -88,6 +90,7 @@ export function startRun(
       },
       failed: (error) => {
         ended = true
+        if (from) addFrames(error, from)
         buffer?.end({ error })
         return error
       },
@@ -134,10 +137,19 @@ async function saveSent(run: RunState): Promise<void> {
   if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.checkpoints.take(run, 'running'))
 }
 
+/** Adds the frames of the code that started the run: the stack of an error ends at the code that last waited. An error may end several runs. */
+function addFrames(error: unknown, { stack = '' }: Error): void {
+  const frames = stack.slice(stack.indexOf('\n'))
+  try {
+    if (error instanceof Error && error.stack?.includes(frames) === false) error.stack += frames
+  } catch {
+    // The error is frozen, or its stack cannot be read.
+  }
+}
+
 function resumedId({ from }: Resumption): string {
   if (typeof from === 'string') return from
-  const isRun = typeof from === 'object' && from !== null && 'runId' in from && typeof from.runId === 'string'
-  return isRun ? (from.runId as string) : ''
+  return isRecord(from) && typeof from.runId === 'string' ? from.runId : ''
 }
 
 /** The events for the first reader. `left` is called when the reader leaves before the end. */

@@ -40,12 +40,8 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   for (const tool of setup.tools) checkTool(tool)
   checkAliases(setup.tools)
   const taken = output && findTool(setup.tools, output.format.name)
-  if (taken) {
-    throw new ConfigError(
-      'tools',
-      `${taken.name} and the tool that returns the output are both called "${output.format.name}"`,
-    )
-  }
+  if (taken)
+    throw new ConfigError('tools', `${taken.name} and the tool of the output are both called "${output.format.name}"`)
   return setup
 }
 

@@ -31,6 +31,6 @@ export function askerOf([part]: Address): { readonly by?: MiddlewareHook } {
   return part && 'middleware' in part ? { by: part } : {}
 }
 
-function callPath({ id, call, maker }: CallEntry): AddressPart[] {
-  return [...(maker ? callPath(maker) : []), { tool: call.name, callId: id }]
+function callPath({ id, madeAs, maker }: CallEntry): AddressPart[] {
+  return [...(maker ? callPath(maker) : []), { tool: madeAs, callId: id }]
 }

@@ -8,6 +8,7 @@ import { effectOf } from '../vocabulary/define-tool.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 import { NO_KEYS, type ResourceKeys, withinKeys } from '../vocabulary/resource-keys.ts'
+import { isTexts } from '../vocabulary/shape.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
 /** The effect and the resource keys of one call. */
@@ -58,11 +59,11 @@ function keysOf(tool: Tool, input: unknown): ResourceKeys {
 }
 
 function listed(keys: unknown): readonly string[] {
-  if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'string')) {
+  if (!isTexts(keys)) {
     unheard(keys)
     throw new TypeError('resource keys must be a list of strings')
   }
-  return [...new Set<string>(keys)]
+  return [...new Set(keys as readonly string[])]
 }
 
 /** Returns what is known about the calls of a tool before their inputs are checked. */

@@ -71,6 +71,8 @@ export class CallEntry {
   /** The call as it was requested. If it started with only the needed members, it has only these until its input is complete. */
   call: ToolCall
   readonly tool: Tool | undefined
+  /** The name in the addresses of its questions: that of its tool when the call was made. */
+  readonly madeAs: string
   /** The parent of the call's spans. */
   parent: Context
   readonly attributes: CallFacts['attributes']
@@ -128,6 +130,7 @@ export class CallEntry {
     table.put(this)
     this.decided = begun.fate === 'provisional' ? coming() : DECIDED
     this.tool = tool
+    this.madeAs = saved?.madeAs ?? (saved ?? beginning).call.name
     this.parent = beginning.parent
     this.attributes = beginning.attributes ?? {}
     this.requestedIn = [...requestedIn]

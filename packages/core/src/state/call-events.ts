@@ -7,7 +7,7 @@ import { sameCall } from '../vocabulary/canonical.ts'
 import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from '../vocabulary/events.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { ToolEvent } from '../vocabulary/middleware.ts'
-import type { Progress } from '../vocabulary/tool-status.ts'
+import { NO_PROGRESS, type Progress } from '../vocabulary/tool-status.ts'
 import type { Warning } from '../vocabulary/warning.ts'
 import type { CallEntry } from './call-entry.ts'
 import { WaitingEvents } from './waiting-events.ts'
@@ -44,6 +44,8 @@ export class CallEvents {
   readonly #ready: Set<string> = new Set()
   /** Warnings about calls that are neither committed nor discarded. */
   readonly #warnings: Map<CallEntry, Warning[]> = new Map()
+  /** The names of the tools with a warning that they yield something else than progress. */
+  readonly #empty: Set<string> = new Set()
 
   constructor(run: Listener) {
     this.#run = run
@@ -143,7 +145,8 @@ export class CallEvents {
     // The reader sees the input that the call started with, even if the rest was wrong or never arrived.
     if (entry.rest && this.#ready.has(entry.call.id)) this.show(entry, entry.rest.started)
     this.#waiting.delete(entry)
-    this.#warnings.delete(entry)
+    // If it has warned that its progress is empty, the next call of its tool warns again.
+    if (this.#warnings.delete(entry)) this.#empty.delete(entry.call.name)
     if (entry.discarded && entry.state.told !== 'hidden')
       this.#run.events.push({ type: 'tool-discarded', ...ofCall(entry), cause: entry.discarded })
   }
@@ -162,6 +165,10 @@ export class CallEvents {
   }
 
   #progress(entry: CallEntry, progress: Progress): void {
+    const { name } = entry.call
+    const isEmpty = !('progress' in progress || 'message' in progress || 'metadata' in progress)
+    if (isEmpty && this.#empty.size < this.#empty.add(name).size)
+      this.warn(entry, { code: 'empty-progress', message: `${name} ${NO_PROGRESS}`, source: 'core' })
     const event: ToolProgress = {
       type: 'tool-progress',
       ...ofCall(entry),

@@ -28,9 +28,8 @@ export function endState({ signal, executions, state, ending }: Ended, ok: boole
 /** The status of one call. Times are in `performance.now()`. */
 export class CallStatus {
   #state: ToolState = 'queued'
-  #progress: number | undefined
-  #message: string | undefined
-  #metadata: Json | undefined
+  /** The last report of each member. */
+  #reported: Progress = {}
   #started: number | undefined
   /** The waits of its executions, in their order. */
   readonly #waits: AwaitedRest[] = []
@@ -60,11 +59,11 @@ export class CallStatus {
    */
   report({ progress, message, metadata: given }: Progress): Progress {
     const metadata = given === undefined ? undefined : freeze(copyOf(given))
-    if (progress !== undefined && Number.isFinite(progress))
-      this.#progress = Math.max(this.#progress ?? 0, Math.min(progress, 1))
-    if (message !== undefined) this.#message = message
-    if (metadata !== undefined) this.#metadata = metadata
-    return Object.freeze(present({ progress: progress === undefined ? progress : this.#progress, message, metadata }))
+    const last = this.#reported.progress
+    const reached = Number.isFinite(progress) ? Math.max(last ?? 0, Math.min(progress ?? 0, 1)) : last
+    const report = present({ progress: progress === undefined ? progress : reached, message, metadata })
+    this.#reported = { ...this.#reported, ...report }
+    return Object.freeze(report)
   }
 
   /** `number`: how many calls of its run have ended so far. */
@@ -77,9 +76,7 @@ export class CallStatus {
     const waitedMs = this.#waited()
     return present({
       state: this.#state,
-      progress: this.#progress,
-      message: this.#message,
-      metadata: this.#metadata,
+      ...this.#reported,
       cancelable: this.cancelable,
       startedAt: timeOf(this.#started),
       startedBefore: this.#startedBefore || undefined,

@@ -221,7 +221,8 @@ export class RunState {
     for (const question of questions) {
       if (!this.questions.mark(question.id)) continue
       const [, part] = question.address
-      const call = part && 'tool' in part && { callId: part.callId, toolName: part.tool }
+      const isOfCall = part && 'tool' in part
+      const call = isOfCall && { callId: part.callId, toolName: this.calls.get(part.callId)?.call.name ?? part.tool }
       this.events.push({ type: 'question', ...question, ...call })
     }
   }

@@ -20,7 +20,7 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
     const { done } = entry
     if (!done || !entry.decide(undoing(entry.state, 'begun'))) return
     const compensated = () => {
-      if (isLate) throw new Error('it is not undone, because the checkpoint was not saved within the grace time')
+      if (isLate) throw new Error('it is not undone, because the checkpoint could not be saved within the grace time')
       return run.telemetry.inside(place, () => tool?.compensate?.(done.input, done.output))
     }
     await run.saver.undos
@@ -35,8 +35,7 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
   // The call was made before the resume, and its output is not in the checkpoint.
   if (is === 'unknown')
     return failed('the call may have happened before the run was resumed; its output is unknown, so it is not undone')
-  if (is === 'lost')
-    return failed('the call is still running, and nothing waits for it; if it succeeds, it is not undone')
+  if (is === 'lost') return failed('the call is still running, and is not undone if it succeeds')
   if (is === 'late') {
     entry.work?.then(undo).catch(() => undefined)
     return failed('the call is still running, and will be undone if it succeeds')

@@ -2,7 +2,7 @@
 
 import { unheard } from '../flow/unheard.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
-import { isPlain } from '../vocabulary/json.ts'
+import { isPlain, isRecord } from '../vocabulary/json.ts'
 import { type Extent, extentOf, jsonText, LONGEST } from '../vocabulary/json-text.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { CONTENT_PARTS, isContentPart } from '../vocabulary/message-shape.ts'
@@ -100,7 +100,7 @@ const INSTEAD = new Map([
 /** What is wrong with an output that is not data, and what to return instead. A value with `toJSON` is data. */
 export function noDataProblem(output: unknown): string | undefined {
   if (typeof output === 'function') return problem('a function', 'return its result')
-  if (typeof output !== 'object' || output === null || Array.isArray(output)) return undefined
+  if (!isRecord(output)) return undefined
   const kind = output instanceof Error ? 'Error' : Object.prototype.toString.call(output).slice(8, -1)
   if ('toJSON' in output && typeof output.toJSON === 'function' && kind !== 'Uint8Array') return undefined
   const instead = INSTEAD.get(kind)

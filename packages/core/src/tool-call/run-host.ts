@@ -123,7 +123,7 @@ function thrown(error: unknown, tool: string): Outcome {
 }
 
 function again(known: Outcome, tool: string): ToolMessage {
-  if ('message' in known) return known.message
+  if ('message' in known) return freeze({ ...known.message, name: tool })
   throw known.timeout === undefined ? new Error(known.error) : new ToolTimeoutError(tool, known.timeout)
 }
 

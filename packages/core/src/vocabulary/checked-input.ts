@@ -3,6 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Issue } from './errors.ts'
 import { isRecord, isShallow } from './json.ts'
+import { isObject } from './json-text.ts'
 import type { ToolCall } from './message.ts'
 import type { Tool } from './tool.ts'
 import { ToolInputError } from './tool-errors.ts'
@@ -60,7 +61,7 @@ function unwrapAt(value: unknown, [key, ...rest]: Path): unknown {
 function contained(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && isShallow(value) ? value : text
+    return isObject(value) && isShallow(value) ? value : text
   } catch {
     return text
   }

@@ -69,7 +69,7 @@ export class CheckpointVersionError extends CheckpointError {
   readonly supported: number
 
   constructor(id: string, found: unknown, supported: number) {
-    super(id, `its format is ${JSON.stringify(found)}, but this version reads formats up to ${supported}`)
+    super(id, `its format is ${JSON.stringify(found)}, and this version reads up to ${supported}`)
     this.found = found
     this.supported = supported
   }

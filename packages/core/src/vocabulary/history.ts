@@ -1,7 +1,8 @@
 /** Checks a list of messages and deep-freezes it as a history. */
 
 import { InputError } from './errors.ts'
-import { DEEPEST, extentOf } from './json-text.ts'
+import { isRecord } from './json.ts'
+import { DEEPEST, extentOf, isObject } from './json-text.ts'
 import { type AssistantMessage, callsOf, type Message, type ToolCall, type UserMessage } from './message.ts'
 import { hasParts } from './message-shape.ts'
 
@@ -22,7 +23,7 @@ export function freeze<T>(value: T): T {
   const messages: Message[] = []
   while (left.length > 0) {
     const one = left.pop()
-    if (typeof one !== 'object' || one === null || frozen.has(one) || met?.has(one)) continue
+    if (!isObject(one) || frozen.has(one) || met?.has(one)) continue
     if (Object.isFrozen(one)) met = (met ?? new Set()).add(one)
     else Object.freeze(one)
     if (isMessage(one)) messages.push(one)
@@ -67,7 +68,7 @@ function checkInput(input: unknown): void {
 
 /** Whether a value from outside has the shape of a message. */
 export function isMessage(value: unknown): value is Message {
-  if (typeof value !== 'object' || value === null || !('role' in value) || !('content' in value)) return false
+  if (!isRecord(value)) return false
   if (value.role === 'user' && typeof value.content === 'string') return true
   return ['user', 'assistant', 'tool'].includes(value.role as string) && Array.isArray(value.content)
 }

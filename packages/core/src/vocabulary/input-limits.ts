@@ -2,7 +2,7 @@
 
 import { messageOf } from './errors.ts'
 import { isPlain } from './json.ts'
-import { type Extent, extentOf, jsonText } from './json-text.ts'
+import { type Extent, extentOf, isObject, jsonText } from './json-text.ts'
 import type { AssistantMessage, ToolCall } from './message.ts'
 import type { InputLimits } from './model.ts'
 
@@ -18,14 +18,10 @@ export function boundedCall(call: ToolCall, limits: InputLimits): ToolCall {
   const name = shownName(call.name)
   const extent = extentOfInput(call)
   const { characters, levels } = extent
-  if (characters > limits.characters) {
-    const inputError = `arguments are longer than ${limits.characters} characters`
-    return Object.freeze({ ...call, name, input: '', inputError })
-  }
-  if (levels > limits.depth) {
-    const inputError = `arguments are nested deeper than ${limits.depth} levels`
-    return Object.freeze({ ...call, name, input: jsonText(call.input, extent) ?? '', inputError })
-  }
+  const refused = (problem: string, input = '') =>
+    Object.freeze({ ...call, name, input, inputError: `arguments are ${problem}` })
+  if (characters > limits.characters) return refused(`longer than ${limits.characters} characters`)
+  if (levels > limits.depth) return refused(`nested deeper than ${limits.depth} levels`, jsonText(call.input, extent))
   return name === call.name ? call : Object.freeze({ ...call, name })
 }
 
@@ -47,11 +43,10 @@ export function inputProblem({ id, name, input }: ToolCall): string | undefined 
 
 /** Throws unless an object, as JSON shows it, is plain and contains no value that JSON cannot write. */
 function checkMembers(shown: unknown): void {
-  if (typeof shown !== 'object' || shown === null) return
+  if (!isObject(shown)) return
   if (!isPlain(shown)) throw new TypeError('it contains an object of a class')
   for (const member of Object.values(shown) as unknown[])
-    if (typeof member === 'bigint' || typeof member === 'function' || typeof member === 'symbol')
-      throw new TypeError(`it contains a ${typeof member}`)
+    if (['bigint', 'function', 'symbol'].includes(typeof member)) throw new TypeError(`it contains a ${typeof member}`)
 }
 
 const extents = new WeakMap<ToolCall, Extent>()

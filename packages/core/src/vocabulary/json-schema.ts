@@ -3,6 +3,7 @@
 import { canonical } from './canonical.ts'
 import type { Issue } from './errors.ts'
 import { isRecord } from './json.ts'
+import { isObject } from './json-text.ts'
 
 /**
  * Returns the issues of a value that does not match the schema. Checks types, constants, members, items, alternatives and references. Ignores other
@@ -36,7 +37,7 @@ export function misfits(
         ? additionalProperties
         : true
   }
-  const members = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  const members = isObject(value) ? Object.entries(value) : []
   return [
     ...[...listFrom(schema.allOf), typeof $ref === 'string' && behind($ref, root)].flatMap((one) =>
       one ? here(one) : [],

@@ -63,7 +63,8 @@ export function extentOf(value: unknown, look?: (shown: unknown) => void): Exten
   return { characters, levels }
 }
 
-function isObject(value: unknown): value is object {
+/** Also true for a list. */
+export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 

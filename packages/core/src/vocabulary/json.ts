@@ -1,6 +1,6 @@
 /** Checks that a value is JSON when it is set, not when it is saved. */
 
-import { DEEPEST, extentOf, LONGEST } from './json-text.ts'
+import { DEEPEST, extentOf, isObject, LONGEST } from './json-text.ts'
 import type { Json } from './message.ts'
 
 /**
@@ -30,12 +30,12 @@ export function isShallow(value: unknown): boolean {
 
 /** Whether a value is an object and not a list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(value) && !Array.isArray(value)
 }
 
 /** Whether a value is a list or a plain object. */
 export function isPlain(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
+  if (!isObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null
 }

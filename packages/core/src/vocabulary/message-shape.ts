@@ -2,25 +2,26 @@
 
 import { isRecord } from './json.ts'
 import type { ContentPart, Message } from './message.ts'
+import { isText } from './shape.ts'
 
 /** Whether all parts of a message are valid. */
 export function hasParts({ role, content }: Message): boolean {
-  if (typeof content === 'string') return true
+  if (isText(content)) return true
   return content.every(role === 'assistant' ? isAssistantPart : isContentPart)
 }
 
 export function isContentPart(part: unknown): part is ContentPart {
   if (!isRecord(part)) return false
-  if (part.type === 'text') return typeof part.text === 'string'
+  if (part.type === 'text') return isText(part.text)
   const { data } = part
-  const isData = typeof data === 'string' || (isRecord(data) && typeof data.url === 'string')
-  return part.type === 'file' && typeof part.mediaType === 'string' && isData
+  const isData = isText(data) || (isRecord(data) && isText(data.url))
+  return part.type === 'file' && isText(part.mediaType) && isData
 }
 
 function isAssistantPart(part: unknown): boolean {
   if (!isRecord(part)) return false
-  if (part.type === 'tool-call') return typeof part.id === 'string' && typeof part.name === 'string'
-  return (part.type === 'text' || part.type === 'reasoning') && typeof part.text === 'string'
+  if (part.type === 'tool-call') return isText(part.id) && isText(part.name)
+  return (part.type === 'text' || part.type === 'reasoning') && isText(part.text)
 }
 
 export const CONTENT_PARTS =

@@ -1,6 +1,6 @@
 /** Limits the size of a call's result after its wraps. */
 
-import { DEEPEST, type Extent, extentOf } from './json-text.ts'
+import { DEEPEST, type Extent, extentOf, isObject } from './json-text.ts'
 import type { ContentPart, ToolMessage } from './message.ts'
 
 /** Limits on the result of one call. If a result is larger, the model only reads that the call ran and how large its result is. */
@@ -18,7 +18,7 @@ const kept = new WeakSet<object>()
 export function keptJson(json: string, { levels }: Extent, limits: OutputLimits): Pick<ToolMessage, 'output'> {
   if (json.length > limits.characters || levels > DEEPEST) return {}
   const output: unknown = JSON.parse(json)
-  if (typeof output === 'object' && output !== null) kept.add(output)
+  if (isObject(output)) kept.add(output)
   return { output }
 }
 
@@ -49,7 +49,7 @@ function charactersOf(part: ContentPart): number {
 
 function isKept(output: unknown, limits: OutputLimits): boolean {
   if (typeof output === 'string') return output.length <= limits.characters
-  if (typeof output === 'object' && output !== null && kept.has(output)) return true
+  if (isObject(output) && kept.has(output)) return true
   const { characters, levels } = extentOf(output)
   return characters <= limits.characters && levels <= DEEPEST
 }

@@ -155,6 +155,8 @@ export interface SavedCall extends SavedCallState {
   /** The key of the call, the same in all processes. The background work of a call has the key of that call. */
   readonly key: string
   readonly call: ToolCall
+  /** The earlier name of its tool, if the tool was renamed. The addresses of the call's questions have this name. */
+  readonly madeAs?: string
   /** The key of the call whose tool or wrap made this call. */
   readonly maker?: string
   /** The result, if the call has settled. */

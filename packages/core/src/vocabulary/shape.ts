@@ -36,3 +36,5 @@ export function optional(is: Is): Is {
 export function listOf(is: Is): Is {
   return (value) => Array.isArray(value) && value.every(is)
 }
+
+export const isTexts: Is = listOf(isText)

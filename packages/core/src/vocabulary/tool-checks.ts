@@ -59,9 +59,9 @@ export function checkExecute(option: string, execute: Tool['execute']): void {
 
 function isBackground(option: string, background: unknown): boolean {
   if (background === undefined || typeof background === 'boolean') return true
-  if (typeof background !== 'object' || background === null) return false
+  if (!isRecord(background)) return false
   checkOptions('background', background, { atEnd: '' }, `${option}.background.`)
-  const { atEnd = 'wait' } = background as { readonly atEnd?: unknown }
+  const { atEnd = 'wait' } = background
   return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
 }
 

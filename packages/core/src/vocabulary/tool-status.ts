@@ -39,3 +39,6 @@ export interface Progress {
   /** Data for the reader of the events. */
   readonly metadata?: Json
 }
+
+/** What is said of a tool that yields anything else. */
+export const NO_PROGRESS = 'yielded something other than progress: { progress?, message?, metadata? }'

@@ -1,8 +1,10 @@
 /** An HTTP endpoint for clients of AG-UI. */
 
-import type { OptionNames } from '@meanwhile/core'
+import { jsonBody } from '../body.ts'
+import { admittedBy, isResponse } from '../door.ts'
 import { eventStream } from '../event-stream.ts'
-import { checkHandlerOptions, type HandlerOptions } from '../handler-options.ts'
+import { guarded } from '../guarded.ts'
+import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
 import { isJson, pathBelow } from '../requests.ts'
 import { runEvents } from './run.ts'
@@ -13,8 +15,6 @@ export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Co
   /** The path of its URL. Default `/api/ag-ui`. */
   readonly base?: string
 }
-
-const OPTIONS: OptionNames<AgUiHandlerOptions> = { threads: '', base: '', open: '', errorText: '', output: '' }
 
 /**
  * Creates an endpoint for `HttpAgent`, over threads. `POST base` is a run. Its effect depends on the end of the request:
@@ -37,37 +37,36 @@ const OPTIONS: OptionNames<AgUiHandlerOptions> = { threads: '', base: '', open: 
 export function agUiHandler<Context = unknown>(
   options: AgUiHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
-  checkHandlerOptions('agUiHandler', options, OPTIONS)
-  const { threads, base = '/api/ag-ui', open, ...present } = options
+  checkHandlerOptions('agUiHandler', options, HANDLER_OPTIONS)
+  const { threads, base = '/api/ag-ui', open, maxBytes = DEFAULT_MAX_BYTES, ...present } = options
 
   async function run(request: Request): Promise<Response> {
     if (!isJson(request)) return refused(415, 'The body must be application/json.')
-    const input = runInputOf(await request.json().catch(() => undefined))
+    const input = runInputOf(await jsonBody(request, maxBytes))
     if (!input) return refused(400, 'The body is not a RunAgentInput.')
-    const context = await open(request, input.threadId)
-    if (context instanceof Response) return context
+    const admitted = await admittedBy(open, request, input.threadId)
+    if (isResponse(admitted)) return admitted
+    const { context } = admitted
     return eventStream((signal) => runEvents({ threads, present, input, context, signal }))
   }
 
   async function stop(request: Request, threadId: string): Promise<Response> {
-    const context = await open(request, threadId)
-    if (context instanceof Response) return context
-    try {
-      await threads.stop(threadId, { signal: request.signal })
-      return new Response(null, { status: 204 })
-    } catch (error) {
-      const refusal = error instanceof Error ? refusalOf(error) : undefined
-      if (!refusal) throw error
-      return refused(refusal.status, refusal.message)
-    }
+    const admitted = await admittedBy(open, request, threadId)
+    if (isResponse(admitted)) return admitted
+    await threads.stop(threadId, { signal: request.signal })
+    return new Response(null, { status: 204 })
   }
 
+  const guard = guarded('agUiHandler', options, maxBytes, (error) => {
+    const refusal = refusalOf(error)
+    return refusal && refused(refusal.status, refusal.message)
+  })
   return async (request) => {
     const [threadId, action, ...more] = pathBelow(base, request) ?? ['']
     const isStop = threadId && action === 'stop' && more.length === 0
     if (threadId !== undefined && !isStop) return refused(404, 'Not found.')
     if (request.method !== 'POST') return refused(405, 'Only POST is supported.')
-    return isStop ? await stop(request, threadId) : await run(request)
+    return guard(request, () => (isStop ? stop(request, threadId) : run(request)))
   }
 }
 

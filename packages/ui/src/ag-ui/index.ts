@@ -1,3 +1,4 @@
+export { AccessError } from '../access-error.ts'
 export type { Present, ShownCall, ShownError } from '../present.ts'
 export { fromAgUiMessages } from './from-messages.ts'
 export { type AgUiHandlerOptions, agUiHandler } from './handler.ts'

@@ -2,7 +2,10 @@
 
 import { ConfigError, type OptionNames } from '@meanwhile/core'
 import type { ThreadState, Threads, Turn } from '@meanwhile/threads'
-import { checkHandlerOptions, type HandlerOptions } from '../handler-options.ts'
+import { jsonBody } from '../body.ts'
+import { type Admitted, admittedBy, isResponse } from '../door.ts'
+import { guarded } from '../guarded.ts'
+import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
 import { isJson, pathBelow } from '../requests.ts'
 import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './chat-request.ts'
@@ -18,15 +21,7 @@ export interface ChatHandlerOptions<Context = unknown>
   readonly base?: string
 }
 
-const OPTIONS: OptionNames<ChatHandlerOptions> = {
-  threads: '',
-  base: 'api path',
-  open: 'authorize',
-  hold: '',
-  version: '',
-  errorText: 'onError',
-  output: '',
-}
+const OPTIONS: OptionNames<ChatHandlerOptions> = { ...HANDLER_OPTIONS, hold: '', version: '' }
 
 /** How long a page that returns still gets the stream of a turn that has ended, in milliseconds. */
 const LATE = 30_000
@@ -39,9 +34,9 @@ const LATE = 30_000
  * - `GET base/:id/stream`: the running turn from its beginning; for 30 s also a turn that has ended or asked a question; otherwise 204.
  * - `POST base/:id/stop`: stops the turn; 204.
  *
- * A request that fails has the response `{ error, message }`, the name of the error and a sentence: 400 if it is malformed, 404 for an unknown path
- * or message, 409 if the thread is in the wrong state for it, 410 for a deleted thread, 415 for a body that is not `application/json`. All other
- * errors are thrown.
+ * A request that fails has the response `{ error, message }`, the name of the error and a sentence: 400 if it is malformed, 403 if `allow` or `open`
+ * returned a value that does not admit it, 404 for an unknown path or message, 409 if the thread is in the wrong state for it, 410 for a deleted
+ * thread, 413 for a body of more than `maxBytes`, 415 for one that is not `application/json`. All other errors are thrown.
  *
  * If a page disconnects, the turn continues.
  *
@@ -51,7 +46,7 @@ export function chatHandler<Context = unknown>(
   given: ChatHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
   checkHandlerOptions('chatHandler', given, OPTIONS)
-  const { threads, base = '/api/chat', open, hold, ...options } = given
+  const { threads, base = '/api/chat', open, hold, maxBytes = DEFAULT_MAX_BYTES, ...options } = given
   const { version = 7 } = options
   if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${String(version)}`)
   if (hold !== undefined && typeof hold !== 'boolean') throw new ConfigError('hold', 'must be true or false')
@@ -66,20 +61,17 @@ export function chatHandler<Context = unknown>(
 
   async function post(request: Request): Promise<Response> {
     if (!isJson(request)) return refusal('UnsupportedMediaType', 415, 'The body must be application/json.')
-    const asked = await chatRequest(request)
-    const context = await open(request, asked.thread)
-    if (context instanceof Response) return context
-    const given = context === undefined ? {} : { context }
-    if (asked.kind !== 'answer') return stream(await said(threads, asked, given))
+    const asked = chatRequest(await jsonBody(request, maxBytes))
+    const admitted = await admittedBy<Context>(open, request, asked.thread)
+    if (isResponse(admitted)) return admitted
+    if (asked.kind !== 'answer') return stream(await said(threads, asked, admitted))
     const { interrupts, cursor } = await threads.read(asked.thread)
-    return stream(await threads.answer(asked.thread, answersTo(interrupts, asked), given), cursor)
+    return stream(await threads.answer(asked.thread, answersTo(interrupts, asked), admitted), cursor)
   }
 
-  async function ofThread(request: Request, thread: string, action: string | undefined): Promise<Response> {
-    const route = `${request.method} ${action ?? ''}`
-    if (!['GET ', 'GET stream', 'POST stop'].includes(route)) return notFound()
-    const context = await open(request, thread)
-    if (context instanceof Response) return context
+  async function ofThread(request: Request, thread: string, route: string): Promise<Response> {
+    const admitted = await admittedBy<Context>(open, request, thread)
+    if (isResponse(admitted)) return admitted
     if (route === 'POST stop') {
       await threads.stop(thread, { signal: request.signal })
       return new Response(null, { status: 204 })
@@ -91,22 +83,21 @@ export function chatHandler<Context = unknown>(
     return found ? stream(found) : new Response(null, { status: 204 })
   }
 
+  const guard = guarded('chatHandler', given, maxBytes, (error) => {
+    const refused = error instanceof ChatRequestError ? error : refusalOf(error)
+    return refused && refusal(error.name, refused.status, refused.message)
+  })
   return async (request) => {
-    try {
-      const path = pathBelow(base, request)
-      if (path?.length === 0 && request.method === 'POST') return await post(request)
-      const [thread, action, ...more] = path ?? []
-      if (thread === undefined || more.length > 0) return notFound()
-      return await ofThread(request, thread, action)
-    } catch (error) {
-      if (!(error instanceof Error)) throw error
-      if (error instanceof ChatRequestError) return refusal(error.name, error.status, error.message)
-      const refused = refusalOf(error)
-      if (!refused) throw error
-      return refusal(error.name, refused.status, refused.message)
-    }
+    const path = pathBelow(base, request)
+    if (path?.length === 0 && request.method === 'POST') return guard(request, () => post(request))
+    const [thread, action = '', ...more] = path ?? []
+    const route = `${request.method} ${action}`
+    if (thread === undefined || more.length > 0 || !ROUTES_OF_THREAD.includes(route)) return notFound()
+    return guard(request, () => ofThread(request, thread, route))
   }
 }
+
+const ROUTES_OF_THREAD = ['GET ', 'GET stream', 'POST stop']
 
 function refusal(error: string, status: number, message: string): Response {
   return Response.json({ error, message }, { status })
@@ -116,30 +107,26 @@ function notFound(): Response {
   return refusal('NotFound', 404, 'Not found.')
 }
 
-interface Given {
-  readonly context?: unknown
-}
-
 async function said(
   threads: Threads,
   asked: ChatRequest & { readonly kind: 'send' | 'regenerate' },
-  given: Given,
+  admitted: Admitted,
 ): Promise<Turn> {
   const { thread, kind, messageId } = asked
-  if (kind === 'send' && !asked.isEdit) return threads.send(thread, asked.message, { ...given, messageId })
+  if (kind === 'send' && !asked.isEdit) return threads.send(thread, asked.message, { ...admitted, messageId })
   const state = await threads.read(thread)
   const newest = state.turns.at(-1)
   const before = state.messages.find(({ id }) => id === messageId)?.message
   const isSame = kind === 'regenerate' || JSON.stringify(before) === JSON.stringify(asked.message)
   if (isSame && newest?.messageId === messageId) {
-    if (newest.status === 'failed') return threads.retry(thread, given)
+    if (newest.status === 'failed') return threads.retry(thread, admitted)
     const turn = newest.status === 'running' && kind === 'send' && (await threads.turn(thread, newest.id))
     // A turn exists for this message: the page has sent the request again.
     if (turn) return turn
   }
   const message = kind === 'send' ? asked.message : before
   if (message?.role !== 'user') throw new ChatRequestError('no turn begins with this message', 404)
-  return threads.send(thread, message, { ...given, messageId, replacing: messageId })
+  return threads.send(thread, message, { ...admitted, messageId, replacing: messageId })
 }
 
 /** The running turn, or a turn that has just ended or asked a question. */

@@ -29,8 +29,7 @@ export class ChatRequestError extends Error {
 }
 
 /** @throws {ChatRequestError} The request is malformed. */
-export async function chatRequest(request: Request): Promise<ChatRequest> {
-  const body: unknown = await request.json().catch(() => undefined)
+export function chatRequest(body: unknown): ChatRequest {
   if (!isRecord(body)) throw new ChatRequestError('the body is not a JSON object')
   const { id: thread, messages, trigger, messageId, answers = {} } = body
   if (typeof thread !== 'string') throw new ChatRequestError('the body has no id')

@@ -1,3 +1,4 @@
+export { AccessError } from '../access-error.ts'
 export type { Present, ShownCall, ShownError } from '../present.ts'
 export { CursorMismatchError } from '../turn/cursor-mismatch-error.ts'
 export { type ChatHandlerOptions, chatHandler } from './chat-handler.ts'

@@ -1,0 +1,62 @@
+/** Reads the body of a request, up to a limit. */
+
+/** The body has more bytes than the handler reads. */
+export class BodyTooLargeError extends Error {
+  override readonly name = 'BodyTooLargeError'
+  /** The maximum number of bytes. */
+  readonly maxBytes: number
+
+  constructor(maxBytes: number) {
+    super(`the body has more than ${maxBytes} bytes`)
+    this.maxBytes = maxBytes
+  }
+}
+
+/** @throws {BodyTooLargeError} The request declares a larger body. */
+export function checkDeclaredSize({ headers }: Request, maxBytes: number): void {
+  const declared = headers.get('content-length') ?? ''
+  if (/^\d+$/.test(declared) && Number(declared) > maxBytes) throw new BodyTooLargeError(maxBytes)
+}
+
+/**
+ * Returns the JSON value of the body; undefined if it is not JSON or could not be read.
+ *
+ * @throws {BodyTooLargeError} It is larger. The rest of it is not read.
+ */
+export async function jsonBody(request: Request, maxBytes: number): Promise<unknown> {
+  try {
+    return JSON.parse(new TextDecoder().decode(await bytesOf(request, maxBytes)))
+  } catch (error) {
+    if (error instanceof BodyTooLargeError) throw error
+    return undefined
+  }
+}
+
+/** The bytes are counted, because a request may declare fewer than it sends. */
+async function bytesOf({ body }: Request, maxBytes: number): Promise<Uint8Array> {
+  const reader = body?.getReader()
+  let bytes = new Uint8Array(0)
+  let length = 0
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true }
+    if (done) return bytes.subarray(0, length)
+    if (!ArrayBuffer.isView(value)) throw new TypeError('the body is not a stream of bytes')
+    const chunk = new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+    if (length + chunk.length > maxBytes) {
+      const error = new BodyTooLargeError(maxBytes)
+      // Not awaited: the sender may never react.
+      reader?.cancel(error).catch(() => undefined)
+      throw error
+    }
+    if (length + chunk.length > bytes.length) bytes = grown(bytes, length + chunk.length)
+    bytes.set(chunk, length)
+    length += chunk.length
+  }
+}
+
+/** At least twice as long, so that a body of many small chunks is read in linear time. */
+function grown(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const longer = new Uint8Array(Math.max(bytes.length * 2, length))
+  longer.set(bytes)
+  return longer
+}
