@@ -8,6 +8,7 @@ import {
   fallbackModel,
   filesystem,
   memoryBackend,
+  redact,
   retryModel,
   retryTool,
   summarize,
@@ -39,6 +40,8 @@ const refused: readonly (readonly [option: string, make: (options: never) => unk
   ['countTokens', summarize, { countTokens: 4 }],
   ['countTokens', clearToolResults, { countTokens: 4 }],
   ['exclude', clearToolResults, { exclude: [/read/] }],
+  ['on', redact, { on: 'request' }],
+  ['replace', redact, { replace: '[secret]' }],
 ]
 
 test.for(refused)('an invalid %s of %o is refused with a ConfigError that names it (A2)', ([option, make, options]) => {

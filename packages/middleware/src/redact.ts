@@ -1,7 +1,7 @@
 /** The middleware `redact()`: masks secrets in model requests, in model responses and in spans. */
 
 import { type CaptureContent, ConfigError, checkOptions, type Middleware, messageOf } from '@meanwhile/core'
-import { checkCounts } from './check-options.ts'
+import { checkCounts, checkFunctions } from './check-options.ts'
 import { maskedData } from './redact/masked-data.ts'
 import { maskedError } from './redact/masked-error.ts'
 import { maskedEvents } from './redact/masked-events.ts'
@@ -41,6 +41,8 @@ export function redact(options: RedactOptions = {}): Middleware {
   checkOptions('redact', options, { patterns: '', replace: '', on: '', persist: '', window: '' })
   const { patterns = secretPatterns, replace = bracketed, on = PLACES, persist = false, window = 4_096 } = options
   checkCounts({ window })
+  checkFunctions({ replace })
+  if (!Array.isArray(on)) throw new ConfigError('on', `must be a list of ${PLACES.join(', ')}`)
   const unknown = on.find((place) => !PLACES.includes(place))
   if (unknown !== undefined) throw new ConfigError('on', `may contain ${PLACES.join(', ')}, not ${unknown}`)
   const masker = maskerOf(patterns, replace)
