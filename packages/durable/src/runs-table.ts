@@ -98,7 +98,7 @@ export class RunsTable {
 
   async find(id: string): Promise<StoredRun | undefined> {
     if (!isRunId(id)) return undefined
-    const [row] = await this.#database.query(
+    const [row] = await this.#database.read(
       `SELECT id, agent, conversation, data, status, error, attempts, sent, read, made_at, ended_at FROM ${this.#runs} WHERE id = $1`,
       [id],
     )
@@ -114,7 +114,7 @@ export class RunsTable {
 
   /** Undefined until the run has ended. @throws {UnknownRunError} */
   async end(id: string): Promise<RunEnd | undefined> {
-    const [row] = await this.#database.query(`SELECT status, error FROM ${this.#runs} WHERE id = $1`, [id])
+    const [row] = await this.#database.read(`SELECT status, error FROM ${this.#runs} WHERE id = $1`, [id])
     if (!row) throw new UnknownRunError(id)
     const status = statusOf(row)
     if (status === 'running' || status === 'interrupted') return undefined
@@ -217,7 +217,7 @@ export class RunsTable {
   /** The stored answers to these questions. */
   async answers(id: string, interrupts: readonly string[]): Promise<Answers> {
     if (interrupts.length === 0) return {}
-    const rows = await this.#database.query(
+    const rows = await this.#database.read(
       `SELECT interrupt, answer FROM ${this.#answers} WHERE id = $1 AND interrupt = ANY($2)`,
       [id, interrupts],
     )
@@ -246,7 +246,7 @@ export class RunsTable {
 
   /** The messages after this number, the oldest first. */
   async inbox(id: string, after: number): Promise<readonly { readonly seq: number; readonly message: UserMessage }[]> {
-    const rows = await this.#database.query(
+    const rows = await this.#database.read(
       `SELECT seq, body FROM ${this.#inbox} WHERE id = $1 AND seq > $2 ORDER BY seq`,
       [id, after],
     )
@@ -254,7 +254,7 @@ export class RunsTable {
   }
 
   async requests(id: string): Promise<Requests | undefined> {
-    const [row] = await this.#database.query(`SELECT cancel, sent FROM ${this.#runs} WHERE id = $1`, [id])
+    const [row] = await this.#database.read(`SELECT cancel, sent FROM ${this.#runs} WHERE id = $1`, [id])
     return row && { sent: Number(row.sent), ...cancelOf(row) }
   }
 

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { CheckpointConflictError } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
-import { openPostgres, type PostgresOptions, postgresKey, quoted } from './postgres-schema.ts'
+import { openPostgres, type PostgresOptions, postgresKey, quoted, readOnPrimary } from './postgres-schema.ts'
 
 export {
   isConnectionLost,
@@ -13,12 +13,13 @@ export {
   type PostgresRow,
   type PostgresSchema,
   postgresKey,
+  readOnPrimary,
 } from './postgres-schema.ts'
 
 /**
  * Returns a store in the table `checkpoints` of the schema, which {@link setUpPostgres} creates. A save is one statement. When it resolves, it is on
  * the disk of the server, even if `synchronous_commit` is off. If several processes replace one revision, one of them succeeds. A statement is
- * retried after a lost connection; if the lost save had succeeded, the retry is not a conflict.
+ * retried after a lost connection and after a failover; if the lost save had succeeded, the retry is not a conflict.
  *
  * Each method throws a `CheckpointStoreError` if the database or its table does not exist, or the table has another version.
  *
@@ -29,7 +30,9 @@ export function postgresStore(options: PostgresOptions): CheckpointStore {
   const table = `${name}.checkpoints`
   return {
     async load(id) {
-      const [row] = await query(`SELECT checkpoint FROM ${table} WHERE key = $1`, [postgresKey(id)])
+      const [row] = await query(readOnPrimary(table, `SELECT checkpoint FROM ${table} WHERE key = $1`), [
+        postgresKey(id),
+      ])
       return row && readCheckpoint(id, String(row.checkpoint))
     },
     async save(id, checkpoint, expected) {
