@@ -75,15 +75,15 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
   /** Makes a change exactly once. If it needs another connection, it makes the change again, unless that was committed. */
   function change<Result>(
     id: string,
-    decide: (stored: StoredThread | undefined) => Change<Result>,
+    decide: (stored: StoredThread | undefined, now: number) => Change<Result>,
     options: ChangeOptions = {},
   ): Promise<Result> {
     let uncertain: Uncertain<Result> | undefined
     const attempt = () =>
-      inTransaction(id, options, async (connection, { change: before, stored }) => {
+      inTransaction(id, options, async (connection, { change: before, stored, now }) => {
         if (uncertain && uncertain.own === before) return uncertain.result
         if (uncertain && uncertain.before !== before) throw new ThreadError(id, UNKNOWN)
-        const change = decide(stored)
+        const change = decide(stored, now)
         const own = randomUUID()
         await write(connection, id, change, own)
         uncertain = { before, own, result: change.result }
@@ -114,7 +114,8 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
         return undefined
       }
       const { rows } = await connection.query(sql.found, foundBy(id, named))
-      const result = await work(connection, { change: rows[0]?.change, stored: storedIn(rows) })
+      const found = { change: rows[0]?.change, stored: storedIn(rows), now: Number(locks[0].now) }
+      const result = await work(connection, found)
       await connection.query('COMMIT')
       return { result }
     } catch (error) {
@@ -192,6 +193,9 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     async due(now, limit) {
       return (await query(sql.due, [now, limit])).map((row) => recordIn<ThreadRecord>(row).id)
     },
+    async now() {
+      return Number((await query(sql.now))[0]?.now)
+    },
   }
 }
 
@@ -237,13 +241,16 @@ CREATE TABLE IF NOT EXISTS ${name}.thread_events (
 CREATE INDEX IF NOT EXISTS thread_events_open ON ${name}.thread_events (thread, seq) WHERE NOT kept;`
 }
 
+/** The time of the server, in milliseconds since the epoch. */
+const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
 function statementsIn(name: string) {
   const [threads, turns, events] = [`${name}.threads`, `${name}.turns`, `${name}.thread_events`]
   const checkpoints = `${name}.checkpoints`
   const read = (select: string): string => readOnPrimary(threads, select)
   return {
     // Only changes that may be lost, such as deltas, do not wait for the disk.
-    lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked /* pg_advisory_xact_lock waits */, set_config('synchronous_commit',
+    lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked /* pg_advisory_xact_lock waits */, ${NOW} AS now, set_config('synchronous_commit',
       CASE WHEN $2 THEN 'off' ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`,
     found: read(`SELECT record, change, NULL AS number FROM ${threads} WHERE key = $1
       UNION ALL SELECT record, NULL, number FROM ${turns} WHERE thread = $1 AND NOT superseded AND (
@@ -279,6 +286,7 @@ function statementsIn(name: string) {
           )
         )
       ) LIMIT $2`),
+    now: read(`SELECT ${NOW} AS now`),
     forgetSuperseded: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1 AND start >= $2)`,
     eraseCheckpoints: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1)`,
     eraseTurns: `DELETE FROM ${turns} WHERE thread = $1`,
@@ -299,6 +307,8 @@ interface Found {
   /** The id of the last change. */
   readonly change: unknown
   readonly stored: StoredThread | undefined
+  /** The time of the server, in milliseconds since the epoch. */
+  readonly now: number
 }
 
 function storedIn([thread, ...turns]: readonly PostgresRow[]): StoredThread | undefined {
