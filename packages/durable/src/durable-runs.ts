@@ -160,7 +160,7 @@ class Runs<Output> implements DurableRuns<Output> {
     const end = await changes.until(id, ended, signal)
     if (end.status === 'cancelled') throw new RunCancelledError(id)
     if (end.error) throw new RunFailedError(id, end.error)
-    return (await resultOf(this.#services, end, signal)) as CompletedResult<Output>
+    return (await resultOf(this.#services, end)) as CompletedResult<Output>
   }
 
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent> {

@@ -1,5 +1,6 @@
 /** Finds and validates a checkpoint that comes from outside core. */
 
+import { resultIn } from '../run/endings.ts'
 import {
   CheckpointCorruptError,
   CheckpointMismatchError,
@@ -11,6 +12,7 @@ import { ConfigError } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import { kindOf } from '../vocabulary/message-shape.ts'
+import type { CompletedResult } from '../vocabulary/result.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint } from '../vocabulary/saved-run.ts'
 import { isCount } from '../vocabulary/shape.ts'
 import { isCheckpoint } from './checkpoint-shape.ts'
@@ -90,6 +92,11 @@ export function hasFinalAnswer(checkpoint: unknown): boolean {
   const { status, steps } = checkpoint
   const step = isRecord(steps) ? steps.current : checkpoint.step
   return status === 'completed' || (isRecord(step) && step.phase === 'over')
+}
+
+/** Returns the result in the checkpoint of a completed run, without a run; otherwise undefined. Throws as {@link checkedCheckpoint} does. */
+export function storedResult(checkpoint: unknown): CompletedResult | undefined {
+  return resultIn(checkedCheckpoint(checkpoint))
 }
 
 function idOf(value: unknown): string {

@@ -42,7 +42,6 @@ export interface PostgresSchema {
 /**
  * Opens a schema, which may not exist yet. If the database is not set up, the error is a {@link CheckpointStoreError} that names the function to
  * call, `setUp`.
- *
  * @throws {ConfigError} The pool has no `query`, the schema is not a valid name, or `retries` is not an integer of at least 0.
  */
 export function openPostgres({ pool, schema, retries = 7 }: PostgresOptions, setUp: string): PostgresSchema {
@@ -83,14 +82,30 @@ export function openPostgres({ pool, schema, retries = 7 }: PostgresOptions, set
   }
 }
 
+/**
+ * Returns the statements of `setUpPostgres` as text, for your own migration tool.
+ * @throws {ConfigError} The schema is not a valid name.
+ */
+export function postgresSchema(schema?: string): string {
+  const name = quoted(schema)
+  return `CREATE SCHEMA IF NOT EXISTS ${name};
+CREATE TABLE IF NOT EXISTS ${name}.checkpoints (
+  key text COLLATE "C" PRIMARY KEY, -- the id; one that is too long for an index ends in its SHA-256
+  revision bigint NOT NULL,
+  save uuid NOT NULL, -- another one for each save
+  saved_at timestamptz NOT NULL, -- by the clock of the database
+  checkpoint text NOT NULL -- JSON
+);
+CREATE INDEX IF NOT EXISTS checkpoints_saved_at ON ${name}.checkpoints (saved_at);`
+}
+
 const NAME = /^[a-z_]\w{0,62}$/i
 
 /**
  * Returns the quoted name of a schema for use in statements.
- *
  * @throws {ConfigError} It is not a valid name of a schema.
  */
-export function quoted(schema = 'meanwhile'): string {
+function quoted(schema = 'meanwhile'): string {
   if (typeof schema !== 'string' || !NAME.test(schema))
     throw new ConfigError('schema', 'must be a name of at most 63 letters, digits and underscores, with no digit first')
   return `"${schema}"`
