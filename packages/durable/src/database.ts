@@ -169,6 +169,7 @@ CREATE TABLE IF NOT EXISTS ${name}.runs (
   ended_at timestamptz
 );
 CREATE INDEX IF NOT EXISTS runs_ended_at ON ${name}.runs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runs_deleted ON ${name}.runs (id) WHERE status = 'deleted';
 CREATE TABLE IF NOT EXISTS ${name}.answers (
   id text COLLATE "C" NOT NULL REFERENCES ${name}.runs ON DELETE CASCADE,
   interrupt text COLLATE "C" NOT NULL,
