@@ -1,7 +1,7 @@
 /** Finds the programs of an installed PostgreSQL. */
 
-import { accessSync, constants, globSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { accessSync, constants, globSync, realpathSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 
 export class NoPostgresError extends Error {
   override readonly name = 'NoPostgresError'
@@ -32,7 +32,8 @@ export function findBinaries(): string {
   const folders = PG_BIN ? [PG_BIN] : [...PATH.split(delimiter), ...installed]
   const found = folders.find((folder) => ['initdb', 'pg_ctl'].every((name) => isProgram(join(folder, name))))
   if (found === undefined) throw new NoPostgresError()
-  return found
+  // The PATH may have links to these two programs only.
+  return dirname(realpathSync(join(found, 'initdb')))
 }
 
 const newestFirst = (a: string, b: string): number => b.localeCompare(a, 'en', { numeric: true })

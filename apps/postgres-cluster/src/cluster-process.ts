@@ -1,4 +1,7 @@
-/** A process that runs a PostgreSQL server until its parent process has ended. Its argument is the folder of PostgreSQL's programs. */
+/**
+ * A process that runs a PostgreSQL server until its parent process has ended. Its arguments are the folder of PostgreSQL's programs and, for a standby,
+ * the URL of its primary.
+ */
 
 import { execFile } from 'node:child_process'
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -12,7 +15,7 @@ export type Report = { readonly url: string } | { readonly done: Order } | { rea
 
 const run = promisify(execFile)
 
-const [programs = ''] = process.argv.slice(2)
+const [programs = '', primary] = process.argv.slice(2)
 const folder = await mkdtemp(join(tmpdir(), 'meanwhile-postgres-'))
 const data = join(folder, 'data')
 const log = join(folder, 'log')
@@ -34,7 +37,8 @@ async function make(): Promise<void> {
   await reported(async () => {
     const user = await otherUser()
     if (user) await chown(folder, user.uid, user.gid)
-    await program('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
+    if (primary) await program('pg_basebackup', ['-d', primary, '-D', data, '-R', '-c', 'fast', '--no-sync'])
+    else await program('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
     await control('start')
     return { url: `postgres://postgres@127.0.0.1:${port}/postgres` }
   })

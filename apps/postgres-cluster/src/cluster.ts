@@ -25,10 +25,11 @@ const PROGRAM = fileURLToPath(new URL('./cluster-process.ts', import.meta.url))
  * Creates a cluster in a temporary folder and starts it on a free port of 127.0.0.1; every user of this machine may connect. A separate process runs
  * it.
  * When this process ends, in whatever way, that process stops the server, removes the folder, and ends.
+ * `standbyOf`: the URL of another cluster, which the new one replicates; `SELECT pg_promote()` makes it a primary.
  * @throws {NoPostgresError} PostgreSQL is not installed.
  */
-export async function startCluster(): Promise<Cluster> {
-  const keeper = fork(PROGRAM, [findBinaries()], {
+export async function startCluster({ standbyOf }: { readonly standbyOf?: string } = {}): Promise<Cluster> {
+  const keeper = fork(PROGRAM, [findBinaries(), ...(standbyOf === undefined ? [] : [standbyOf])], {
     // Its own process group: Ctrl-C in a terminal does not reach it.
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -6,7 +6,7 @@ export type { AssembledRequest, Assembler, CallPiece, Label, NestedCall, PartOpt
 export type { Wire } from './assemble/wire.ts'
 export { type Askers, checkAnswers } from './checkpoint/answer-check.ts'
 export type { BeginOptions } from './checkpoint/begin.ts'
-export { hasFinalAnswer } from './checkpoint/checkpoint.ts'
+export { hasFinalAnswer, storedResult } from './checkpoint/checkpoint.ts'
 export type { CloseOptions } from './checkpoint/close.ts'
 export { memoryStore } from './checkpoint/memory-store.ts'
 export { type Awaitable, close, type Flow, map, settle } from './flow/flow.ts'

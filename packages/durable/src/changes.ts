@@ -128,6 +128,20 @@ export class Changes {
     this.#schedulePoll()
   }
 
+  /** A former primary that goes on as a standby notifies nobody any more. */
+  async #dropFormerPrimary(): Promise<void> {
+    const connection = this.#connection
+    if (!connection) return
+    try {
+      const { rows } = await connection.query('SHOW transaction_read_only')
+      if (rows[0]?.transaction_read_only !== 'on') return
+    } catch {
+      // The connection is lost.
+    }
+    this.#dropConnection(connection)
+    if (this.#watchers.size > 0) this.#listen()
+  }
+
   #close(): void {
     clearTimeout(this.#pollTimer)
     this.#pollTimer = undefined
@@ -149,6 +163,7 @@ export class Changes {
           return
         }
         this.#schedulePoll()
+        void this.#dropFormerPrimary()
         this.#listen()
         this.#wakeAll()
       },

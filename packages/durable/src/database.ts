@@ -2,7 +2,7 @@
 
 import { CheckpointStoreError, ConfigError, checkOptions } from '@meanwhile/core'
 import type { PostgresClient, PostgresRow } from '@meanwhile/core/stores/postgres'
-import { openPostgres, setUpPostgres } from '@meanwhile/core/stores/postgres'
+import { openPostgres, readOnPrimary, setUpPostgres } from '@meanwhile/core/stores/postgres'
 import { DurableError, DurableSetUpError, DurableStoreError } from './errors.ts'
 
 /** A `Pool` of `pg`. */
@@ -31,7 +31,7 @@ export interface PostgresNotification {
 export class Database {
   readonly pool: PostgresPool
   readonly schema: string
-  /** Runs a function that may lose its connection. Repeats it after a lost connection, at most three times. */
+  /** Runs a function that may lose its connection. Repeats it after a lost connection, and on a server that has become a standby. */
   readonly retry: <Result>(act: () => Promise<Result>) => Promise<Result>
 
   /** @throws {ConfigError} `pool` is not a pool, or `schema` is not a valid name. */
@@ -57,6 +57,11 @@ export class Database {
     return await this.retry(() => this.withNamedErrors(async () => (await this.pool.query(text, values)).rows))
   }
 
+  /** Runs a SELECT as `query` does. A former primary refuses it, because it has old rows. */
+  async read(select: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
+    return await this.query(readOnPrimary(this.table('runs'), select), values)
+  }
+
   /** Runs `work` in a transaction, and again if the connection is lost. If `work` throws, nothing is changed. */
   async transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     return await this.retry(() => this.#transactionOnce(work))
@@ -69,7 +74,7 @@ export class Database {
     let isBroken = true
     connection.on('error', ignored)
     try {
-      await query('BEGIN')
+      await query(BEGIN)
       const result = await work(query)
       await query('COMMIT')
       isBroken = false
@@ -97,6 +102,9 @@ export class Database {
     }
   }
 }
+
+/** If this process freezes in the middle of a transaction, the server closes its connection, which frees the rows. */
+const BEGIN = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'`
 
 /** The running statement rejects, too. Without an `error` listener a lost connection would end the process. */
 function ignored(): void {}
@@ -161,6 +169,7 @@ CREATE TABLE IF NOT EXISTS ${name}.runs (
   ended_at timestamptz
 );
 CREATE INDEX IF NOT EXISTS runs_ended_at ON ${name}.runs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runs_deleted ON ${name}.runs (id) WHERE status = 'deleted';
 CREATE TABLE IF NOT EXISTS ${name}.answers (
   id text COLLATE "C" NOT NULL REFERENCES ${name}.runs ON DELETE CASCADE,
   interrupt text COLLATE "C" NOT NULL,

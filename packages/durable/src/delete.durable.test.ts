@@ -1,7 +1,9 @@
+import { type CheckpointStore, textOf } from '@meanwhile/core'
+import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { QUESTION, recordedRuns } from '../test/recorded-runs.ts'
-import { status } from '../test/runs.ts'
+import { all, status } from '../test/runs.ts'
 import { RunFailedError, UnknownRunError } from './index.ts'
 
 const { here, runsOf, work, executed, post, gate, agentOf } = recordedRuns()
@@ -55,4 +57,36 @@ test('prune deletes only runs that have ended, with their checkpoints', async ()
   expect(await runs.prune({ olderThan: Date.now() + 60_000 })).toBe(1)
   expect([(await runs.get('asking'))?.status, await runs.get('cancelled')]).toEqual(['interrupted', undefined])
   expect((await here.pool.query(`SELECT key FROM ${here.schema}.checkpoints`)).rows).toEqual([{ key: 'asking' }])
+})
+
+test('a deletion whose process dies half-way is finished by a worker, and until then the run does not exist', async () => {
+  const store = postgresStore({ pool: here.pool, schema: here.schema })
+  const dying: CheckpointStore = { ...store, delete: () => Promise.reject(new Error('it dies here')) }
+  const agent = agentOf([respond(say('Done.'))])
+  const runs = runsOf(agent)
+  const half = runsOf(agent, { store: dying })
+  for (const id of ['run', 'other']) await runs.start('clerk', 'Go', { id })
+  const worker = await work(runs)
+  for (const id of ['run', 'other']) await runs.result(id)
+  await worker.stop()
+  await expect(half.delete('run')).rejects.toThrow('it dies here')
+  await expect(half.prune({ olderThan: Date.now() + 60_000 })).rejects.toThrow('it dies here')
+  expect(await runs.get('run')).toBeUndefined()
+  await expect(runs.result('run')).rejects.toThrow(UnknownRunError)
+  await expect(all(runs.events('other', { follow: false }))).rejects.toThrow(UnknownRunError)
+  await work(runsOf(agent))
+  for (const name of ['runs', 'events', 'checkpoints'])
+    await expect.poll(async () => (await here.pool.query(`SELECT 1 FROM ${here.schema}.${name}`)).rows).toEqual([])
+})
+
+test('the id of a run whose deletion is not finished can be started again', async () => {
+  const store = postgresStore({ pool: here.pool, schema: here.schema })
+  const dying: CheckpointStore = { ...store, delete: () => Promise.reject(new Error('it dies here')) }
+  const agent = agentOf([respond(say('Done.'))])
+  const runs = runsOf(agent)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await expect(runsOf(agent, { store: dying }).delete('run')).rejects.toThrow('it dies here')
+  await runs.start('clerk', 'Go again', { id: 'run' })
+  await work(runs)
+  expect((await runs.result('run')).messages.map(textOf)).toEqual(['Go again', 'Done.'])
 })

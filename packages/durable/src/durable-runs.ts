@@ -19,6 +19,7 @@ import { userMessage } from '@meanwhile/core/calls'
 import { cancelOptions, checkAnswerObject, resultOptions, retryOptions } from './call-options.ts'
 import { Changes } from './changes.ts'
 import { Database } from './database.ts'
+import { finishDeletion } from './deletion.ts'
 import { checkedOptions, type DurableOptions } from './durable-options.ts'
 import type { DurableRun } from './durable-run.ts'
 import type { DurableRuns, DurableWorker, StartOptions } from './durable-runs-api.ts'
@@ -160,7 +161,7 @@ class Runs<Output> implements DurableRuns<Output> {
     const end = await changes.until(id, ended, signal)
     if (end.status === 'cancelled') throw new RunCancelledError(id)
     if (end.error) throw new RunFailedError(id, end.error)
-    return (await resultOf(this.#services, end, signal)) as CompletedResult<Output>
+    return (await resultOf(this.#services, end)) as CompletedResult<Output>
   }
 
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent> {
@@ -169,23 +170,21 @@ class Runs<Output> implements DurableRuns<Output> {
 
   async delete(id: string): Promise<void> {
     if (!isRunId(id)) return
-    const { runs, store, changes } = this.#services
-    // The row goes last: as long as anything is left, the run exists and can be deleted.
-    await store.delete(id)
-    await runs.delete(id)
+    const { runs, changes } = this.#services
+    await runs.markDeleted(id)
     changes.notify(id)
+    await finishDeletion(this.#services, await runs.deleted(id))
   }
 
   async prune(options: { readonly olderThan: Date | number }): Promise<number> {
     checkOptions('prune', options, { olderThan: 'before' })
-    const { runs, store } = this.#services
     const before = checkedTime('olderThan', options?.olderThan)
     let count = 0
     for (;;) {
-      const old = await runs.endedBefore(before)
+      const old = await this.#services.runs.markEndedBefore(before)
       if (old.length === 0) return count
-      for (const id of old) await store.delete(id)
-      count += await runs.prune(old, before)
+      await finishDeletion(this.#services, old)
+      count += old.length
     }
   }
 

@@ -247,7 +247,7 @@ class Tail {
 /** The next batches after this number. */
 async function fetchBatches(source: EventSources, id: string, after: number): Promise<readonly Batch[]> {
   const { database } = source
-  const rows = await database.query(
+  const rows = await database.read(
     `SELECT seq, batch FROM ${database.table('events')} WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT ${PAGE}`,
     [id, after],
   )

@@ -91,7 +91,7 @@ export class EventWriter {
 
   /** Whether the newest stored event is a stop. */
   async endsWithStop(): Promise<boolean> {
-    const [row] = await this.#database.query(
+    const [row] = await this.#database.read(
       `SELECT batch FROM ${this.#database.table('events')} WHERE id = $1 ORDER BY seq DESC LIMIT 1`,
       [this.#id],
     )
@@ -210,7 +210,7 @@ export class EventWriter {
   }
 
   async #newest(): Promise<Newest> {
-    const [row] = await this.#database.query(
+    const [row] = await this.#database.read(
       `SELECT seq, attempt FROM ${this.#database.table('events')} WHERE id = $1 ORDER BY seq DESC LIMIT 1`,
       [this.#id],
     )

@@ -8,9 +8,6 @@ export const DELETED_BATCH = '[]'
 /** How many runs one statement clears of their events. */
 const PAGE = 100
 
-/** The shortest time between two searches for old events, in milliseconds. */
-const MIN_INTERVAL = 60_000
-
 /** The last run that was checked. */
 interface Position {
   readonly at: string
@@ -22,8 +19,6 @@ export class OldEvents {
   readonly #keepFor: number
   /** Runs that ended before this one have no old events left. */
   #position: Position = { at: '-infinity', id: '' }
-  #startedAt = Number.NEGATIVE_INFINITY
-  #isRunning = false
 
   /** `keepFor`: milliseconds since the end of a run, by the clock of the database. */
   constructor(database: Database, keepFor: number) {
@@ -31,20 +26,8 @@ export class OldEvents {
     this.#keepFor = keepFor
   }
 
-  /** Deletes old events, unless that was done a short time ago. After a failure, the next call or another worker does it. */
-  deleteOld(): void {
-    const isSoon = performance.now() - this.#startedAt < Math.min(MIN_INTERVAL, this.#keepFor)
-    if (this.#isRunning || isSoon) return
-    this.#isRunning = true
-    this.#startedAt = performance.now()
-    this.#deleteAll()
-      .catch(() => undefined)
-      .finally(() => {
-        this.#isRunning = false
-      })
-  }
-
-  async #deleteAll(): Promise<void> {
+  /** Deletes old events. */
+  async deleteAll(): Promise<void> {
     for (let hasMore = true; hasMore; ) hasMore = (await this.#deletePage()) === PAGE
   }
 

@@ -36,3 +36,20 @@ test('result and events throw the reason of their signal', async () => {
   await expect(result).rejects.toThrow('enough')
   await expect(reading).rejects.toThrow('enough')
 })
+
+test('reading a result is not another run: no context is made, and a process that cannot make it can read (W32)', async () => {
+  const made: string[] = []
+  const agent = agentOf([respond(say('Done.'))])
+  const runs = runsOf(agent, { context: ({ id }) => void made.push(id) })
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  const first = await runs.result('run')
+  const reading = runsOf(agent, {
+    context: () => {
+      throw new Error('only workers have it')
+    },
+  })
+  for (let read = 0; read < 3; read++) expect(await reading.result('run')).toEqual(first)
+  expect(first).toMatchObject({ status: 'completed', text: 'Done.', steps: 1 })
+  expect(made).toEqual(['run'])
+})

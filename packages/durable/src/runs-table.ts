@@ -70,6 +70,9 @@ const UNIQUE_VIOLATION = '23505'
 
 const ACTIVE = `status IN ('running', 'interrupted')`
 
+/** A run that is being deleted does not exist for its users. Its row is the note that its checkpoint must be deleted. */
+const EXISTS = `status <> 'deleted'`
+
 export class RunsTable {
   readonly #database: Database
   readonly #runs: string
@@ -98,8 +101,8 @@ export class RunsTable {
 
   async find(id: string): Promise<StoredRun | undefined> {
     if (!isRunId(id)) return undefined
-    const [row] = await this.#database.query(
-      `SELECT id, agent, conversation, data, status, error, attempts, sent, read, made_at, ended_at FROM ${this.#runs} WHERE id = $1`,
+    const [row] = await this.#database.read(
+      `SELECT id, agent, conversation, data, status, error, attempts, sent, read, made_at, ended_at FROM ${this.#runs} WHERE id = $1 AND ${EXISTS}`,
       [id],
     )
     return row && storedRun(row)
@@ -114,7 +117,7 @@ export class RunsTable {
 
   /** Undefined until the run has ended. @throws {UnknownRunError} */
   async end(id: string): Promise<RunEnd | undefined> {
-    const [row] = await this.#database.query(`SELECT status, error FROM ${this.#runs} WHERE id = $1`, [id])
+    const [row] = await this.#database.read(`SELECT status, error FROM ${this.#runs} WHERE id = $1 AND ${EXISTS}`, [id])
     if (!row) throw new UnknownRunError(id)
     const status = statusOf(row)
     if (status === 'running' || status === 'interrupted') return undefined
@@ -217,7 +220,7 @@ export class RunsTable {
   /** The stored answers to these questions. */
   async answers(id: string, interrupts: readonly string[]): Promise<Answers> {
     if (interrupts.length === 0) return {}
-    const rows = await this.#database.query(
+    const rows = await this.#database.read(
       `SELECT interrupt, answer FROM ${this.#answers} WHERE id = $1 AND interrupt = ANY($2)`,
       [id, interrupts],
     )
@@ -246,7 +249,7 @@ export class RunsTable {
 
   /** The messages after this number, the oldest first. */
   async inbox(id: string, after: number): Promise<readonly { readonly seq: number; readonly message: UserMessage }[]> {
-    const rows = await this.#database.query(
+    const rows = await this.#database.read(
       `SELECT seq, body FROM ${this.#inbox} WHERE id = $1 AND seq > $2 ORDER BY seq`,
       [id, after],
     )
@@ -254,7 +257,7 @@ export class RunsTable {
   }
 
   async requests(id: string): Promise<Requests | undefined> {
-    const [row] = await this.#database.query(`SELECT cancel, sent FROM ${this.#runs} WHERE id = $1`, [id])
+    const [row] = await this.#database.read(`SELECT cancel, sent FROM ${this.#runs} WHERE id = $1 AND ${EXISTS}`, [id])
     return row && { sent: Number(row.sent), ...cancelOf(row) }
   }
 
@@ -276,27 +279,34 @@ export class RunsTable {
     )
   }
 
-  /** Deletes the run and everything that belongs to it. */
-  async delete(id: string): Promise<void> {
-    await this.#database.query(`DELETE FROM ${this.#runs} WHERE id = $1`, [id])
+  /** From now on the run does not exist, and anyone can finish its deletion. */
+  async markDeleted(id: string): Promise<void> {
+    await this.#database.query(`UPDATE ${this.#runs} SET status = 'deleted' WHERE id = $1`, [id])
   }
 
-  /** At most 100 runs that ended before this time, in epoch milliseconds. */
-  async endedBefore(time: number): Promise<readonly string[]> {
+  /** As {@link markDeleted}, for at most 100 runs that ended before this time, in epoch milliseconds. Returns their ids. */
+  async markEndedBefore(time: number): Promise<readonly string[]> {
     const rows = await this.#database.query(
-      `SELECT id FROM ${this.#runs} WHERE ended_at < to_timestamp($1::float8 / 1000) ORDER BY ended_at LIMIT 100`,
+      `UPDATE ${this.#runs} SET status = 'deleted' WHERE ${EXISTS} AND id IN (
+        SELECT id FROM ${this.#runs} WHERE ended_at < to_timestamp($1::float8 / 1000) AND ${EXISTS} ORDER BY ended_at LIMIT 100
+      ) RETURNING id`,
       [time],
     )
     return rows.map(({ id }) => String(id))
   }
 
-  /** Deletes those of the runs that ended before this time. Returns how many there were. */
-  async prune(ids: readonly string[], time: number): Promise<number> {
-    const rows = await this.#database.query(
-      `DELETE FROM ${this.#runs} WHERE id = ANY($1) AND ended_at < to_timestamp($2::float8 / 1000) RETURNING id`,
-      [ids, time],
+  /** At most 100 runs that are being deleted. `id`: only this one. */
+  async deleted(id?: string): Promise<readonly string[]> {
+    const rows = await this.#database.read(
+      `SELECT id FROM ${this.#runs} WHERE status = 'deleted' AND ($1::text IS NULL OR id = $1) LIMIT 100`,
+      [id ?? null],
     )
-    return rows.length
+    return rows.map((row) => String(row.id))
+  }
+
+  /** Deletes the rows of runs that are being deleted, and all that belongs to them, except their checkpoints. */
+  async remove(ids: readonly string[]): Promise<void> {
+    await this.#database.query(`DELETE FROM ${this.#runs} WHERE id = ANY($1) AND status = 'deleted'`, [ids])
   }
 }
 

@@ -1,6 +1,7 @@
 /** Starts a run. Any number of processes may start the same run at once, and a start that has failed may be repeated. */
 
 import { CheckpointConflictError, type RunInput } from '@meanwhile/core'
+import { finishDeletion } from './deletion.ts'
 import type { WakeOptions } from './engine.ts'
 import { RunIdTakenError } from './errors.ts'
 import type { NewRun } from './runs-table.ts'
@@ -12,6 +13,7 @@ export async function startRun(services: Services, run: NewRun, input: RunInput,
   const { store, runs, engine } = services
   const agent = agentOf(services, run)
   if (!(await exists(services, run))) {
+    await finishDeletion(services, await runs.deleted(run.id))
     try {
       await agent.begin(input, { id: run.id, checkpoints: store })
       await runs.insert(run)

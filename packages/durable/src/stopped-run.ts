@@ -7,6 +7,7 @@ import {
   type Json,
   type Message,
   type PendingInterrupt,
+  storedResult,
   type ToolMessage,
   type Usage,
 } from '@meanwhile/core'
@@ -114,14 +115,11 @@ async function storedQuestions({ store }: Services, { id }: StoredRun): Promise<
   return { messages, interrupts, usage, settled: open.flatMap((call) => results.get(call) ?? []) }
 }
 
-/** The result of a completed run. */
-export async function resultOf(services: Services, run: StoredRun, signal?: AbortSignal): Promise<CompletedResult> {
-  const context = await services.createContext(run)
-  const checkpoint = await storedCheckpoint(services.store, run.id)
-  const options = { checkpoints: services.store, ...(signal && { signal }), ...(context !== undefined && { context }) }
-  const result = await agentOf(services, run).resume(checkpoint, {}, options).result
-  if (result.status !== 'completed')
-    throw new RunFailedError(run.id, { name: 'Error', message: `it is ${result.status}` })
+/** The result of a completed run, from its checkpoint: nothing of the run happens again. */
+export async function resultOf({ store }: Services, { id }: StoredRun): Promise<CompletedResult> {
+  const checkpoint = await storedCheckpoint(store, id)
+  const result = storedResult(checkpoint)
+  if (!result) throw new RunFailedError(id, { name: 'Error', message: `it is ${checkpoint.status}` })
   return result
 }
 

@@ -61,10 +61,10 @@ export class DurableTurns implements TurnRunner {
     const { result } = answerTurn(stored, answers, claim())
     // The run checks the answers, so it gets them first. If this process dies before it writes them to the thread, the next stop of the run does.
     await this.#runs.answer(result.work.turn.id, answers)
-    await changeThread(this.#host, thread, (now): Change<undefined> => {
+    await changeThread(this.#host, thread, (now, claim): Change<undefined> => {
       const isWaiting = now.turns.some(({ id, status }) => id === result.work.turn.id && status === 'waiting')
       return isWaiting && now.thread.seq === stored.thread.seq
-        ? { ...answerTurn(now, answers, claim()), result: undefined }
+        ? { ...answerTurn(now, answers, claim), result: undefined }
         : { result: undefined }
     })
     return result
@@ -95,6 +95,8 @@ export class DurableTurns implements TurnRunner {
     await this.#startRun(thread, turn)
     return run === undefined
   }
+
+  renewLeases(): void {}
 
   async release(): Promise<void> {}
 
@@ -163,7 +165,7 @@ export class DurableTurns implements TurnRunner {
 
   /** Begins the next turn of a queue that nobody works on, for example after the waiting turn was superseded. */
   async #beginQueue(thread: string): Promise<boolean> {
-    const work = await changeThread(this.#host, thread, recoverTurn)
+    const work = await changeThread(this.#host, thread, (stored, claim) => recoverTurn(stored, claim))
     if (work) await this.#startWork(thread, work)
     return work !== undefined
   }
@@ -265,7 +267,7 @@ export class DurableTurns implements TurnRunner {
     const { result: work, unused } = await changeAndFindUnused(
       store,
       thread,
-      (stored) => settleTurn(stored ?? newThread(thread, '', 0), turn, report, claim()),
+      (stored, now) => settleTurn(stored ?? newThread(thread, '', 0), turn, report, claim(now)),
       { turn: turn.id },
     )
     // If this fails, the engine reports the stop again. It can do that as long as the run exists, so the run is deleted last.

@@ -3,13 +3,13 @@
 import type { ChangeNotifier } from './change-notifier.ts'
 import type { OnError } from './error-reports.ts'
 import { type Claim, newThread } from './thread-records.ts'
-import type { Change, LoadOptions, StoredThread, ThreadStore } from './thread-store.ts'
+import type { Change, ChangeOptions, StoredThread, ThreadStore } from './thread-store.ts'
 
 export interface Host {
   readonly store: ThreadStore
   readonly changes: ChangeNotifier
-  /** Returns the current time and the lease time. */
-  claim(): Claim
+  /** Returns the time from which leases are computed, and the lease time. `now`: the time of the store, if it has a clock. */
+  claim(now?: number): Claim
   /** Reports an error that no caller receives. */
   readonly report: OnError
 }
@@ -19,9 +19,18 @@ export function changeThread<Result>(
   { store, claim }: Host,
   thread: string,
   decide: (stored: StoredThread, claim: Claim) => Change<Result>,
-  options?: LoadOptions,
+  options?: ChangeOptions,
 ): Promise<Result> {
-  return store.change(thread, (stored) => decide(stored ?? newThread(thread, tag(), Date.now()), claim()), options)
+  const decideAt = (stored: StoredThread | undefined, time?: number) => {
+    const now = claim(time)
+    return decide(stored ?? newThread(thread, tag(), now.now), now)
+  }
+  return store.change(thread, decideAt, options)
+}
+
+/** Returns the time of the store, or of this process if the store has no clock. */
+export async function timeOf({ now }: ThreadStore): Promise<number> {
+  return now ? await now() : Date.now()
 }
 
 /** Returns a new random tag of a thread, which its cursors contain. */

@@ -29,6 +29,8 @@ export interface LiveTurn {
   stop(): void
   /** Sends the messages of these turns to the run. */
   steer(turns: readonly TurnRecord[]): void
+  /** Renews the lease of the turn. Never rejects. */
+  renewLease(): Promise<void>
   /** Gives up the turn, so that another process can take it over. Resolves when all writes are done. */
   release(): Promise<void>
 }
@@ -78,9 +80,15 @@ export class LocalTurns implements TurnRunner {
 
   async recover(thread: string): Promise<boolean> {
     if (this.#isClosed) return false
-    const work = await changeThread(this.#host, thread, recoverTurn)
+    const work = await changeThread(this.#host, thread, (stored, claim) =>
+      recoverTurn(stored, claim, this.#host.live.get(thread)?.turn),
+    )
     if (work) this.#begin(thread, work, new Map())
     return work !== undefined
+  }
+
+  renewLeases(): void {
+    for (const turn of this.#host.live.values()) void turn.renewLease()
   }
 
   async release(thread: string): Promise<void> {

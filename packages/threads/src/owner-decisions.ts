@@ -47,8 +47,9 @@ export function saveProgress(
     const { message: _, isSteering: __, isDropped: ___, ...rest } = one
     return [{ ...rest, status: 'joined', joined: owner.turn, startSeq: seq }]
   })
-  // The lease is renewed when a third of it has passed, not with every batch.
-  const isFresh = turn.leaseUntil - claim.now > (claim.lease * 2) / 3
+  // The lease is renewed when a third of it has passed, not with every batch. It is too long if the clock was set back.
+  const left = turn.leaseUntil - claim.now
+  const isFresh = left > (claim.lease * 2) / 3 && left <= claim.lease
   const held = isFresh ? [] : [{ ...turn, leaseUntil: claim.now + claim.lease }]
   const { joined: _, ...written } = progress
   return {
@@ -144,13 +145,18 @@ export function releaseTurn(stored: StoredThread, owner: Owner): Change<undefine
   return { turns: [{ ...ownTurn(stored, owner), leaseUntil: 0 }], result: undefined }
 }
 
-/** Takes over the running turn if its lease has expired. If no turn is active, begins the next turn of the queue. */
-export function recoverTurn(stored: StoredThread, claim: Claim): Change<Work | undefined> {
+/**
+ * Takes over the running turn if its lease has expired. If no turn is active, begins the next turn of the queue. `live`: the turn of the thread that
+ * runs in this process. It is not taken over: only its lease is renewed.
+ */
+export function recoverTurn(stored: StoredThread, claim: Claim, live?: TurnRecord): Change<Work | undefined> {
   const { thread } = stored
   const active = activeTurn(stored)
   if (thread.isDeleted || (active && (active.status === 'waiting' || active.leaseUntil >= claim.now)))
     return { result: undefined }
   if (!active) return beginNext(stored, claim)
+  if (live?.id === active.id && live.epoch === active.epoch)
+    return { turns: [{ ...active, leaseUntil: claim.now + claim.lease }], result: undefined }
   const turn = claimTurn(active, claim)
   const seq = thread.seq + GAP
   const kind = turn.closing === undefined ? 'resume' : 'close'

@@ -4,7 +4,8 @@ import { type Answers, ConfigError, checkOptions, type OptionNames, type UserMes
 import { asJson, userMessage } from '@meanwhile/core/calls'
 import { checkedSendPolicy, checkId, type SendPolicy } from './argument-checks.ts'
 import { forkThread } from './fork.ts'
-import { changeThread, type Host, tag } from './host.ts'
+import { changeThread, type Host, tag, timeOf } from './host.ts'
+import { Suspension } from './suspension.ts'
 import { UnknownTurnError } from './thread-errors.ts'
 import { activeTurn, begunTurns, type Claim, newestTurn, newThread, notDeleted } from './thread-records.ts'
 import { emptyState, stateOf, type ThreadState } from './thread-state.ts'
@@ -41,6 +42,7 @@ export class StoredThreads<Context> implements Threads<Context> {
   readonly #runner: TurnRunner
   readonly #defaults: SendPolicy
   readonly #watches = new Set<ReturnType<typeof setInterval>>()
+  readonly #suspension: Suspension
   /** The takeovers that `watch` has begun. Never rejects. */
   #recovering: Promise<void> | undefined
   #isClosed = false
@@ -49,6 +51,7 @@ export class StoredThreads<Context> implements Threads<Context> {
     this.#host = host
     this.#runner = runner
     this.#defaults = defaults
+    this.#suspension = new Suspension(2 * runner.recoverInterval)
   }
 
   async send(thread: string, given: string | UserMessage, options: SendOptions<Context> = {}): Promise<Turn> {
@@ -125,7 +128,8 @@ export class StoredThreads<Context> implements Threads<Context> {
         const stored = await this.#host.store.load(thread, { turn })
         const active = stored && activeTurn(stored)
         if (active?.id !== turn) return
-        if (active.status === 'running' && active.leaseUntil < Date.now()) await this.#runner.recover(thread)
+        if (active.status === 'running' && active.leaseUntil < (await timeOf(this.#host.store)))
+          await this.#runner.recover(thread)
         await change.next()
       } finally {
         change.close()
@@ -178,7 +182,10 @@ export class StoredThreads<Context> implements Threads<Context> {
     const { turns } = notDeleted(stored)
     const record = turn === undefined ? newestTurn(turns) : turns.find(({ id }) => id === turn)
     if (!record && turn !== undefined) throw new UnknownTurnError(thread, turn)
-    return record && this.#turnHandle(thread, record)
+    if (!record) return undefined
+    const handle = this.#turnHandle(thread, record)
+    if (record.endedAt === undefined || record.status === 'running') return handle
+    return Object.assign(handle, { endedFor: (await timeOf(this.#host.store)) - record.endedAt })
   }
 
   async list(options: { readonly after?: string; readonly limit?: number } = {}): Promise<readonly ThreadSummary[]> {
@@ -208,7 +215,7 @@ export class StoredThreads<Context> implements Threads<Context> {
 
   /** Returns how many turns were taken over. Calls `failed` with each thread that could not be taken over. */
   async #recoverAll(failed: (error: unknown, thread: string) => void): Promise<number> {
-    const now = Date.now()
+    const now = await timeOf(this.#host.store)
     let count = 0
     // Threads that were not taken over. The store returns them again.
     const passed = new Set<string>()
@@ -230,15 +237,27 @@ export class StoredThreads<Context> implements Threads<Context> {
   }
 
   watch(): { close(): void } {
-    const timer = setInterval(() => this.#recoverInBackground(), this.#runner.recoverInterval)
-    this.#watches.add(timer)
+    const { recoverInterval } = this.#runner
+    const timers = [
+      setInterval(() => this.#isAwake(), recoverInterval / 3),
+      setInterval(() => this.#isAwake() && this.#recoverInBackground(), recoverInterval),
+    ]
+    for (const timer of timers) this.#watches.add(timer)
+    this.#suspension.reset()
     this.#recoverInBackground()
     return {
       close: () => {
-        clearInterval(timer)
-        this.#watches.delete(timer)
+        for (const timer of timers) {
+          clearInterval(timer)
+          this.#watches.delete(timer)
+        }
       },
     }
+  }
+
+  /** Whether turns may be taken over. After a suspension this process first renews its own leases, and lets other processes do that. */
+  #isAwake(): boolean {
+    return this.#suspension.check(() => this.#runner.renewLeases())
   }
 
   /** Takes over turns as `recover` does, unless an earlier takeover is still running. Errors are reported. */

@@ -177,11 +177,12 @@ export interface ThreadStore {
   load(id: string, options?: LoadOptions): Promise<StoredThread | undefined>
   /**
    * Reads the thread, calls `decide`, and writes the change that it returns, all in one transaction. `decide` is synchronous and may be called more
-   * than once. If it throws, `change` rejects with that error, and nothing is written.
+   * than once. If it throws, `change` rejects with that error, and nothing is written. `now`: the time of the store, as {@link ThreadStore.now} returns
+   * it; a store that does not have that method passes none.
    */
   change<Result>(
     id: string,
-    decide: (stored: StoredThread | undefined) => Change<Result>,
+    decide: (stored: StoredThread | undefined, now?: number) => Change<Result>,
     options?: ChangeOptions,
   ): Promise<Result>
   /** Returns events in the order of their `seq`. */
@@ -195,6 +196,11 @@ export interface ThreadStore {
    * queued turns, no active turn, and are not paused.
    */
   due(now: number, limit: number): Promise<readonly string[]>
+  /**
+   * Returns the time of the store, in milliseconds since the epoch. It decides whether a lease has expired, so that processes may have different clocks.
+   * Absent: all processes of the store are on one machine, and use its clock.
+   */
+  now?(): Promise<number>
 }
 
 /** Whether the turn has ended. A failed turn has ended too, although it can be retried. */

@@ -263,7 +263,8 @@ function hostOf({ store, onError }: CommonOptions, lease: number): Host {
   if (typeof store?.change !== 'function')
     throw new ConfigError('store', 'must be a store of threads, for example memoryThreads()')
   if (onError !== undefined && typeof onError !== 'function') throw new ConfigError('onError', 'must be a function')
-  return { store, changes: new ChangeNotifier(), report: reporter(onError), claim: () => ({ now: Date.now(), lease }) }
+  const claim: Host['claim'] = (now = Date.now()) => ({ now, lease })
+  return { store, changes: new ChangeNotifier(), report: reporter(onError), claim }
 }
 
 function sendPolicyOf({ whenBusy = 'queue', whenAsking = 'close' }: CommonOptions): SendPolicy {

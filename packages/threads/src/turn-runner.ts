@@ -28,6 +28,8 @@ export interface TurnRunner {
   stop(thread: string, turn: string | undefined, work: Work | undefined): Promise<void>
   /** Continues the turn of a thread if its process has died. Returns whether it did that. */
   recover(thread: string): Promise<boolean>
+  /** Renews the leases of all turns that run in this process, now. */
+  renewLeases(): void
   /** Gives up the running turn of a deleted thread. */
   release(thread: string): Promise<void>
   /** Gives up all turns that run in this process, and begins no more. Resolves when all writes are done. */

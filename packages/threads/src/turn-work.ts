@@ -73,6 +73,10 @@ export class TurnWork implements LiveTurn {
       if (!this.#steering.has(one.turn) && this.#run.send(one.message)) this.#steering.expect(one)
   }
 
+  renewLease(): Promise<void> {
+    return this.#writer.renewLease()
+  }
+
   async release(): Promise<void> {
     this.#isReleased = true
     this.#abort.abort()
@@ -87,7 +91,7 @@ export class TurnWork implements LiveTurn {
   async #execute(): Promise<Work | undefined> {
     const { live, changes, claim } = this.#host
     live.set(this.#thread, this)
-    const timer = setInterval(() => void this.#writer.renewLease(), claim().lease / 3)
+    const timer = setInterval(() => void this.renewLease(), claim().lease / 3)
     try {
       const outcome = await this.#outcome()
       return outcome && (await this.#writer.end(outcome))

@@ -2,7 +2,7 @@
 
 import { CheckpointConflictError, type CheckpointStore } from '@meanwhile/core'
 import { EventLog } from './event-log.ts'
-import type { Host } from './host.ts'
+import { changeThread, type Host } from './host.ts'
 import {
   endTurn,
   type Outcome,
@@ -14,7 +14,7 @@ import {
 } from './owner-decisions.ts'
 import { LeaseLostError } from './thread-errors.ts'
 import type { ThreadEventBody } from './thread-events.ts'
-import { newThread, type Owner, type Work } from './thread-records.ts'
+import type { Claim, Owner, Work } from './thread-records.ts'
 import type { Change, ChangeOptions, StoredThread } from './thread-store.ts'
 
 export interface WriterListener {
@@ -75,7 +75,7 @@ export class TurnWriter {
   async end(outcome: Outcome): Promise<Work | undefined> {
     await this.#lastWrite
     const { progress } = this.#takeProgress()
-    return await this.#change((stored) => endTurn(stored, this.#owner, outcome, progress, this.#host.claim()))
+    return await this.#change((stored, claim) => endTurn(stored, this.#owner, outcome, progress, claim))
   }
 
   /** The run has rejected the answers: the turn waits for an answer again. */
@@ -131,8 +131,8 @@ export class TurnWriter {
       const isEmpty = progress.events.length === 0 && progress.droppedThrough === undefined
       if (isEmpty && !renewsLease && !extra.checkpoint) return
       try {
-        const decide = (stored: StoredThread) =>
-          saveProgress(stored, this.#owner, { ...progress, ...extra }, this.#host.claim())
+        const decide = (stored: StoredThread, claim: Claim) =>
+          saveProgress(stored, this.#owner, { ...progress, ...extra }, claim)
         const requests = await this.#change(decide, { mayBeLost: !extra.checkpoint })
         this.log.stored(batch)
         this.#listener.onRequests(requests)
@@ -162,12 +162,14 @@ export class TurnWriter {
     return { batch, progress, putBack }
   }
 
-  async #change<Result>(decide: (stored: StoredThread) => Change<Result>, options?: ChangeOptions): Promise<Result> {
+  async #change<Result>(
+    decide: (stored: StoredThread, claim: Claim) => Change<Result>,
+    options?: ChangeOptions,
+  ): Promise<Result> {
     const { thread, turn } = this.#owner
     try {
       if (this.#isLost) throw new LeaseLostError(thread)
-      const known = (stored: StoredThread | undefined) => decide(stored ?? newThread(thread, '', 0))
-      return await this.#host.store.change(thread, known, { turn, ...options })
+      return await changeThread(this.#host, thread, decide, { turn, ...options })
     } catch (error) {
       if (error instanceof LeaseLostError) this.#lose()
       throw error

@@ -87,6 +87,11 @@ export interface Turn {
    * `ThreadDeletedError` if the thread was deleted, and with `UnknownTurnError` if the turn was superseded.
    */
   readonly result: Promise<TurnResult>
+  /**
+   * Only of a turn from `threads.turn`: how many milliseconds before that call it had ended or begun to wait for an answer, by the clock of the store.
+   * Absent while it runs.
+   */
+  readonly endedFor?: number
 }
 
 /** A turn that continues with an answer or is retried. */

@@ -7,14 +7,14 @@ import type { Change, ChangeOptions, StoredThread, ThreadStore } from './thread-
 export async function changeAndFindUnused<Result>(
   store: ThreadStore,
   id: string,
-  decide: (stored: StoredThread | undefined) => Change<Result>,
+  decide: (stored: StoredThread | undefined, now?: number) => Change<Result>,
   options?: ChangeOptions,
 ): Promise<{ readonly result: Result; readonly unused: readonly string[] }> {
   let unused: readonly string[] = []
   const result = await store.change(
     id,
-    (stored) => {
-      const change = decide(stored)
+    (stored, now) => {
+      const change = decide(stored, now)
       unused = stored ? unusedRunsIn(stored, change) : []
       return change
     },

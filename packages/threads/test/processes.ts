@@ -54,6 +54,7 @@ export function processOf(shared: ThreadStore): Process {
       turns: (id) => reach(() => shared.turns(id), false),
       list: (options) => reach(() => shared.list(options), false),
       due: (...given) => reach(() => shared.due(...given), false),
+      ...(shared.now && { now: () => reach(async () => (await shared.now?.()) ?? 0, false) }),
     },
   }
 }

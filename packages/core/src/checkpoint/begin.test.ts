@@ -1,13 +1,18 @@
+import { context, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
   type AgentOptions,
   CheckpointConflictError,
+  CheckpointCorruptError,
   createAgent,
   hasFinalAnswer,
+  interrupt,
   type Middleware,
   memoryStore,
+  storedResult,
   tool,
 } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
@@ -145,4 +150,44 @@ test('a run that is begun has no span; the span of its first resume has its inst
     'gen_ai.system_instructions': JSON.stringify([{ type: 'text', content: 'Be brief.' }]),
     'gen_ai.input.messages': JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: 'Go' }] }]),
   })
+})
+
+test('the span of a run that was begun in a span links to that span, and has the input; a later resume links to the run (DU1, W32)', async () => {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+  const send = tool({ name: 'send', description: 'Sends', input: z.object({}), execute: () => interrupt('Really?') })
+  const { agent } = agentOf({ telemetry: { tracerProvider, captureContent: true }, tools: [send] })
+  const request = tracerProvider.getTracer('server').startSpan('POST /runs')
+  const contexts = new AsyncLocalStorageContextManager().enable()
+  context.setGlobalContextManager(contexts)
+  try {
+    const place = trace.setSpan(context.active(), request)
+    const begun = await context.with(place, () => agent.begin('Go'))
+    request.end()
+    const asked = await agent.resume(begun).result
+    if (asked.status !== 'interrupted') throw new Error('it asks')
+    await agent.resume(asked.checkpoint, { [asked.interrupts[0]?.id ?? '']: 'yes' }).result
+  } finally {
+    context.disable()
+  }
+  const [first, second] = exporter.getFinishedSpans().filter(({ name }) => name === 'invoke_agent mail')
+  expect(first?.links.map(({ context }) => context.spanId)).toEqual([request.spanContext().spanId])
+  expect(first?.parentSpanContext).toBeUndefined()
+  expect(first?.attributes).toHaveProperty('gen_ai.input.messages')
+  expect(second?.links.map(({ context }) => context.spanId)).toEqual([first?.spanContext().spanId])
+  expect(second?.attributes).not.toHaveProperty('gen_ai.input.messages')
+})
+
+test('the result in the checkpoint of a completed run is that of its run, without a span or a hook (W32)', async () => {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+  const checkpoints = memoryStore()
+  const { agent, called } = agentOf({ telemetry: { tracerProvider }, checkpoints })
+  const begun = await agent.begin('Go', { id: 'r' })
+  expect(storedResult(begun)).toBeUndefined()
+  const result = await agent.resume('r').result
+  const before = [exporter.getFinishedSpans().length, called.length]
+  expect(storedResult(await checkpoints.load('r'))).toEqual(result)
+  expect([exporter.getFinishedSpans().length, called.length]).toEqual(before)
+  expect(() => storedResult({ runId: 'r' })).toThrow(CheckpointCorruptError)
 })

@@ -1,6 +1,7 @@
 /** Stores the first checkpoint of a run without running anything, so that another process can continue it. */
 
 import { RunState, type RunWork } from '../state/run.ts'
+import { traceIn } from '../telemetry/around.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { freeze, inputMessages } from '../vocabulary/history.ts'
 import { checkOptions, type OptionNames } from '../vocabulary/option-checks.ts'
@@ -25,6 +26,8 @@ export async function beginRun(
   const { id = crypto.randomUUID(), checkpoints = config.checkpoints } = options
   const run = new RunState(config, { work, id, checkpoints, show: () => {} })
   run.history.begin({ messages: inputMessages(input) })
-  await run.saver.now()
-  return freeze(checkpointOf(run, 'running'))
+  // The first span of the run links to the request that began it.
+  const taken = () => checkpointOf(run, 'running', { trace: traceIn(run.context) })
+  await run.saver.put(taken())
+  return freeze(taken())
 }

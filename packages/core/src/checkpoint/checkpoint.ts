@@ -1,5 +1,6 @@
 /** Finds and validates a checkpoint that comes from outside core. */
 
+import { resultIn } from '../run/endings.ts'
 import {
   CheckpointCorruptError,
   CheckpointMismatchError,
@@ -11,6 +12,7 @@ import { ConfigError } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import { kindOf } from '../vocabulary/message-shape.ts'
+import type { CompletedResult } from '../vocabulary/result.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint } from '../vocabulary/saved-run.ts'
 import { isCount } from '../vocabulary/shape.ts'
 import { isCheckpoint } from './checkpoint-shape.ts'
@@ -19,7 +21,6 @@ import { type Format1, fromFormat1 } from './format-1.ts'
 
 /**
  * Returns a frozen copy of a checkpoint, in the format of this version.
- *
  * @throws {CheckpointCorruptError} The value is not a checkpoint, or is damaged.
  * @throws {CheckpointVersionError} A later version wrote it.
  */
@@ -41,7 +42,6 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
 
 /**
  * Returns the checkpoint from which an agent continues.
- *
  * @param from - The checkpoint itself, or the id with which it is stored.
  * @param found - The same checkpoint, or what is stored with the id.
  * @param name - The name of the agent.
@@ -67,7 +67,6 @@ export const agentText = (agent: string | null = null): string =>
 
 /**
  * Loads what is stored with an id.
- *
  * @throws {CheckpointMissingError} Nothing is stored with this id.
  * @throws {ConfigError} There is no store.
  */
@@ -81,7 +80,6 @@ export async function stored(store: CheckpointStore | undefined, id: string): Pr
 /**
  * Whether the final answer of a run was accepted. If so, `agent.resume` returns the result without another step, and `agent.close` rejects the
  * checkpoint. Otherwise `agent.resume` continues the run. The open questions of a run are in the `interrupts` of its checkpoint.
- *
  * @param checkpoint - A checkpoint of any format, from a result or a store. It is not checked for damage. If the value is not a checkpoint, the
  * result is `false`.
  */
@@ -90,6 +88,11 @@ export function hasFinalAnswer(checkpoint: unknown): boolean {
   const { status, steps } = checkpoint
   const step = isRecord(steps) ? steps.current : checkpoint.step
   return status === 'completed' || (isRecord(step) && step.phase === 'over')
+}
+
+/** Returns the result in the checkpoint of a completed run, without a run; otherwise undefined. Throws as {@link checkedCheckpoint} does. */
+export function storedResult(checkpoint: unknown): CompletedResult | undefined {
+  return resultIn(checkedCheckpoint(checkpoint))
 }
 
 function idOf(value: unknown): string {

@@ -18,13 +18,13 @@ import { signed } from './checksum.ts'
  * Returns the checkpoint of a run at this moment, as plain JSON.
  *
  * @param status - Any status other than `running` means that the run has stopped.
- * @param end - The members that only the result of the run has.
+ * @param end - The members that only the result of the run has, or the span that was active at its beginning.
  * @throws {CheckpointStoreError} The run contains a value that is not JSON.
  */
 export function checkpointOf(
   run: RunState,
   status: Checkpoint['status'],
-  end?: Pick<Checkpoint, 'messages' | 'result'>,
+  end?: Partial<Unwritten<Pick<Checkpoint, 'messages' | 'result' | 'trace'>>>,
 ): Checkpoint {
   try {
     const checkpoint = signed(JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Checkpoint)

@@ -59,8 +59,8 @@ async function work(run: RunState): Promise<CompletedResult> {
   run.setup = setup
   const { resumed } = run
   if (resumed) await run.work.checkpoints.claim(run, resumed)
-  // The span of a resumed run links to the earlier span, which has instructions and input, if that exists.
-  if (!resumed?.checkpoint.trace)
+  // The span of a resumed run links to the earlier span, which has instructions and input, if that is a span of the run.
+  if (!resumed?.checkpoint.trace || resumed.checkpoint.steps.begun === 0)
     run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })
   return await wrappedLoop(run)
 }

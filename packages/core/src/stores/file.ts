@@ -12,7 +12,6 @@ import { ConfigError } from '../vocabulary/errors.ts'
  * second file, which is then renamed over the old one, so that a kill or a loss of power leaves either version. If several processes replace one
  * revision, one of them succeeds; there is no lock that a killed process could leave (docs/decisions/0008). Requires the atomic renames of a local
  * POSIX file system.
- *
  * @throws {ConfigError} The directory is not a path.
  */
 export function fileStore(directory: string): CheckpointStore {

@@ -23,7 +23,7 @@ export interface PostgresOptions<Client extends PostgresClient = PostgresClient>
   readonly pool: Client
   /** The schema of the tables: letters, digits and underscores. Default `meanwhile`. */
   readonly schema?: string
-  /** How often a statement is retried after a lost connection. The first wait is 50 ms, and each further wait is twice as long. Default 3. */
+  /** How often a statement is retried after a lost connection. The first wait is 50 ms, and each further wait is twice as long. Default 7: 6 s. */
   readonly retries?: number
 }
 
@@ -31,9 +31,9 @@ export interface PostgresOptions<Client extends PostgresClient = PostgresClient>
 export interface PostgresSchema {
   /** The quoted name of the schema. */
   readonly name: string
-  /** Runs one statement and returns its rows. Retries it if the connection was lost. */
+  /** Runs one statement and returns its rows. Retries it if the connection was lost or leads to a standby. */
   query(text: string, values?: unknown[]): Promise<readonly PostgresRow[]>
-  /** Runs an action and retries it if its connection was lost. */
+  /** Runs an action and retries it if its connection was lost or leads to a standby. */
   again<Result>(act: () => Promise<Result>): Promise<Result>
   /** Runs these statements unless the table exists. Any number of processes may do this at the same time. */
   setUp(table: string, statements: string): Promise<void>
@@ -42,23 +42,24 @@ export interface PostgresSchema {
 /**
  * Opens a schema, which may not exist yet. If the database is not set up, the error is a {@link CheckpointStoreError} that names the function to
  * call, `setUp`.
- *
  * @throws {ConfigError} The pool has no `query`, the schema is not a valid name, or `retries` is not an integer of at least 0.
  */
-export function openPostgres({ pool, schema, retries = 3 }: PostgresOptions, setUp: string): PostgresSchema {
+export function openPostgres({ pool, schema, retries = 7 }: PostgresOptions, setUp: string): PostgresSchema {
   const name = quoted(schema)
   if (typeof pool?.query !== 'function') throw new ConfigError('pool', 'must have a query method, like a Pool of pg')
-  if (!Number.isSafeInteger(retries) || retries < 0)
-    throw new ConfigError('retries', 'must be an integer of at least 0')
+  if (!Number.isSafeInteger(retries) || retries < 0) throw new ConfigError('retries', 'must be an integer from 0')
 
   async function again<Result>(act: () => Promise<Result>): Promise<Result> {
-    for (let retry = 0; ; retry++) {
+    for (let lost = 0, readOnly = 0; ; ) {
       try {
         return await act()
       } catch (error) {
-        if (retry === retries || !isConnectionLost(error)) throw explained(error, name, setUp)
+        // Each try closes one connection to a former primary, and a pool may have many.
+        const isReadOnly = codeOf(error) === '25006'
+        const isOver = isReadOnly ? readOnly++ >= 16 * retries : lost++ >= retries
+        if (isOver || !isConnectionLost(error)) throw explained(error, name, setUp)
+        await new Promise((resolve) => setTimeout(resolve, isReadOnly ? 50 : 25 * 2 ** lost))
       }
-      await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** retry))
     }
   }
 
@@ -81,19 +82,32 @@ export function openPostgres({ pool, schema, retries = 3 }: PostgresOptions, set
   }
 }
 
+/**
+ * Returns the statements of `setUpPostgres` as text, for your own migration tool.
+ * @throws {ConfigError} The schema is not a valid name.
+ */
+export function postgresSchema(schema?: string): string {
+  const name = quoted(schema)
+  return `CREATE SCHEMA IF NOT EXISTS ${name};
+CREATE TABLE IF NOT EXISTS ${name}.checkpoints (
+  key text COLLATE "C" PRIMARY KEY, -- the id; one that is too long for an index ends in its SHA-256
+  revision bigint NOT NULL,
+  save uuid NOT NULL, -- another one for each save
+  saved_at timestamptz NOT NULL, -- by the clock of the database
+  checkpoint text NOT NULL -- JSON
+);
+CREATE INDEX IF NOT EXISTS checkpoints_saved_at ON ${name}.checkpoints (saved_at);`
+}
+
 const NAME = /^[a-z_]\w{0,62}$/i
 
 /**
  * Returns the quoted name of a schema for use in statements.
- *
  * @throws {ConfigError} It is not a valid name of a schema.
  */
-export function quoted(schema = 'meanwhile'): string {
+function quoted(schema = 'meanwhile'): string {
   if (typeof schema !== 'string' || !NAME.test(schema))
-    throw new ConfigError(
-      'schema',
-      'must be a name of at most 63 letters, digits and underscores that does not begin with a digit',
-    )
+    throw new ConfigError('schema', 'must be a name of at most 63 letters, digits and underscores, with no digit first')
   return `"${schema}"`
 }
 
@@ -106,13 +120,18 @@ export function postgresKey(id: string): string {
   return `${text.slice(0, LONGEST_KEY)}~${createHash('sha256').update(text).digest('hex')}`
 }
 
-/** Whether the connection was lost, so that the statement may or may not have run, or could not be made. */
+/** Returns a `SELECT` that a standby refuses with SQLSTATE 25006, as it refuses writes: a former primary has old rows. `table`: any of the schema. */
+export function readOnPrimary(table: string, select: string): string {
+  return `WITH writable AS (DELETE FROM ${table} WHERE false) ${select}`
+}
+
+/** 25P03: the server has closed a connection whose transaction was idle for too long. */
+const LOST =
+  /^(08...|57P0.|25P03|25006|ECONN(RESET|REFUSED|ABORTED)|EPIPE|ETIMEDOUT|E(HOST|NET)(UNREACH|DOWN)|ENOTFOUND|EAI_AGAIN)$/
+
+/** Whether another connection is needed: this one was lost, and the statement may have run; or it leads to a read-only server. */
 export function isConnectionLost(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return (
-    /^(08|57P0)|^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(codeOf(error)) ||
-    /connection (terminated|error)/i.test(error.message)
-  )
+  return LOST.test(codeOf(error)) || (error instanceof Error && /connection (terminated|error)/i.test(error.message))
 }
 
 /** Converts PostgreSQL's errors about a missing set-up to an error that tells the user what to do. */
@@ -133,6 +152,6 @@ function explained(cause: unknown, schema: string, setUp: string): unknown {
 }
 
 /** Returns the SQLSTATE of PostgreSQL's error, or the code of Node's error; empty if there is none. */
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : ''
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

@@ -3,25 +3,15 @@
 import { randomUUID } from 'node:crypto'
 import { CheckpointConflictError } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
-import { openPostgres, type PostgresOptions, postgresKey, quoted } from './postgres-schema.ts'
+import { openPostgres, type PostgresOptions, postgresKey, postgresSchema, readOnPrimary } from './postgres-schema.ts'
 
-export {
-  isConnectionLost,
-  openPostgres,
-  type PostgresClient,
-  type PostgresOptions,
-  type PostgresRow,
-  type PostgresSchema,
-  postgresKey,
-} from './postgres-schema.ts'
+export * from './postgres-schema.ts'
 
 /**
  * Returns a store in the table `checkpoints` of the schema, which {@link setUpPostgres} creates. A save is one statement. When it resolves, it is on
  * the disk of the server, even if `synchronous_commit` is off. If several processes replace one revision, one of them succeeds. A statement is
- * retried after a lost connection; if the lost save had succeeded, the retry is not a conflict.
- *
+ * retried after a lost connection and after a failover; if the lost save had succeeded, the retry is not a conflict.
  * Each method throws a `CheckpointStoreError` if the database or its table does not exist, or the table has another version.
- *
  * @throws {ConfigError} The pool has no `query`, the schema is not a valid name, or `retries` is not an integer of at least 0.
  */
 export function postgresStore(options: PostgresOptions): CheckpointStore {
@@ -29,7 +19,9 @@ export function postgresStore(options: PostgresOptions): CheckpointStore {
   const table = `${name}.checkpoints`
   return {
     async load(id) {
-      const [row] = await query(`SELECT checkpoint FROM ${table} WHERE key = $1`, [postgresKey(id)])
+      const [row] = await query(readOnPrimary(table, `SELECT checkpoint FROM ${table} WHERE key = $1`), [
+        postgresKey(id),
+      ])
       return row && readCheckpoint(id, String(row.checkpoint))
     },
     async save(id, checkpoint, expected) {
@@ -57,7 +49,6 @@ export function postgresStore(options: PostgresOptions): CheckpointStore {
 
 /**
  * Creates the schema and the table unless they exist. Any number of processes may do this at the same time.
- *
  * @throws {ConfigError} The pool has no `query`, or the schema is not a valid name.
  * @throws {CheckpointStoreError} The database does not exist, its user may not create tables, or the table has another version.
  */
@@ -65,24 +56,6 @@ export async function setUpPostgres(options: PostgresOptions): Promise<void> {
   const { name, query, setUp } = openPostgres(options, 'setUpPostgres')
   await setUp('checkpoints', postgresSchema(options.schema))
   await query(`SELECT key, revision, save, saved_at, checkpoint FROM ${name}.checkpoints LIMIT 0`)
-}
-
-/**
- * Returns the statements of {@link setUpPostgres} as text, for your own migration tool.
- *
- * @throws {ConfigError} The schema is not a valid name.
- */
-export function postgresSchema(schema?: string): string {
-  const name = quoted(schema)
-  return `CREATE SCHEMA IF NOT EXISTS ${name};
-CREATE TABLE IF NOT EXISTS ${name}.checkpoints (
-  key text COLLATE "C" PRIMARY KEY, -- the id; one that is too long for an index ends in its SHA-256
-  revision bigint NOT NULL,
-  save uuid NOT NULL, -- another one for each save
-  saved_at timestamptz NOT NULL, -- by the clock of the database
-  checkpoint text NOT NULL -- JSON
-);
-CREATE INDEX IF NOT EXISTS checkpoints_saved_at ON ${name}.checkpoints (saved_at);`
 }
 
 /** Switches `synchronous_commit` on for this statement if it is off, so that a finished save survives a crash of the server. */

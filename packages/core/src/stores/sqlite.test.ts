@@ -2,7 +2,7 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { CheckpointCorruptError, CheckpointStoreError } from '../index.ts'
 import { storeContract } from '../testing.ts'
 import { sqliteStore } from './sqlite.ts'
@@ -94,4 +94,32 @@ test('sqlite: without a path no store is made (A2)', () => {
   expect(() => sqliteStore(undefined as never)).toThrow(
     expect.objectContaining({ name: 'ConfigError', option: 'path' }),
   )
+})
+
+test('sqlite: while another process holds the lock, a save waits and the event loop goes on; after 5 s an error says so (L17)', async () => {
+  const store = sqliteStore(path)
+  const other = new DatabaseSync(path)
+  vi.useFakeTimers()
+  try {
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = store.save('run', { runId: 'run', revision: 1 }, 0)
+    await vi.advanceTimersByTimeAsync(4_900)
+    expect(await store.load('run')).toBeUndefined()
+    other.exec('ROLLBACK')
+    await vi.advanceTimersByTimeAsync(100)
+    await waiting
+    other.exec('BEGIN IMMEDIATE')
+    const refused = store.save('run', { runId: 'run', revision: 2 }, 1).catch((error: unknown) => error)
+    await vi.advanceTimersByTimeAsync(5_100)
+    expect(await refused).toMatchObject({
+      name: 'CheckpointStoreError',
+      operation: 'save',
+      message: expect.stringContaining('another process has locked the database for 5 s'),
+      cause: { message: 'database is locked' },
+    })
+  } finally {
+    vi.useRealTimers()
+    other.close()
+    store.close()
+  }
 })

@@ -1,6 +1,6 @@
 /** Stores checkpoints in a SQLite database, for the processes of one machine. */
 
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import {
   CheckpointConflictError,
   CheckpointCorruptError,
@@ -17,8 +17,7 @@ export interface SqliteStore extends CheckpointStore {
 /**
  * Opens the database, and creates it if it does not exist; each `:memory:` is a new database. Every save is one statement: if two processes replace
  * one revision, one of them succeeds, and a finished save is on the disk. `node:sqlite` is synchronous: a save blocks the thread for a write to the
- * disk, and for at most 5 s while another process writes.
- *
+ * disk. While another process writes, a method tries again; after 5 s it rejects with a `CheckpointStoreError`.
  * @throws {ConfigError} The path is not a string.
  * @throws {CheckpointStoreError} The file cannot be opened, or is not a database; `cause` is SQLite's error.
  */
@@ -26,28 +25,42 @@ export function sqliteStore(path: string): SqliteStore {
   const { database, select, insert, update, remove, prune } = open(path)
   return {
     async load(id) {
-      const row = readable(id, () => select.get(keyOf(id)))
+      const row = await whenUnlocked('load', id, () => readable(id, () => select.get(keyOf(id))))
       return row && readCheckpoint(id, String(row.checkpoint))
     },
     async save(id, checkpoint, expected) {
       const text = writtenCheckpoint(checkpoint, expected)
       const row = [checkpoint.revision, Date.now(), text, keyOf(id)] as const
-      const { changes } = expected === 0 ? insert.run(...row) : update.run(...row, expected)
-      if (changes === 1) return
+      const save = () => (expected === 0 ? insert.run(...row) : update.run(...row, expected))
+      if ((await whenUnlocked('save', id, save)).changes === 1) return
       const found = select.get(keyOf(id))?.revision
       throw new CheckpointConflictError(id, expected, found === undefined ? undefined : Number(found))
     },
     async delete(id) {
-      remove.run(keyOf(id))
+      await whenUnlocked('save', id, () => remove.run(keyOf(id)))
     },
     async prune({ olderThan }) {
-      return Number(prune.run(Number(olderThan)).changes)
+      return Number((await whenUnlocked('save', '', () => prune.run(Number(olderThan)))).changes)
     },
     close() {
       database.close()
     },
   }
 }
+
+/** Runs the work, again after pauses while another process has the lock of the database, for 5 s. Throws {@link CheckpointStoreError} then. */
+export async function whenUnlocked<Row>(operation: 'load' | 'save', id: string, work: () => Row): Promise<Row> {
+  for (const begun = performance.now(); ; await new Promise((resolve) => setTimeout(resolve, 10))) {
+    try {
+      return work()
+    } catch (cause) {
+      if (codeOf(cause) !== SQLITE_BUSY) throw cause
+      if (performance.now() - begun > 5_000) throw new CheckpointStoreError(operation, id, LOCKED, { cause })
+    }
+  }
+}
+
+const LOCKED = 'another process has locked the database for 5 s'
 
 // `synchronous = FULL`: a finished save survives a loss of power.
 const SETUP = `
@@ -57,18 +70,10 @@ const SETUP = `
     id TEXT PRIMARY KEY, revision INTEGER NOT NULL, saved_at INTEGER NOT NULL, checkpoint TEXT NOT NULL
   ) STRICT;
   CREATE INDEX IF NOT EXISTS checkpoints_saved_at ON checkpoints (saved_at);
+  PRAGMA busy_timeout = 0; -- Methods wait with timers.
 `
 
-interface Opened {
-  readonly database: DatabaseSync
-  readonly select: StatementSync
-  readonly insert: StatementSync
-  readonly update: StatementSync
-  readonly remove: StatementSync
-  readonly prune: StatementSync
-}
-
-function open(path: string): Opened {
+function open(path: string) {
   if (typeof path !== 'string') throw new ConfigError('path', 'must be the path of a file, or :memory:')
   let database: DatabaseSync | undefined
   try {

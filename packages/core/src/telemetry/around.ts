@@ -47,6 +47,13 @@ export function activeContext(): Context {
   return context.active()
 }
 
+/** The span that is active in this context, for a resume that links to it. */
+export function traceIn(place: Context): Trace | undefined {
+  const { traceId = '', spanId = '', traceFlags = 0 } = trace.getSpanContext(place) ?? {}
+  const found = { traceId, spanId, traceFlags }
+  return isSpanContextValid(found) ? found : undefined
+}
+
 function fixed(options: TelemetryOptions | undefined): () => CaptureContent {
   const capture = captureOf(options?.captureContent)
   return () => capture
@@ -145,10 +152,7 @@ export class Telemetry {
 
   /** The run's span, for a resume of the run. */
   get trace(): Trace | undefined {
-    const context = this.#run && trace.getSpanContext(this.#run.context)
-    if (!context || !isSpanContextValid(context)) return undefined
-    const { traceId, spanId, traceFlags } = context
-    return { traceId, spanId, traceFlags }
+    return this.#run && traceIn(this.#run.context)
   }
 
   get conversationId(): string | undefined {

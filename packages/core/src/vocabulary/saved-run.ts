@@ -45,7 +45,7 @@ export interface Checkpoint {
   readonly warnings: readonly Warning[]
   /** The id of the run's conversation, if it has one. A resume keeps it. */
   readonly conversationId?: string
-  /** The span of the run. The span of the resumed run links to it. */
+  /** The span of the run, or before that the one in which `agent.begin` was called. The span of the resumed run links to it. */
   readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
   /** The result of a completed run, without the members that the checkpoint itself has. */
   readonly result?: SavedResult

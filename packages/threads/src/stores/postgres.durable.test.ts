@@ -1,9 +1,12 @@
-import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createDatabase, cuttingProxy, startCluster } from '@meanwhile/postgres-cluster'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { Pool, type PoolConfig } from 'pg'
 import { afterEach, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { until } from '../../test/chat.ts'
+import { processOf } from '../../test/processes.ts'
 import { createThreads, ThreadError } from '../index.ts'
 import { postgresThreads, postgresThreadsSchema, setUpPostgresThreads } from '../postgres.ts'
 import { threadStoreContract } from '../testing.ts'
@@ -142,6 +145,51 @@ test('postgres: if another process changes the thread after a commit with unknow
     await proxy.close()
   }
 })
+
+test.each([60_000, -60_000])(
+  'postgres: where the clock of a process is wrong by %i ms, it takes over no live turn, and a dead one in time (W30)',
+  async (wrong) => {
+    const { store, schema } = await storeIn()
+    let finish = () => {}
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const work = tool({
+      name: 'work',
+      description: 'Works.',
+      input: z.object({}),
+      async execute() {
+        await finished
+        return 'done'
+      },
+    })
+    const first = processOf(store)
+    const threadsOn = (on: ThreadStore) => {
+      const model = scriptedModel([respond(call('work')), respond(say('Done.'))])
+      return createThreads({ agent: createAgent({ name: 'chat', model, tools: [work] }), store: on, lease: 2_000 })
+    }
+    const here = threadsOn(first.store)
+    const there = threadsOn(postgresThreads({ pool: poolOf(), schema }))
+    const clock = Date.now
+    const now = () => clock() + wrong
+    try {
+      const turn = await here.send('t', 'Hi')
+      await until(turn, 'tool-entered')
+      Date.now = now
+      expect(await there.recover()).toBe(0)
+      first.kill()
+      await expect.poll(() => there.recover(), { timeout: 15_000 }).toBe(1)
+      finish()
+      const { turns } = await there.read('t')
+      expect(Math.abs(clock() - Number(turns[0]?.createdAt))).toBeLessThan(30_000)
+      expect(await (await there.turn('t'))?.result).toMatchObject({ status: 'completed' })
+    } finally {
+      Date.now = clock
+      finish()
+      await there.close()
+    }
+  },
+)
 
 test.each([
   { mayBeLost: false, set: 'off', used: 'on' },

@@ -11,6 +11,7 @@ import {
   postgresKey,
   postgresSchema,
   postgresStore,
+  readOnPrimary,
 } from '@meanwhile/core/stores/postgres'
 import { ThreadError } from '../thread-errors.ts'
 import type {
@@ -23,6 +24,7 @@ import type {
   ThreadStore,
   TurnRecord,
 } from '../thread-store.ts'
+import { threadLocks } from './thread-locks.ts'
 
 /** The part of a connection pool that the store uses. A `Pool` of `pg` has it. */
 export interface PostgresThreadsPool extends PostgresClient {
@@ -35,6 +37,9 @@ interface PostgresConnection extends PostgresClient {
   /** `isLost`: the connection is closed and not used again. */
   release(isLost?: boolean): void
 }
+
+/** If this process freezes in the middle of a change, the server closes its connection, which frees the thread. */
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '5s'`
 
 const UNKNOWN =
   'the connection was lost during a commit, and another process has changed the thread since. Whether the change was made is not known'
@@ -53,7 +58,8 @@ export type PostgresThreadsOptions = PostgresOptions<PostgresThreadsPool>
 /**
  * Stores threads in tables that {@link setUpPostgresThreads} creates, and the checkpoints of their runs in the same schema, as `postgresStore` does.
  * Checkpoints, and the changes that begin or end a turn, are on the server's disk when their method resolves. The newest deltas may be lost if the
- * server crashes. If the connection is lost during a change, the change is made again unless it had been committed.
+ * server crashes. If the connection is lost during a change, or leads to a server that has become a standby, the change is made again unless it had been
+ * committed.
  *
  * Each method throws a `CheckpointStoreError` if the database or its tables do not exist, or if the tables are of another version.
  * @throws {ConfigError} The pool has no `query` or no `connect`, the schema is not a valid name, or `retries` is not a whole number from 0.
@@ -64,33 +70,34 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
   if (typeof pool.connect !== 'function')
     throw new ConfigError('pool', 'must have a method connect, as a Pool of pg has')
   const sql = statementsIn(name)
+  const whenFree = threadLocks()
 
-  /** Makes a change exactly once. If the connection is lost, it makes the change again, unless that was committed. */
+  /** Makes a change exactly once. If it needs another connection, it makes the change again, unless that was committed. */
   function change<Result>(
     id: string,
-    decide: (stored: StoredThread | undefined) => Change<Result>,
+    decide: (stored: StoredThread | undefined, now: number) => Change<Result>,
     options: ChangeOptions = {},
   ): Promise<Result> {
     let uncertain: Uncertain<Result> | undefined
-    return again(() =>
-      inTransaction(id, options, async (connection, { change: before, stored }) => {
+    const attempt = () =>
+      inTransaction(id, options, async (connection, { change: before, stored, now }) => {
         if (uncertain && uncertain.own === before) return uncertain.result
         if (uncertain && uncertain.before !== before) throw new ThreadError(id, UNKNOWN)
-        const change = decide(stored)
+        const change = decide(stored, now)
         const own = randomUUID()
         await write(connection, id, change, own)
         uncertain = { before, own, result: change.result }
         return change.result
-      }),
-    )
+      })
+    return whenFree(id, () => again(attempt))
   }
 
-  /** Runs the work in a transaction. Transactions of the same thread run one after another. */
+  /** Runs the work in a transaction with the lock of the thread. Returns undefined if another transaction has the lock. */
   async function inTransaction<Result>(
     id: string,
     { mayBeLost = false, ...named }: ChangeOptions,
     work: (connection: PostgresConnection, found: Found) => Promise<Result>,
-  ): Promise<Result> {
+  ): Promise<{ readonly result: Result } | undefined> {
     const connection = await pool.connect()
     let isLost = false
     // The running query also rejects. Without a listener for `error` the process would exit.
@@ -99,13 +106,18 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     }
     connection.on('error', lose)
     try {
+      await connection.query(BEGIN)
       // Each statement sees what was committed before it, so the lock must come before the read.
-      await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED')
-      await connection.query(sql.lock, [lockOf(id), mayBeLost])
+      const { rows: locks } = await connection.query(sql.lock, [lockOf(id), mayBeLost])
+      if (locks[0]?.locked !== true) {
+        await connection.query('ROLLBACK')
+        return undefined
+      }
       const { rows } = await connection.query(sql.found, foundBy(id, named))
-      const result = await work(connection, { change: rows[0]?.change, stored: storedIn(rows) })
+      const found = { change: rows[0]?.change, stored: storedIn(rows), now: Number(locks[0].now) }
+      const result = await work(connection, found)
       await connection.query('COMMIT')
-      return result
+      return { result }
     } catch (error) {
       if (isConnectionLost(error)) lose()
       else await connection.query('ROLLBACK').catch(lose)
@@ -181,6 +193,9 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     async due(now, limit) {
       return (await query(sql.due, [now, limit])).map((row) => recordIn<ThreadRecord>(row).id)
     },
+    async now() {
+      return Number((await query(sql.now))[0]?.now)
+    },
   }
 }
 
@@ -226,20 +241,24 @@ CREATE TABLE IF NOT EXISTS ${name}.thread_events (
 CREATE INDEX IF NOT EXISTS thread_events_open ON ${name}.thread_events (thread, seq) WHERE NOT kept;`
 }
 
+/** The time of the server, in milliseconds since the epoch. */
+const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
 function statementsIn(name: string) {
   const [threads, turns, events] = [`${name}.threads`, `${name}.turns`, `${name}.thread_events`]
   const checkpoints = `${name}.checkpoints`
+  const read = (select: string): string => readOnPrimary(threads, select)
   return {
     // Only changes that may be lost, such as deltas, do not wait for the disk.
-    lock: `SELECT pg_advisory_xact_lock($1::bigint), set_config('synchronous_commit',
+    lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked /* pg_advisory_xact_lock waits */, ${NOW} AS now, set_config('synchronous_commit',
       CASE WHEN $2 THEN 'off' ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`,
-    found: `SELECT record, change, NULL AS number FROM ${threads} WHERE key = $1
+    found: read(`SELECT record, change, NULL AS number FROM ${threads} WHERE key = $1
       UNION ALL SELECT record, NULL, number FROM ${turns} WHERE thread = $1 AND NOT superseded AND (
         status IN ('queued', 'running', 'waiting') OR key = $2 OR message = $3 OR start = (
           SELECT max(start) FROM ${turns} WHERE thread = $1 AND NOT superseded AND status <> 'joined'
         )
-      ) ORDER BY number NULLS FIRST`,
-    turns: `SELECT record FROM ${turns} WHERE thread = $1 AND NOT superseded ORDER BY number`,
+      ) ORDER BY number NULLS FIRST`),
+    turns: read(`SELECT record FROM ${turns} WHERE thread = $1 AND NOT superseded ORDER BY number`),
     putThread: `INSERT INTO ${threads} (key, state, record, change) VALUES ($1, $2, $3, $4)
       ON CONFLICT (key) DO UPDATE SET state = $2, record = $3, change = $4`,
     noteChange: `UPDATE ${threads} SET change = $2 WHERE key = $1`,
@@ -247,17 +266,18 @@ function statementsIn(name: string) {
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
       ON CONFLICT (key) DO UPDATE SET status = $4, start = $6, lease = $7, record = $8`,
     supersedeTurns: `UPDATE ${turns} SET superseded = true WHERE thread = $1 AND start >= $2`,
-    events: `SELECT seq, turn, kept, event FROM ${events} WHERE thread = $1 AND seq > $2 AND NOT superseded
-      AND ($3::text IS NULL OR turn = $3) AND (kept OR NOT $4) ORDER BY seq LIMIT $5`,
+    events: read(`SELECT seq, turn, kept, event FROM ${events} WHERE thread = $1 AND seq > $2 AND NOT superseded
+      AND ($3::text IS NULL OR turn = $3) AND (kept OR NOT $4) ORDER BY seq LIMIT $5`),
     putEvents: `INSERT INTO ${events} (thread, seq, turn, kept, event)
       SELECT $1::text, * FROM unnest($2::bigint[], $3::text[], $4::boolean[], $5::text[])`,
     drop: `DELETE FROM ${events} WHERE thread = $1 AND NOT kept AND seq <= $2`,
     retract: `UPDATE ${events} SET superseded = true WHERE thread = $1 AND seq = ANY($2::bigint[])`,
     supersedeEvents: `UPDATE ${events} SET superseded = true WHERE thread = $1 AND seq >= $2`,
-    list: `SELECT record FROM ${threads} WHERE state < 2 ORDER BY number DESC LIMIT $1`,
-    listAfter: `SELECT record FROM ${threads} WHERE state < 2 AND number < (SELECT number FROM ${threads} WHERE key = $2)
-      ORDER BY number DESC LIMIT $1`,
-    due: `SELECT record FROM ${threads} WHERE key IN (
+    list: read(`SELECT record FROM ${threads} WHERE state < 2 ORDER BY number DESC LIMIT $1`),
+    listAfter:
+      read(`SELECT record FROM ${threads} WHERE state < 2 AND number < (SELECT number FROM ${threads} WHERE key = $2)
+      ORDER BY number DESC LIMIT $1`),
+    due: read(`SELECT record FROM ${threads} WHERE key IN (
         SELECT thread FROM ${turns} AS due WHERE NOT superseded AND (
           (status = 'running' AND lease < $1) OR (
             status = 'queued' AND threads.state = 0 AND NOT EXISTS (
@@ -265,7 +285,8 @@ function statementsIn(name: string) {
             )
           )
         )
-      ) LIMIT $2`,
+      ) LIMIT $2`),
+    now: read(`SELECT ${NOW} AS now`),
     forgetSuperseded: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1 AND start >= $2)`,
     eraseCheckpoints: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1)`,
     eraseTurns: `DELETE FROM ${turns} WHERE thread = $1`,
@@ -286,6 +307,8 @@ interface Found {
   /** The id of the last change. */
   readonly change: unknown
   readonly stored: StoredThread | undefined
+  /** The time of the server, in milliseconds since the epoch. */
+  readonly now: number
 }
 
 function storedIn([thread, ...turns]: readonly PostgresRow[]): StoredThread | undefined {

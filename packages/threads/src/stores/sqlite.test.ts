@@ -1,9 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { TurnRecord } from '../index.ts'
+import { DatabaseSync } from 'node:sqlite'
+import { CheckpointStoreError, ConfigError, createAgent } from '@meanwhile/core'
+import { respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createThreads, type TurnRecord } from '../index.ts'
 import { sqliteThreads } from '../sqlite.ts'
 import { threadStoreContract } from '../testing.ts'
 import { newThread } from '../thread-records.ts'
@@ -51,6 +53,73 @@ test('sqlite: a path that cannot be opened causes a clear error (TH9)', async ()
   expect(() => sqliteThreads(path)).toThrow(CheckpointStoreError)
   expect(() => sqliteThreads(join(scratch, 'not there', 'x'))).toThrow(CheckpointStoreError)
   expect(() => sqliteThreads(undefined as never)).toThrow(ConfigError)
+})
+
+/** Another process that holds the lock of the database. */
+function locked(): { unlock(): void } {
+  const other = new DatabaseSync(path)
+  other.exec('BEGIN IMMEDIATE')
+  return {
+    unlock() {
+      other.exec('ROLLBACK')
+      other.close()
+    },
+  }
+}
+
+test('sqlite: while another process holds the lock, a change waits and the event loop goes on; after 5 s an error names the thread and the reason (TH9)', async () => {
+  const store = sqliteThreads(path)
+  const { thread } = newThread('t', '01234567', 0)
+  await store.change('t', () => ({ thread, result: undefined }))
+  vi.useFakeTimers()
+  try {
+    const first = locked()
+    const waiting = store.change('t', () => ({ thread, result: 'done' }))
+    await vi.advanceTimersByTimeAsync(4_900)
+    expect(await store.load('t')).toMatchObject({ thread: { id: 't' } })
+    first.unlock()
+    await vi.advanceTimersByTimeAsync(100)
+    expect(await waiting).toBe('done')
+
+    const second = locked()
+    const problem = 'another process has locked the database for 5 s'
+    const ends = Promise.allSettled([
+      store.change('t', () => ({ thread, result: undefined })),
+      store.checkpoints.save('run', { runId: 'run', revision: 1 }, 0),
+      store.checkpoints.delete('run'),
+    ])
+    await vi.advanceTimersByTimeAsync(5_100)
+    const locks = { cause: { message: 'database is locked' } }
+    expect(await ends).toMatchObject([
+      { reason: { name: 'ThreadError', thread: 't', message: `thread "t": ${problem}`, ...locks } },
+      { reason: { name: 'CheckpointStoreError', id: 'run', message: expect.stringContaining(problem), ...locks } },
+      { reason: { name: 'CheckpointStoreError', id: 'run', ...locks } },
+    ])
+    second.unlock()
+  } finally {
+    vi.useRealTimers()
+    store.close()
+  }
+})
+
+test('sqlite: the text of a deleted thread is in none of the files of the database (TH9)', async () => {
+  const store = sqliteThreads(path)
+  const elsewhere = sqliteThreads(path)
+  const textOf = (id: string) => `the secret of <${id}>, `
+  const threads = createThreads({
+    store,
+    agent: ({ id }) => createAgent({ model: scriptedModel([respond(say(textOf(id).repeat(200)))]) }),
+  })
+  const ids = Array.from({ length: 20 }, (_, n) => `t${n}`)
+  for (const id of ids) await (await threads.send(id, textOf(id).repeat(2 + (Number(id.slice(1)) % 7) * 40))).result
+  const isDeleted = (id: string) => Number(id.slice(1)) % 3 !== 0
+  for (const id of ids.filter(isDeleted)) await threads.delete(id)
+  const files = await Promise.all((await readdir(scratch)).map((file) => readFile(join(scratch, file), 'latin1')))
+  const found = ids.filter((id) => files.some((bytes) => bytes.includes(textOf(id))))
+  expect(found).toEqual(ids.filter((id) => !isDeleted(id)))
+  await threads.close()
+  store.close()
+  elsewhere.close()
 })
 
 test('sqlite: the time of a write does not grow with the number of turns of its thread (TH12)', async () => {

@@ -2,6 +2,8 @@
 
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
+import { whenUnlocked } from '@meanwhile/core/stores/sqlite'
+import { ThreadError } from '../thread-errors.ts'
 import type {
   Change,
   EventQuery,
@@ -22,8 +24,9 @@ export interface SqliteThreads extends ThreadStore {
 
 /**
  * Opens the database, and creates it if it does not exist; `:memory:` is a new database that lives in this process. `node:sqlite` is synchronous: a
- * write blocks the event loop while it writes to the disk, and for at most 5 s while another process writes. Checkpoints, and the changes that begin
- * or end a turn, are on the disk when their method resolves. The newest deltas may be lost if the machine loses power.
+ * write blocks the event loop while it writes to the disk. While another process writes, a method tries again; after 5 s it rejects with a
+ * `ThreadError` or `CheckpointStoreError`. Checkpoints, and the changes that begin or end a turn, are on the disk when their method resolves. The newest
+ * deltas may be lost if the machine loses power. What is deleted is overwritten with zeros.
  *
  * @throws {ConfigError} The path is not a string.
  * @throws {CheckpointStoreError} The file cannot be opened, or is not a database; `cause` is SQLite's error.
@@ -47,7 +50,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     throw conflictOf(id, expected, stored === undefined ? undefined : Number(stored))
   }
 
-  function write(id: string, change: Change<unknown>): void {
+  function writeChange(id: string, change: Change<unknown>): void {
     const key = keyOf(id)
     const { thread, checkpoint, droppedThrough, supersededFrom } = change
     if (supersededFrom !== undefined) {
@@ -83,8 +86,20 @@ export function sqliteThreads(path: string): SqliteThreads {
     if (change.deletesAll) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
   }
 
+  const read = <Result>(work: () => Result): Promise<Result> => whenUnlocked('load', '', work)
+
+  async function write<Result>(id: string, work: () => Result): Promise<Result> {
+    try {
+      return await whenUnlocked('save', '', work)
+    } catch (error) {
+      if (!(error instanceof CheckpointStoreError)) throw error
+      throw new ThreadError(id, 'another process has locked the database for 5 s', { cause: error.cause })
+    }
+  }
+
   /** Runs the work in one transaction: either all of it is written, or nothing. */
-  function atOnce<Result>(work: () => Result): Result {
+  function atOnce<Result>(work: () => Result, mayBeLost = false): Result {
+    sync(!mayBeLost)
     database.exec('BEGIN IMMEDIATE')
     try {
       const result = work()
@@ -103,10 +118,19 @@ export function sqliteThreads(path: string): SqliteThreads {
     isSynced = wanted
   }
 
+  /** Empties the write-ahead file, which still has the deleted text. Gives up after a second if another process keeps on reading. */
+  async function emptyLog(id: string): Promise<void> {
+    for (let tries = 0; tries < 20; tries++) {
+      const [row] = await write(id, () => database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all())
+      if (row?.busy !== 1) return
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+
   return {
     checkpoints: {
       async load(id) {
-        const row = sql.checkpoint.get(keyOf(id))
+        const row = await read(() => sql.checkpoint.get(keyOf(id)))
         if (!row) return undefined
         try {
           return JSON.parse(String(row.checkpoint))
@@ -115,40 +139,47 @@ export function sqliteThreads(path: string): SqliteThreads {
         }
       },
       async save(id, checkpoint, expected) {
-        sync(true)
         const text = checkpointText(checkpoint, expected)
-        atOnce(() => saveCheckpoint(id, text, checkpoint.revision, expected))
+        const save = () => saveCheckpoint(id, text, checkpoint.revision, expected)
+        await whenUnlocked('save', id, () => atOnce(save))
       },
       async delete(id) {
-        sql.deleteCheckpoint.run(keyOf(id))
+        await whenUnlocked('save', id, () => sql.deleteCheckpoint.run(keyOf(id)))
       },
       async prune({ olderThan }) {
-        return Number(sql.prune.run(Number(olderThan)).changes)
+        const { changes } = await whenUnlocked('save', '', () => sql.prune.run(Number(olderThan)))
+        return Number(changes)
       },
     },
     async load(id, options) {
-      return found(id, options)
+      return read(() => found(id, options))
     },
     async change(id, decide, { mayBeLost = false, ...named } = {}) {
-      sync(!mayBeLost)
-      return atOnce(() => {
-        const change = decide(found(id, named))
-        write(id, change)
-        return change.result
-      })
+      const { result, deletesAll } = await write(id, () =>
+        atOnce(() => {
+          const change = decide(found(id, named))
+          writeChange(id, change)
+          return change
+        }, mayBeLost),
+      )
+      if (deletesAll) await emptyLog(id)
+      return result
     },
     async events(id, query = {}) {
-      return eventsIn(sql, keyOf(id), query)
+      return read(() => eventsIn(sql, keyOf(id), query))
     },
     async turns(id) {
-      return sql.turns.all(keyOf(id)).map(({ record }) => parsed<TurnRecord>(record))
+      return read(() => sql.turns.all(keyOf(id)).map(({ record }) => parsed<TurnRecord>(record)))
     },
     async list({ after, limit }) {
-      const rows = after === undefined ? sql.list.all(limit) : sql.listAfter.all(keyOf(after), limit)
+      const rows = await read(() =>
+        after === undefined ? sql.list.all(limit) : sql.listAfter.all(keyOf(after), limit),
+      )
       return rows.map(({ record }) => parsed<ThreadRecord>(record))
     },
     async due(now, limit) {
-      return sql.due.all({ now, limit }).map(({ thread }) => JSON.parse(`"${String(thread)}"`))
+      const rows = await read(() => sql.due.all({ now, limit }))
+      return rows.map(({ thread }) => JSON.parse(`"${String(thread)}"`))
     },
     close() {
       database.close()
@@ -176,6 +207,7 @@ function eventsIn(sql: Statements, key: string, query: EventQuery): readonly Sto
 const SETUP = `
   PRAGMA busy_timeout = 5000;
   PRAGMA synchronous = FULL;
+  PRAGMA secure_delete = ON;
   CREATE TABLE IF NOT EXISTS threads (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, state INTEGER NOT NULL, record TEXT NOT NULL
   ) STRICT;
@@ -200,6 +232,7 @@ const SETUP = `
   CREATE TABLE IF NOT EXISTS checkpoints (
     id TEXT PRIMARY KEY, revision INTEGER NOT NULL, saved_at INTEGER NOT NULL, checkpoint TEXT NOT NULL
   ) STRICT;
+  PRAGMA busy_timeout = 0; -- Methods wait with timers.
 `
 
 const STATEMENTS = {

@@ -1,7 +1,7 @@
 /** The server side of `useChat`, over threads: one function from requests to responses. */
 
 import { ConfigError, type OptionNames } from '@meanwhile/core'
-import type { ThreadState, Threads, Turn } from '@meanwhile/threads'
+import type { Threads, Turn } from '@meanwhile/threads'
 import { jsonBody } from '../body.ts'
 import { type Admitted, admittedBy, isResponse } from '../door.ts'
 import { guarded } from '../guarded.ts'
@@ -78,9 +78,9 @@ export function chatHandler<Context = unknown>(
     }
     const state = await threads.read(thread)
     if (route === 'GET ') return Response.json({ status: state.status, messages: toUIMessages(state, options) })
-    const turn = lateTurn(state)
-    const found = turn === undefined ? undefined : await threads.turn(thread, turn)
-    return found ? stream(found) : new Response(null, { status: 204 })
+    const newest = state.turns.at(-1)
+    const turn = newest && (await threads.turn(thread, newest.id))
+    return turn && (turn.endedFor ?? 0) < LATE ? stream(turn) : new Response(null, { status: 204 })
   }
 
   const guard = guarded('chatHandler', given, maxBytes, (error) => {
@@ -127,11 +127,4 @@ async function said(
   const message = kind === 'send' ? asked.message : before
   if (message?.role !== 'user') throw new ChatRequestError('no turn begins with this message', 404)
   return threads.send(thread, message, { ...admitted, messageId, replacing: messageId })
-}
-
-/** The running turn, or a turn that has just ended or asked a question. */
-function lateTurn({ turns }: ThreadState): string | undefined {
-  const turn = turns.at(-1)
-  const isLate = turn?.endedAt !== undefined && Date.now() - turn.endedAt.getTime() < LATE
-  return turn?.status === 'running' || isLate ? turn?.id : undefined
 }
