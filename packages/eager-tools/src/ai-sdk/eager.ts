@@ -14,7 +14,8 @@ import {
 } from 'ai'
 import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop } from '../host/eager-loop.ts'
-import { checkNames, type EagerSettings } from '../host/settings.ts'
+import type { EagerSettings } from '../host/settings.ts'
+import { checkNames } from '../unknown-names.ts'
 import { EagerOptions } from './eager-options.ts'
 import type { SdkOptions } from './sdk.ts'
 
@@ -111,7 +112,7 @@ export function eager(options: { readonly tools?: object }, effects: object, set
     throw new ConfigError('tools', 'must be an object with the tools by name, such as { weather }')
   const loop = new EagerLoop(settings, 'ai 7')
   const names = Object.keys(tools)
-  const declared = declaredEffects(effects, names)
+  const declared = declaredEffects(effects, settings.mayBeMissing ? undefined : names)
   checkNames(settings, names)
   if (declared.size === 0) return options
   return new EagerOptions(given, tools, declared, loop).made()
