@@ -191,7 +191,7 @@ test.each(mayBeMissing)('$option: with mayBeMissing a name that nothing has is a
 })
 
 test.each(inRuns)('$option: a tool that an inner middleware adds is known (W26)', async (row) => {
-  await used(row, 'late')
+  await expect(used(row, 'late')).resolves.toBeUndefined()
 })
 
 test('in the options of middleware an alias means its tool (W26, M8)', async () => {
