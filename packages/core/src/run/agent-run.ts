@@ -8,6 +8,7 @@ import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { type CancelOptions, checkedCancel } from '../vocabulary/cancel.ts'
 import { RunAbortedError } from '../vocabulary/errors.ts'
 import type { AgentEvent, PathPart } from '../vocabulary/events.ts'
+import { isRecord } from '../vocabulary/json.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
 import type { Beginning, ResumeOptions, Resumption, RunOptions } from '../vocabulary/run-options.ts'
@@ -136,8 +137,7 @@ async function saveSent(run: RunState): Promise<void> {
 
 function resumedId({ from }: Resumption): string {
   if (typeof from === 'string') return from
-  const isRun = typeof from === 'object' && from !== null && 'runId' in from && typeof from.runId === 'string'
-  return isRun ? (from.runId as string) : ''
+  return isRecord(from) && typeof from.runId === 'string' ? from.runId : ''
 }
 
 /** The events for the first reader. `left` is called when the reader leaves before the end. */

@@ -146,5 +146,5 @@ function changes(gave: unknown, data: unknown): boolean {
 }
 
 function rejects(verdict: unknown): boolean {
-  return typeof verdict === 'object' && verdict !== null && 'accept' in verdict && verdict.accept === false
+  return isRecord(verdict) && verdict.accept === false
 }

@@ -58,10 +58,9 @@ export function checkExecute(option: string, execute: Tool['execute']): void {
 }
 
 function isBackground(option: string, background: unknown): boolean {
-  if (background === undefined || typeof background === 'boolean') return true
-  if (typeof background !== 'object' || background === null) return false
+  if (!isRecord(background)) return background === undefined || typeof background === 'boolean'
   checkOptions('background', background, { atEnd: '' }, `${option}.background.`)
-  const { atEnd = 'wait' } = background as { readonly atEnd?: unknown }
+  const { atEnd = 'wait' } = background
   return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
 }
 
@@ -97,13 +96,11 @@ function checkNeeds(tool: Tool): void {
 export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
   const { timeout, cancelable, concurrency } = limits
   if (timeout !== undefined) mustBe('a number above 0', `${option}.timeout`, timeout, timeout > 0)
-  if (cancelable !== undefined && typeof cancelable !== 'boolean')
-    throw new ConfigError(`${option}.cancelable`, `must be true or false, not ${String(cancelable)}`)
+  checkTypes('boolean', { cancelable }, `${option}.`)
   if (concurrency === undefined) return
-  const { limit, whenFull = 'wait' } =
-    typeof concurrency === 'object' && concurrency !== null ? concurrency : { limit: concurrency }
-  if (typeof concurrency === 'object')
-    checkOptions('concurrency', concurrency, { limit: 'max', whenFull: '' }, `${option}.concurrency.`)
+  const given = typeof concurrency === 'object' ? concurrency : { limit: concurrency }
+  checkOptions('concurrency', given, { limit: 'max', whenFull: '' }, `${option}.concurrency.`)
+  const { limit, whenFull = 'wait' } = given
   checkCount(`${option}.concurrency`, limit)
   if (whenFull !== 'wait' && whenFull !== 'fail')
     throw new ConfigError(`${option}.concurrency.whenFull`, `must be 'wait' or 'fail', not ${String(whenFull)}`)
