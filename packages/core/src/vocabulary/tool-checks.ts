@@ -5,6 +5,7 @@ import { isEffect } from './effect.ts'
 import { ConfigError } from './errors.ts'
 import { isPlain, isRecord } from './json.ts'
 import { checkCount, checkOptions, checkSchema, checkTypes, mustBe } from './option-checks.ts'
+import { isText } from './shape.ts'
 import type { Tool } from './tool.ts'
 
 /** @throws {ConfigError} The value is not a list of tools. */
@@ -70,12 +71,7 @@ function checkEarly({ name, needs, warm, effect }: Tool): void {
     if (given !== undefined && effect !== 'read' && effect !== 'calls')
       throw new ConfigError('tools', `${name} has ${option}, but not the effect read or calls`)
   }
-  // `every` skips the holes of a sparse list; `includes` finds them.
-  if (
-    needs === undefined ||
-    (Array.isArray(needs) && !needs.includes(undefined) && needs.every((key) => typeof key === 'string'))
-  )
-    return
+  if (needs === undefined || (Array.isArray(needs) && [...needs].every(isText))) return
   throw new ConfigError('tools', `the needs of ${name} must be a list of members of its input`)
 }
 
