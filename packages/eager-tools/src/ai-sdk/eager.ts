@@ -12,7 +12,7 @@ import {
   type ToolLoopAgentSettings,
   type ToolSet,
 } from 'ai'
-import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
+import { type DeclaredCall, type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop } from '../host/eager-loop.ts'
 import type { EagerSettings } from '../host/settings.ts'
 import { checkNames } from '../unknown-names.ts'
@@ -24,7 +24,10 @@ export type Effects<Options extends { readonly tools?: object }> = {
   readonly [Name in keyof NonNullable<Options['tools']>]?: EffectOf<NonNullable<Options['tools']>[Name]>
 }
 
-type EffectOf<One> = [One] extends [Tool] ? DeclaredEffect<InferToolInput<One>, InferToolOutput<One>> : DeclaredEffect
+// Written out, so that the compiler's error lists the effects.
+type EffectOf<One> = [One] extends [Tool]
+  ? 'read' | 'idempotent' | 'external' | DeclaredCall<InferToolInput<One>, InferToolOutput<One>>
+  : DeclaredEffect
 
 /** The options of `streamText`. `generateText` accepts them, too. */
 type TextOptions<Tools extends ToolSet, Context extends AnyContext, Out extends OutputInterface> = Parameters<
@@ -37,6 +40,21 @@ type AskedOptions<Tools extends ToolSet, Context extends AnyContext, Out extends
   'prompt' | 'messages'
 > &
   Asked & { readonly tools: Tools }
+
+/**
+ * The options of an agent. Its callbacks that are told the output have no type here: it would only fit an agent, and not a request into which the options
+ * are spread.
+ */
+type AgentOptions<
+  Call,
+  Tools extends ToolSet,
+  Context extends AnyContext,
+  Out extends OutputInterface,
+> = ToolLoopAgentSettings<Call, Tools, Context, Out> & { readonly tools: Tools } & {
+  readonly [Name in ToldOutput]?: never
+}
+
+type ToldOutput = 'onStart' | 'experimental_onStart' | 'onStepStart' | 'experimental_onStepStart' | 'onStepError'
 
 interface WithPrompt {
   readonly prompt: Exclude<Prompt['prompt'], undefined>
@@ -96,12 +114,23 @@ export function eager<
   options: ToolLoopAgentSettings<Call, Tools, Context, Out>,
   effects: NoInfer<Effects<{ readonly tools: Tools }>>,
   settings?: EagerSettings,
-): NoInfer<ToolLoopAgentSettings<Call, Tools, Context, Out> & { readonly tools: Tools }>
+): AgentOptions<Call, Tools, Context, Out>
 export function eager<Options extends { readonly tools?: object; readonly generate?: never }>(
   options: Options & IfUnnamed<Options>,
   effects: Effects<Options>,
   settings?: EagerSettings,
 ): Options
+// Again the options of an agent, because the compiler reports the error of the last overload: here it is that of a misspelt effect.
+export function eager<
+  Call = never,
+  Tools extends ToolSet = ToolSet,
+  Context extends AnyContext = AnyContext,
+  Out extends OutputInterface = never,
+>(
+  options: ToolLoopAgentSettings<Call, Tools, Context, Out> & Partial<WithPrompt & WithMessages>,
+  effects: NoInfer<Effects<{ readonly tools: Tools }>>,
+  settings?: EagerSettings,
+): AgentOptions<Call, Tools, Context, Out>
 export function eager(options: { readonly tools?: object }, effects: object, settings: EagerSettings = {}): object {
   if (typeof options !== 'object' || options === null) throw new ConfigError('options', 'must be an object')
   const given = options as SdkOptions
