@@ -123,6 +123,6 @@ function checkToolChoice(
   if (typeof name !== 'string')
     throw new ConfigError('toolChoice', "must be 'auto', 'none', 'required' or { tool: name }")
   if (name === output?.format.name || tools.some((tool) => tool.name === name)) return
-  const isFixed = middleware.every(({ beforeAgent, wrapAgent, wrapModel }) => !(beforeAgent || wrapAgent || wrapModel))
-  if (isFixed) throw new ConfigError('toolChoice', `there is no tool "${name}"`)
+  const mayBeAdded = middleware.some((one) => one.beforeAgent || one.wrapAgent || one.wrapModel)
+  if (!mayBeAdded) throw new ConfigError('toolChoice', `there is no tool "${name}"`)
 }

@@ -3,15 +3,24 @@
  * their effect allow.
  */
 
-import { ConfigError, checkOptions, type Middleware, type OptionNames, runLocal } from '@meanwhile/core'
+import {
+  type AgentState,
+  ConfigError,
+  checkOptions,
+  type Middleware,
+  type OptionNames,
+  type Run,
+  runLocal,
+} from '@meanwhile/core'
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
-import { checkList } from './check-list.ts'
+import { checkList, checkMayBeMissing } from './check-list.ts'
 import { checkSchemas } from './kept-input.ts'
 import type { Policy } from './policy.ts'
 import { StreamedResponse } from './response.ts'
 import { RunCalls } from './run-calls.ts'
 import { SavingsLedger } from './savings-ledger.ts'
+import { checkNames } from './unknown-names.ts'
 import { watched } from './watched-flow.ts'
 
 /** The options of `eagerTools`. */
@@ -30,13 +39,24 @@ export interface EagerToolsOptions {
    */
   readonly schemas?: Readonly<Record<string, 'fixed'>>
   /**
+   * Whether the run may lack tools that `independent` and `schemas` name; such a name has no effect. Default `false`: the run
+   * ends with `ConfigError` before its first model call.
+   */
+  readonly mayBeMissing?: boolean
+  /**
    * Stops early starts of a tool that has wasted more time than it has saved. Both times decay, so the tool gets
    * another chance later. All runs of this middleware share the counts, for up to 1,000 tools by name. Default `false`.
    */
   readonly budget?: boolean | EagerBudget
 }
 
-export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', independent: '', schemas: '', budget: '' }
+export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = {
+  policy: '',
+  independent: '',
+  schemas: '',
+  mayBeMissing: '',
+  budget: '',
+}
 
 /**
  * Starts tool calls while the model is still streaming. This may change when a tool runs, never whether, how often, or
@@ -72,12 +92,22 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
     throw new ConfigError('policy', 'must be a function')
   checkList('independent', options.independent)
   checkSchemas(options.schemas)
+  checkMayBeMissing(options)
   const independent = new Set(options.independent)
   const budget = options.budget ? new Budget(options.budget === true ? {} : options.budget) : undefined
   const ledgerOf = runLocal(() => new SavingsLedger(budget))
   const breakerOf = runLocal(() => new Breaker())
   return {
     name: 'eager-tools',
+    ...((options.independent || options.schemas) && {
+      beforeModel(_: AgentState, run: Run) {
+        if (run.step > 1) return
+        checkNames(
+          options,
+          run.setup.tools.map(({ name }) => name),
+        )
+      },
+    }),
     wrapAgent(setup, next, run) {
       const ledger = ledgerOf(run)
       return watched(next(setup), {

@@ -1,4 +1,11 @@
-import { type AgentResult, agentTool, createAgent, type Middleware, type Tool } from '@meanwhile/core'
+import {
+  type AgentResult,
+  agentTool,
+  type CompletedResult,
+  createAgent,
+  type Middleware,
+  type Tool,
+} from '@meanwhile/core'
 import {
   call,
   collect,
@@ -289,7 +296,7 @@ test('time that a function waits for the rest of its input is not part of the ba
 })
 
 test('a run inside a call has its own savings, and counts as one call in the outer run (H34, M4)', async () => {
-  let inner: AgentResult | undefined
+  let inner: CompletedResult | undefined
   const keep: Middleware = {
     name: 'keep',
     async *wrapAgent(setup, next) {

@@ -160,12 +160,23 @@ const OPTIONS: OptionNames<ExecutorOptions> = {
 }
 
 function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorOptions): ToolExecutor<Event, Item> {
-  const { model: id = 'unknown', signal, conversationId, policy, independent, schemas, budget, ...ofAgent } = options
+  const {
+    model: id = 'unknown',
+    signal,
+    conversationId,
+    policy,
+    independent,
+    schemas,
+    mayBeMissing,
+    budget,
+    ...ofAgent
+  } = options
   const model = new PushedModel(wire, id)
   const early = eagerTools({
     ...(policy !== undefined && { policy }),
     ...(independent !== undefined && { independent }),
     ...(schemas !== undefined && { schemas }),
+    ...(mayBeMissing !== undefined && { mayBeMissing }),
     ...(budget !== undefined && { budget }),
   })
   const agent = createAgent({

@@ -314,23 +314,31 @@ test('only false lets a call run without approval: a predicate without a return 
   expect(ask).toHaveBeenCalledTimes(3)
 })
 
-test('a name that no tool of a run has is a warning, once; a name that an inner middleware adds causes none (N22)', async () => {
+test('a listed name that no tool has ends the run before its first model call; an inner middleware may add the tool (N22, W26)', async () => {
   const adding: Middleware = {
     name: 'adding',
     beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, { ...(setup.tools[1] as Tool), name: 'late' }] }),
   }
-  const tools = ['sned', 'send', 'late', 'lok']
-  const { agent, ran } = sender([[call('send', { n: 1 })], [call('look', { n: 2 })]], { tools, after: [adding] })
-  const message =
-    'no tool is called "sned" or "lok": no approval is requested for its calls. ' +
-    'If an agent inside a call has this tool, give approve to that agent'
-  const warnings = [{ code: 'unknown-tool', message, source: 'approve' }]
-  const first = await agent.run('Go')
-  expect([first.status, first.warnings]).toEqual(['interrupted', warnings])
-  expect((await answered(agent, first, { decision: 'allow' })).warnings).toEqual(warnings)
+  const tools = ['send', 'late']
+  const calls = [[call('send', { n: 1 })], [call('look', { n: 2 })]]
+  const { agent, ran } = sender(calls, { tools, after: [adding] })
+  expect((await answered(agent, await agent.run('Go'), { decision: 'allow' })).warnings).toEqual([])
   expect(ran).toEqual(['send 1', 'look 2'])
-  const named = sender([[call('look', { n: 2 })]], { tools: ['send', 'look'], ask: () => ({ decision: 'allow' }) })
-  expect((await named.agent.run('Go')).warnings).toEqual([])
+  const missing = sender(calls, { tools })
+  await expect(missing.agent.run('Go')).rejects.toMatchObject({ name: 'ConfigError', option: 'tools' })
+  expect(missing.ran).toEqual([])
+})
+
+test('no open call of a resume runs past a listed name that no tool has (W26)', async () => {
+  const execute = (_: number, answers: readonly Json[]) => answers[0] ?? Promise.reject(interrupt('Sure?'))
+  const first = sender([[call('send', { n: 1 })]], { tools: () => false, execute }).agent
+  const { checkpoint, interrupts = [] } = await first.run('Go')
+  const { agent, ran } = sender([], { tools: ['sendd'], execute })
+  const answers = Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
+  await expect(agent.resume(checkpoint ?? '', answers).result).rejects.toThrow(
+    'tools: sendd is not the name of a tool; did you mean send?',
+  )
+  expect(ran).toEqual([])
 })
 
 test('an alias stands for its tool, whichever name the model uses (N22, M8)', async () => {
@@ -352,6 +360,7 @@ test('unknown tools and invalid input cause no question (N24)', async () => {
   const { agent, ran } = sender([[call('nobody', { n: 1 }), call('send', { n: 'one' }), call('send', '{"n":')]], {
     ask,
     tools: ['send', 'nobody'],
+    mayBeMissing: true,
   })
   expect(resultsOf(await agent.run('Go'))).toEqual([
     expect.stringContaining('nobody'),

@@ -2,7 +2,6 @@
 
 import {
   AgentError,
-  type AgentState,
   type Awaitable,
   ConfigError,
   checkOptions,
@@ -14,24 +13,23 @@ import {
   type Run,
   runLocal,
   type SemanticAttributes,
-  type Tool,
   type ToolCall,
   type ToolSchema,
 } from '@meanwhile/core'
-import { asJson, checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
+import { asJson, checkedInput, errorMessage, sameCall } from '@meanwhile/core/calls'
 import { ApprovalError } from './approval-error.ts'
-import { checkFunctions, checkToolNames } from './check-options.ts'
+import { checkFunctions } from './check-options.ts'
 import { isRecord } from './is-record.ts'
+import { type MayBeMissing, namedTools } from './named-tools.ts'
 import { schemaOf } from './schema-of.ts'
 
 const NAME = 'approve'
 
 /** The options of `approve`. */
-export interface ApproveOptions {
+export interface ApproveOptions extends MayBeMissing {
   /**
    * Names of the tools that need approval (an alias means its tool), or a function that decides for each call: only
-   * `false` lets a call run without approval. If a name is not the name of a tool of the run, the run has the warning
-   * `unknown-tool`.
+   * `false` lets a call run without approval.
    */
   readonly tools: readonly string[] | ((call: ToolCall, run: Run) => Awaitable<boolean>)
   /** Asks immediately, while the run waits. Default: the run is interrupted, and a resume passes the answer. */
@@ -75,13 +73,15 @@ export type Approval =
  *   result. The original error is only in a warning, `approval-failed`.
  *
  * No question is asked for an unknown tool, for one that the request did not offer, or for input that the schema rejects.
+ *
+ * @throws {ConfigError} An option is invalid.
  */
 export function approve(options: ApproveOptions): Middleware {
-  checkOptions('approve', options, { tools: '', ask: '', remember: '' })
+  checkOptions('approve', options, { tools: '', ask: '', remember: '', mayBeMissing: '' })
   if (typeof options?.tools !== 'function' && !Array.isArray(options?.tools))
     throw new ConfigError('tools', 'must be a list of tool names, or a function')
   const { tools, ask, remember = 'never' } = options
-  if (typeof tools !== 'function') checkToolNames('tools', tools)
+  const named = namedTools('approve', 'tools', typeof tools === 'function' ? [] : tools, options)
   checkFunctions({ ask })
   if (remember !== 'never' && remember !== 'run')
     throw new ConfigError('remember', `must be never or run, not ${String(remember)}`)
@@ -93,7 +93,7 @@ export function approve(options: ApproveOptions): Middleware {
     if (run.answers.length > 0) return true
     const tool = run.setup.tools.find(({ name }) => name === call.name)
     if (!tool || !run.isOffered(call)) return false
-    const isMeant = typeof tools === 'function' ? await asking(call, run, () => tools(call, run)) : isNamed(tool, tools)
+    const isMeant = typeof tools === 'function' ? await asking(call, run, () => tools(call, run)) : named.has(tool)
     if (isMeant === false) return false
     await checkedInput(tool, call)
     return !allowed(run).value.some((before) => sameCall({ ...call, ...before }, call))
@@ -125,14 +125,11 @@ export function approve(options: ApproveOptions): Middleware {
     name: NAME,
     order: { outside: ['retry-tool'] },
     answer: ANSWER,
-    ignoresInput: (tool) => typeof tools !== 'function' && !isNamed(tool, tools),
-    // Not in `beforeAgent`, because a middleware inside this one may add the named tools.
-    ...(typeof tools !== 'function' && {
-      beforeModel(_: AgentState, run: Run) {
-        if (run.step === 1) warnOfUnknown(tools, run)
-      },
-    }),
+    ignoresInput: (tool) => typeof tools !== 'function' && !named.has(tool),
+    ...named.hook,
     async *wrapToolCall(call, next, run) {
+      // A resume makes the open calls before it calls the model.
+      named.check(run)
       if (!(await concerns(call, run))) return yield* next(call)
       run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
       const answer = await answerTo(call, run)
@@ -173,19 +170,6 @@ async function asking<Answer>(call: ToolCall, run: Run, question: () => Awaitabl
     run.warn({ code: 'approval-failed', message })
     throw new ApprovalError(call.name, error)
   }
-}
-
-function isNamed({ name, aliases }: Tool, names: readonly string[]): boolean {
-  return [name, ...(aliases?.names ?? [])].some((one) => names.includes(one))
-}
-
-function warnOfUnknown(names: readonly string[], run: Run): void {
-  const unknown = names.filter((name) => !findTool(run.setup.tools, name)).map((name) => `"${name}"`)
-  if (unknown.length === 0) return
-  const message =
-    `no tool is called ${unknown.join(' or ')}: no approval is requested for its calls. ` +
-    'If an agent inside a call has this tool, give approve to that agent'
-  run.warn({ code: 'unknown-tool', message })
 }
 
 const FORMS = "must be { decision: 'allow' }, { decision: 'deny', reason?: '…' } or { decision: 'edit', input: … }"

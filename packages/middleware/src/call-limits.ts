@@ -19,15 +19,16 @@ import type { Counting } from './call-limits/tally.ts'
 import { checkCounts } from './check-options.ts'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
 import { isRecord } from './is-record.ts'
+import { type MayBeMissing, namedTools } from './named-tools.ts'
 import { schemaOf } from './schema-of.ts'
 
 /** Each limit is an integer of at least 0. Default: no limit. */
-export interface CallLimitsOptions {
+export interface CallLimitsOptions extends MayBeMissing {
   /** The maximum number of model calls in a run. */
   readonly modelCalls?: number
   /** The maximum number of tool calls in a run. */
   readonly toolCalls?: number
-  /** Limits by tool name, or one number that applies to each tool. */
+  /** Limits by tool name (an alias means its tool), or one number that applies to each tool. */
   readonly perTool?: number | Readonly<Record<string, number>>
   /**
    * The maximum of input and output tokens together, as the provider reports them. Checked before each model call, so
@@ -79,8 +80,10 @@ export function callLimits(options: CallLimitsOptions): Middleware {
   const { modelCalls, toolCalls, perTool, tokens, onLimit = 'error' } = options
   const limitsModel = modelCalls !== undefined || tokens !== undefined
   const limitsTools = toolCalls !== undefined || perTool !== undefined
-  const ofTool = (name: string) =>
-    typeof perTool === 'object' ? (Object.hasOwn(perTool, name) ? perTool[name] : undefined) : perTool
+  const byName = typeof perTool === 'object' ? perTool : {}
+  const limitedNames = Object.keys(byName).filter((name) => byName[name] !== undefined)
+  const limited = namedTools('callLimits', 'perTool', limitedNames, options)
+  const limitsOfTools = runLocal(() => new Map<string, number | undefined>())
   const saved = runLocal({ key: 'call-limits', schema: schemaOf(isSavedCounts), initial: NOTHING })
   const counts = runLocal(() => new StepCounts())
   const last = runLocal(() => ({ begun: false }))
@@ -93,9 +96,21 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     return undefined
   }
 
-  function toolLimit(name: string, made: Counting): CallLimitError | undefined {
+  /** The limit of the tool with this name, which may be given under an alias. */
+  function ofTool(name: string, run: Run): number | undefined {
+    if (typeof perTool !== 'object') return perTool
+    const known = limitsOfTools(run)
+    if (!known.has(name)) {
+      const own = findTool(run.setup.tools, name)
+      const given = [name, ...(own?.aliases?.names ?? [])].find((one) => limitedNames.includes(one))
+      known.set(name, given === undefined ? undefined : byName[given])
+    }
+    return known.get(name)
+  }
+
+  function toolLimit(name: string, made: Counting, run: Run): CallLimitError | undefined {
     if (toolCalls !== undefined && made.toolCalls >= toolCalls) return new CallLimitError('toolCalls', toolCalls)
-    const max = ofTool(name)
+    const max = ofTool(name, run)
     return max !== undefined && made.of(name) >= max ? new CallLimitError('perTool', max, name) : undefined
   }
 
@@ -114,21 +129,21 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     }
     for (const before of response.calls.slice(0, Math.max(0, place))) {
       const own = ownNameOf(before.name)
-      if (!toolLimit(own, counting)) counting.add(own)
+      if (!toolLimit(own, counting, run)) counting.add(own)
     }
     const maker = response.calls[place]
     if (maker && path.length > 1) counting.add(ownNameOf(maker.name))
     made.count(path, counting)
     // Inside `retryTool` each execution of a call counts.
     for (let earlier = made.executionsOf(path); earlier > 0; earlier--) counting.add(name)
-    return toolLimit(name, counting)
+    return toolLimit(name, counting, run)
   }
 
   /** The first limit that the response exceeds, whichever of its calls is judged first. */
   function firstOver(run: Run): CallLimitError | undefined {
     const { response, counting } = of(run)
     for (const { name } of response.calls) {
-      const over = toolLimit(ownName(name, run), counting)
+      const over = toolLimit(ownName(name, run), counting, run)
       if (over) return over
       counting.add(ownName(name, run))
     }
@@ -152,6 +167,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
 
   return {
     name: 'call-limits',
+    ...limited.hook,
     wrapModel(request, next, run) {
       const step = of(run)
       const over = modelLimit(run)
@@ -208,8 +224,15 @@ function tokensOf({ inputTokens = 0, outputTokens = 0 }: Usage): number {
 
 function checkLimits(options: CallLimitsOptions): void {
   if (!isRecord(options)) throw new ConfigError('options', 'are missing: set a limit, for example { modelCalls: 20 }')
-  checkOptions('callLimits', options, { modelCalls: '', toolCalls: '', perTool: '', tokens: '', onLimit: '' })
-  const { perTool, onLimit = 'error', ...limits }: CallLimitsOptions = options
+  checkOptions('callLimits', options, {
+    modelCalls: '',
+    toolCalls: '',
+    perTool: '',
+    tokens: '',
+    onLimit: '',
+    mayBeMissing: '',
+  })
+  const { perTool, onLimit = 'error', mayBeMissing: _, ...limits }: CallLimitsOptions = options
   const given = typeof perTool === 'object' ? perTool : { perTool }
   for (const [option, max] of Object.entries({ ...limits, ...given }))
     if (max !== undefined) checkCounts({ [option]: max })

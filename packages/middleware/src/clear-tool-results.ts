@@ -3,13 +3,14 @@
  */
 
 import { checkOptions, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
-import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
+import { checkCounts, checkFunctions } from './check-options.ts'
 import { type CountTokens, countTokens } from './count-tokens.ts'
 import { startOfLast } from './last-steps.ts'
+import { type MayBeMissing, namedTools } from './named-tools.ts'
 import { isStoredNote, storedNoteOf } from './stored-note.ts'
 
 /** The options of `clearToolResults`. */
-export interface ClearToolResultsOptions {
+export interface ClearToolResultsOptions extends MayBeMissing {
   /** It acts when the history is longer than this. Default 160,000 tokens. */
   readonly at?: { readonly tokens: number }
   /** How many of the last steps keep their results. Default 1. */
@@ -19,7 +20,7 @@ export interface ClearToolResultsOptions {
    * Default 0.
    */
   readonly atLeastTokens?: number
-  /** Names of tools whose results are kept. */
+  /** Names of tools whose results are kept; an alias means its tool. */
   readonly exclude?: readonly string[]
   /**
    * Counts the tokens of messages. Default: what the provider reported, and a quarter of the characters of all later
@@ -44,6 +45,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Middlew
     atLeastTokens: '',
     exclude: '',
     countTokens: '',
+    mayBeMissing: '',
   })
   checkOptions('clearToolResults', options.at, { tokens: '' }, 'at.')
   const {
@@ -55,14 +57,15 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Middlew
   } = options
   checkCounts({ 'at.tokens': at.tokens, keepSteps, atLeastTokens })
   checkFunctions({ countTokens: count })
-  checkToolNames('exclude', exclude)
+  const kept = namedTools('clearToolResults', 'exclude', exclude, options)
   return {
     name: 'clear-tool-results',
-    async beforeModel(state) {
+    async beforeModel(state, run) {
+      kept.check(run)
       const { messages } = state
       const end = startOfLast(messages, keepSteps)
       const isOld = (message: Message, place: number): message is ToolMessage =>
-        message.role === 'tool' && place < end && !exclude.includes(message.name) && !isCleared(message)
+        message.role === 'tool' && place < end && !kept.hasName(message.name, run) && !isCleared(message)
       const old = messages.filter(isOld)
       if (old.length === 0 || (await count(messages)) <= at.tokens) return
       const freed = (await count(old)) - (await count(old.map(cleared)))

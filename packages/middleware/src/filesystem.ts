@@ -1,6 +1,7 @@
 /** The middleware `filesystem()`: file tools for an agent, on a backend of your choice. */
 
 import { ConfigError, checkOptions, type Middleware, type Tool } from '@meanwhile/core'
+import { nearestName } from '@meanwhile/core/calls'
 import { checkToolNames } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { editFile } from './filesystem/edit-file.ts'
@@ -36,6 +37,15 @@ const MAKERS: Readonly<Record<FileToolName, (tools: FileTools) => Tool>> = {
   grep,
 }
 
+/** @throws {ConfigError} One of them is not a file tool. */
+function checkFileTools(names: readonly string[]): void {
+  const unknown = names.find((name) => !Object.hasOwn(MAKERS, name))
+  if (unknown === undefined) return
+  const nearest = nearestName(unknown, Object.fromEntries(Object.keys(MAKERS).map((name) => [name, ''])))
+  const hint = nearest ? `did you mean ${nearest}?` : `there are ${Object.keys(MAKERS).join(', ')}`
+  throw new ConfigError('tools', `${unknown} is not the name of a file tool; ${hint}`)
+}
+
 const WRITING: readonly FileToolName[] = ['write_file', 'edit_file']
 
 /**
@@ -53,7 +63,7 @@ export function filesystem(options: FilesystemOptions): Middleware {
     throw new ConfigError('maxBytes', `must be a whole number of at least 0, not ${maxBytes}`)
   const names = options.tools ?? (Object.keys(MAKERS) as FileToolName[])
   checkToolNames('tools', names)
-  for (const name of names) if (!Object.hasOwn(MAKERS, name)) throw new ConfigError('tools', `there is no tool ${name}`)
+  checkFileTools(names)
   const seen = seenFiles()
   const tools = names
     .filter((name) => !(readOnly && WRITING.includes(name)))

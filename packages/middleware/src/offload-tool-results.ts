@@ -19,10 +19,11 @@ import { checkPath } from './check-options.ts'
 import { digest } from './digest.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { READ_FILE, readFile } from './filesystem/read-file.ts'
+import { type MayBeMissing, namedTools } from './named-tools.ts'
 import { storedNote } from './stored-note.ts'
 
 /** The options of `offloadToolResults`. */
-export interface OffloadToolResultsOptions {
+export interface OffloadToolResultsOptions extends MayBeMissing {
   /** Where the texts are stored. If the agent already has a `read_file` tool, it must read from the same place. */
   readonly backend: FileBackend
   /** A text with more bytes than this is stored. Default 50,000. */
@@ -31,7 +32,7 @@ export interface OffloadToolResultsOptions {
   readonly preview?: number
   /** The folder for the files. Default `tool-results`. */
   readonly folder?: string
-  /** Tools whose results are not changed. */
+  /** Names of tools whose results are not changed; an alias means its tool. */
   readonly exclude?: readonly string[]
 }
 
@@ -46,12 +47,20 @@ export interface OffloadToolResultsOptions {
  */
 export function offloadToolResults(options: OffloadToolResultsOptions): Middleware {
   checkBackend(options?.backend)
-  checkOptions('offloadToolResults', options, { backend: '', maxBytes: '', preview: '', folder: 'path', exclude: '' })
+  checkOptions('offloadToolResults', options, {
+    backend: '',
+    maxBytes: '',
+    preview: '',
+    folder: 'path',
+    exclude: '',
+    mayBeMissing: '',
+  })
   const { backend, maxBytes = 50_000, preview = 2_000, exclude = [] } = options
   for (const [option, value] of Object.entries({ maxBytes, preview })) {
     if (!Number.isSafeInteger(value) || value < 0)
       throw new ConfigError(option, `must be a whole number of at least 0, not ${value}`)
   }
+  const kept = namedTools('offloadToolResults', 'exclude', exclude, options)
   const folder = folderOf(options.folder ?? 'tool-results')
   const shown = Math.min(preview, maxBytes)
   const reader = readFile({ backend, maxBytes: 1_000_000 })
@@ -88,8 +97,9 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
       if (setup.tools.some(({ name }) => name === READ_FILE)) return
       return { ...setup, tools: [...setup.tools, reader] }
     },
+    ...kept.hook,
     async *wrapToolCall(call, next, run) {
-      if (call.name === READ_FILE || exclude.includes(call.name)) return yield* next(call)
+      if (call.name === READ_FILE || kept.hasName(call.name, run)) return yield* next(call)
       try {
         const message = yield* next(call)
         return isAnswer(message, run) ? message : await offloaded(message, run)

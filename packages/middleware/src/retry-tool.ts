@@ -14,12 +14,13 @@ import {
 } from '@meanwhile/core'
 import { checkedInput, isJudgedByInput, judgeCall } from '@meanwhile/core/calls'
 import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
-import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
+import { checkCounts, checkFunctions } from './check-options.ts'
+import { type MayBeMissing, namedTools } from './named-tools.ts'
 
 /** The options of `retryTool`. */
-export interface RetryToolOptions extends BackoffOptions {
+export interface RetryToolOptions extends BackoffOptions, MayBeMissing {
   /**
-   * Names of the tools to retry. Default: calls with the effect `read` or `idempotent`. A tool with the effect `calls`
+   * Names of the tools to retry (an alias means its tool). Default: calls with the effect `read` or `idempotent`. A tool with the effect `calls`
    * must be named: a further attempt then gets the results that its calls had in the previous attempt, if it makes them
    * with the same ids.
    */
@@ -57,15 +58,22 @@ const NAME = 'retry-tool'
  * act on the world twice, unless their tool is named.
  */
 export function retryTool(options: RetryToolOptions = {}): Middleware {
-  checkOptions('retryTool', options, { tools: '', maxRetries: 'maxAttempts', when: 'retryOn', ...BACKOFF })
+  checkOptions('retryTool', options, {
+    tools: '',
+    maxRetries: 'maxAttempts',
+    when: 'retryOn',
+    mayBeMissing: '',
+    ...BACKOFF,
+  })
   const { tools, maxRetries = 2, when } = options
   checkCounts({ maxRetries })
   checkFunctions({ when })
-  if (tools !== undefined) checkToolNames('tools', tools)
+  const named = tools && namedTools('retryTool', 'tools', tools, options)
   const delay = backoff(options)
   return {
     name: NAME,
     ignoresInput: when === undefined,
+    ...named?.hook,
     async *wrapToolCall(call, next, run) {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -75,7 +83,7 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
           const repeats =
             !run.signal.aborted &&
             !isFinal(error) &&
-            (tools ? tools.includes(call.name) : await isSafe(call, run)) &&
+            (named ? named.hasName(call.name, run) : await isSafe(call, run)) &&
             (when?.(error, { call, attempt, isLast }) ?? true)
           if (!repeats || isLast) throw attempt === 1 || isFinal(error) ? error : counted(error, attempt)
           const waitMs = Math.ceil(delay(attempt))

@@ -45,7 +45,7 @@ test.each(Object.entries(factories))(
     const make = (all as Readonly<Record<string, unknown>>)[name] as (options: object) => unknown
     const made = (given: object) => () => make({ ...required, ...given })
     expect(made({ [misspelt]: undefined })).not.toThrow()
-    const hint = meant ? `did you mean ${meant}?` : 'there are tools, toolName, maxResults'
+    const hint = meant ? `did you mean ${meant}?` : 'the options are: tools, toolName, maxResults'
     const error = {
       name: 'ConfigError',
       option: misspelt,

@@ -123,7 +123,7 @@ test('nothing is stored if the input or an option is wrong, or the store fails (
   for (const [options, option, problem] of [
     [{ id: '' }, 'id', 'must be a non-empty string'],
     [{ id: 'r', checkpoints: {} }, 'checkpoints', 'must be a store'],
-    [{ id: 'r', context: { tenant: 1 } }, 'context', 'is not an option of begin; there are id, checkpoints'],
+    [{ id: 'r', context: { tenant: 1 } }, 'context', 'is not an option of begin; the options are: id, checkpoints'],
     [{ runId: 'r' }, 'runId', 'did you mean id?'],
   ] as const) {
     const error = { name: 'ConfigError', option, message: expect.stringContaining(problem) }

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { z as z3 } from 'zod/v3'
 import { early, withdrawing } from '../../test/early-calls.ts'
 import {
   agentTool,
@@ -31,17 +32,27 @@ test('a tool whose schema has no JSON Schema is refused at construction (A2)', (
   expect(make).toThrow('odd')
 })
 
-const NO_SCHEMA = 'the input of odd must be a Standard Schema with a JSON Schema, such as a zod 4 schema'
+const NO_SCHEMA = 'the input of odd must be a Standard Schema with a JSON Schema: '
+const ANY = `${NO_SCHEMA}use zod 4, or z.fromJSONSchema(schema)`
+const VALIBOT = `${NO_SCHEMA}use toStandardJsonSchema(schema) of @valibot/to-json-schema`
+const lacking = (vendor: string) => ({ '~standard': { version: 1, vendor, validate: () => ({}) } })
 const wrongInputs: readonly (readonly [string, unknown, string])[] = [
-  ['is not there', undefined, NO_SCHEMA],
-  ['is JSON Schema', { type: 'object' }, NO_SCHEMA],
-  ['gives no JSON Schema', { '~standard': { version: 1, vendor: 'zod', validate: () => ({}) } }, NO_SCHEMA],
-  ['holds what JSON has not', z.object({ at: z.date() }), `${NO_SCHEMA}: Date cannot be represented in JSON Schema`],
+  ['is not there', undefined, ANY],
+  ['is JSON Schema', { type: 'object' }, ANY],
+  ['is of zod 3', z3.object({}), `${NO_SCHEMA}use zod 4.2 or newer`],
+  ['is of valibot', lacking('valibot'), VALIBOT],
+  ['is of a library without JSON Schema', lacking('other'), ANY],
+  [
+    'contains a date',
+    z.object({ at: z.date() }),
+    `${NO_SCHEMA}Date cannot be represented in JSON Schema; write z.iso.datetime()`,
+  ],
+  ['contains a bigint', z.object({ n: z.bigint() }), `${NO_SCHEMA}BigInt cannot be represented in JSON Schema`],
   ['is no object', z.string(), 'the input of odd must be the schema of an object'],
 ]
 
 test.for(wrongInputs)(
-  'a tool whose input %s is refused with a message that its author understands (A2)',
+  'a tool whose input %s is refused with a message that its author understands (A2, W17)',
   ([, input, message]) => {
     const odd = { name: 'odd', description: 'o', input, execute: () => 'ok' } as Tool
     expect(() => createAgent({ model: scriptedModel([]), tools: [odd] })).toThrow(new ConfigError('tools', message))

@@ -27,12 +27,13 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
     run.events.push({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }, true)
     if (kept) {
       end(run)
-      return kept
+      return kept as AgentResult
     }
     run.unlock()
     run.signal.throwIfAborted()
     beginRun(run, ends)
-    return await completed(run, await run.halt.until(work(run)))
+    // Without an output schema the output is absent, and of the type `unknown`.
+    return (await completed(run, await run.halt.until(work(run)))) as AgentResult
   } catch (thrown) {
     const error = run.signal.aborted ? run.halt.reason : thrown
     if (!(error instanceof RunStop) || run.halt.state.phase === 'loading') return await failed(run, error)

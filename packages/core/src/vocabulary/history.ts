@@ -75,8 +75,7 @@ export function isMessage(value: unknown): value is Message {
 
 /** Whether a value from outside is a list of messages, to their parts. */
 export function isHistory(value: unknown): boolean {
-  // `every` skips the holes of a sparse list; `includes` finds them.
-  return Array.isArray(value) && !value.includes(undefined) && value.every((one) => isMessage(one) && hasParts(one))
+  return Array.isArray(value) && [...value].every((one) => isMessage(one) && hasParts(one))
 }
 
 /** Whether a value from outside is a message of a model, to its parts. */

@@ -34,9 +34,9 @@ test.each([
   ['MaxTurn', 'did you mean maxSteps?'],
   ['tool', 'did you mean tools?'],
   ['temprature', 'did you mean settings?'],
-  ['verbose', 'there are instructions, maxSteps, tools, settings'],
-  ['', 'there are instructions, maxSteps, tools, settings'],
-  ['__proto', 'there are instructions, maxSteps, tools, settings'],
+  ['verbose', 'the options are: instructions, maxSteps, tools, settings'],
+  ['', 'the options are: instructions, maxSteps, tools, settings'],
+  ['__proto', 'the options are: instructions, maxSteps, tools, settings'],
 ])('an unknown option %j is refused with the nearest name, or with all names (P23)', (option, hint) => {
   const message = `${option}: is not an option of createAgent; ${hint}`
   expect(problemOf({ tools: [], [option]: 1 })).toEqual({ option, message })
@@ -61,7 +61,7 @@ const refused: readonly (readonly [option: string, hint: string, make: (given: n
   ['temperature', 'createAgent; did you mean settings?', createAgent, { model, temperature: 0 }],
   ['maxTurns', 'createAgent; did you mean maxSteps?', createAgent, { model, maxTurns: 3 }],
   ['settings.temprature', 'did you mean temperature?', createAgent, { model, settings: { temprature: 0 } }],
-  ['inputLimits.chars', 'there are characters, depth', createAgent, { model, inputLimits: { chars: 1 } }],
+  ['inputLimits.chars', 'the options are: characters, depth', createAgent, { model, inputLimits: { chars: 1 } }],
   ['telemetry.tracer', 'did you mean tracerProvider?', createAgent, { model, telemetry: { tracer: {} } }],
   [
     'middleware.a.order.outsides',
@@ -134,7 +134,7 @@ test('if there is only one option, the error states that (P23)', () => {
     checkOptions<{ instruction: string }>('earlyStop', { max: 1 } as object as { instruction: string }, {
       instruction: '',
     }),
-  ).toThrow('max: is not an option of earlyStop; the only option is instruction')
+  ).toThrow('max: is not an option of earlyStop; the options are: instruction')
 })
 
 test.each<[string, object, string]>([

@@ -29,9 +29,7 @@ export function checkOptions<Options extends object>(
   const unknown = Object.keys(options).find((name) => options[name] !== undefined && !Object.hasOwn(known, name))
   if (unknown === undefined) return
   const nearest = nearestName(unknown.slice(0, LONGEST_NAME), known)
-  const all = Object.keys(known)
-  const others = all.length === 1 ? `the only option is ${all[0]}` : `there are ${all.join(', ')}`
-  const hint = nearest ? `did you mean ${nearest}?` : others
+  const hint = nearest ? `did you mean ${nearest}?` : `the options are: ${Object.keys(known).join(', ')}`
   throw new ConfigError(of + unknown.slice(0, LONGEST_NAME), `is not an option of ${owner}; ${hint}`)
 }
 
@@ -67,7 +65,11 @@ function distance(a: string, b: string): number {
 }
 
 /** @throws {ConfigError} An option has another type; `of` is a prefix of its name. */
-export function checkTypes(type: 'string' | 'function', options: Readonly<Record<string, unknown>>, of = ''): void {
+export function checkTypes(
+  type: 'string' | 'function' | 'boolean',
+  options: Readonly<Record<string, unknown>>,
+  of = '',
+): void {
   for (const [option, value] of Object.entries(options))
     if (value !== undefined && value !== null && typeof value !== type)
       throw new ConfigError(of + option, `must be a ${type}`)

@@ -7,8 +7,11 @@ import type { Message, ToolMessage, Usage } from './message.ts'
 import type { Checkpoint, SavedResult } from './saved-run.ts'
 import type { Warning } from './warning.ts'
 
-/** The result of a run that did not fail. `status` is `completed`, `interrupted` or `cancelled`. */
-export type AgentResult<Output = unknown> = CompletedResult<Output> | InterruptedResult | CancelledResult
+/** The result of a run that did not fail. `status` is `completed`, `interrupted` or `cancelled`. A completed run of an agent with `output` has one. */
+export type AgentResult<Output = unknown> =
+  | (CompletedResult<Output> & { readonly output: Output })
+  | InterruptedResult
+  | CancelledResult
 
 /** The run has its final answer. */
 export interface CompletedResult<Output = unknown>

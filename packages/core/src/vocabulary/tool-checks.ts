@@ -5,6 +5,7 @@ import { isEffect } from './effect.ts'
 import { ConfigError } from './errors.ts'
 import { isPlain, isRecord } from './json.ts'
 import { checkCount, checkOptions, checkSchema, checkTypes, mustBe } from './option-checks.ts'
+import { isText } from './shape.ts'
 import type { Tool } from './tool.ts'
 
 /** @throws {ConfigError} The value is not a list of tools. */
@@ -58,8 +59,7 @@ export function checkExecute(option: string, execute: Tool['execute']): void {
 }
 
 function isBackground(option: string, background: unknown): boolean {
-  if (background === undefined || typeof background === 'boolean') return true
-  if (!isRecord(background)) return false
+  if (!isRecord(background)) return background === undefined || typeof background === 'boolean'
   checkOptions('background', background, { atEnd: '' }, `${option}.background.`)
   const { atEnd = 'wait' } = background
   return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
@@ -71,12 +71,7 @@ function checkEarly({ name, needs, warm, effect }: Tool): void {
     if (given !== undefined && effect !== 'read' && effect !== 'calls')
       throw new ConfigError('tools', `${name} has ${option}, but not the effect read or calls`)
   }
-  // `every` skips the holes of a sparse list; `includes` finds them.
-  if (
-    needs === undefined ||
-    (Array.isArray(needs) && !needs.includes(undefined) && needs.every((key) => typeof key === 'string'))
-  )
-    return
+  if (needs === undefined || (Array.isArray(needs) && [...needs].every(isText))) return
   throw new ConfigError('tools', `the needs of ${name} must be a list of members of its input`)
 }
 
@@ -97,13 +92,11 @@ function checkNeeds(tool: Tool): void {
 export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
   const { timeout, cancelable, concurrency } = limits
   if (timeout !== undefined) mustBe('a number above 0', `${option}.timeout`, timeout, timeout > 0)
-  if (cancelable !== undefined && typeof cancelable !== 'boolean')
-    throw new ConfigError(`${option}.cancelable`, `must be true or false, not ${String(cancelable)}`)
+  checkTypes('boolean', { cancelable }, `${option}.`)
   if (concurrency === undefined) return
-  const { limit, whenFull = 'wait' } =
-    typeof concurrency === 'object' && concurrency !== null ? concurrency : { limit: concurrency }
-  if (typeof concurrency === 'object')
-    checkOptions('concurrency', concurrency, { limit: 'max', whenFull: '' }, `${option}.concurrency.`)
+  const given = typeof concurrency === 'object' ? concurrency : { limit: concurrency }
+  checkOptions('concurrency', given, { limit: 'max', whenFull: '' }, `${option}.concurrency.`)
+  const { limit, whenFull = 'wait' } = given
   checkCount(`${option}.concurrency`, limit)
   if (whenFull !== 'wait' && whenFull !== 'fail')
     throw new ConfigError(`${option}.concurrency.whenFull`, `must be 'wait' or 'fail', not ${String(whenFull)}`)

@@ -31,17 +31,23 @@ const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
   let jsonSchema = jsonSchemas.get(schema)
   if (jsonSchema) return jsonSchema
-  const problem = `${what}must be a Standard Schema with a JSON Schema, such as a zod 4 schema`
-  if (!schema?.['~standard']?.jsonSchema) throw new ConfigError(option, problem)
+  const { jsonSchema: given, vendor = '' } = schema?.['~standard'] ?? {}
   try {
-    jsonSchema = freeze(
-      structuredClone(schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema,
-    )
+    if (!given) throw new TypeError(`use ${INSTEAD[vendor] ?? 'zod 4, or z.fromJSONSchema(schema)'}`)
+    jsonSchema = freeze(structuredClone(given.input({ target: 'draft-2020-12' })) as JsonSchema)
   } catch (error) {
-    throw new ConfigError(option, `${problem}: ${messageOf(error)}`)
+    const why = messageOf(error)
+    const hint = /date/i.test(why) ? '; write z.iso.datetime()' : ''
+    throw new ConfigError(option, `${what}must be a Standard Schema with a JSON Schema: ${why}${hint}`)
   }
   jsonSchemas.set(schema, jsonSchema)
   return jsonSchema
+}
+
+/** What to use instead, by the library of a schema that has no JSON Schema. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  zod: 'zod 4.2 or newer',
+  valibot: 'toStandardJsonSchema(schema) of @valibot/to-json-schema',
 }
 
 /** Like {@link jsonSchemaOf}; `undefined` if the schema has no JSON Schema. */

@@ -12,9 +12,10 @@ import {
   type ToolLoopAgentSettings,
   type ToolSet,
 } from 'ai'
-import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
+import { type DeclaredCall, type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop } from '../host/eager-loop.ts'
-import { checkNames, type EagerSettings } from '../host/settings.ts'
+import type { EagerSettings } from '../host/settings.ts'
+import { checkNames } from '../unknown-names.ts'
 import { EagerOptions } from './eager-options.ts'
 import type { SdkOptions } from './sdk.ts'
 
@@ -23,7 +24,10 @@ export type Effects<Options extends { readonly tools?: object }> = {
   readonly [Name in keyof NonNullable<Options['tools']>]?: EffectOf<NonNullable<Options['tools']>[Name]>
 }
 
-type EffectOf<One> = [One] extends [Tool] ? DeclaredEffect<InferToolInput<One>, InferToolOutput<One>> : DeclaredEffect
+// Written out, so that the compiler's error lists the effects.
+type EffectOf<One> = [One] extends [Tool]
+  ? 'read' | 'idempotent' | 'external' | DeclaredCall<InferToolInput<One>, InferToolOutput<One>>
+  : DeclaredEffect
 
 /** The options of `streamText`. `generateText` accepts them, too. */
 type TextOptions<Tools extends ToolSet, Context extends AnyContext, Out extends OutputInterface> = Parameters<
@@ -36,6 +40,21 @@ type AskedOptions<Tools extends ToolSet, Context extends AnyContext, Out extends
   'prompt' | 'messages'
 > &
   Asked & { readonly tools: Tools }
+
+/**
+ * The options of an agent. Its callbacks that are told the output have no type here: it would only fit an agent, and not a request into which the options
+ * are spread.
+ */
+type AgentOptions<
+  Call,
+  Tools extends ToolSet,
+  Context extends AnyContext,
+  Out extends OutputInterface,
+> = ToolLoopAgentSettings<Call, Tools, Context, Out> & { readonly tools: Tools } & {
+  readonly [Name in ToldOutput]?: never
+}
+
+type ToldOutput = 'onStart' | 'experimental_onStart' | 'onStepStart' | 'experimental_onStepStart' | 'onStepError'
 
 interface WithPrompt {
   readonly prompt: Exclude<Prompt['prompt'], undefined>
@@ -95,12 +114,23 @@ export function eager<
   options: ToolLoopAgentSettings<Call, Tools, Context, Out>,
   effects: NoInfer<Effects<{ readonly tools: Tools }>>,
   settings?: EagerSettings,
-): NoInfer<ToolLoopAgentSettings<Call, Tools, Context, Out> & { readonly tools: Tools }>
+): AgentOptions<Call, Tools, Context, Out>
 export function eager<Options extends { readonly tools?: object; readonly generate?: never }>(
   options: Options & IfUnnamed<Options>,
   effects: Effects<Options>,
   settings?: EagerSettings,
 ): Options
+// Again the options of an agent, because the compiler reports the error of the last overload: here it is that of a misspelt effect.
+export function eager<
+  Call = never,
+  Tools extends ToolSet = ToolSet,
+  Context extends AnyContext = AnyContext,
+  Out extends OutputInterface = never,
+>(
+  options: ToolLoopAgentSettings<Call, Tools, Context, Out> & Partial<WithPrompt & WithMessages>,
+  effects: NoInfer<Effects<{ readonly tools: Tools }>>,
+  settings?: EagerSettings,
+): AgentOptions<Call, Tools, Context, Out>
 export function eager(options: { readonly tools?: object }, effects: object, settings: EagerSettings = {}): object {
   if (typeof options !== 'object' || options === null) throw new ConfigError('options', 'must be an object')
   const given = options as SdkOptions
@@ -111,7 +141,7 @@ export function eager(options: { readonly tools?: object }, effects: object, set
     throw new ConfigError('tools', 'must be an object with the tools by name, such as { weather }')
   const loop = new EagerLoop(settings, 'ai 7')
   const names = Object.keys(tools)
-  const declared = declaredEffects(effects, names)
+  const declared = declaredEffects(effects, settings.mayBeMissing ? undefined : names)
   checkNames(settings, names)
   if (declared.size === 0) return options
   return new EagerOptions(given, tools, declared, loop).made()

@@ -1,7 +1,7 @@
 /** The declarations users make for tools of another library: what a call does to the world, and how it is undone. */
 
 import { ConfigError, checkOptions, type Effect, type OptionNames } from '@meanwhile/core'
-import { nearestName } from '@meanwhile/core/calls'
+import { unknownTool } from '../unknown-names.ts'
 
 /** The effects of a library's tool. `calls` is missing, because it needs a Meanwhile run. */
 export type HostEffect = Exclude<Effect, 'calls'>
@@ -60,7 +60,7 @@ export type Declared = ReadonlyMap<string, DeclaredTool>
 /**
  * Returns the declarations of all tools that may start early.
  *
- * @param tools The names of all tools, if they are known.
+ * @param tools The names of all tools, if they are known and none may be missing.
  * @throws {ConfigError} An effect or a tool does not exist, a `reversible` tool has no `compensate`, or a `read` or
  * `idempotent` tool has one.
  */
@@ -74,12 +74,6 @@ export function declaredEffects(effects: object, tools?: readonly string[]): Dec
     if (call.effect !== 'external') declared.set(name, call)
   }
   return declared
-}
-
-/** The message for a name that is not the name of a tool. */
-export function unknownTool(name: string, tools: readonly string[]): string {
-  const nearest = nearestName(name, Object.fromEntries(tools.map((tool) => [tool, ''])))
-  return `is not the name of a tool; ${nearest ? `did you mean ${nearest}?` : `the tools are: ${tools.join(', ') || 'none'}`}`
 }
 
 const EFFECTS: readonly unknown[] = ['read', 'idempotent', 'reversible', 'external'] satisfies HostEffect[]

@@ -10,12 +10,12 @@ import {
 } from '@meanwhile/core'
 import { checkCount, checkTelemetry, checkTime } from '@meanwhile/core/calls'
 import type { NamedModel } from '../call-maker.ts'
-import { checkList } from '../check-list.ts'
+import { checkList, checkMayBeMissing } from '../check-list.ts'
 import type { EagerToolsOptions } from '../eager-tools.ts'
 import { checkSchemas } from '../kept-input.ts'
 import type { Evidence } from '../policy.ts'
 import type { StepSavings } from '../savings.ts'
-import { type HostEffect, unknownTool } from './declared.ts'
+import type { HostEffect } from './declared.ts'
 
 /** Return `'wait'` if this call must not start on this evidence. With `undefined` its effect decides. */
 export type HostPolicy = (call: ToolCall, context: HostPolicyContext) => 'wait' | undefined
@@ -48,6 +48,12 @@ export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | '
   readonly alwaysStream?: boolean | 'wrapped'
   /** Names of tools whose calls an approval or a limit may prevent that `eager()` cannot detect. They never start early. */
   readonly approval?: readonly string[]
+  /**
+   * Whether tools that the effects, `approval`, `independent` or `schemas` name may be missing, for example because several
+   * agents share these settings. Such a name has no effect. Default `false`: it is a `ConfigError` where `eager()` knows all
+   * tools.
+   */
+  readonly mayBeMissing?: boolean
   /** How many early calls may execute at once. Default: the library's own limit, or no limit if it has none. */
   readonly toolConcurrency?: number
   /** How long an unused early call is kept after the last event, in milliseconds. Default 30,000. */
@@ -75,29 +81,13 @@ const NAMES: OptionNames<EagerSettings> = {
   budget: '',
   alwaysStream: 'stream',
   approval: 'interruptOn needsApproval',
+  mayBeMissing: '',
   toolConcurrency: 'toolCallConcurrency concurrency',
   hold: '',
   seals: '',
   telemetry: '',
   onStep: 'onStepEnd',
   onWarning: '',
-}
-
-/** For each name in `approval`, `independent` and `schemas` that is not the name of a tool: the setting, and the message. */
-export function unknownNames(
-  { approval = [], independent = [], schemas = {} }: EagerSettings,
-  tools: readonly string[],
-): readonly (readonly [setting: string, reason: string])[] {
-  return Object.entries({ approval, independent, schemas: Object.keys(schemas) }).flatMap(([setting, names]) =>
-    names
-      .filter((name) => !tools.includes(name))
-      .map((name) => [setting, `${name} ${unknownTool(name, tools)}`] as const),
-  )
-}
-
-/** @throws {ConfigError} A name in `approval`, `independent` or `schemas` is not the name of a tool. */
-export function checkNames(settings: EagerSettings, tools: readonly string[]): void {
-  for (const [setting, reason] of unknownNames(settings, tools)) throw new ConfigError(setting, reason)
 }
 
 /** @throws {ConfigError} A setting is invalid; the error names it. */
@@ -107,6 +97,7 @@ export function checkSettings(settings: EagerSettings): void {
   for (const [name, value] of Object.entries({ policy, onStep, onWarning })) {
     if (value !== undefined && typeof value !== 'function') throw new ConfigError(name, 'must be a function')
   }
+  checkMayBeMissing(settings)
   if (seals !== undefined && typeof seals !== 'boolean') throw new ConfigError('seals', 'must be true or false')
   if (alwaysStream !== undefined && alwaysStream !== 'wrapped' && typeof alwaysStream !== 'boolean')
     throw new ConfigError('alwaysStream', "must be true, false or 'wrapped'")

@@ -3,7 +3,8 @@
 import { ConfigError } from '@meanwhile/core'
 import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop } from '../host/eager-loop.ts'
-import { checkNames, type EagerSettings } from '../host/settings.ts'
+import type { EagerSettings } from '../host/settings.ts'
+import { checkNames } from '../unknown-names.ts'
 import { EagerAgent, EagerAgents, type OwnOptions } from './eager-agent.ts'
 import { type AgentOptions, isAgentTool, isObject, isSubagent, namesOf, type Subagent } from './library.ts'
 
@@ -78,7 +79,7 @@ export function eager<Options extends GivenOptions, const Middleware extends rea
 function changes(options: AgentOptions, effects: object, loop: EagerLoop): AgentOptions | undefined {
   const { subagents = [], ...own } = options
   const created = subagents.filter(isSubagent)
-  const declared = declaredEffects(effects, toolsOf([own, ...created]))
+  const declared = declaredEffects(effects, loop.settings.mayBeMissing ? undefined : toolsOf([own, ...created]))
   checkNames(loop.settings, [...toolsOf([own, ...created]), ...toolsOfMiddleware([own, ...created])])
   if (declared.size === 0) return undefined
   const all = new EagerAgents(declared, loop)

@@ -19,6 +19,7 @@ export interface NamesOptions {
  * reported if it resembles the name of a tool that is not itself in the list.
  */
 export function warnOfNames({ agent, tools, declared, loop }: NamesOptions): void {
+  if (loop.settings.mayBeMissing) return
   const agents = reachable(agent)
   // The tools of an MCP server of another agent cannot be known.
   if ([...agents].some((other) => other !== agent && other.mcpServers.length > 0)) return
