@@ -42,7 +42,7 @@ type AskedOptions<Tools extends ToolSet, Context extends AnyContext, Out extends
   Asked & { readonly tools: Tools }
 
 /**
- * The options of an agent. Its callbacks that are told the output have no type here: it would only fit an agent, and not a request into which the options
+ * The options of an agent. Its callbacks that receive the output have no type here: it would only fit an agent, and not a request into which the options
  * are spread.
  */
 type AgentOptions<
