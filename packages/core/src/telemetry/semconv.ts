@@ -17,7 +17,7 @@ export const OTHER = '_OTHER'
 /**
  * span · INTERNAL · the span that is active when the run is called; for an agent as a tool, that call's span · `{agent}` follows if the
  * agent has a name. It begins with the run. It ends when the result is known and all its calls have ended, except background calls that it
- * has handed over. A resumed run has a link to the one that was interrupted.
+ * has handed over. A resumed run has a link to the one that was interrupted, and a run of `agent.begin` to the span that was active there.
  */
 export const INVOKE_AGENT = 'invoke_agent'
 /**

@@ -118,7 +118,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     isSynced = wanted
   }
 
-  /** Empties the write-ahead file, which still has the deleted text. Gives up after a second if another process keeps on reading. */
+  /** Empties the write-ahead file, which still has the deleted text. After a second it stops trying, because another process keeps on reading. */
   async function emptyLog(id: string): Promise<void> {
     for (let tries = 0; tries < 20; tries++) {
       const [row] = await write(id, () => database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all())
