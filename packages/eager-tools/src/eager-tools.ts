@@ -4,6 +4,7 @@
  */
 
 import { ConfigError, checkOptions, type Middleware, type OptionNames, runLocal } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
 import { checkList } from './check-list.ts'
@@ -76,7 +77,7 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
   const budget = options.budget ? new Budget(options.budget === true ? {} : options.budget) : undefined
   const ledgerOf = runLocal(() => new SavingsLedger(budget))
   const breakerOf = runLocal(() => new Breaker())
-  return {
+  return branded('middleware', {
     name: 'eager-tools',
     wrapAgent(setup, next, run) {
       const ledger = ledgerOf(run)
@@ -113,5 +114,5 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
         },
       })
     },
-  }
+  })
 }

@@ -12,7 +12,7 @@ import {
   ToolOutputError,
   UnknownToolError,
 } from '@meanwhile/core'
-import { checkedInput, isJudgedByInput, judgeCall } from '@meanwhile/core/calls'
+import { branded, checkedInput, isJudgedByInput, judgeCall } from '@meanwhile/core/calls'
 import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 
@@ -63,7 +63,7 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
   checkFunctions({ when })
   if (tools !== undefined) checkToolNames('tools', tools)
   const delay = backoff(options)
-  return {
+  return branded('middleware', {
     name: NAME,
     ignoresInput: when === undefined,
     async *wrapToolCall(call, next, run) {
@@ -84,7 +84,7 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
         }
       }
     },
-  }
+  })
 }
 
 /**
