@@ -1,5 +1,6 @@
 // Measures the shape of core: import cycles, size, state, and how much code one tool call enters. Fails if a figure is above its limit in
-// scripts/shape/held.json. With --write the limits are lowered to the current figures; with a reason they are also raised.
+// scripts/shape/held.json, or if a shape that two copies of the packages share changes without another number of its format. With --write the limits are lowered to the current figures; with a reason they are also raised.
+import { currentFormat, formatComplaints, readFormat, writeFormat } from './shape/formats.ts'
 import { complaints, lowerable, readHeld, tightened, writeHeld } from './shape/held.ts'
 import { measure } from './shape/measure.ts'
 import { helpText, OptionError, type ShapeOptions, shapeOptions } from './shape/options.ts'
@@ -17,7 +18,9 @@ async function check({ write, raise, list }: ShapeOptions): Promise<number> {
   const lower = lowerable(held, shape)
   if (lower.length > 0)
     console.log(`\nBelow the limit: ${lower.join(', ')}. --write lowers the limits to these figures.`)
-  const wrong = complaints(held, shape)
+  const format = currentFormat()
+  if (write && format.format !== readFormat().format) writeFormat(format)
+  const wrong = [...complaints(held, shape), ...formatComplaints(readFormat(), format)]
   if (wrong.length === 0) return 0
   console.error(`\nFailed:\n${wrong.map((line) => `  ${line}`).join('\n')}`)
   return 1

@@ -12,6 +12,8 @@ import type { RunWork } from './state/run.ts'
 import { abortCalls } from './tool-call/commit-or-discard.ts'
 import type { AgentConfig } from './vocabulary/agent-config.ts'
 import type { AgentOptions } from './vocabulary/agent-options.ts'
+import { branded } from './vocabulary/brand.ts'
+import { behind } from './vocabulary/copies.ts'
 import { ConfigError } from './vocabulary/errors.ts'
 import type { Answers } from './vocabulary/interrupt.ts'
 import type { Middleware } from './vocabulary/middleware.ts'
@@ -89,7 +91,7 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
   const own = { ...options, tools: [...tools], middleware: [...middleware], settings: config.settings }
   // A run checks its output with the schema, so every result has the type `Output`.
   const start = startRun as StartRun<Output>
-  const agent: Agent<Output> = Object.freeze({
+  const agent: Agent<Output> = {
     name: config.name,
     description: config.description,
     middleware: Object.freeze(own.middleware),
@@ -104,16 +106,13 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
       return start(WORK, config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
     },
     close: (from: Checkpoint | string, options?: CloseOptions) => closeRun(config, from, options),
-  })
-  configs.set(agent, config)
-  return agent
+  }
+  return Object.freeze(branded('agent', agent, config))
 }
-
-const configs = new WeakMap<Agent, AgentConfig>()
 
 /** Returns the configuration of an agent. Throws {@link ConfigError} if {@link createAgent} did not make it. */
 export function configBehind(agent: Agent): AgentConfig {
-  const config = configs.get(agent)
+  const config = behind<AgentConfig>('agent', agent)
   if (!config) throw new ConfigError('agent', 'must be an agent that createAgent made')
   return config
 }

@@ -16,6 +16,7 @@ export { activeContext, type CallFacts, type ExecutionFacts, Telemetry } from '.
 export { checkTelemetry } from './telemetry/options.ts'
 export { errorMessage } from './tool-call/no-result-message.ts'
 export { findTool, resolveAliases } from './vocabulary/aliases.ts'
+export { BrandedError, branded } from './vocabulary/brand.ts'
 export { sameCall } from './vocabulary/canonical.ts'
 export { checkedInput } from './vocabulary/checked-input.ts'
 export { openCalls, userMessage } from './vocabulary/history.ts'

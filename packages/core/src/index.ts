@@ -20,15 +20,7 @@ export type { SemanticAttributes } from './telemetry/semconv.ts'
 export type { AgentOptions } from './vocabulary/agent-options.ts'
 export type { CallOptions, SideRequest } from './vocabulary/call-options.ts'
 export type { CancelMode, CancelOptions } from './vocabulary/cancel.ts'
-export {
-  CheckpointConflictError,
-  CheckpointCorruptError,
-  CheckpointError,
-  CheckpointMismatchError,
-  CheckpointMissingError,
-  CheckpointStoreError,
-  CheckpointVersionError,
-} from './vocabulary/checkpoint-errors.ts'
+export * from './vocabulary/checkpoint-errors.ts'
 export type { CheckpointStore, StoredCheckpoint } from './vocabulary/checkpoint-store.ts'
 export { ContextError } from './vocabulary/context-error.ts'
 export { type ExecutedTool, type ToolOptions, tool } from './vocabulary/define-tool.ts'
@@ -50,24 +42,8 @@ export {
   TimeoutError,
   UnknownInterruptError,
 } from './vocabulary/errors.ts'
-export type {
-  AgentEvent,
-  AgentEventBody,
-  AttemptFailed,
-  CustomEvent,
-  DiscardCause,
-  PathPart,
-  ToolProgress,
-} from './vocabulary/events.ts'
-export {
-  type Address,
-  type AddressPart,
-  type Answers,
-  Interrupt,
-  type InterruptOptions,
-  interrupt,
-  type PendingInterrupt,
-} from './vocabulary/interrupt.ts'
+export type * from './vocabulary/events.ts'
+export * from './vocabulary/interrupt.ts'
 export {
   type AssistantMessage,
   type AssistantPart,
@@ -88,69 +64,19 @@ export {
   type Usage,
   type UserMessage,
 } from './vocabulary/message.ts'
-export type {
-  AgentFlow,
-  AgentState,
-  Middleware,
-  ModelFlow,
-  ToolFlow,
-  Verdict,
-  WrapEvent,
-} from './vocabulary/middleware.ts'
-export {
-  DEFAULT_INPUT_LIMITS,
-  type InputLimits,
-  type Model,
-  type ModelEvent,
-  type ModelRequest,
-  type ModelSettings,
-  type OutputFormat,
-  type ToolChoice,
-  type ToolDefinition,
-} from './vocabulary/model.ts'
-export {
-  ModelError,
-  type ModelErrorCode,
-  type ModelErrorData,
-  RetriesExhaustedError,
-} from './vocabulary/model-errors.ts'
+export type * from './vocabulary/middleware.ts'
+export * from './vocabulary/model.ts'
+export * from './vocabulary/model-errors.ts'
 export { checkOptions, type OptionNames } from './vocabulary/option-checks.ts'
 export type { OutputLimits } from './vocabulary/output-limits.ts'
 export type { ResourceKeys } from './vocabulary/resource-keys.ts'
-export type {
-  AgentResult,
-  BackgroundHandle,
-  CancelledResult,
-  CompletedResult,
-  InterruptedResult,
-  ResultBase,
-} from './vocabulary/result.ts'
+export type * from './vocabulary/result.ts'
 export type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 export type { Checkpoint } from './vocabulary/saved-run.ts'
 export type { CaptureContent } from './vocabulary/span-content.ts'
 export type { MiddlewareSpans, TelemetryOptions } from './vocabulary/telemetry-options.ts'
-export type {
-  AgentSetup,
-  HasContext,
-  NeedsContext,
-  Run,
-  Tool,
-  ToolAliases,
-  ToolContext,
-  WarmContext,
-} from './vocabulary/tool.ts'
-export {
-  NotCancelableError,
-  ToolBusyError,
-  ToolCancelledError,
-  ToolCircleError,
-  ToolDiscardedError,
-  ToolInputError,
-  ToolOutputError,
-  ToolTimeoutError,
-  UnknownCallError,
-  UnknownToolError,
-} from './vocabulary/tool-errors.ts'
+export type * from './vocabulary/tool.ts'
+export * from './vocabulary/tool-errors.ts'
 export type { JsonSchema, ToolSchema } from './vocabulary/tool-schema.ts'
 export type { Progress, ToolState, ToolStatus } from './vocabulary/tool-status.ts'
 export type { Warning } from './vocabulary/warning.ts'

@@ -9,9 +9,9 @@ import { givenOf } from './needs/rest.ts'
 import { CallEntry } from './state/call-entry.ts'
 import { endState } from './state/call-status.ts'
 import { CallTable } from './state/call-table.ts'
-import { signalOwner } from './state/signal-owner.ts'
 import { UserContext } from './state/user-context.ts'
 import { activeContext, Telemetry } from './telemetry/around.ts'
+import { behind, checkCopy } from './vocabulary/copies.ts'
 import { ConfigError } from './vocabulary/errors.ts'
 import { isRecord } from './vocabulary/json.ts'
 import type { ToolCall } from './vocabulary/message.ts'
@@ -74,8 +74,9 @@ export function runTool<Input, Output>(
   options: RunToolOptions = {},
 ): ToolRun<Output> {
   if (!isRecord(tool)) throw new ConfigError('tool', 'must be a tool')
+  checkCopy(tool)
   const { grace = 1_000 } = options
-  const entry = entryOf(tool, input, signalOwner(options.signal))
+  const entry = entryOf(tool, input, behind('call', options.signal))
   const latest = new Latest<Progress>()
   const report = (progress: Progress) => latest.set(entry.status.report(progress))
   const result = unheard(work<Output>(tool, entry, { ...options, grace }, report).finally(() => latest.end()))

@@ -1,6 +1,7 @@
 /** The errors of durable runs: one class for each failure that a caller may catch. */
 
 import { messageOf } from '@meanwhile/core'
+import { BrandedError } from '@meanwhile/core/calls'
 
 /** An error as plain data: no stack, no cause. */
 export interface ErrorInfo {
@@ -11,8 +12,8 @@ export interface ErrorInfo {
 }
 
 /** The base of all errors of durable runs. */
-export class DurableError extends Error {
-  override readonly name: string = 'DurableError'
+export class DurableError extends BrandedError {
+  static override readonly brand: string = 'DurableError'
   /** The id of the run; empty if the error does not concern one run. */
   readonly id: string
 
@@ -24,7 +25,7 @@ export class DurableError extends Error {
 
 /** The id is not valid for a run: it must be a string of 1 to 255 characters, without NUL and without unpaired surrogates. */
 export class RunIdError extends DurableError {
-  override readonly name = 'RunIdError'
+  static override readonly brand: string = 'RunIdError'
 
   constructor(id: unknown) {
     super(
@@ -36,7 +37,7 @@ export class RunIdError extends DurableError {
 
 /** Another run has this id: a run of another agent, or one that was not started as a durable run. */
 export class RunIdTakenError extends DurableError {
-  override readonly name = 'RunIdTakenError'
+  static override readonly brand: string = 'RunIdTakenError'
 
   constructor(id: string, owner: string) {
     super(id, `its id belongs to ${owner}`)
@@ -45,7 +46,7 @@ export class RunIdTakenError extends DurableError {
 
 /** No run has this id: it was never started, or it was deleted. */
 export class UnknownRunError extends DurableError {
-  override readonly name = 'UnknownRunError'
+  static override readonly brand: string = 'UnknownRunError'
 
   constructor(id: string) {
     super(id, 'this run does not exist')
@@ -54,7 +55,7 @@ export class UnknownRunError extends DurableError {
 
 /** No agent in this process has this name. */
 export class UnknownAgentError extends DurableError {
-  override readonly name = 'UnknownAgentError'
+  static override readonly brand: string = 'UnknownAgentError'
   /** The name that no agent has. */
   readonly agent: string
 
@@ -66,6 +67,7 @@ export class UnknownAgentError extends DurableError {
 
 /** Only a run that has failed or was cancelled can be retried. */
 export class NothingToRetryError extends DurableError {
+  static override readonly brand: string = 'DurableNothingToRetryError'
   override readonly name = 'NothingToRetryError'
 
   constructor(id: string, status: string) {
@@ -75,7 +77,7 @@ export class NothingToRetryError extends DurableError {
 
 /** The run failed. `error` is the error that ended it. */
 export class RunFailedError extends DurableError {
-  override readonly name = 'RunFailedError'
+  static override readonly brand: string = 'RunFailedError'
   /** The error that ended the run. */
   readonly error: ErrorInfo
 
@@ -87,7 +89,7 @@ export class RunFailedError extends DurableError {
 
 /** The run was cancelled, so it has no result. */
 export class RunCancelledError extends DurableError {
-  override readonly name = 'RunCancelledError'
+  static override readonly brand: string = 'RunCancelledError'
 
   constructor(id: string) {
     super(id, 'it was cancelled')
@@ -96,7 +98,7 @@ export class RunCancelledError extends DurableError {
 
 /** Every worker that took the run died before the run stopped. */
 export class RunPoisonedError extends DurableError {
-  override readonly name = 'RunPoisonedError'
+  static override readonly brand: string = 'RunPoisonedError'
   /** How many workers have taken the run. */
   readonly attempts: number
 
@@ -108,6 +110,7 @@ export class RunPoisonedError extends DurableError {
 
 /** The cursor does not come from a reader of this run's events. */
 export class CursorError extends DurableError {
+  static override readonly brand: string = 'DurableCursorError'
   override readonly name = 'CursorError'
 
   constructor(id: string) {
@@ -117,7 +120,7 @@ export class CursorError extends DurableError {
 
 /** The database or its tables are missing or wrong, or the pool was ended. `cause` is the error of the client. */
 export class DurableSetUpError extends DurableError {
-  override readonly name = 'DurableSetUpError'
+  static override readonly brand: string = 'DurableSetUpError'
 
   constructor(problem: string, options: ErrorOptions) {
     super('', problem, options)
@@ -126,7 +129,7 @@ export class DurableSetUpError extends DurableError {
 
 /** The database has failed, or its connection was lost: it is unknown whether the statement took effect. `cause` is the error of the client. */
 export class DurableStoreError extends DurableError {
-  override readonly name = 'DurableStoreError'
+  static override readonly brand: string = 'DurableStoreError'
   /** PostgreSQL's SQLSTATE, or a code of Node.js such as `ECONNREFUSED`; empty without one. */
   readonly code: string
 
@@ -142,7 +145,7 @@ export class DurableStoreError extends DurableError {
 
 /** The worker is stopping, and another one must continue. Only engines see it. */
 export class RunHandedBackError extends DurableError {
-  override readonly name = 'RunHandedBackError'
+  static override readonly brand: string = 'RunHandedBackError'
 
   constructor(id: string) {
     super(id, 'this worker is stopping: another one must continue')

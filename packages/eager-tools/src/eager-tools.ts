@@ -12,6 +12,7 @@ import {
   type Run,
   runLocal,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
 import { checkList, checkMayBeMissing } from './check-list.ts'
@@ -97,7 +98,7 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
   const budget = options.budget ? new Budget(options.budget === true ? {} : options.budget) : undefined
   const ledgerOf = runLocal(() => new SavingsLedger(budget))
   const breakerOf = runLocal(() => new Breaker())
-  return {
+  return branded('middleware', {
     name: 'eager-tools',
     ...((options.independent || options.schemas) && {
       beforeModel(_: AgentState, run: Run) {
@@ -143,5 +144,5 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
         },
       })
     },
-  }
+  })
 }

@@ -1,17 +1,18 @@
 /** The error classes of the harness, one for each failure that a test may catch. */
 
+import { BrandedError } from '@meanwhile/core/calls'
 import type { Difference } from './difference.ts'
 import type { Refusal } from './rules/refusals.ts'
 import type { WireName } from './wires/wire.ts'
 
 /** The base class of all errors of the harness. */
-export class HarnessError extends Error {
-  override readonly name: string = 'HarnessError'
+export class HarnessError extends BrandedError {
+  static override readonly brand: string = 'HarnessError'
 }
 
 /** The script has no response for a request. The client gets a status 500 with a header that stops retries. */
 export class UnexpectedRequestError extends HarnessError {
-  override readonly name = 'UnexpectedRequestError'
+  static override readonly brand: string = 'UnexpectedRequestError'
   /** The number of the request, counted from 1. */
   readonly request: number
 
@@ -25,7 +26,7 @@ export class UnexpectedRequestError extends HarnessError {
  * A request does not match what its response expects. The client gets a status 500 with a header that stops retries.
  */
 export class RequestMismatchError extends HarnessError {
-  override readonly name = 'RequestMismatchError'
+  static override readonly brand: string = 'RequestMismatchError'
   /** The number of the request, counted from 1. */
   readonly request: number
   /** Where it differs; empty if a function of the script rejected it. */
@@ -50,7 +51,7 @@ export class RequestMismatchError extends HarnessError {
  * for the next request.
  */
 export class RefusedRequestError extends HarnessError {
-  override readonly name = 'RefusedRequestError'
+  static override readonly brand: string = 'RefusedRequestError'
   /** The number of the request, counted from 1. */
   readonly request: number
   /** The wire of the request. */
@@ -85,7 +86,7 @@ export class RefusedRequestError extends HarnessError {
 
 /** Responses of the script were not used. */
 export class UnusedResponseError extends HarnessError {
-  override readonly name = 'UnusedResponseError'
+  static override readonly brand: string = 'UnusedResponseError'
   /** The numbers of the unused responses, counted from 1. */
   readonly unused: readonly number[]
 
@@ -98,7 +99,7 @@ export class UnusedResponseError extends HarnessError {
 
 /** The awaited telemetry did not arrive in time. */
 export class WaitTimeoutError extends HarnessError {
-  override readonly name = 'WaitTimeoutError'
+  static override readonly brand: string = 'WaitTimeoutError'
 
   constructor(what: string, timeout: number, seen: string) {
     super(`${what} did not arrive within ${timeout} ms; received so far: ${seen}`)

@@ -5,7 +5,7 @@ import { HarnessError } from './errors.ts'
 
 /** A body has more bytes than the server accepts. */
 export class BodyTooLargeError extends HarnessError {
-  override readonly name = 'BodyTooLargeError'
+  static override readonly brand: string = 'BodyTooLargeError'
   readonly maxBytes: number
 
   constructor(maxBytes: number) {

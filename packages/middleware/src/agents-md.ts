@@ -1,6 +1,7 @@
 /** The middleware `agentsMd()`: adds the instructions of a project (`AGENTS.md`) to the model requests. */
 
 import { ConfigError, checkOptions, type Middleware, type Run, runLocal, type UserMessage } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { InstructionFiles } from './agents-md/instruction-files.ts'
 import { checkCounts, checkPath } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
@@ -52,7 +53,7 @@ export function agentsMd(options: AgentsMdOptions): Middleware {
     return all.text
   }
 
-  return {
+  return branded('middleware', {
     name: NAME,
     async beforeAgent(_, run) {
       const text = await read(run)
@@ -69,7 +70,7 @@ export function agentsMd(options: AgentsMdOptions): Middleware {
       )
       return next({ ...request, messages: messages.toSpliced(place, 0, message) })
     },
-  }
+  })
 }
 
 /** The root, and each folder on the path. */

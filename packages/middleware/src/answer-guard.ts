@@ -14,6 +14,7 @@ import {
   type ToolMessage,
   textOf,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { checkCounts, checkFunctions } from './check-options.ts'
 import { isCount, schemaOf } from './schema-of.ts'
 
@@ -36,7 +37,7 @@ export interface AnswerGuardOptions {
 
 /** The maximum number of answers was rejected, and the next answer failed, too. */
 export class AnswerRejectedError extends AgentError {
-  override readonly name = 'AnswerRejectedError'
+  static override readonly brand: string = 'AnswerRejectedError'
   /** How many answers were rejected before. */
   readonly rejections: number
   /** What was wrong with the last answer. */
@@ -75,7 +76,7 @@ export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
     return (await check?.(answer, run)) || undefined
   }
 
-  return {
+  return branded('middleware', {
     name: 'answer-guard',
     async beforeFinalAnswer(state, run) {
       const last = state.messages.at(-1)
@@ -91,7 +92,7 @@ export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
       if (feedback !== undefined) run.warn({ code: 'answer-accepted', message: feedback })
       if (whole !== last && whole.role === 'assistant') return { accept: true, message: whole }
     },
-  }
+  })
 }
 
 function isBlank(answer: AssistantMessage | ToolMessage): boolean {

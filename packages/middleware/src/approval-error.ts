@@ -1,7 +1,9 @@
 /** The request for an approval failed. The error concerns only one call: the model reads it as an error result. */
 
-export class ApprovalError extends Error {
-  override readonly name = 'ApprovalError'
+import { BrandedError } from '@meanwhile/core/calls'
+
+export class ApprovalError extends BrandedError {
+  static override readonly brand: string = 'ApprovalError'
   /** The name of the tool. */
   readonly tool: string
 

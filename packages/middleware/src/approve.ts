@@ -16,7 +16,7 @@ import {
   type ToolCall,
   type ToolSchema,
 } from '@meanwhile/core'
-import { asJson, checkedInput, errorMessage, sameCall } from '@meanwhile/core/calls'
+import { asJson, branded, checkedInput, errorMessage, sameCall } from '@meanwhile/core/calls'
 import { ApprovalError } from './approval-error.ts'
 import { checkFunctions } from './check-options.ts'
 import { isRecord } from './is-record.ts'
@@ -121,7 +121,7 @@ export function approve(options: ApproveOptions): Middleware {
       allowed(run).value = [...allowed(run).value, { name, input: input as Json }]
   }
 
-  return {
+  return branded('middleware', {
     name: NAME,
     order: { outside: ['retry-tool'] },
     answer: ANSWER,
@@ -141,7 +141,7 @@ export function approve(options: ApproveOptions): Middleware {
       keep(answer, call, run)
       return yield* next(answer.decision === 'edit' ? { ...call, input: answer.input } : call)
     },
-  }
+  })
 }
 
 /** Whether the question comes from {@link approve}, including one from an agent inside a tool call. */

@@ -13,7 +13,7 @@ import {
   runLocal,
   type Usage,
 } from '@meanwhile/core'
-import { errorMessage, findTool } from '@meanwhile/core/calls'
+import { branded, errorMessage, findTool } from '@meanwhile/core/calls'
 import { isSavedCounts, NOTHING, StepCounts } from './call-limits/step-counts.ts'
 import type { Counting } from './call-limits/tally.ts'
 import { checkCounts } from './check-options.ts'
@@ -44,7 +44,7 @@ export type CallLimit = 'modelCalls' | 'toolCalls' | 'perTool' | 'tokens'
 
 /** A run reached a limit. */
 export class CallLimitError extends AgentError {
-  override readonly name = 'CallLimitError'
+  static override readonly brand: string = 'CallLimitError'
   /** Which limit. */
   readonly limit: CallLimit
   /** The value of the limit. */
@@ -165,7 +165,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     return answer
   }
 
-  return {
+  return branded('middleware', {
     name: 'call-limits',
     ...limited.hook,
     wrapModel(request, next, run) {
@@ -205,7 +205,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
           : result
       },
     }),
-  }
+  })
 }
 
 /** The tool's own name: the model may write an alias. */

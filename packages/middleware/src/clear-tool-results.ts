@@ -3,6 +3,7 @@
  */
 
 import { checkOptions, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { checkCounts, checkFunctions } from './check-options.ts'
 import { type CountTokens, countTokens } from './count-tokens.ts'
 import { startOfLast } from './last-steps.ts'
@@ -58,7 +59,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Middlew
   checkCounts({ 'at.tokens': at.tokens, keepSteps, atLeastTokens })
   checkFunctions({ countTokens: count })
   const kept = namedTools('clearToolResults', 'exclude', exclude, options)
-  return {
+  return branded('middleware', {
     name: 'clear-tool-results',
     async beforeModel(state, run) {
       kept.check(run)
@@ -75,7 +76,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Middlew
         messages: messages.map((message, place) => (isOld(message, place) ? cleared(message) : message)),
       }
     },
-  }
+  })
 }
 
 function cleared(message: ToolMessage): ToolMessage {

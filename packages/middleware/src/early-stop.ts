@@ -16,6 +16,7 @@ import {
   runLocal,
   textOf,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
 
 /** The options of `earlyStop`. */
@@ -41,7 +42,7 @@ export function earlyStop(options: EarlyStopOptions = {}): Middleware {
   const { instruction = DEFAULT_INSTRUCTION } = options
   if (typeof instruction !== 'string') throw new ConfigError('instruction', 'must be a string')
   const closing = runLocal((): { state?: AgentState; hasOutput?: boolean } => ({}))
-  return {
+  return branded('middleware', {
     name: 'early-stop',
     beforeAgent: (setup) => ({ ...setup, maxSteps: setup.maxSteps + 1 }),
     beforeModel(state, run) {
@@ -71,7 +72,7 @@ export function earlyStop(options: EarlyStopOptions = {}): Middleware {
         return resultOf(answered, run)
       }
     },
-  }
+  })
 }
 
 /** Returns a result with the last answer, although a hook rejected it. */

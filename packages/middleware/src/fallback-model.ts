@@ -15,6 +15,7 @@ import {
   runLocal,
   TimeoutError,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { checkFunctions, isModel } from './check-options.ts'
 import { isContextOverflow } from './context-overflow.ts'
 import { isCount, schemaOf } from './schema-of.ts'
@@ -35,7 +36,7 @@ export interface FallbackModelOptions {
 
 /** Every model failed. `cause` is the last error. */
 export class ModelsExhaustedError extends AgentError {
-  override readonly name = 'ModelsExhaustedError'
+  static override readonly brand: string = 'ModelsExhaustedError'
   /** One per model, in the order of the calls. */
   readonly errors: readonly unknown[]
 
@@ -63,7 +64,7 @@ export function fallbackModel(options: FallbackModelOptions): Middleware {
   const fallbacks: readonly Model[] = [...models]
   /** 0 is the agent's own model, n is the n-th in the list. */
   const standing = runLocal({ key: 'fallback-model', schema: schemaOf(isCount), initial: 0 })
-  return {
+  return branded('middleware', {
     name: 'fallback-model',
     order: { outside: ['retry-model'] },
     async *wrapModel(request, next, run) {
@@ -101,7 +102,7 @@ export function fallbackModel(options: FallbackModelOptions): Middleware {
         }
       }
     },
-  }
+  })
 }
 
 /** Whether the model failed and not the run. If so, another model is called. */

@@ -1,5 +1,7 @@
 /** The error of a file operation. It concerns only one call: the model reads it as an error result. */
 
+import { BrandedError } from '@meanwhile/core/calls'
+
 /**
  * - `refused`: the path is invalid or outside of the root.
  * - `not-found`, `not-a-file`, `not-a-folder`: the path does not exist, or is of the wrong kind.
@@ -10,8 +12,8 @@
 export type FileErrorCode = 'refused' | 'not-found' | 'not-a-file' | 'not-a-folder' | 'too-large' | 'changed' | 'failed'
 
 /** An operation of a file backend failed. The message names only the requested path. */
-export class FileError extends Error {
-  override readonly name = 'FileError'
+export class FileError extends BrandedError {
+  static override readonly brand: string = 'FileError'
   /** What went wrong. */
   readonly code: FileErrorCode
   /** The requested path, relative to the root, never the path on the host. */

@@ -1,7 +1,7 @@
 /** The middleware `filesystem()`: file tools for an agent, on a backend of your choice. */
 
 import { ConfigError, checkOptions, type Middleware, type Tool } from '@meanwhile/core'
-import { nearestName } from '@meanwhile/core/calls'
+import { branded, nearestName } from '@meanwhile/core/calls'
 import { checkToolNames } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { editFile } from './filesystem/edit-file.ts'
@@ -68,9 +68,9 @@ export function filesystem(options: FilesystemOptions): Middleware {
   const tools = names
     .filter((name) => !(readOnly && WRITING.includes(name)))
     .map((name) => MAKERS[name]({ backend, maxBytes, seen }))
-  return {
+  return branded('middleware', {
     name: 'filesystem',
     beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, ...tools] }),
     beforeModel: (state, run) => seen.addResults(run, state),
-  }
+  })
 }

@@ -14,7 +14,7 @@ import {
   type ToolMessage,
   textOf,
 } from '@meanwhile/core'
-import { errorMessage } from '@meanwhile/core/calls'
+import { branded, errorMessage } from '@meanwhile/core/calls'
 import { checkPath } from './check-options.ts'
 import { digest } from './digest.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
@@ -90,7 +90,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
     }
   }
 
-  return {
+  return branded('middleware', {
     name: 'offload-tool-results',
     ignoresInput: true,
     beforeAgent(setup) {
@@ -112,7 +112,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
         return message
       }
     },
-  }
+  })
 }
 
 function folderOf(path: string): string {

@@ -1,7 +1,7 @@
 /** The middleware `patchToolCalls()`: repairs a history in which calls and results do not match. */
 
 import { ConfigError, callsOf, checkOptions, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
-import { errorMessage } from '@meanwhile/core/calls'
+import { branded, errorMessage } from '@meanwhile/core/calls'
 
 /** The options of `patchToolCalls`. */
 export interface PatchToolCallsOptions {
@@ -21,13 +21,13 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware 
   checkOptions('patchToolCalls', options, { text: '' })
   const { text = DEFAULT_TEXT } = options
   if (typeof text !== 'string' || text === '') throw new ConfigError('text', 'must be a text')
-  return {
+  return branded('middleware', {
     name: 'patch-tool-calls',
     beforeModel(state) {
       const messages = repaired(state.messages, text)
       return messages && { ...state, messages }
     },
-  }
+  })
 }
 
 /** The history with the results of each call after it; `undefined` if it needs no repair. */

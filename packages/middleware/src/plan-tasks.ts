@@ -4,6 +4,7 @@
  */
 
 import { checkOptions, type Middleware } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { checkPath } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { fileStore, runStore } from './plan-tasks/task-store.ts'
@@ -29,8 +30,8 @@ export function planTasks(options: PlanTasksOptions = {}): Middleware {
   const { backend, file = 'tasks.json' } = options
   if (backend) checkBackend(backend)
   const tools = taskTools(backend ? fileStore(backend, checkPath('file', file)) : runStore())
-  return {
+  return branded('middleware', {
     name: 'plan-tasks',
     beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, ...tools] }),
-  }
+  })
 }

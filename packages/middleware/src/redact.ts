@@ -1,6 +1,7 @@
 /** The middleware `redact()`: masks secrets in model requests, in model responses and in spans. */
 
 import { type CaptureContent, ConfigError, checkOptions, type Middleware, messageOf } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { checkCounts, checkFunctions } from './check-options.ts'
 import { maskedData } from './redact/masked-data.ts'
 import { maskedError } from './redact/masked-error.ts'
@@ -49,7 +50,7 @@ export function redact(options: RedactOptions = {}): Middleware {
   const masked = new MaskedMessages(masker)
   const isOn = (place: RedactPlace) => on.includes(place)
 
-  return {
+  return branded('middleware', {
     name: 'redact',
     // Additions to a request must be masked, too; and held-back text must not look like a silent model.
     order: { inside: ['agents-md', 'early-stop', 'tool-search'], outside: ['timeout'] },
@@ -76,7 +77,7 @@ export function redact(options: RedactOptions = {}): Middleware {
         }
       },
     }),
-  }
+  })
 }
 
 function bracketed({ kind }: Secret): string {

@@ -10,6 +10,7 @@ import {
   RunStop,
   TimeoutError,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions, checkNumbers } from './check-options.ts'
 
@@ -47,7 +48,7 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
   checkNumbers({ maxRetryAfter })
   checkFunctions({ when })
   const delay = backoff(options)
-  return {
+  return branded('middleware', {
     name: 'retry-model',
     async *wrapModel(request, next) {
       const errors: unknown[] = []
@@ -72,7 +73,7 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
         }
       }
     },
-  }
+  })
 }
 
 function isRetryable(error: unknown): boolean {

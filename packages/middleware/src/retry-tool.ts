@@ -12,7 +12,7 @@ import {
   ToolOutputError,
   UnknownToolError,
 } from '@meanwhile/core'
-import { checkedInput, isJudgedByInput, judgeCall } from '@meanwhile/core/calls'
+import { branded, checkedInput, isJudgedByInput, judgeCall } from '@meanwhile/core/calls'
 import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions } from './check-options.ts'
 import { type MayBeMissing, namedTools } from './named-tools.ts'
@@ -70,7 +70,7 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
   checkFunctions({ when })
   const named = tools && namedTools('retryTool', 'tools', tools, options)
   const delay = backoff(options)
-  return {
+  return branded('middleware', {
     name: NAME,
     ignoresInput: when === undefined,
     ...named?.hook,
@@ -92,7 +92,7 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
         }
       }
     },
-  }
+  })
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   type ToolContext,
   tool,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { checkPath } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { inputSchema, optional, text } from './input-schema.ts'
@@ -50,7 +51,7 @@ export function skills(options: SkillsOptions): Middleware {
   const { backend, folders = ['skills'], toolName = 'skill', fork = plainFork } = options
   if (!Array.isArray(folders) || folders.length === 0) throw new ConfigError('folders', 'must name at least one folder')
   const paths = folders.map((folder: string) => checkPath('folders', folder))
-  return {
+  return branded('middleware', {
     name: 'skills',
     async beforeAgent(setup, run) {
       const known = await readSkills(backend, paths, run)
@@ -63,7 +64,7 @@ export function skills(options: SkillsOptions): Middleware {
         tools: [...setup.tools, skillTool(toolName, known, fork)],
       }
     },
-  }
+  })
 }
 
 function plainFork({ name, body }: Skill, { model }: AgentSetup): Agent {

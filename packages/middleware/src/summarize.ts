@@ -16,6 +16,7 @@ import {
   textOf,
   type UserMessage,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { checkCounts, checkFunctions, isModel } from './check-options.ts'
 import { isContextOverflow } from './context-overflow.ts'
 import { type CountTokens, countTokens } from './count-tokens.ts'
@@ -161,7 +162,7 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
     return load > (state.waitsFor ?? 1)
   }
 
-  return {
+  return branded('middleware', {
     name: NAME,
     order: { inside: ['patch-tool-calls'] },
     async beforeModel(state, run) {
@@ -204,7 +205,7 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
         return yield* next({ ...request, messages: shorter })
       }
     },
-  }
+  })
 }
 
 /** What a run knows about its summaries. It is forgotten at a resume. */

@@ -14,6 +14,7 @@ import {
   type ToolCall,
   ToolTimeoutError,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { checkTimes } from './check-options.ts'
 import { IdleClock } from './idle-clock.ts'
 import { schemaOf } from './schema-of.ts'
@@ -50,7 +51,7 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
   /** When the run began in this process, and what stops the timer of its set-up. */
   const setUp = runLocal(() => ({ begin: performance.now(), stop: () => {} }))
   // What has no limit is not wrapped, because passing each event through a wrap costs time.
-  return {
+  return branded('middleware', {
     name: 'timeout',
     ignoresInput: true,
     ...(isLimit(run) && {
@@ -97,7 +98,7 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
       wrapToolCall: (call, next, view) =>
         limited(next(call), tool, () => new ToolTimeoutError(call.name, tool, mayHaveStarted(call, view))),
     }),
-  }
+  })
 }
 
 /** By limit: one object for each tool, because the calls of one object share its `concurrency` over all runs. */

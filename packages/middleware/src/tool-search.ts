@@ -11,7 +11,7 @@ import {
   type ToolMessage,
   tool,
 } from '@meanwhile/core'
-import { errorMessage } from '@meanwhile/core/calls'
+import { branded, errorMessage } from '@meanwhile/core/calls'
 import { inputSchema, text } from './input-schema.ts'
 import { isRecord } from './is-record.ts'
 import { schemaOf } from './schema-of.ts'
@@ -56,7 +56,7 @@ export function toolSearch(options: ToolSearchOptions): Middleware {
     if (all.length > before.length) found(run).value = all
   }
 
-  return {
+  return branded('middleware', {
     name: NAME,
     ignoresInput: true,
     order: { inside: ['summarize'], outside: ['approve'] },
@@ -80,7 +80,7 @@ export function toolSearch(options: ToolSearchOptions): Middleware {
       const problem = `Not run: ${call.name} was not found yet. Find it with ${toolName} first, and call it in a later step.`
       return errorMessage(call, problem)
     },
-  }
+  })
 }
 
 function isReminder(message: Message): boolean {

@@ -2,7 +2,7 @@
 
 import type { AssistantMessage, FilePart, Flow, Model, ModelEvent, ModelRequest } from '@meanwhile/core'
 import { assemble, ConfigError, checkOptions } from '@meanwhile/core'
-import { sealsCalls } from '@meanwhile/core/calls'
+import { branded, sealsCalls } from '@meanwhile/core/calls'
 import { checkIdleTimeout } from './adapter-checks.ts'
 import { withChunks } from './ai-sdk-chunks.ts'
 import { v2, v3, v4 } from './ai-sdk-content.ts'
@@ -73,13 +73,13 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   // A wrapped model is a plain object and may change the calls, so the chunks cannot be used.
   const wire = Object.getPrototypeOf(model) === Object.prototype ? undefined : rawWireOf(model.provider)
   const stated = { seals: sealsCalls(model.provider), begins: BEGINNING.has(wireWord(model.provider)) }
-  return {
+  return branded('model', {
     provider: providerName(model.provider),
     id: model.modelId,
     structuredOutput: (output) =>
       structuredOutput ?? (isLikeOpenAI(target) && !target.family.hasNoFormat && jsonSchemaFormat(output).strict),
     stream: (request) => withWireKeys(target, request, send),
-  }
+  })
 
   function send(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
     const answer = parts(request, ask, idleTimeout, wire)

@@ -10,6 +10,7 @@ import {
   type ModelEvent,
   type ModelRequest,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import { ADAPTER_OPTIONS, checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
@@ -80,13 +81,13 @@ export function anthropic(options: AnthropicOptions): Model {
   const server = serverOf(client.baseURL)
   const target = targetOf('anthropic', { provider, id: model, server })
   const { structuredOutput = provider === 'anthropic' && !target.family.hasNoFormat } = options
-  return {
+  return branded('model', {
     provider,
     id: model,
     server,
     structuredOutput: ({ schema }) => structuredOutput && isEnforceable(schema),
     stream: (request) => withWireKeys(target, request, send),
-  }
+  })
 
   function send(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
     return answer(request, {

@@ -9,6 +9,7 @@ import {
   type ModelEvent,
   type ModelRequest,
 } from '@meanwhile/core'
+import { branded } from '@meanwhile/core/calls'
 import type OpenAI from 'openai'
 import { ADAPTER_OPTIONS, checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
@@ -89,13 +90,13 @@ export function openai(options: OpenAIOptions): Model {
   const server = serverOf(client.baseURL)
   const target = targetOf(`openai-${api}`, { provider, id: model, server })
   const { structuredOutput = isLikeOpenAI(target) && !target.family.hasNoFormat } = options
-  return {
+  return branded('model', {
     provider,
     id: model,
     server,
     structuredOutput: () => structuredOutput,
     stream: api === 'chat' ? streamChat : streamResponses,
-  }
+  })
 
   function streamChat(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
     return answer(request, {

@@ -1,8 +1,10 @@
 /** The errors that threads throw. */
 
+import { BrandedError } from '@meanwhile/core/calls'
+
 /** The base class of all errors of threads. */
-export class ThreadError extends Error {
-  override readonly name: string = 'ThreadError'
+export class ThreadError extends BrandedError {
+  static override readonly brand: string = 'ThreadError'
   /** The id of the thread. */
   readonly thread: string
 
@@ -14,7 +16,7 @@ export class ThreadError extends Error {
 
 /** The id of a thread, message or turn is not a string of 1 to 1,024 characters. */
 export class ThreadIdError extends ThreadError {
-  override readonly name = 'ThreadIdError'
+  static override readonly brand: string = 'ThreadIdError'
   /** What the id belongs to. */
   readonly what: 'thread' | 'message' | 'turn'
   /** The value that was passed. */
@@ -30,7 +32,7 @@ export class ThreadIdError extends ThreadError {
 
 /** The call is not allowed while a turn is running or waits for an answer. */
 export class ThreadBusyError extends ThreadError {
-  override readonly name = 'ThreadBusyError'
+  static override readonly brand: string = 'ThreadBusyError'
   /** Whether the turn is running or waits for an answer. */
   readonly status: 'running' | 'waiting'
 
@@ -42,7 +44,7 @@ export class ThreadBusyError extends ThreadError {
 
 /** The thread was deleted. Its id cannot be used again. */
 export class ThreadDeletedError extends ThreadError {
-  override readonly name = 'ThreadDeletedError'
+  static override readonly brand: string = 'ThreadDeletedError'
 
   constructor(thread: string) {
     super(thread, 'it was deleted')
@@ -51,7 +53,7 @@ export class ThreadDeletedError extends ThreadError {
 
 /** The id of a fork is already the id of another thread. */
 export class ThreadExistsError extends ThreadError {
-  override readonly name = 'ThreadExistsError'
+  static override readonly brand: string = 'ThreadExistsError'
 
   constructor(thread: string) {
     super(thread, 'a thread with this id already exists')
@@ -60,7 +62,7 @@ export class ThreadExistsError extends ThreadError {
 
 /** The thread has no such turn. */
 export class UnknownTurnError extends ThreadError {
-  override readonly name = 'UnknownTurnError'
+  static override readonly brand: string = 'UnknownTurnError'
   /** The id that no turn has. */
   readonly turn: string
 
@@ -72,7 +74,7 @@ export class UnknownTurnError extends ThreadError {
 
 /** No turn of the thread begins with this message. */
 export class UnknownMessageError extends ThreadError {
-  override readonly name = 'UnknownMessageError'
+  static override readonly brand: string = 'UnknownMessageError'
   /** The id that no turn begins with. */
   readonly messageId: string
 
@@ -84,6 +86,7 @@ export class UnknownMessageError extends ThreadError {
 
 /** The newest turn of the thread has not failed, or its run is no longer stored: it is deleted when a later turn begins, and a fork does not copy it. */
 export class NothingToRetryError extends ThreadError {
+  static override readonly brand: string = 'ThreadNothingToRetryError'
   override readonly name = 'NothingToRetryError'
 
   constructor(thread: string) {
@@ -93,6 +96,7 @@ export class NothingToRetryError extends ThreadError {
 
 /** The cursor is damaged, or belongs to another thread. */
 export class CursorError extends ThreadError {
+  static override readonly brand: string = 'ThreadCursorError'
   override readonly name = 'CursorError'
   /** The cursor that was passed; empty if it is not a string. */
   readonly cursor: string
@@ -105,7 +109,7 @@ export class CursorError extends ThreadError {
 
 /** Another process has taken over the turn, so this process must not write to it. Callers never receive this error. */
 export class LeaseLostError extends ThreadError {
-  override readonly name = 'LeaseLostError'
+  static override readonly brand: string = 'LeaseLostError'
 
   constructor(thread: string) {
     super(thread, 'another process has taken over its running turn')

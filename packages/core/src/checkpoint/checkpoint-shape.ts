@@ -2,9 +2,10 @@
 
 import { isEffect } from '../vocabulary/effect.ts'
 import { isHistory } from '../vocabulary/history.ts'
-import type { Asked, PendingInterrupt } from '../vocabulary/interrupt.ts'
+import type { PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import type {
+  Asked,
   Checkpoint,
   Invocation,
   SavedCall,

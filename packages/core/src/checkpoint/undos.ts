@@ -1,7 +1,7 @@
 /** Stores each undo of a run before it begins, so that no resume repeats it and a resume can report it. */
 
 import type { Awaitable } from '../flow/flow.ts'
-import { recently } from '../flow/recent.ts'
+import { recently } from '../flow/grace.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Undos } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'

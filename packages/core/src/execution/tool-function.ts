@@ -3,17 +3,17 @@
 import type { Context } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
 import { throwIfAborted } from '../flow/follow.ts'
-import { unlessAborted } from '../flow/grace.ts'
-import { recently } from '../flow/recent.ts'
+import { recently, unlessAborted } from '../flow/grace.ts'
 import { executionOf, hasAbandoned } from '../machine/call.ts'
 import { attemptCounted, marked, movedTo } from '../machine/decide-call.ts'
 import { isWithin, judgeCall } from '../state/call-effect.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Given } from '../state/capabilities.ts'
 import type { Execution } from '../state/execution.ts'
-import { setSignalOwner } from '../state/signal-owner.ts'
 import type { Slot } from '../state/turns.ts'
+import { branded, hasClass } from '../vocabulary/brand.ts'
 import { checkedInput, described } from '../vocabulary/checked-input.ts'
+import { conflictOf } from '../vocabulary/copies.ts'
 import { changesNothing } from '../vocabulary/effect.ts'
 import { inWords, RunAbortedError, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
@@ -87,7 +87,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     }
     return host.resultOf(call, tool, output)
   } catch (thrown) {
-    const error = entry.dropped ?? thrown
+    const error = entry.dropped ?? ((hasClass(thrown, 'AgentError') && conflictOf(thrown)) || thrown)
     host.threw?.(error, invocation)
     throw error
   } finally {
@@ -145,7 +145,8 @@ function contextOf<Result>(
   { rest }: Given,
 ): ToolContext & Partial<NeedsContext<unknown>> {
   const run = host.viewOf?.({ context: execution.open.context, source: tool.name, call: entry, execution })
-  setSignalOwner(entry, signal)
+  // What the tool starts with this signal, outside its run, is part of this call if others wait for its slot.
+  if (entry.seat || entry.maker || entry.caller) branded('call', signal, entry)
   const context = {
     callId: entry.call.id,
     idempotencyKey: entry.key,

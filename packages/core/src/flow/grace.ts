@@ -1,4 +1,4 @@
-/** Limits waits by a time or a signal. */
+/** Limits waits by a time or a signal, and repeats what took too long. */
 
 import { follow } from './follow.ts'
 import { unheard } from './unheard.ts'
@@ -38,4 +38,14 @@ export async function unlessAborted<Result>(work: Promise<Result>, signals: read
   } finally {
     for (const unfollow of following) unfollow()
   }
+}
+
+/** After this many milliseconds another process may have taken over the run, if this process was suspended. */
+const OLD = 1_000
+
+/** Performs the action, and repeats it if it took longer than a second. */
+export async function recently(act: () => Promise<void>): Promise<void> {
+  const begun = Date.now()
+  await act()
+  if (Date.now() - begun > OLD) await act()
 }

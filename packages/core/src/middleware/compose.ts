@@ -7,6 +7,7 @@ import { within } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
+import { conflictOf } from '../vocabulary/copies.ts'
 import { AgentError, MiddlewareError, messageOf } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
@@ -195,5 +196,5 @@ export function given<Value>(middleware: string, hook: string, check: () => Valu
 export function blame(run: RunState, middleware: string, hook: string, thrown: unknown): unknown {
   if (thrown instanceof AgentError) return thrown
   if (run.signal.aborted) return run.signal.reason
-  return new MiddlewareError(middleware, hook, `threw ${messageOf(thrown)}`, { cause: thrown })
+  return conflictOf(thrown) ?? new MiddlewareError(middleware, hook, `threw ${messageOf(thrown)}`, { cause: thrown })
 }

@@ -1,5 +1,6 @@
 /** Checks the list of an agent's middleware: its members, their names, and their order. */
 
+import { checkCopy } from '../vocabulary/copies.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
@@ -24,6 +25,7 @@ export function middlewareList(
 
 // A function also has a name, so a factory that was not called would pass as a middleware that does nothing.
 function checkMember(one: unknown): void {
+  checkCopy(one)
   if (typeof one === 'function') {
     const name = one.name || 'one of them'
     throw refused(`${name} is a function that makes a middleware: call it, ${one.name || 'make'}()`)

@@ -1,7 +1,7 @@
 /** Finds out whether an error that leaves the wraps of a call came from the tool or from one of the wraps. */
 
 import { byHand, type Flow } from '../flow/flow.ts'
-import { isCallOutcome } from '../vocabulary/tool-errors.ts'
+import { ToolCancelledError, ToolDiscardedError, ToolError } from '../vocabulary/tool-errors.ts'
 
 export class WrapThrows {
   /** The middleware whose wrap threw, by thrown value. Created when needed, because few calls throw. */
@@ -13,7 +13,8 @@ export class WrapThrows {
    */
   threw(thrown: unknown, middleware: string, came: ReadonlySet<unknown>): void {
     const from = [...came].filter((inner) => isMadeOf(thrown, inner))
-    if (from.length === 0 && !isCallOutcome(thrown)) this.#began(thrown, middleware)
+    const isOutcome = [ToolError, ToolDiscardedError, ToolCancelledError].some((kind) => thrown instanceof kind)
+    if (from.length === 0 && !isOutcome) this.#began(thrown, middleware)
     for (const inner of from) {
       const by = this.whose(inner)
       if (by !== undefined) this.#began(thrown, by)

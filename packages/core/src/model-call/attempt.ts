@@ -6,6 +6,8 @@ import { follow, throwIfAborted, wrapLeft } from '../flow/follow.ts'
 import { modelEventProblem } from '../middleware/hook-problems.ts'
 import { withOutputTool } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
+import { discardCauseOf } from '../tool-call/streamed-calls.ts'
+import { conflictOf } from '../vocabulary/copies.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
@@ -20,7 +22,7 @@ import {
 } from '../vocabulary/message.ts'
 import type { ModelFlow } from '../vocabulary/middleware.ts'
 import type { InputLimits, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
-import { discardCauseOf, ModelError } from '../vocabulary/model-errors.ts'
+import { ModelError } from '../vocabulary/model-errors.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** An event that passes the wraps of a model call. */
@@ -176,5 +178,5 @@ function asAgentError(thrown: unknown, run: AbortSignal, request: AbortSignal): 
   if (run.aborted) return run.reason
   const error: unknown = request.aborted ? request.reason : thrown
   if (error instanceof AgentError) return error
-  return new ModelError(messageOf(error), { code: 'unknown', retryable: false, cause: error })
+  return conflictOf(error) ?? new ModelError(messageOf(error), { code: 'unknown', retryable: false, cause: error })
 }

@@ -9,24 +9,31 @@ import type { RunState } from '../state/run.ts'
 import { callTool } from '../tool-call/call-tool.ts'
 import { callStood, cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import { warm } from '../tool-call/streamed-calls.ts'
+import { branded } from '../vocabulary/brand.ts'
 import type { CallOptions, SideRequest } from '../vocabulary/call-options.ts'
+import { behind } from '../vocabulary/copies.ts'
 import type { PathPart } from '../vocabulary/events.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../vocabulary/message.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
 
 export function viewOf(state: RunState, actor: Actor): Run {
-  return new RunView(state, actor)
+  return branded('run', new RunView(state, actor), { state, actor } satisfies Behind)
 }
 
-/** Returns the state behind a `Run`. Throws `TypeError` for any other value. */
+type Behind = { readonly state: RunState; readonly actor: Actor }
+
+/** Returns the state behind a `Run`, and the actor that received it. Throws `TypeError` for any other value. */
+export function actorOf(run: Run): Behind {
+  if (run === undefined) throw new TypeError('there is no run: a tool that runTool runs has none')
+  const found = behind<Behind>('run', run)
+  if (!found) throw new TypeError('not a run')
+  return found
+}
+
+/** Returns the state behind a `Run`. Throws the errors of {@link actorOf}. */
 export function stateOf(run: Run): RunState {
-  return RunView.behind(run).state
-}
-
-/** Returns the state behind a `Run`, and the actor that received it. Throws the errors of {@link stateOf}. */
-export function actorOf(run: Run): { readonly state: RunState; readonly actor: Actor } {
-  return RunView.behind(run)
+  return actorOf(run).state
 }
 
 /** Returns the ids of the calls that made the call of this wrap, outermost first: none if the response requests it, or a hook makes it. */
@@ -44,12 +51,6 @@ class RunView implements Run {
   constructor(state: RunState, actor: Actor) {
     this.#state = state
     this.#actor = actor
-  }
-
-  static behind(run: Run): { readonly state: RunState; readonly actor: Actor } {
-    if (run === undefined) throw new TypeError('there is no run: a tool that runTool runs has none')
-    if (!(#state in run)) throw new TypeError('not a run')
-    return { state: run.#state, actor: run.#actor }
   }
 
   get id(): string {

@@ -3,6 +3,7 @@
 import type { RunState } from '../state/run.ts'
 import type { Output } from '../vocabulary/agent-config.ts'
 import { checkAliases, findTool } from '../vocabulary/aliases.ts'
+import { checkCopy } from '../vocabulary/copies.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import type { Model } from '../vocabulary/model.ts'
@@ -46,5 +47,6 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
 }
 
 export function checkModel(model: Model | undefined): void {
+  checkCopy(model)
   if (typeof model?.stream !== 'function') throw new ConfigError('model', 'must be a model')
 }

@@ -3,7 +3,9 @@
 import { unheard } from '../flow/unheard.ts'
 import type { ToolFacts, WorkState } from '../machine/call.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import { branded } from '../vocabulary/brand.ts'
 import type { CallOptions } from '../vocabulary/call-options.ts'
+import { behind } from '../vocabulary/copies.ts'
 import { effectOf } from '../vocabulary/define-tool.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import { messageOf } from '../vocabulary/errors.ts'
@@ -85,13 +87,10 @@ export function atEndOf(tool: Tool | undefined): WorkState['atEnd'] {
 
 type Execute = NonNullable<Tool['execute']>
 
-const agents = new WeakMap<Execute, AgentConfig>()
-
 export function runsAgent(execute: Execute, agent: AgentConfig): Execute {
-  agents.set(execute, agent)
-  return execute
+  return branded('agent tool', execute, agent)
 }
 
 export function agentRunBy({ execute }: Tool): AgentConfig | undefined {
-  return execute && agents.get(execute)
+  return behind('agent tool', execute)
 }

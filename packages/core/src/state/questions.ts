@@ -2,8 +2,9 @@
 
 import { canonical } from '../vocabulary/canonical.ts'
 import { hash } from '../vocabulary/hash.ts'
-import type { Address, Asked, SavedQuestions } from '../vocabulary/interrupt.ts'
+import type { Address } from '../vocabulary/interrupt.ts'
 import type { Json } from '../vocabulary/message.ts'
+import type { Asked, SavedQuestions } from '../vocabulary/saved-run.ts'
 
 const NONE: Asked = { answers: Object.freeze([]), past: 0 }
 

@@ -5,6 +5,7 @@ import type { MiddlewareHook } from '../machine/call.ts'
 import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import type { CheckpointStore } from '../vocabulary/checkpoint-store.ts'
+import { behind } from '../vocabulary/copies.ts'
 import type { Effect } from '../vocabulary/effect.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
@@ -26,7 +27,6 @@ import { RunHalt } from './run-halt.ts'
 import { RunHistory } from './run-history.ts'
 import { RunSteps } from './run-steps.ts'
 import { SideCalls } from './side-calls.ts'
-import { signalOwner } from './signal-owner.ts'
 import { UserContext } from './user-context.ts'
 
 /** For a run inside a call of another run: its place there, the parent of its spans, and how its events are shown. */
@@ -130,7 +130,7 @@ export class RunState {
     this.background = options.work.background.worksOf(this)
     this.sideCalls = new SideCalls(this)
     this.#nesting = nesting
-    this.caller = nesting?.entry ?? signalOwner(options.signal)
+    this.caller = nesting?.entry ?? behind<CallEntry>('call', options.signal)
     this.saver = nesting?.run.saver ?? options.work.checkpoints.saverOf(this)
   }
 
@@ -173,11 +173,11 @@ export class RunState {
 
   /** Called when the run is ready to begin: an earlier cancel may act now. */
   unlock(): void {
-    if (this.#nesting) this.#nesting.run.#hold(this, this.#nesting)
+    if (this.#nesting) this.#nesting.run.hold(this, this.#nesting)
     this.halt.post({ is: 'running' })
   }
 
-  #hold(inner: RunState, { entry, invocation }: Nesting): void {
+  hold(inner: RunState, { entry, invocation }: Nesting): void {
     this.innerRuns.add(inner, entry)
     const saved = () =>
       inner.checkpoint ?? this.work.checkpoints.take(inner, inner.isCancelledNow ? 'cancelled' : 'running')

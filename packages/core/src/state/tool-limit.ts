@@ -33,13 +33,13 @@ export function seatFor(call: Omit<LimitedCall, 'seat'>): Seat | undefined {
 }
 
 export class Seat {
-  readonly #queue: ToolQueue
+  readonly queue: ToolQueue
   readonly #call: Omit<LimitedCall, 'seat'>
   /** One slot for each of its executions. */
-  readonly #slots: ToolSlot[] = []
+  readonly slots: ToolSlot[] = []
 
   constructor(queue: ToolQueue, call: Omit<LimitedCall, 'seat'>) {
-    this.#queue = queue
+    this.queue = queue
     this.#call = call
   }
 
@@ -50,17 +50,17 @@ export class Seat {
    * {@link ToolBusyError} if no slot is free and the call must not wait; an early call may wait until the loop commits it.
    */
   take(): (() => void) | undefined {
-    const slot = this.#slotAbove() ?? this.#queue.take(this.#isInsideSlot())
+    const slot = this.slotAbove() ?? this.queue.take(this.#isInsideSlot())
     if (!slot) {
-      const { tool, limit, whenFull } = this.#queue
+      const { tool, limit, whenFull } = this.queue
       if (whenFull === 'fail' && !this.#call.provisional) throw new ToolBusyError(tool, limit)
       return undefined
     }
     slot.users++
-    this.#slots.push(slot)
+    this.slots.push(slot)
     return () => {
-      this.#slots.splice(this.#slots.indexOf(slot), 1)
-      if (--slot.users === 0) this.#queue.free()
+      this.slots.splice(this.slots.indexOf(slot), 1)
+      if (--slot.users === 0) this.queue.free()
     }
   }
 
@@ -69,28 +69,28 @@ export class Seat {
    * no longer waits, because the callbacks examine everything that waits.
    */
   share(): void {
-    this.#queue.callBack((waiting) => waiting.#slotAbove() !== undefined)
+    this.queue.callBack((waiting) => waiting.slotAbove() !== undefined)
   }
 
   /** Returns a number in order of arrival at the tool. */
   arrive(): number {
-    return this.#queue.arrive()
+    return this.queue.arrive()
   }
 
   /** Calls back once, when there may be a slot for the arrival with this number. Returns a function that cancels this. */
   watch(number: number, attempt: () => void): () => void {
-    return this.#queue.watch({ number, attempt, seat: this })
+    return this.queue.watch({ number, attempt, seat: this })
   }
 
   /** Whether it runs inside a call that has a slot of a limited tool. */
   #isInsideSlot(): boolean {
-    for (const { seat } of above(this.#call)) if (seat && seat.#slots.length > 0) return true
+    for (const { seat } of above(this.#call)) if (seat && seat.slots.length > 0) return true
     return false
   }
 
-  #slotAbove(): ToolSlot | undefined {
+  slotAbove(): ToolSlot | undefined {
     for (const { seat } of above(this.#call))
-      if (seat && seat.#queue === this.#queue && seat.#slots[0]) return seat.#slots[0]
+      if (seat && seat.queue === this.queue && seat.slots[0]) return seat.slots[0]
     return undefined
   }
 }

@@ -74,12 +74,13 @@ interface OfRun {
 
 /** The telemetry of one run, or of a tool that is called without a run. */
 export class Telemetry {
-  readonly #scope: Scope
+  // Not private: the telemetry of a run in another copy of core reads it.
+  readonly scope: Scope
   #run: OpenSpan | undefined
 
   constructor(options: TelemetryOptions | undefined, { agent, capture = fixed(options), outer, ...given }: OfRun = {}) {
-    const above = outer === undefined ? undefined : outer.#scope
-    this.#scope = {
+    const above = outer === undefined ? undefined : outer.scope
+    this.scope = {
       tracing: tracingOf(options),
       instruments: instrumentsOf(options),
       agent,
@@ -126,11 +127,11 @@ export class Telemetry {
   }
 
   #begin<What extends Kind>(what: What, parent: Context, facts: Facts<What>): Open<What> {
-    const { tracing, instruments } = this.#scope
-    if (!tracing && !instruments) return unobserved(this.#scope, parent)
-    const open = begin(this.#scope, parent, SPANS[what](facts, this.#scope))
+    const { tracing, instruments } = this.scope
+    if (!tracing && !instruments) return unobserved(this.scope, parent)
+    const open = begin(this.scope, parent, SPANS[what](facts, this.scope))
     if (what === 'run') this.#run = open
-    if (what === 'middleware') this.#scope.lasting.add(open)
+    if (what === 'middleware') this.scope.lasting.add(open)
     return open
   }
 
@@ -141,13 +142,13 @@ export class Telemetry {
 
   /** Adds attributes from a hook, wrap or tool to the run's span, or to spans of a call that have not begun. */
   annotate(attributes: Attributes, callId?: string): void {
-    const { annotations } = this.#scope
+    const { annotations } = this.scope
     annotations.set(callId, { ...annotations.get(callId), ...attributes })
   }
 
   /** The call has no more executions. */
   forget(callId: string): void {
-    this.#scope.annotations.delete(callId)
+    this.scope.annotations.delete(callId)
   }
 
   /** The run's span, for a resume of the run. */
@@ -156,20 +157,20 @@ export class Telemetry {
   }
 
   get conversationId(): string | undefined {
-    return this.#scope.conversationId
+    return this.scope.conversationId
   }
 
   /** The run continues one with this span and this conversation. */
   resumes(trace: Trace | undefined, conversationId: string | undefined): void {
-    this.#scope.conversationId ??= conversationId
+    this.scope.conversationId ??= conversationId
     if (!this.#run) return
-    setAttributes(this.#run.span, () => conversationOf(this.#scope))
+    setAttributes(this.#run.span, () => conversationOf(this.scope))
     if (trace) link(this.#run.span, { ...trace, isRemote: true })
   }
 
   /** Records the instructions and the input with which the run begins. */
   begins(task: Parameters<typeof contentsOfRequest>[0]): void {
-    if (this.#run) record(this.#run.span, this.#scope.capture(), () => contentsOfRequest(task))
+    if (this.#run) record(this.#run.span, this.scope.capture(), () => contentsOfRequest(task))
   }
 
   /** A further model attempt, whose span is active in `asker`, requests a call. */
@@ -180,22 +181,22 @@ export class Telemetry {
 
   /** A call was committed, discarded or abandoned. `compensated`: whether its undo succeeded, if there was one. */
   ended(call: CallFacts, compensated?: boolean): void {
-    endCallSpans(this.#scope, call, compensated)
+    endCallSpans(this.scope, call, compensated)
   }
 
   /** A call has its result from a checkpoint. */
   reused(call: CallFacts): void {
-    countReused(this.#scope, call)
+    countReused(this.scope, call)
   }
 
   /** The run is over: ends the spans of hooks and wraps that never ended. */
   over(): void {
-    for (const open of this.#scope.lasting) open.end({})
+    for (const open of this.scope.lasting) open.end({})
   }
 
   /** Tracks what a wrap does by itself, if that decides whether the wrap has a span. */
   ownPart(): OwnPart | undefined {
-    const { tracing, middleware } = this.#scope
+    const { tracing, middleware } = this.scope
     return tracing && middleware === 'changed' ? new OwnPart() : undefined
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { SpanStatusCode } from '@opentelemetry/api'
+import { hasClass } from '../vocabulary/brand.ts'
 import { AgentError, MaxStepsError, messageOf, RunAbortedError, RunStop, TimeoutError } from '../vocabulary/errors.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
@@ -148,9 +149,7 @@ function nameOf(error: Error): string | undefined {
 /** Whether this is the name of the error's class, or of a class that it extends, and not a text from elsewhere. */
 function isOfClass(error: Error, name: string): boolean {
   try {
-    let one: unknown = Object.getPrototypeOf(error)
-    while (one instanceof Object && one.constructor.name !== name) one = Object.getPrototypeOf(one)
-    return one instanceof Object
+    return hasClass(error, name, 'name')
   } catch {
     return false
   }

@@ -1,6 +1,7 @@
 /** Makes the instruments for measurements, once for each meter provider. */
 
 import { type Attributes, createNoopMeter, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
+import { COPY } from '../vocabulary/brand.ts'
 import type { Usage } from '../vocabulary/message.ts'
 import { present } from '../vocabulary/present.ts'
 import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
@@ -32,7 +33,7 @@ export function instrumentsOf(options: Pick<TelemetryOptions, 'meterProvider'> =
     const provider = options.meterProvider ?? metrics.getMeterProvider()
     const made = known.get(provider)
     if (made) return made
-    const meter = provider.getMeter(names.SCOPE, names.VERSION)
+    const meter = provider.getMeter(names.SCOPE, COPY.version)
     // An instrument that is made before the SDK has started would do nothing forever.
     if (meter === createNoopMeter()) return undefined
     const instruments = makeInstruments(meter)

@@ -9,8 +9,6 @@
  */
 
 export const SCOPE = '@meanwhile/core'
-/** A test keeps it equal to the version in `package.json`. */
-export const VERSION = '0.1.0'
 /** Replaces a name that would be content or does not exist. */
 export const OTHER = '_OTHER'
 

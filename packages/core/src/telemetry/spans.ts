@@ -12,10 +12,11 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import { COPY } from '../vocabulary/brand.ts'
 import type { CaptureContent } from '../vocabulary/span-content.ts'
 import type { MiddlewareSpans, TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import type { Instruments } from './instruments.ts'
-import { SCOPE, type SemanticAttributes, VERSION } from './semconv.ts'
+import { SCOPE, type SemanticAttributes } from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
 export interface OpenSpan {
@@ -69,7 +70,7 @@ export interface Tracing {
 export function tracingOf(options: TelemetryOptions | undefined): Tracing | undefined {
   const tracer = untroubled(() => {
     const provider = options?.tracerProvider ?? trace.getTracerProvider()
-    const scope = [SCOPE, VERSION] as const
+    const scope = [SCOPE, COPY.version] as const
     // The provider that exists before an SDK shows whether there is an SDK by now.
     return provider instanceof ProxyTracerProvider ? provider.getDelegateTracer(...scope) : provider.getTracer(...scope)
   })

@@ -7,10 +7,10 @@ import { attemptEnded, idAnnounced, modelCalled, responseEnded } from '../machin
 import type { RunState } from '../state/run.ts'
 import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
-import { messageOf, RunStop } from '../vocabulary/errors.ts'
+import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type AssistantMessage, callsOf, type ToolCall } from '../vocabulary/message.ts'
-import { discardCauseOf } from '../vocabulary/model-errors.ts'
+import { ModelError } from '../vocabulary/model-errors.ts'
 import { discard, discardAll } from './commit-or-discard.ts'
 
 /**
@@ -121,4 +121,10 @@ export function discardResponse(run: RunState, cause: DiscardCause): void {
   warmUps.drop('the model call failed')
   discardAll(run, cause)
   table.turns.advance()
+}
+
+/** Returns the reason for which the calls of a failed model call are discarded. The innermost error of core in the chain of causes decides. */
+export function discardCauseOf(error: unknown): DiscardCause {
+  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
+  return error instanceof AgentError ? discardCauseOf(error.cause) : 'stream_error'
 }

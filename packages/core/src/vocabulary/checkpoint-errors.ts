@@ -1,14 +1,14 @@
 /** The errors of checkpoints and checkpoint stores. */
 
-import { AgentError, type Cause } from './errors.ts'
+import { AgentError } from './errors.ts'
 
 /** The base class of the errors of checkpoints. */
 export class CheckpointError extends AgentError {
-  override readonly name: string = 'CheckpointError'
+  static override readonly brand: string = 'CheckpointError'
   /** The id of the run. Empty if it is unknown, or if the error is not about one checkpoint. */
-  readonly id: string
+  declare readonly id: string
 
-  constructor(id: string, problem: string, options?: Cause) {
+  constructor(id: string, problem: string, options?: ErrorOptions) {
     super(`${id ? `checkpoint ${JSON.stringify(id)}` : 'checkpoint'}: ${problem}`, options)
     this.id = id
   }
@@ -16,9 +16,9 @@ export class CheckpointError extends AgentError {
 
 /** The stored checkpoint has another revision than expected: another process has saved or resumed this run. */
 export class CheckpointConflictError extends CheckpointError {
-  override readonly name = 'CheckpointConflictError'
+  static override readonly brand: string = 'CheckpointConflictError'
   /** The revision that the save expected; 0 means none. */
-  readonly expected: number
+  declare readonly expected: number
   /** The stored revision; absent if nothing is stored. */
   declare readonly found?: number
 
@@ -36,16 +36,16 @@ export class CheckpointConflictError extends CheckpointError {
 
 /** A stored checkpoint is damaged. The store keeps it unchanged. */
 export class CheckpointCorruptError extends CheckpointError {
-  override readonly name = 'CheckpointCorruptError'
+  static override readonly brand: string = 'CheckpointCorruptError'
 }
 
 /** A checkpoint could not be read or written; the checkpoint itself may be valid. `cause` is what the store threw. */
 export class CheckpointStoreError extends CheckpointError {
-  override readonly name = 'CheckpointStoreError'
+  static override readonly brand: string = 'CheckpointStoreError'
   /** What failed: to open the store, to load or save a checkpoint, or to take one, because the run contains a value that JSON cannot represent. */
-  readonly operation: 'open' | 'load' | 'take' | 'save'
+  declare readonly operation: 'open' | 'load' | 'take' | 'save'
 
-  constructor(operation: CheckpointStoreError['operation'], id: string, problem: string, options?: Cause) {
+  constructor(operation: CheckpointStoreError['operation'], id: string, problem: string, options?: ErrorOptions) {
     super(id, problem, options)
     this.operation = operation
   }
@@ -53,7 +53,7 @@ export class CheckpointStoreError extends CheckpointError {
 
 /** The store has no checkpoint with this id. */
 export class CheckpointMissingError extends CheckpointError {
-  override readonly name = 'CheckpointMissingError'
+  static override readonly brand: string = 'CheckpointMissingError'
 
   constructor(id: string) {
     super(id, 'nothing is stored with this id')
@@ -62,11 +62,11 @@ export class CheckpointMissingError extends CheckpointError {
 
 /** The checkpoint has a newer format than this version can read. */
 export class CheckpointVersionError extends CheckpointError {
-  override readonly name = 'CheckpointVersionError'
+  static override readonly brand: string = 'CheckpointVersionError'
   /** The format of the checkpoint. */
-  readonly found: unknown
+  declare readonly found: unknown
   /** The newest format that can be read. */
-  readonly supported: number
+  declare readonly supported: number
 
   constructor(id: string, found: unknown, supported: number) {
     super(id, `its format is ${JSON.stringify(found)}, and this version reads up to ${supported}`)
@@ -77,5 +77,5 @@ export class CheckpointVersionError extends CheckpointError {
 
 /** The checkpoint belongs to another agent, or the agent lacks a tool of an open call, or a saved value no longer matches its schema. */
 export class CheckpointMismatchError extends CheckpointError {
-  override readonly name = 'CheckpointMismatchError'
+  static override readonly brand: string = 'CheckpointMismatchError'
 }

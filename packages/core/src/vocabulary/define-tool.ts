@@ -2,6 +2,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'
+import { branded } from './brand.ts'
 import { type Effect, isEffect } from './effect.ts'
 import { ConfigError } from './errors.ts'
 import type { ToolDefinition } from './model.ts'
@@ -100,7 +101,7 @@ export function tool<
 
 export function tool<Definition extends object>(definition: Definition): Definition {
   checkToolOptions(definition)
-  return definition
+  return branded('tool', definition)
 }
 
 const TOOL_OPTIONS: OptionNames<Tool> = {

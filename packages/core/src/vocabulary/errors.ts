@@ -3,14 +3,10 @@
  * have their own files.
  */
 
+import { BrandedError } from './brand.ts'
 import { extentOf, jsonText, LONGEST } from './json-text.ts'
 import type { Message, Usage, UserMessage } from './message.ts'
 import { shapeHint, whyNotUserMessage } from './message-shape.ts'
-
-export interface Cause {
-  /** The error that led to this one. */
-  readonly cause?: unknown
-}
 
 /** What is wrong with a value. `path` is dotted, and empty for the whole value. */
 export interface Issue {
@@ -28,8 +24,8 @@ export interface RunEnd {
 }
 
 /** The base class of all errors that end a run, no matter where they are thrown. */
-export class AgentError extends Error {
-  override readonly name: string = 'AgentError'
+export class AgentError extends BrandedError {
+  static override readonly brand: string = 'AgentError'
   // Private: a log of the error must not contain messages.
   #end: RunEnd | undefined
 
@@ -64,9 +60,9 @@ export class AgentError extends Error {
 
 /** An option is invalid; `option` is its name. If a hook or wrap has set it, this error is the `cause` of a {@link MiddlewareError}. */
 export class ConfigError extends AgentError {
-  override readonly name = 'ConfigError'
+  static override readonly brand: string = 'ConfigError'
   /** The name of the option, such as `budget.halfLifeMs`. */
-  readonly option: string
+  declare readonly option: string
 
   constructor(option: string, problem: string) {
     super(`${option}: ${problem}`)
@@ -76,11 +72,11 @@ export class ConfigError extends AgentError {
 
 /** The input of a run, or a message sent to a running one, is invalid; or the message was sent after the run had ended. */
 export class InputError extends AgentError {
-  override readonly name = 'InputError'
+  static override readonly brand: string = 'InputError'
   /** What was invalid: the input of a run, or a message sent to a running one. */
-  readonly given: 'input' | 'message'
+  declare readonly given: 'input' | 'message'
   /** What was wrong. `run-ended`: it was sent after the end of the run. */
-  readonly problem: 'empty' | 'malformed' | 'run-ended'
+  declare readonly problem: 'empty' | 'malformed' | 'run-ended'
   /** If a list was given: the index of the first element that is not a message. */
   declare readonly index?: number
   // Private: a log of the error must not contain messages.
@@ -92,7 +88,7 @@ export class InputError extends AgentError {
     problem: InputError['problem'],
     index?: number,
     wrong?: unknown,
-    options: Cause & { readonly notTaken?: readonly UserMessage[] } = {},
+    options: ErrorOptions & { readonly notTaken?: readonly UserMessage[] } = {},
   ) {
     const fault = options.cause ? 'cannot be written as JSON' : 'is not a message'
     const why = options.cause ? `this ${fault}` : whyNotUserMessage(wrong)
@@ -111,9 +107,9 @@ export class InputError extends AgentError {
 
 /** In the history, a call has no result directly after its message, or a result has no call directly before it. */
 export class HistoryError extends AgentError {
-  override readonly name = 'HistoryError'
+  static override readonly brand: string = 'HistoryError'
   /** The ids of these calls and results. */
-  readonly callIds: readonly string[]
+  declare readonly callIds: readonly string[]
 
   constructor(callIds: readonly string[], place: string) {
     super(`the history is wrong at ${place}: ${callIds.join(', ')}. Use resume(), close() or patchToolCalls()`)
@@ -123,13 +119,13 @@ export class HistoryError extends AgentError {
 
 /** The run needs another step, but has reached `maxSteps`. */
 export class MaxStepsError extends AgentError {
-  override readonly name = 'MaxStepsError'
+  static override readonly brand: string = 'MaxStepsError'
   /** The maximum number of steps. */
-  readonly maxSteps: number
+  declare readonly maxSteps: number
   /** Why the answer of the last step was rejected, if it was. `cause` is an {@link OutputError} if the answer did not match the output schema. */
   declare readonly feedback?: string
 
-  constructor(maxSteps: number, feedback?: string, options?: Cause) {
+  constructor(maxSteps: number, feedback?: string, options?: ErrorOptions) {
     super(`no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`, options)
     this.maxSteps = maxSteps
     if (feedback !== undefined) this.feedback = feedback
@@ -138,9 +134,9 @@ export class MaxStepsError extends AgentError {
 
 /** The answer does not match the agent's output schema, and the model cannot be asked for another one. */
 export class OutputError extends AgentError {
-  override readonly name = 'OutputError'
+  static override readonly brand: string = 'OutputError'
   /** What is wrong with the answer. */
-  readonly issues: readonly Issue[]
+  declare readonly issues: readonly Issue[]
 
   constructor(issues: readonly Issue[]) {
     super(`the answer does not match the output schema: ${inWords(issues)}`)
@@ -150,6 +146,7 @@ export class OutputError extends AgentError {
 
 /** The run was aborted, or its reader stopped reading. `cause` is the signal's reason. */
 export class RunAbortedError extends AgentError {
+  static override readonly brand: string = 'RunAbortedError'
   override readonly name = 'AbortError'
 
   constructor(reason: unknown) {
@@ -159,12 +156,12 @@ export class RunAbortedError extends AgentError {
 
 /** Ends the run with a checkpoint: the run has a result instead of an error. Retries, fallbacks and time limits pass it on. */
 export class RunStop extends AgentError {
-  override readonly name: string = 'RunStop'
+  static override readonly brand: string = 'RunStop'
 }
 
 /** The run was cancelled. Wraps and calls throw this while the run stops. */
 export class RunCancelled extends RunStop {
-  override readonly name = 'RunCancelled'
+  static override readonly brand: string = 'RunCancelled'
 
   constructor() {
     super('the run was cancelled')
@@ -173,9 +170,9 @@ export class RunCancelled extends RunStop {
 
 /** An answer belongs to a question that the run has not asked, or that already has an answer. */
 export class UnknownInterruptError extends AgentError {
-  override readonly name = 'UnknownInterruptError'
+  static override readonly brand: string = 'UnknownInterruptError'
   /** The ids that have no open question. */
-  readonly ids: readonly string[]
+  declare readonly ids: readonly string[]
 
   /** `why`: why it has none, if that is known. */
   constructor(ids: readonly string[], why?: string) {
@@ -186,16 +183,16 @@ export class UnknownInterruptError extends AgentError {
 
 /** An answer does not match the schema of its question. Nothing has run, and the question stays open. */
 export class AnswerError extends AgentError {
-  override readonly name = 'AnswerError'
+  static override readonly brand: string = 'AnswerError'
   /** The id of the interrupt. */
-  readonly id: string
+  declare readonly id: string
   /** What is wrong with the answer. */
-  readonly issues: readonly Issue[]
+  declare readonly issues: readonly Issue[]
   /** The JSON Schema of the answer, if the question has one. */
-  readonly answerSchema?: object
+  declare readonly answerSchema?: object
 
   /** `asker`: the tool or middleware that asks, and its call, for the message. */
-  constructor(id: string, asker: string, issues: readonly Issue[], options?: Cause, answerSchema?: object) {
+  constructor(id: string, asker: string, issues: readonly Issue[], options?: ErrorOptions, answerSchema?: object) {
     super(`${asker} does not accept the answer to ${id}: ${inWords(issues)}`, options)
     this.id = id
     this.issues = issues
@@ -205,13 +202,13 @@ export class AnswerError extends AgentError {
 
 /** A hook or wrap threw, or passed on or returned an invalid value. */
 export class MiddlewareError extends AgentError {
-  override readonly name = 'MiddlewareError'
+  static override readonly brand: string = 'MiddlewareError'
   /** The name of the middleware. */
-  readonly middleware: string
+  declare readonly middleware: string
   /** The name of the hook or wrap, such as `wrapModel`. */
-  readonly hook: string
+  declare readonly hook: string
 
-  constructor(middleware: string, hook: string, problem: string, options?: Cause) {
+  constructor(middleware: string, hook: string, problem: string, options?: ErrorOptions) {
     super(`middleware ${middleware}, ${hook}: ${problem}`, options)
     this.middleware = middleware
     this.hook = hook
@@ -220,13 +217,13 @@ export class MiddlewareError extends AgentError {
 
 /** A model call or the run exceeded its time limit. */
 export class TimeoutError extends AgentError {
-  override readonly name = 'TimeoutError'
+  static override readonly brand: string = 'TimeoutError'
   /** Which limit was exceeded: of the run, of a whole model call, or of the time without an event in a model call (`idle`). */
-  readonly limit: 'run' | 'model' | 'idle'
+  declare readonly limit: 'run' | 'model' | 'idle'
   /** The limit in milliseconds. */
-  readonly timeout: number
+  declare readonly timeout: number
   /** Whether a retry may help: true for a model call, false for the run. */
-  readonly retryable: boolean
+  declare readonly retryable: boolean
 
   constructor(limit: TimeoutError['limit'], timeout: number) {
     super(limit === 'idle' ? `the model sent nothing for ${timeout} ms` : `the ${limit} took longer than ${timeout} ms`)

@@ -8,11 +8,11 @@ import { type JsonSchema, jsonSchemaOf, type ToolSchema } from './tool-schema.ts
 
 /** The error that a tool or middleware throws to ask a question. Use {@link interrupt} to throw it. */
 export class Interrupt extends RunStop {
-  override readonly name = 'Interrupt'
+  static override readonly brand: string = 'Interrupt'
   // Private: a log of the error must not contain messages.
   readonly #payload: Json
   /** The JSON Schema of the answer; absent if any answer is allowed. */
-  readonly answerSchema: JsonSchema | undefined
+  declare readonly answerSchema: JsonSchema | undefined
 
   constructor(payload: Json, answerSchema?: JsonSchema) {
     super('an answer is required: `agent.resume` gives it to a run; a stand-alone or background tool cannot get one')
@@ -76,16 +76,6 @@ export interface PendingInterrupt<Payload extends Json = Json> {
   /** The JSON Schema of the answer; absent if neither the question nor the tool or middleware that asks has one. */
   readonly answerSchema?: JsonSchema
 }
-
-export interface Asked {
-  /** The answers since the tool or middleware last ended. A hook that runs again after it has ended starts without answers. */
-  readonly answers: readonly Json[]
-  /** The number of questions that were answered before these. */
-  readonly past: number
-}
-
-/** The questions and answers in a checkpoint. The key is the canonical text of the address. */
-export type SavedQuestions = { readonly [address: string]: Asked }
 
 /** The answers to the questions of a run, by id of the interrupt. */
 export type Answers = Readonly<Record<string, Json>>

@@ -1,8 +1,7 @@
 /** The errors of a model call. Each of them ends the run, unless a wrap makes the call again. */
 
-import { AgentError, type Cause, messageOf } from './errors.ts'
+import { AgentError, messageOf } from './errors.ts'
 import type { AssistantMessage, Json } from './message.ts'
-import type { DiscardCause } from './tool-errors.ts'
 
 /** The codes that core sets. An adapter also passes on the codes of its provider (`rate_limit_exceeded`, `overloaded_error` …). */
 export type ModelErrorCode =
@@ -14,7 +13,7 @@ export type ModelErrorCode =
   | (string & {})
 
 /** The members of a `ModelError`. */
-export interface ModelErrorData extends Cause {
+export interface ModelErrorData extends ErrorOptions {
   /** The code of the error. */
   readonly code: ModelErrorCode
   /** The HTTP status, or the equivalent status of an error inside a stream. */
@@ -33,11 +32,11 @@ export interface ModelErrorData extends Cause {
 
 /** A model call failed. The message has at most 500 characters. */
 export class ModelError extends AgentError {
-  override readonly name = 'ModelError'
+  static override readonly brand: string = 'ModelError'
   /** The code that core or the provider gave to the error. */
-  readonly code: ModelErrorCode
+  declare readonly code: ModelErrorCode
   /** Whether a retry of the same request may succeed. */
-  readonly retryable: boolean
+  declare readonly retryable: boolean
   /** The HTTP status, or the equivalent status of an error inside a stream. */
   declare readonly status?: number
   /** How long to wait before a retry, in milliseconds, if the provider requests it. */
@@ -91,11 +90,11 @@ function wellFormed(text: string): string {
 
 /** All retries of a model call failed. `cause` is the last error. */
 export class RetriesExhaustedError extends AgentError {
-  override readonly name = 'RetriesExhaustedError'
+  static override readonly brand: string = 'RetriesExhaustedError'
   /** The number of attempts. */
-  readonly attempts: number
+  declare readonly attempts: number
   /** What each attempt threw, in order. */
-  readonly errors: readonly unknown[]
+  declare readonly errors: readonly unknown[]
 
   constructor(errors: readonly unknown[]) {
     super(`the model call failed ${errors.length} times; the last error: ${messageOf(errors.at(-1))}`, {
@@ -104,10 +103,4 @@ export class RetriesExhaustedError extends AgentError {
     this.attempts = errors.length
     this.errors = errors
   }
-}
-
-/** Returns the reason for which the calls of a failed model call are discarded. The innermost error of core in the chain of causes decides. */
-export function discardCauseOf(error: unknown): DiscardCause {
-  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
-  return error instanceof AgentError ? discardCauseOf(error.cause) : 'stream_error'
 }

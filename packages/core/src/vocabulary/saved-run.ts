@@ -1,7 +1,7 @@
 /** Defines the format of a checkpoint: versioned, plain JSON. */
 
 import type { Effect } from './effect.ts'
-import type { Answers, PendingInterrupt, SavedQuestions } from './interrupt.ts'
+import type { Answers, PendingInterrupt } from './interrupt.ts'
 import type {
   AssistantMessage,
   FinishReason,
@@ -212,3 +212,13 @@ export interface Invocation {
   /** For the run of an agent: the number of runs that the execution started before it. Absent for the first. */
   readonly nested?: number
 }
+
+export interface Asked {
+  /** The answers since the tool or middleware last ended. A hook that runs again after it has ended starts without answers. */
+  readonly answers: readonly Json[]
+  /** The number of questions that were answered before these. */
+  readonly past: number
+}
+
+/** The questions and answers in a checkpoint. The key is the canonical text of the address. */
+export type SavedQuestions = { readonly [address: string]: Asked }

@@ -1,5 +1,6 @@
 /** Checks tools, for callers without types. */
 
+import { checkCopy } from './copies.ts'
 import { checkToolOptions, definitionOf, lacksNearest } from './define-tool.ts'
 import { isEffect } from './effect.ts'
 import { ConfigError } from './errors.ts'
@@ -17,6 +18,7 @@ export function toolList(tools: readonly Tool[]): readonly Tool[] {
 
 /** @throws {ConfigError} A member of the tool is invalid. */
 export function checkTool(tool: Tool): void {
+  checkCopy(tool)
   const { name, description, effect, background, execute, compensate, reads, writes, warm, toContent, returnDirect } =
     tool
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name))
@@ -53,6 +55,7 @@ const COMPENSATE = "Write compensate(input, output), which undoes a call, or eff
 
 /** @throws {ConfigError} The value is neither a function nor undefined, or is a synchronous generator, which would itself be the output. */
 export function checkExecute(option: string, execute: Tool['execute']): void {
+  checkCopy(execute)
   checkTypes('function', { execute }, `${option}.`)
   if (Object.prototype.toString.call(execute) === '[object GeneratorFunction]')
     throw new ConfigError(`${option}.execute`, 'must be an async generator: async *execute')

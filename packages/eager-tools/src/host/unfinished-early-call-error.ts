@@ -1,11 +1,13 @@
 /** The host did not execute a call because an early run of it could not be ended in time. */
 
+import { BrandedError } from '@meanwhile/core/calls'
+
 /**
  * A call was not executed: an early run of it, which may have changed something and must not be used, had not settled
  * and been undone within `hold`. Its effect may have happened.
  */
-export class UnfinishedEarlyCallError extends Error {
-  override readonly name = 'UnfinishedEarlyCallError'
+export class UnfinishedEarlyCallError extends BrandedError {
+  static override readonly brand: string = 'UnfinishedEarlyCallError'
   /** The name of the tool. */
   readonly tool: string
   /** How long the call has waited, in milliseconds. */

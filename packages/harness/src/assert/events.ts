@@ -8,7 +8,7 @@ export type EventPattern<Event> = string | { readonly [member: string]: unknown 
 
 /** Events are missing, or not in the expected order. */
 export class EventOrderError extends HarnessError {
-  override readonly name = 'EventOrderError'
+  static override readonly brand: string = 'EventOrderError'
 }
 
 /**

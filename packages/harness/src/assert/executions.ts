@@ -35,7 +35,7 @@ export interface WatchedTools {
 
 /** Tools did not run as often as expected. */
 export class ExecutionsError extends HarnessError {
-  override readonly name = 'ExecutionsError'
+  static override readonly brand: string = 'ExecutionsError'
 }
 
 /**

@@ -25,7 +25,7 @@ export interface LeakWatch {
 
 /** Something was left behind. */
 export class LeakError extends HarnessError {
-  override readonly name = 'LeakError'
+  static override readonly brand: string = 'LeakError'
   /** For example `1 Timeout`, `2 listeners on signal 1`, `1 unhandled rejection: no`. */
   readonly leaks: readonly string[]
 

@@ -5,7 +5,7 @@ import { endOf, idOf, parentOf, type SpanLike, startOf, traceOf } from '../span-
 
 /** A span is not as expected. */
 export class SpanError extends HarnessError {
-  override readonly name = 'SpanError'
+  static override readonly brand: string = 'SpanError'
 }
 
 /**

@@ -6,7 +6,7 @@ import { HarnessError } from '../errors.ts'
 
 /** A call without its result, a result without its call, or one in the wrong place; or two transcripts that differ. */
 export class TranscriptError extends HarnessError {
-  override readonly name = 'TranscriptError'
+  static override readonly brand: string = 'TranscriptError'
 }
 
 /**

@@ -11,7 +11,7 @@ import type { WireName } from '../wires/wire.ts'
  * no secrets, like a recording.
  */
 export class DisprovedRuleError extends HarnessError {
-  override readonly name = 'DisprovedRuleError'
+  static override readonly brand: string = 'DisprovedRuleError'
   /** The ids of the rules. */
   readonly rules: readonly string[]
 

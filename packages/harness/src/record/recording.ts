@@ -45,7 +45,7 @@ export type RecordedEnd = readonly [at: number, how: 'complete' | 'broken' | 'le
 
 /** The text is not a recording, or has another version. */
 export class RecordingFormatError extends HarnessError {
-  override readonly name = 'RecordingFormatError'
+  static override readonly brand: string = 'RecordingFormatError'
 }
 
 const FORMAT = 'meanwhile recording'

@@ -3,6 +3,7 @@
  * agree.
  */
 
+import { BrandedError } from '@meanwhile/core/calls'
 import { isRecord } from '../is-record.ts'
 
 export const STATUSES = ['pending', 'in_progress', 'completed', 'deleted'] as const
@@ -45,8 +46,8 @@ export interface TaskChange {
 }
 
 /** The requested change is impossible; nothing was changed. */
-export class TaskError extends Error {
-  override readonly name = 'TaskError'
+export class TaskError extends BrandedError {
+  static override readonly brand: string = 'TaskError'
   readonly task: number
 
   constructor(task: number, problem: string) {

@@ -1,6 +1,7 @@
 /** Reads the request of a page. It comes from outside, so everything in it is validated. */
 
 import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessage } from '@meanwhile/core'
+import { BrandedError } from '@meanwhile/core/calls'
 import { isRecord } from '../is-record.ts'
 import { questionOf } from '../turn/question-of.ts'
 import { userMessageOf } from './user-message.ts'
@@ -17,8 +18,8 @@ export type ChatRequest = { readonly thread: string } & (
 type Card = Readonly<Record<string, unknown>>
 
 /** The request does not have the form that `useChat` sends. */
-export class ChatRequestError extends Error {
-  override readonly name = 'ChatRequestError'
+export class ChatRequestError extends BrandedError {
+  static override readonly brand: string = 'ChatRequestError'
   /** The HTTP status. */
   readonly status: number
 

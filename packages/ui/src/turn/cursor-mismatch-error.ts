@@ -1,6 +1,8 @@
+import { BrandedError } from '@meanwhile/core/calls'
+
 /** The cursor is damaged, or belongs to another thread than the events. */
-export class CursorMismatchError extends Error {
-  override readonly name = 'CursorMismatchError'
+export class CursorMismatchError extends BrandedError {
+  static override readonly brand: string = 'CursorMismatchError'
   /** The cursor that was given. */
   readonly cursor: string
 
