@@ -31,10 +31,10 @@ const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
   let jsonSchema = jsonSchemas.get(schema)
   if (jsonSchema) return jsonSchema
-  const { jsonSchema: given, vendor = '' } = schema?.['~standard'] ?? {}
+  const given = schema?.['~standard']
   try {
-    if (!given) throw new TypeError(`use ${INSTEAD[vendor] ?? 'zod 4, or z.fromJSONSchema(schema)'}`)
-    jsonSchema = freeze(structuredClone(given.input({ target: 'draft-2020-12' })) as JsonSchema)
+    if (!given?.jsonSchema) throw new TypeError(`use ${INSTEAD[given?.vendor] ?? 'zod 4, or z.fromJSONSchema(schema)'}`)
+    jsonSchema = freeze(structuredClone(given.jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema)
   } catch (error) {
     const why = messageOf(error)
     const hint = /date/i.test(why) ? '; write z.iso.datetime()' : ''
