@@ -96,7 +96,7 @@ test('an error of a copy of another format is not an instance of the classes of 
   expect(error instanceof other.AgentError).toBe(true)
 })
 
-test('a class that extends an error of ours has only the instances of its own copy (W27)', async () => {
+test('a class that extends one of our errors has only the instances of its own copy (W27)', async () => {
   const [{ core }, { core: other }] = [await loaded(), await bundled()]
   class Own extends core.AgentError {}
   class Other extends other.AgentError {}

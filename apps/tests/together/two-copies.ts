@@ -46,7 +46,8 @@ export async function together(host: Host, guest: Copy): Promise<Readonly<Record
     })
     const asked = await agent.run('Go.')
     if (asked.status !== 'interrupted') return asked.status
-    const [{ id = '' } = {}] = asked.interrupts
+    const [question] = asked.interrupts
+    const id = question?.id ?? ''
     const { status, text } = await agent.resume(asked.checkpoint, { [id]: { decision: 'allow' } }).result
     return [asked.status, status, text]
   }
@@ -56,9 +57,10 @@ export async function together(host: Host, guest: Copy): Promise<Readonly<Record
     const agent = createAgent({ model: asks(host), tools: [asking] })
     const stopped = await agent.run('Go.')
     if (stopped.status !== 'interrupted') return stopped.status
-    const [{ id = '', payload } = {}] = stopped.interrupts
+    const [question] = stopped.interrupts
+    const id = question?.id ?? ''
     const { messages } = await agent.resume(stopped.checkpoint, { [id]: 'yes' }).result
-    return [payload, messages.find(({ role }) => role === 'tool')?.content]
+    return [question?.payload, messages.find(({ role }) => role === 'tool')?.content]
   }
 
   async function nested(outer: Copy, inner: Copy): Promise<unknown> {
@@ -71,9 +73,10 @@ export async function together(host: Host, guest: Copy): Promise<Readonly<Record
     const agent = createAgent({ model: asks(host), tools: [outer.core.agentTool(clerk)] })
     const stopped = await agent.run('Go.')
     if (stopped.status !== 'interrupted') return stopped.messages
-    const [{ id = '', address = [] } = {}] = stopped.interrupts
+    const [question] = stopped.interrupts
+    const id = question?.id ?? ''
     const { status, text } = await agent.resume(stopped.checkpoint, { [id]: 'yes' }).result
-    return [address.length, status, text]
+    return [question?.address.length, status, text]
   }
 
   async function shared(): Promise<unknown> {
@@ -168,7 +171,7 @@ function isErrorClass(entry: readonly [string, unknown]): entry is [string, Erro
   return typeof entry[1] === 'function' && entry[1].prototype instanceof Error
 }
 
-/** What the host says to everything that the guest, a copy with another format, has made. */
+/** The errors of the host for everything that the guest, a copy with another format, has made. */
 export async function refusals(host: Host, guest: Copy): Promise<Readonly<Record<string, unknown>>> {
   const { createAgent, agentTool, runLocal, contextOf } = host.core
   const { respond, say, scriptedModel } = host.testing
