@@ -40,7 +40,8 @@ export class Database {
       throw new ConfigError('pool', 'must have query and connect, as a Pool of pg has')
     this.pool = pool
     this.schema = checkedSchema(schema)
-    this.retry = openPostgres({ pool, schema }, 'setUpDurable').again
+    // Callers learn of a failure soon. Engines, readers and waiters try again by themselves.
+    this.retry = openPostgres({ pool, schema, retries: 3 }, 'setUpDurable').again
   }
 
   /** The quoted name of a table, with its schema. */
