@@ -24,7 +24,7 @@ test('a context is an object, and no array or function (W24)', () => {
   expectTypeOf(chatHandler).toBeCallableWith({ threads: any, open: () => new Session() })
   chatHandler({ threads: any, open: async () => ({ user: 'ada' }) })
   agUiHandler({ threads: {} as Threads<Session>, open: () => new Session() })
-  agUiHandler({ threads: any, open: () => {} })
+  agUiHandler({ threads: any, open: () => undefined })
   // @ts-expect-error
   chatHandler({ threads: any, open: () => null })
   // @ts-expect-error
@@ -52,7 +52,7 @@ test('a context is an object, and no array or function (W24)', () => {
 test('allow returns nothing or a response (W25)', () => {
   const open = () => undefined
   expectTypeOf(chatHandler<{ tenant: string }>).toBeCallableWith({ threads, open, allow: () => undefined })
-  chatHandler({ threads, open, allow: async () => {} })
+  chatHandler({ threads, open, allow: async () => undefined })
   chatHandler({ threads, open, allow: ({ headers }) => (headers.has('cookie') ? undefined : new Response()) })
   // @ts-expect-error
   chatHandler({ threads, open, allow: ({ headers }) => headers.has('cookie') })
