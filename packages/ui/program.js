@@ -1,1 +1,0 @@
-export * from '@meanwhile/models/openai'
