@@ -86,7 +86,14 @@ export function sqliteThreads(path: string): SqliteThreads {
     if (change.deletesAll) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
   }
 
-  const read = <Result>(work: () => Result): Promise<Result> => whenUnlocked('load', '', work)
+  /** Without a lock it returns at once, so that a reader that is stopped has read before the database is closed. */
+  function read<Result>(work: () => Result): Result | Promise<Result> {
+    try {
+      return work()
+    } catch {
+      return whenUnlocked('load', '', work)
+    }
+  }
 
   async function write<Result>(id: string, work: () => Result): Promise<Result> {
     try {
