@@ -90,7 +90,7 @@ export function hasFinalAnswer(checkpoint: unknown): boolean {
   return status === 'completed' || (isRecord(step) && step.phase === 'over')
 }
 
-/** Returns the result in the checkpoint of a completed run, without a run; otherwise undefined. Throws as {@link checkedCheckpoint} does. */
+/** Returns the result in the checkpoint of a completed run, without a run; otherwise undefined. Throws {@link AgentError} if it is no checkpoint. */
 export function storedResult(checkpoint: unknown): CompletedResult | undefined {
   return resultIn(checkedCheckpoint(checkpoint))
 }

@@ -74,7 +74,7 @@ interface OfRun {
 
 /** The telemetry of one run, or of a tool that is called without a run. */
 export class Telemetry {
-  // Not private: the telemetry of a run in another copy of core reads it.
+  /** What its spans have in common. Not private: the telemetry of a run in another copy of core reads it. */
   readonly scope: Scope
   #run: OpenSpan | undefined
 

@@ -65,9 +65,7 @@ function isInstance(this: typeof BrandedError, value: unknown): boolean {
 
 /** Whether the class of a value, or a class that it extends, has this brand, or this name. The value may come from a copy with another format. */
 export function hasClass(value: unknown, wanted: string, by: 'brand' | 'name' = 'brand'): boolean {
-  let one = Object.getPrototypeOf(value ?? {})?.constructor as
-    | { readonly brand?: string; readonly name?: string }
-    | undefined
+  let one = Object.getPrototypeOf(value ?? {})?.constructor as { brand?: string; name?: string } | undefined
   while (one?.[by] && one[by] !== wanted) one = Object.getPrototypeOf(one)
   return Boolean(one?.[by])
 }

@@ -13,6 +13,7 @@ import type { Progress } from './tool-status.ts'
 /** The flow of a model call. Each event has the number of its attempt when a wrap receives it; a wrap that makes its own events can omit it. */
 export type ModelFlow = Flow<(ModelEvent & { readonly attempt?: number }) | AttemptFailed | WrapEvent, AssistantMessage>
 
+/** What a call of a tool yields, in a `wrapTool`. */
 export type ToolEvent = (Progress & { readonly type?: undefined }) | WrapEvent
 
 /** The flow of a tool call: it yields events of the call and returns its message. */
