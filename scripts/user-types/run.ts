@@ -12,7 +12,7 @@ import { text } from 'node:stream/consumers'
 export async function run(command: string, args: readonly string[]): Promise<string> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [stdout, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'close')])
-  if (code !== 0 && code !== 1 && code !== 2)
+  if (code !== 0 && ((code !== 1 && code !== 2) || stdout === ''))
     throw new Error(`${args.join(' ')} ended with ${String(signal ?? code)}\n${stdout}`)
   return stdout
 }

@@ -129,7 +129,7 @@ export class Changes {
   }
 
   /** A former primary that goes on as a standby notifies nobody any more. */
-  async #dropFormerPrimary(): Promise<void> {
+  readonly #dropFormerPrimary = coalesced(async () => {
     const connection = this.#connection
     if (!connection) return
     try {
@@ -140,7 +140,7 @@ export class Changes {
     }
     this.#dropConnection(connection)
     if (this.#watchers.size > 0) this.#listen()
-  }
+  })
 
   #close(): void {
     clearTimeout(this.#pollTimer)

@@ -40,7 +40,7 @@ export class Database {
       throw new ConfigError('pool', 'must have query and connect, as a Pool of pg has')
     this.pool = pool
     this.schema = checkedSchema(schema)
-    // Callers learn of a failure soon. Engines, readers and waiters try again by themselves.
+    // Fewer than the stores have, so that callers learn of a failure soon. Engines, readers and waiters try again by themselves.
     this.retry = openPostgres({ pool, schema, retries: 3 }, 'setUpDurable').again
   }
 

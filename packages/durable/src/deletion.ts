@@ -4,12 +4,17 @@ import type { Services } from './services.ts'
 
 type Tables = Pick<Services, 'runs' | 'store'>
 
-/** Deletes the checkpoints and rows of runs that are marked as deleted. May be called again, and by several processes at once. */
+/**
+ * Deletes the checkpoints and rows of runs that are marked as deleted. May be called again. A run whose deletion another process has finished in the
+ * meantime is left alone, because its id may have been started again.
+ */
 export async function finishDeletion({ runs, store }: Tables, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
-  // The rows go last: they are the note that the checkpoints must be deleted.
-  for (const id of ids) await store.delete(id)
-  await runs.remove(ids)
+  for (const id of ids) {
+    if ((await runs.deleted(id)).length === 0) continue
+    await store.delete(id)
+    // The row goes last: it is the note that the checkpoint must be deleted.
+    await runs.remove([id])
+  }
 }
 
 /** Finishes all deletions that other processes have left. */

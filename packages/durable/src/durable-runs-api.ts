@@ -77,7 +77,7 @@ export interface DurableRuns<Output = unknown> {
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent>
   /**
    * Deletes the run and its checkpoint. A running run stops. Deleting a run that does not exist is not an error. From the first statement on the run
-   * does not exist. If this process dies after that, or the store fails, a worker deletes the rest within a minute.
+   * does not exist. If this process dies after that, or the store fails, a worker deletes the rest after about a minute.
    */
   delete(id: string): Promise<void>
   /** Deletes runs that ended before a time (epoch milliseconds, or a `Date`), with their checkpoints. Returns how many were deleted. */

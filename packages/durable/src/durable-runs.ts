@@ -171,9 +171,9 @@ class Runs<Output> implements DurableRuns<Output> {
   async delete(id: string): Promise<void> {
     if (!isRunId(id)) return
     const { runs, changes } = this.#services
-    await runs.markDeleted(id)
+    const marked = await runs.markDeleted(id)
     changes.notify(id)
-    await finishDeletion(this.#services, await runs.deleted(id))
+    await finishDeletion(this.#services, marked)
   }
 
   async prune(options: { readonly olderThan: Date | number }): Promise<number> {

@@ -279,9 +279,12 @@ export class RunsTable {
     )
   }
 
-  /** From now on the run does not exist, and anyone can finish its deletion. */
-  async markDeleted(id: string): Promise<void> {
-    await this.#database.query(`UPDATE ${this.#runs} SET status = 'deleted' WHERE id = $1`, [id])
+  /** From now on the run does not exist, and anyone can finish its deletion. Returns its id, or nothing if there is no such run. */
+  async markDeleted(id: string): Promise<readonly string[]> {
+    const rows = await this.#database.query(`UPDATE ${this.#runs} SET status = 'deleted' WHERE id = $1 RETURNING id`, [
+      id,
+    ])
+    return rows.map((row) => String(row.id))
   }
 
   /** As {@link markDeleted}, for at most 100 runs that ended before this time, in epoch milliseconds. Returns their ids. */

@@ -15,13 +15,13 @@ import {
 import { branded } from '@meanwhile/core/calls'
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
-import { checkList, checkMayBeMissing } from './check-list.ts'
+import { checkList } from './check-list.ts'
 import { checkSchemas } from './kept-input.ts'
 import type { Policy } from './policy.ts'
 import { StreamedResponse } from './response.ts'
 import { RunCalls } from './run-calls.ts'
 import { SavingsLedger } from './savings-ledger.ts'
-import { checkNames } from './unknown-names.ts'
+import { checkMayBeMissing, checkNames } from './unknown-names.ts'
 import { watched } from './watched-flow.ts'
 
 /** The options of `eagerTools`. */

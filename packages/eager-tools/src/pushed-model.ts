@@ -20,6 +20,7 @@ export class PushedModel<Event> implements Model {
   /** One per attempt. */
   readonly #responses: PushedResponse<Event>[] = [new PushedResponse()]
   #attempts = 0
+  #isOver = false
   #judged = 0
 
   constructor(wire: Wire<Event, unknown>, id: string) {
@@ -29,7 +30,13 @@ export class PushedModel<Event> implements Model {
   }
 
   push(event: Event): void {
-    this.#responses.at(-1)?.push(event)
+    if (!this.#isOver) this.#responses.at(-1)?.push(event)
+  }
+
+  /** The run has ended, perhaps before it asked for a response: what is still pushed is dropped. */
+  over(): void {
+    this.#isOver = true
+    this.#responses.length = 0
   }
 
   /** The response has ended; `reason`, if given, overrides the finish reason of the events. */

@@ -69,7 +69,8 @@ export interface ToolExecutor<Event, Item> extends AsyncDisposable {
    * - {@link ModelError}: the response failed or was truncated, all its calls are discarded, and there is nothing to
    *   send back;
    * - `RunAbortedError`: it was aborted;
-   * - {@link ConfigError}: a call interrupts to get an answer (`interrupt`), which needs an agent;
+   * - {@link ConfigError}: `independent` or `schemas` names a tool that does not exist, or a call interrupts to get an
+   *   answer (`interrupt`), which needs an agent;
    * - an `AgentError` of a tool or middleware that ends the run.
    *
    * `reason`: the finish reason, if the events do not contain it. Core's model events do not contain it; see
@@ -189,6 +190,8 @@ function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorO
     signal: controller.signal,
     ...(conversationId !== undefined && { conversationId }),
   })
+  const left = () => model.over()
+  run.result.then(left, left)
   let over: 'finished' | 'aborted' | undefined
   let finished: Promise<FinishedResponse<Item>> | undefined
 

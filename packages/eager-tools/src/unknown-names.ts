@@ -13,12 +13,24 @@ export interface NamingSettings {
   readonly mayBeMissing?: boolean
 }
 
+/** The names of tools, by the setting that contains them. */
+export function namesIn({ approval = [], independent = [], schemas = {} }: NamingSettings): NamesBySetting {
+  return { approval, independent, schemas: Object.keys(schemas) }
+}
+
+type NamesBySetting = Readonly<Record<'approval' | 'independent' | 'schemas', readonly string[]>>
+
+/** @throws {ConfigError} It is neither `undefined` nor a boolean. */
+export function checkMayBeMissing({ mayBeMissing }: Pick<NamingSettings, 'mayBeMissing'>): void {
+  if (mayBeMissing !== undefined && typeof mayBeMissing !== 'boolean')
+    throw new ConfigError('mayBeMissing', 'must be true or false')
+}
+
 /** @throws {ConfigError} A name in `approval`, `independent` or `schemas` is not the name of a tool. */
 export function checkNames(settings: NamingSettings, tools: readonly string[]): void {
-  const { approval = [], independent = [], schemas = {}, mayBeMissing } = settings
-  if (mayBeMissing) return
+  if (settings.mayBeMissing) return
   const known = new Set(tools)
-  for (const [setting, names] of Object.entries({ approval, independent, schemas: Object.keys(schemas) })) {
+  for (const [setting, names] of Object.entries(namesIn(settings))) {
     const unknown = names.find((name) => !known.has(name))
     if (unknown !== undefined) throw new ConfigError(setting, `${unknown} ${unknownTool(unknown, tools)}`)
   }

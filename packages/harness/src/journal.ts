@@ -58,7 +58,7 @@ export class Bounded<Entry> {
     this.#bytes = bytes
   }
 
-  /** Puts another entry in the place of one; nothing if that is no longer kept. */
+  /** Replaces an entry; does nothing if it is no longer kept. */
   replace(old: Entry, entry: Entry): void {
     const place = this.entries.lastIndexOf(old)
     if (place >= 0) this.entries[place] = entry

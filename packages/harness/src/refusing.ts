@@ -28,7 +28,7 @@ export interface RulesChoice {
 
 /** What a response of a script does not check. */
 export interface Unchecked {
-  /** `false`: its request may break any rule; in place of a response, any besides the one that it must break. */
+  /** `false`: its request may break any rule. With `refused`: any rule in addition to that one. */
   readonly rules?: false
   /** The ids of rules that its request may break. */
   readonly except?: readonly string[]
@@ -42,8 +42,8 @@ export interface RefusedReply {
 
 /**
  * A response for a script whose request must break this rule, and no other: the client gets the provider's refusal. A
- * request that does not break it, or breaks another, fails the test. Which others it may break, `except` says, or
- * `rules: false` for all.
+ * request that does not break it, or breaks another, fails the test. Add `except` to allow it to break certain others,
+ * or `rules: false` to allow all.
  *
  * @example
  * script: [refused('messages/thinking-last-block'), respond(say('Better.'))]

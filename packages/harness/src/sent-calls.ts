@@ -34,7 +34,10 @@ const MOST = 1_000
 /** No host accepts a longer id. */
 const LONGEST_ID = 64
 
-/** The answers to the same end of a request that are kept. If there are so many, there may have been others, so that their ids are not checked. */
+/**
+ * The most answers that are kept for requests with the same end. Once there are as many, further ones are not noted, so
+ * the ids of all of them are no longer checked.
+ */
 const MOST_ALIKE = 100
 
 export function sentCalls(): SentCalls {
@@ -64,20 +67,23 @@ export function sentCalls(): SentCalls {
       for (const { id } of calls) given.set(id, (given.get(id) ?? 0) + 1)
       kept += calls.length
       alike.push(calls)
+      // Again the newest.
+      answers.delete(key)
       answers.set(key, alike)
-      for (const [oldest, alike] of answers) {
+      for (const [oldest, forgotten] of answers) {
         if (kept <= MOST) break
         answers.delete(oldest)
-        forget(alike)
+        forget(forgotten)
       }
     },
     changed(asked) {
       if (answers.size === 0) return []
       const { name } = asked.wire
       const entries = entriesOf(asked)
-      const ids = new Set(entries.flatMap((_, i) => callsAt(name, entries, i).map(({ id }) => id)))
+      const callsBy = entries.map((_, i) => callsAt(name, entries, i))
+      const ids = new Set(callsBy.flat().map(({ id }) => id))
       for (let i = 1; i < entries.length; i++) {
-        const calls = callsAt(name, entries, i)
+        const calls = callsBy[i] ?? []
         if (calls.length === 0) continue
         const alike = answers.get(keyOf(name, entries, i)) ?? []
         if (alike.length >= MOST_ALIKE) continue

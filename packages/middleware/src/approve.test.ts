@@ -331,7 +331,7 @@ test('a listed name that no tool has ends the run before its first model call; a
 
 test('no open call of a resume runs past a listed name that no tool has (W26)', async () => {
   const execute = (_: number, answers: readonly Json[]) => answers[0] ?? Promise.reject(interrupt('Sure?'))
-  const first = sender([[call('send', { n: 1 })]], { tools: () => false, execute }).agent
+  const first = sender([[call('send', { n: 1 }), call('send', { n: 2 })]], { tools: () => false, execute }).agent
   const { checkpoint, interrupts = [] } = await first.run('Go')
   const { agent, ran } = sender([], { tools: ['sendd'], execute })
   const answers = Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))

@@ -178,6 +178,8 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     },
     ...(limitsTools && {
       async *wrapToolCall(call, next, run) {
+        // A resume makes open calls before it calls the model.
+        limited.check(run)
         const step = of(run)
         const makers = makersOf(run)
         const path = [...makers, call.id]

@@ -49,10 +49,11 @@ export function namedTools(
   function check(run: Run): void {
     const state = checked(run)
     if (!isChecked || state.done) return
-    state.done = true
     const { tools } = run.setup
     const unknown = names.find((name) => !findTool(tools, name))
     if (unknown !== undefined) throw new ConfigError(option, `${unknown} ${unknownTool(unknown, tools, owner)}`)
+    // Last: the calls of a step run side by side, and each must find the error.
+    state.done = true
   }
   return {
     hook: isChecked ? { beforeModel: (_, run) => check(run) } : {},

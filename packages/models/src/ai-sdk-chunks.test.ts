@@ -34,6 +34,16 @@ const exact: readonly (readonly [provider: string, wire: TestWire])[] = [
   ['some.responses', responses],
 ]
 
+test('the error of a provider keeps its words, also beside choices that are not a list (T20)', async () => {
+  const error = { code: 401, message: 'Bad key' }
+  const { model } = chunked('some.chat', [
+    raw(chatChunk({ role: 'assistant' })),
+    raw({ error, choices: {} }),
+    unreadable(),
+  ])
+  expect(await run(aiSdk(model))).toMatchObject({ ran: [], error: { message: expect.stringContaining('Bad key') } })
+})
+
 test.each(exact)('%s: the call in chunks and parts runs', async (provider, wire) => {
   const { model } = chunked(provider, [...wire.call('{"x":1}').map(raw), ...partsOf('call_1', 'f'), finish])
   expect(await run(aiSdk(model))).toMatchObject({ ran: ['f'] })

@@ -108,13 +108,13 @@ class ChunkedResponse {
     this.settle(to)
     if (this.#hasStopped) this.#isOver = true
     if (this.#isOver || !isRecord(value)) return
-    // If the first response has ended, it counts.
-    if (this.#isSecond(value)) {
-      if (!this.#hasEnded) throw new RestartedError()
-      this.#isOver = true
-      return
-    }
     if (this.#wire.isOwn(value)) {
+      // If the first response has ended, it counts.
+      if (this.#isSecond(value)) {
+        if (!this.#hasEnded) throw new RestartedError()
+        this.#isOver = true
+        return
+      }
       this.calls.areRead = true
       // The response goes on.
       this.#doubtful = undefined

@@ -58,7 +58,8 @@ const WIRES: ReadonlyMap<string, RawWire> = new Map<string, RawWire>([
         return (chunk) => isSecond(chunk as ChatChunk)
       },
       reader(request) {
-        const read = chatReader('', request)
+        // `restarts` has decided.
+        const read = chatReader('', request, never)
         return (chunk, to) => read(chunk as ChatChunk, to)
       },
       isExact: false,

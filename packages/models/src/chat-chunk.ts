@@ -187,12 +187,16 @@ export function saysSomething(chunk: Pick<ChatChunk, 'choices'>): boolean {
   return choicesOf(chunk).some(({ delta, message, text }) => hasContent(delta) || hasContent(message) || !!text)
 }
 
-/** The elements of a list; hosts also send a single element in place of it, an object with their places (qC66), or nothing. */
+/**
+ * The elements of a list; hosts also send a single element in place of it, an object with their places (qC66), or
+ * nothing.
+ */
 export function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value
   if (!isRecord(value)) return []
   const names = Object.keys(value)
-  return names.length > 0 && names.every((name) => /^\d+$/.test(name)) ? Object.values(value) : [value]
+  if (names.length === 0 || !names.every((name) => /^\d+$/.test(name))) return [value]
+  return Object.entries(value).map(([index, one]): unknown => (isRecord(one) ? { index, ...one } : one))
 }
 
 /** A reason; hosts also send `""` and `"null"` before the end. */

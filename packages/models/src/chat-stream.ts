@@ -35,13 +35,18 @@ export type ReadRequest = Pick<ModelRequest, 'tools' | 'toolNames' | 'inputLimit
 /**
  * On this wire calls are not sealed one by one: the end of the stream after a finish reason that allows calls seals
  * them all.
+ *
+ * @param isSecond - Whether a chunk belongs to a second response.
  */
-export function chatReader(provider: string, request: ReadRequest): ReadChunk<ChatChunk> {
+export function chatReader(
+  provider: string,
+  request: ReadRequest,
+  isSecond: (chunk: ChatChunk) => boolean = secondResponses(),
+): ReadChunk<ChatChunk> {
   const calls = new ChatCalls(new ToolNames(request), request.inputLimits)
   const expand = parallelCalls(request.tools)
   const deltas = new Deltas()
   const opaque = new OpaqueData()
-  const isSecond = secondResponses()
   let refused = false
   let identified = false
   const stopped = new StopReason()
@@ -162,6 +167,8 @@ const SHOWN = 'summary'
 
 /** Some hosts send empty deltas to keep the connection open. */
 export function isSilentChunk(chunk: ChatChunk): boolean {
+  // Choices that are not a list are an error, which the reader reports.
+  if (!Array.isArray(chunk.choices ?? [])) return false
   return !saysSomething(chunk) && !choicesOf(chunk).some((choice) => reasonIn(choice) !== undefined)
 }
 

@@ -47,7 +47,8 @@ export interface OpenAIOptions {
   readonly idleTimeout?: number
   /**
    * Whether the model accepts a JSON Schema as its response format. Default: known values for OpenAI's own models, and
-   * `false` with any other `provider`, or at the address of another known host. If it is `false`, an agent's `output` is returned through a call.
+   * `false` with any other `provider`, or at the address of another known host. If it is `false`, an agent's `output`
+   * is returned through a call.
    */
   readonly structuredOutput?: boolean
 }

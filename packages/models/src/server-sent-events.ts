@@ -27,7 +27,7 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
   const parser = createParser({
     maxBufferSize: LONGEST_EVENT,
     onEvent(event) {
-      if ((other.startJson && take(other.text)) || streams) other.clear()
+      if ((other.isJson && take(other.text)) || streams) other.clear()
       streams = true
       events.push(...separated(event))
     },
@@ -36,7 +36,7 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
       // llama.cpp sends an error as a field of this name.
       const line = cause.line?.replace(/^error:\s*(?=\{)/, '') ?? ''
       // Inside of JSON a line is only a part.
-      if (!other.startJson && take(line)) other.clear()
+      if (!other.isJson && take(line)) other.clear()
       else other.add(line)
     },
   })
@@ -65,7 +65,8 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
 class OtherLines {
   #lines: string[] = []
   #length = 0
-  startJson = false
+  /** Whether the first line begins JSON. */
+  isJson = false
 
   get text(): string {
     return this.#lines.join('')
@@ -75,7 +76,7 @@ class OtherLines {
     if (this.#length >= LONGEST_EVENT) return
     if (this.#length === 0) {
       if (line.trim() === '') return
-      this.startJson = startsJson(line)
+      this.isJson = startsJson(line)
     }
     this.#lines.push(line)
     this.#length += line.length
@@ -84,7 +85,7 @@ class OtherLines {
   clear(): void {
     this.#lines = []
     this.#length = 0
-    this.startJson = false
+    this.isJson = false
   }
 }
 

@@ -75,7 +75,7 @@ function* named(keys: readonly string[], used: Set<string>): Generator<readonly 
   /** How many names each word has had. */
   const counts = new Map<string, number>()
   for (const key of keys) {
-    const word = key.replaceAll(/[^\w.-]+/g, '_') || '_'
+    const word = (key.replaceAll(/[^\w.-]+/g, '_') || '_').slice(0, LONGEST)
     let n = counts.get(word) ?? 0
     let name: string
     do {

@@ -37,17 +37,17 @@ async function bytesOf({ body }: Request, maxBytes: number): Promise<Uint8Array>
   const reader = body?.getReader()
   let bytes = new Uint8Array(0)
   let length = 0
+  const refused = (error: Error): Error => {
+    // Not awaited: the sender may never react.
+    reader?.cancel(error).catch(() => undefined)
+    return error
+  }
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true }
     if (done) return bytes.subarray(0, length)
-    if (!ArrayBuffer.isView(value)) throw new TypeError('the body is not a stream of bytes')
+    if (!ArrayBuffer.isView(value)) throw refused(new TypeError('the body is not a stream of bytes'))
     const chunk = new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
-    if (length + chunk.length > maxBytes) {
-      const error = new BodyTooLargeError(maxBytes)
-      // Not awaited: the sender may never react.
-      reader?.cancel(error).catch(() => undefined)
-      throw error
-    }
+    if (length + chunk.length > maxBytes) throw refused(new BodyTooLargeError(maxBytes))
     if (length + chunk.length > bytes.length) bytes = grown(bytes, length + chunk.length)
     bytes.set(chunk, length)
     length += chunk.length

@@ -17,34 +17,34 @@ test('open returns the context of the threads, nothing, or a response', () => {
 })
 
 test('a context is an object, and no array or function (W24)', () => {
-  const any = {} as Threads
+  const untyped = {} as Threads
   class Session {
     readonly user = 'ada'
   }
-  expectTypeOf(chatHandler).toBeCallableWith({ threads: any, open: () => new Session() })
-  chatHandler({ threads: any, open: async () => ({ user: 'ada' }) })
+  expectTypeOf(chatHandler).toBeCallableWith({ threads: untyped, open: () => new Session() })
+  chatHandler({ threads: untyped, open: async () => ({ user: 'ada' }) })
   agUiHandler({ threads: {} as Threads<Session>, open: () => new Session() })
-  agUiHandler({ threads: any, open: () => undefined })
+  agUiHandler({ threads: untyped, open: () => undefined })
   // @ts-expect-error
-  chatHandler({ threads: any, open: () => null })
+  chatHandler({ threads: untyped, open: () => null })
   // @ts-expect-error
-  chatHandler({ threads: any, open: () => false })
+  chatHandler({ threads: untyped, open: () => false })
   // @ts-expect-error
-  chatHandler({ threads: any, open: (request) => request.headers.has('cookie') })
+  chatHandler({ threads: untyped, open: (request) => request.headers.has('cookie') })
   // @ts-expect-error
-  chatHandler({ threads: any, open: () => 'ada' })
+  chatHandler({ threads: untyped, open: () => 'ada' })
   // @ts-expect-error
-  chatHandler({ threads: any, open: async () => 0 })
+  chatHandler({ threads: untyped, open: async () => 0 })
   // @ts-expect-error
-  agUiHandler({ threads: any, open: async (request) => (request.headers.has('cookie') ? { user: 'ada' } : null) })
+  agUiHandler({ threads: untyped, open: async (request) => (request.headers.has('cookie') ? { user: 'ada' } : null) })
   // @ts-expect-error
-  chatHandler({ threads: any, open: () => ['ada'] })
+  chatHandler({ threads: untyped, open: () => ['ada'] })
   // @ts-expect-error
-  chatHandler({ threads: any, open: (): readonly string[] => [] })
+  chatHandler({ threads: untyped, open: (): readonly string[] => [] })
   // @ts-expect-error
-  agUiHandler({ threads: any, open: () => () => ({ user: 'ada' }) })
+  agUiHandler({ threads: untyped, open: () => () => ({ user: 'ada' }) })
   // @ts-expect-error
-  agUiHandler({ threads: any, open: () => Session })
+  agUiHandler({ threads: untyped, open: () => Session })
   // @ts-expect-error
   agUiHandler({ threads: {} as Threads<string>, open: () => 'ada' })
 })

@@ -90,7 +90,7 @@ export function hasFinalAnswer(checkpoint: unknown): boolean {
   return status === 'completed' || (isRecord(step) && step.phase === 'over')
 }
 
-/** Returns the result in the checkpoint of a completed run, without a run; otherwise undefined. Throws {@link AgentError} if it is not a checkpoint. */
+/** Returns the result in the checkpoint of a completed run, without a run; otherwise undefined. Throws what `agent.resume` throws for a damaged one. */
 export function storedResult(checkpoint: unknown): CompletedResult | undefined {
   return resultIn(checkedCheckpoint(checkpoint))
 }

@@ -138,12 +138,12 @@ async function saveSent(run: RunState): Promise<void> {
 }
 
 /** Adds the frames of the code that started the run: the stack of an error ends at the code that last waited. An error may end several runs. */
-function addFrames(error: unknown, { stack = '' }: Error): void {
-  const frames = stack.slice(stack.indexOf('\n'))
+function addFrames(error: unknown, from: Error): void {
   try {
-    if (error instanceof Error && error.stack?.includes(frames) === false) error.stack += frames
+    const frames = /\n[\s\S]*/.exec(from.stack ?? '')?.[0]
+    if (frames && error instanceof Error && error.stack?.includes(frames) === false) error.stack += frames
   } catch {
-    // The error is frozen, or its stack cannot be read.
+    // The error is frozen, or a stack cannot be read.
   }
 }
 

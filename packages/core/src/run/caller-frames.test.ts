@@ -131,6 +131,20 @@ test('an error is passed on as it is if its stack cannot be read or changed (C17
     expect(await thrown(agentOf({ middleware: [throws(error)] }).run('Go'))).toBe(error)
 })
 
+test('if stack traces are not text, an error ends the run and its events as before (C17)', async () => {
+  const { prepareStackTrace } = Error
+  Error.prepareStackTrace = () => ({ frames: 0 })
+  try {
+    const error = new AgentError('broken')
+    const run = agentOf({ middleware: [throws(error)] }).stream('Go')
+    await collect(run)
+    expect(await thrown(run.result)).toBe(error)
+  } finally {
+    if (prepareStackTrace) Error.prepareStackTrace = prepareStackTrace
+    else Reflect.deleteProperty(Error, 'prepareStackTrace')
+  }
+})
+
 test('without stack traces, an error ends the run as before (C17)', async () => {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

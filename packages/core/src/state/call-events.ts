@@ -167,16 +167,17 @@ export class CallEvents {
   #progress(entry: CallEntry, progress: Progress): void {
     const { name } = entry.call
     const isEmpty = !('progress' in progress || 'message' in progress || 'metadata' in progress)
-    if (isEmpty && this.#empty.size < this.#empty.add(name).size)
+    if (isEmpty && !this.#empty.has(name)) {
+      this.#empty.add(name)
       this.warn(entry, { code: 'empty-progress', message: `${name} ${NO_PROGRESS}`, source: 'core' })
-    const event: ToolProgress = {
+    }
+    this.#emit(entry, {
       type: 'tool-progress',
       ...ofCall(entry),
       timestamp: Date.now(),
       cancelable: entry.status.cancelable,
       ...entry.status.report(progress),
-    }
-    this.#emit(entry, event)
+    })
   }
 
   #emit(entry: CallEntry, event: Provisional): void {

@@ -23,7 +23,7 @@ export interface PostgresOptions<Client extends PostgresClient = PostgresClient>
   readonly pool: Client
   /** The schema of the tables: letters, digits and underscores. Default `meanwhile`. */
   readonly schema?: string
-  /** How often a statement is retried after a lost connection. The first wait is 50 ms, and each further wait is twice as long. Default 7: 6 s. */
+  /** How often a statement is retried after a lost connection. The first wait is 50 ms, and each further wait is twice as long. Default 7, which is 6 s. */
   readonly retries?: number
 }
 
@@ -54,7 +54,7 @@ export function openPostgres({ pool, schema, retries = 7 }: PostgresOptions, set
       try {
         return await act()
       } catch (error) {
-        // Each try closes one connection to a former primary, and a pool may have many.
+        // Each try closes one connection to a former primary, and a pool may have many: 16 tries of 50 ms for each retry.
         const isReadOnly = codeOf(error) === '25006'
         const isOver = isReadOnly ? readOnly++ >= 16 * retries : lost++ >= retries
         if (isOver || !isConnectionLost(error)) throw explained(error, name, setUp)

@@ -70,6 +70,7 @@ const thrown: readonly Thrown[] = [
   { who: 'with a long name', error: () => named(WORD, new OwnError('no')), type: '_OTHER' },
   { who: 'without a name', error: () => named('', new RangeError('no')), type: '_OTHER' },
   { who: 'whose name is no text', error: () => named({ toString: () => WORD }), type: '_OTHER' },
+  { who: 'of a class without a name', error: () => new (class extends TypeError {})('no'), type: 'TypeError' },
   { who: 'that cannot be looked at', error: hostile, type: '_OTHER' },
   { who: 'that is none', error: () => WORD, type: '_OTHER' },
 ]

@@ -32,7 +32,7 @@ export function branded<Value extends object>(kind: Brand['kind'], value: Value,
 /** The brand of any value. A value that cannot be looked at, such as a proxy, has none. */
 export function brandOf(value: unknown): Brand | undefined {
   try {
-    return (value as { readonly [BRAND]?: Brand })[BRAND]
+    return (value as { readonly [BRAND]?: Brand } | null | undefined)?.[BRAND]
   } catch {
     return undefined
   }
@@ -65,7 +65,7 @@ function isInstance(this: typeof BrandedError, value: unknown): boolean {
 
 /** Whether the class of a value, or a class that it extends, has this brand, or this name. The value may come from a copy with another format. */
 export function hasClass(value: unknown, wanted: string, by: 'brand' | 'name' = 'brand'): boolean {
-  let one = Object.getPrototypeOf(value ?? {})?.constructor as { brand?: string; name?: string } | undefined
-  while (one?.[by] && one[by] !== wanted) one = Object.getPrototypeOf(one)
-  return Boolean(one?.[by])
+  let one = Object.getPrototypeOf(value ?? {}) as { constructor?: { brand?: string; name?: string } } | null
+  while (one && one.constructor?.[by] !== wanted) one = Object.getPrototypeOf(one)
+  return one !== null
 }

@@ -143,7 +143,7 @@ export function checkToolOptions(definition: object): void {
 export function definitionOf({ name, description, input }: Tool): ToolDefinition {
   const inputSchema = jsonSchemaOf(input, 'tools', `the input of ${name} `)
   const { anyOf, oneOf = anyOf } = inputSchema
-  const isNoObject = (form: JsonSchema | null) => (form?.type ?? (form && 'object')) !== 'object'
+  const isNoObject = (form: JsonSchema | null) => !form || (form.type ?? 'object') !== 'object'
   if (isNoObject(inputSchema) || (Array.isArray(oneOf) && oneOf.every(isNoObject)))
     throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
   return { name, description, inputSchema }

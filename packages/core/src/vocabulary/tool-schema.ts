@@ -37,7 +37,7 @@ export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): Jso
     jsonSchema = freeze(structuredClone(given.jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema)
   } catch (error) {
     const why = messageOf(error)
-    const hint = /date/i.test(why) ? '; write z.iso.datetime()' : ''
+    const hint = given?.vendor === 'zod' && /^Date\b/.test(why) ? '; write z.iso.datetime()' : ''
     throw new ConfigError(option, `${what}must be a Standard Schema with a JSON Schema: ${why}${hint}`)
   }
   jsonSchemas.set(schema, jsonSchema)

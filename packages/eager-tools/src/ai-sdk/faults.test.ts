@@ -228,6 +228,13 @@ const cases: Readonly<Record<string, Case>> = {
     responses: once,
     plain: [],
   },
+  'a tool that is frozen starts early (R4)': {
+    look: ({ work }) =>
+      Object.freeze(tool({ inputSchema: z.object({ q: z.string(), n: z.number().default(1) }), execute: work })),
+    responses: once,
+    plain: [`50 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
   'a tool listed in `approval` never starts early (R6)': {
     settings: { approval: ['look'] },
     responses: once,

@@ -123,7 +123,7 @@ export class HostRequests {
     // An equal call that is undone too late undoes what this one does. For a call that was not heard, as the step was
     // over by then, it is not known what the model had written.
     if (this.#run.leaving.has(early) && (heard === 0 || early.isWith(input))) return true
-    if (early.attempt === this.#starts.attempt && early.hostId === id && this.#starts.begun.includes(early))
+    if (this.#isRunOf(early, id, early.tool.name) && this.#starts.begun.includes(early))
       // Another call with this id may still take an open one.
       return !early.isOpen || early.isWith(input) || heard <= 1
     const isRequested = (call: ToolCall) =>

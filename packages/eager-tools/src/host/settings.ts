@@ -10,11 +10,12 @@ import {
 } from '@meanwhile/core'
 import { checkCount, checkTelemetry, checkTime } from '@meanwhile/core/calls'
 import type { NamedModel } from '../call-maker.ts'
-import { checkList, checkMayBeMissing } from '../check-list.ts'
+import { checkList } from '../check-list.ts'
 import type { EagerToolsOptions } from '../eager-tools.ts'
 import { checkSchemas } from '../kept-input.ts'
 import type { Evidence } from '../policy.ts'
 import type { StepSavings } from '../savings.ts'
+import { checkMayBeMissing } from '../unknown-names.ts'
 import type { HostEffect } from './declared.ts'
 
 /** Return `'wait'` if this call must not start on this evidence. With `undefined` its effect decides. */

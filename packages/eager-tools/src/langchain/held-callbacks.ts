@@ -27,8 +27,8 @@ export class HeldCallbacks {
   #stage: 'held' | 'reporting' | 'dropped' = 'held'
   /** Resolves when everything has been reported. Never rejects. */
   #reported: Promise<void> = Promise.resolve()
-  /** Errors of handlers through which streams pass. LangChain handles those of all others. */
-  readonly #errors: unknown[] = []
+  /** The first error of a handler through which streams pass. LangChain handles those of all others. */
+  #failure: { readonly error: unknown } | undefined
   #waiting: (() => void)[] = []
 
   private constructor(
@@ -81,7 +81,7 @@ export class HeldCallbacks {
   async report(): Promise<void> {
     this.#flow()
     await this.#reported
-    if (this.#errors.length > 0) throw this.#errors[0]
+    if (this.#failure) throw this.#failure.error
   }
 
   /** The agent does not use the call, or executes it itself. */
@@ -117,7 +117,7 @@ export class HeldCallbacks {
       try {
         await report()
       } catch (error) {
-        this.#errors.push(error)
+        this.#failure ??= { error }
       }
     })
   }

@@ -149,7 +149,7 @@ export function isTapping(handler: object): handler is Tapping {
 }
 
 class StreamedChunks {
-  readonly #unread: unknown[] = []
+  #unread: unknown[] = []
   readonly #read: AsyncGenerator<unknown>
 
   constructor(handler: Tapping, run: string) {
@@ -157,7 +157,8 @@ class StreamedChunks {
   }
 
   async add(chunk: unknown): Promise<void> {
-    this.#unread.push(chunk)
+    // If the handler has stopped reading, nobody takes the one before.
+    this.#unread = [chunk]
     await this.#read.next()
   }
 

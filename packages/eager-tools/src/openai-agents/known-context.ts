@@ -15,10 +15,10 @@ export function declining<Result>(decline: Decline, work: () => Result): Result 
 
 /** A tool that reads the usage of its run reads that of the response, too. The context keeps its identity. */
 export function watchUsage(context: RunContext<unknown>): void {
-  let { usage } = context
-  let readable = watched(usage)
   const descriptor = Object.getOwnPropertyDescriptor(context, 'usage')
   if (!descriptor?.configurable || descriptor.get) return
+  let { usage } = context
+  let readable = watched(usage)
   Object.defineProperty(context, 'usage', {
     configurable: true,
     enumerable: true,

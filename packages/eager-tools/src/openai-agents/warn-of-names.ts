@@ -4,6 +4,7 @@ import { nearestName } from '@meanwhile/core/calls'
 import type { Tool } from '@openai/agents'
 import type { Declared } from '../host/declared.ts'
 import type { EagerLoop } from '../host/eager-loop.ts'
+import { namesIn } from '../unknown-names.ts'
 import type { AnyAgent } from './agent-run.ts'
 
 export interface NamesOptions {
@@ -24,8 +25,6 @@ export function warnOfNames({ agent, tools, declared, loop }: NamesOptions): voi
   // The tools of an MCP server of another agent cannot be known.
   if ([...agents].some((other) => other !== agent && other.mcpServers.length > 0)) return
   const names = new Set([tools, ...[...agents].map((one) => one.tools)].flat().map(({ name }) => name))
-  const { approval = [], independent = [], schemas = {} } = loop.settings
-  const given = { approval, independent, schemas: Object.keys(schemas) }
   const warn = (list: readonly string[], where: (name: string) => string) => {
     const other = Object.fromEntries([...names].filter((name) => !list.includes(name)).map((name) => [name, '']))
     for (const name of list) {
@@ -34,7 +33,7 @@ export function warnOfNames({ agent, tools, declared, loop }: NamesOptions): voi
     }
   }
   warn([...declared.keys()], (name) => `effects.${name}`)
-  for (const [setting, list] of Object.entries(given)) warn(list, (name) => `${setting}: ${name}`)
+  for (const [setting, list] of Object.entries(namesIn(loop.settings))) warn(list, (name) => `${setting}: ${name}`)
 }
 
 /** An agent and all agents it can hand off to. */

@@ -17,9 +17,10 @@ const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 }
 
 const wholeChoice = { index: 0, message: answer, finish_reason: 'tool_calls' }
 
-/** Where hosts send arguments, and the call. */
+/** The schema of a tool, which hosts repeat. */
 const SCHEMA = { type: 'object', required: [] }
 
+/** Where hosts send arguments, and the call. */
 const ELSEWHERE: readonly (readonly [place: string, call: object])[] = [
   ['next to its member function', { function: { name: 'f' }, arguments: '{"x":1}' }],
   ['next to empty ones', { function: { name: 'f', arguments: '' }, arguments: { x: 1 } }],
@@ -298,7 +299,7 @@ export const chatShapeQuirks: readonly Quirk[] = [
     events: [
       begin,
       chunk({ tool_calls: { 0: piece({ i: 0, id: 'call_a', n: 'f', a: '{"x":' }) } }),
-      chunk({ tool_calls: { 0: piece({ i: 0, a: '1}' }), 1: piece({ i: 1, id: 'call_b', n: 'g', a: '{}' }) } }),
+      chunk({ tool_calls: { 0: piece({ a: '1}' }), 1: piece({ id: 'call_b', n: 'g', a: '{}' }) } }),
       ...end('stop'),
     ],
     expected: { calls: [f, { id: 'call_b', name: 'g', input: {} }], finishReason: 'stop' },

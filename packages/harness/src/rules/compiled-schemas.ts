@@ -1,4 +1,4 @@
-/** The schemas that Messages enforces, of the output and of strict tools: it compiles them, so that it limits what they contain. */
+/** The schemas that Messages enforces: of the output and of strict tools. It compiles them, so it limits their content. */
 
 import { whole } from './finds.ts'
 import type { DeclaredSchema, Reading } from './reading.ts'

@@ -109,7 +109,7 @@ test('postgres: a change is repeated if its connection is cut before the commit,
   const proxy = await cuttingProxy(url)
   try {
     const { store } = await storeIn(poolOf(proxy.url, { max: 1 }))
-    for (const [index, statement] of ['BEGIN', 'pg_advisory_xact_lock', 'UNION ALL', 'INSERT INTO'].entries()) {
+    for (const [index, statement] of ['BEGIN', 'pg_try_advisory_xact_lock', 'UNION ALL', 'INSERT INTO'].entries()) {
       const cut = proxy.cut('before', statement)
       expect(await store.change('t', next)).toBe(index + 1)
       await cut

@@ -250,7 +250,7 @@ function statementsIn(name: string) {
   const read = (select: string): string => readOnPrimary(threads, select)
   return {
     // Only changes that may be lost, such as deltas, do not wait for the disk.
-    lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked /* pg_advisory_xact_lock waits */, ${NOW} AS now, set_config('synchronous_commit',
+    lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked, ${NOW} AS now, set_config('synchronous_commit',
       CASE WHEN $2 THEN 'off' ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`,
     found: read(`SELECT record, change, NULL AS number FROM ${threads} WHERE key = $1
       UNION ALL SELECT record, NULL, number FROM ${turns} WHERE thread = $1 AND NOT superseded AND (

@@ -26,7 +26,8 @@ export interface SqliteThreads extends ThreadStore {
  * Opens the database, and creates it if it does not exist; `:memory:` is a new database that lives in this process. `node:sqlite` is synchronous: a
  * write blocks the event loop while it writes to the disk. While another process writes, a method tries again; after 5 s it rejects with a
  * `ThreadError` or `CheckpointStoreError`. Checkpoints, and the changes that begin or end a turn, are on the disk when their method resolves. The newest
- * deltas may be lost if the machine loses power. What is deleted is overwritten with zeros.
+ * deltas may be lost if the machine loses power. What is deleted is overwritten with zeros; while another process keeps on reading, the
+ * write-ahead file may have it until a later write. While another process has the lock, changes that wait have no order.
  *
  * @throws {ConfigError} The path is not a string.
  * @throws {CheckpointStoreError} The file cannot be opened, or is not a database; `cause` is SQLite's error.
@@ -86,15 +87,6 @@ export function sqliteThreads(path: string): SqliteThreads {
     if (change.deletesAll) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
   }
 
-  /** Without a lock it returns at once, so that a reader that is stopped has read before the database is closed. */
-  function read<Result>(work: () => Result): Result | Promise<Result> {
-    try {
-      return work()
-    } catch {
-      return whenUnlocked('load', '', work)
-    }
-  }
-
   async function write<Result>(id: string, work: () => Result): Promise<Result> {
     try {
       return await whenUnlocked('save', '', work)
@@ -126,10 +118,9 @@ export function sqliteThreads(path: string): SqliteThreads {
   }
 
   /** Empties the write-ahead file, which still has the deleted text. After a second it stops trying, because another process keeps on reading. */
-  async function emptyLog(id: string): Promise<void> {
+  async function emptyLog(): Promise<void> {
     for (let tries = 0; tries < 20; tries++) {
-      const [row] = await write(id, () => database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all())
-      if (row?.busy !== 1) return
+      if (database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy !== 1) return
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
@@ -137,7 +128,7 @@ export function sqliteThreads(path: string): SqliteThreads {
   return {
     checkpoints: {
       async load(id) {
-        const row = await read(() => sql.checkpoint.get(keyOf(id)))
+        const row = await whenUnlocked('load', id, () => sql.checkpoint.get(keyOf(id)))
         if (!row) return undefined
         try {
           return JSON.parse(String(row.checkpoint))
@@ -158,9 +149,7 @@ export function sqliteThreads(path: string): SqliteThreads {
         return Number(changes)
       },
     },
-    async load(id, options) {
-      return read(() => found(id, options))
-    },
+    load: (id, options) => whenUnlocked('load', '', () => found(id, options)),
     async change(id, decide, { mayBeLost = false, ...named } = {}) {
       const { result, deletesAll } = await write(id, () =>
         atOnce(() => {
@@ -169,23 +158,20 @@ export function sqliteThreads(path: string): SqliteThreads {
           return change
         }, mayBeLost),
       )
-      if (deletesAll) await emptyLog(id)
+      if (deletesAll) await emptyLog()
       return result
     },
-    async events(id, query = {}) {
-      return read(() => eventsIn(sql, keyOf(id), query))
-    },
-    async turns(id) {
-      return read(() => sql.turns.all(keyOf(id)).map(({ record }) => parsed<TurnRecord>(record)))
-    },
+    events: (id, query = {}) => whenUnlocked('load', '', () => eventsIn(sql, keyOf(id), query)),
+    turns: (id) =>
+      whenUnlocked('load', '', () => sql.turns.all(keyOf(id)).map(({ record }) => parsed<TurnRecord>(record))),
     async list({ after, limit }) {
-      const rows = await read(() =>
+      const rows = await whenUnlocked('load', '', () =>
         after === undefined ? sql.list.all(limit) : sql.listAfter.all(keyOf(after), limit),
       )
       return rows.map(({ record }) => parsed<ThreadRecord>(record))
     },
     async due(now, limit) {
-      const rows = await read(() => sql.due.all({ now, limit }))
+      const rows = await whenUnlocked('load', '', () => sql.due.all({ now, limit }))
       return rows.map(({ thread }) => JSON.parse(`"${String(thread)}"`))
     },
     close() {
