@@ -36,7 +36,7 @@ const agent = createAgent({
   middleware: [
     summarize({ at: { tokens: 100_000, messages: 10 }, keep: { steps: 1 } }),
     planTasks(),
-    filesystem({ backend: directoryBackend(root) }),
+    filesystem({ backend: directoryBackend(root), hide: ['.env'] }),
     approve({ tools: ['run_tests'], ask, remember: 'run' }),
     eagerTools(),
   ],

@@ -8,6 +8,7 @@
 
 export { sealsCalls } from './assemble/sealing.ts'
 export { ToolInput } from './assemble/tool-input.ts'
+export { turnIfDue } from './flow/event-loop.ts'
 export { follow } from './flow/follow.ts'
 export { unheard } from './flow/unheard.ts'
 export { checkedNeeds } from './needs/members.ts'

@@ -387,7 +387,9 @@ test('a walk ends at its limit and reports it (N38)', async () => {
     stat: async () => ({ kind: 'folder', size: 0, modified: 0 }),
   }
   const [text] = await read(endless, [call('glob', { pattern: 'a.txt' })])
-  expect(text).toBe('a.txt\n(only the first 20000 entries were searched; give a deeper path)')
+  expect(text).toBe(
+    'a.txt\n(only the first 20000 entries were searched, with paths of at most 1000 characters; give a deeper path)',
+  )
 })
 
 test('every error of a backend is an error result, and the run continues (N38)', async () => {
@@ -450,6 +452,8 @@ test('readOnly omits writing tools, tools selects, and invalid options are a Con
   for (const [option, options] of Object.entries({
     backend: { backend: undefined },
     maxBytes: { maxBytes: -1 },
+    protect: { protect: '.git' },
+    hide: { hide: ['{'] },
     tools: { tools: ['rm'] },
   })) {
     const wrong = () => filesystem({ backend, ...options } as never)
@@ -457,6 +461,152 @@ test('readOnly omits writing tools, tools selects, and invalid options are a Con
     expect(wrong).toThrow(expect.objectContaining({ option }))
   }
   expect(() => filesystem(undefined as never)).toThrow(expect.objectContaining({ option: 'backend' }))
+})
+
+const TOO_LARGE = 'write a shorter one, with smaller repetition counts'
+
+test('a pattern whose program is large is refused before it is compiled (W56)', async () => {
+  const patterns = [
+    '.{0,500}a.{0,400}c',
+    '(.{1000}){1000}',
+    '(?:[[:alpha:]]{300})',
+    'x'.repeat(1_000),
+    '(?i:\\pL{0,300})',
+  ]
+  const texts = await read(memoryBackend({ 'a.txt': 'a' }), [
+    ...patterns.map((pattern) => call('grep', { pattern })),
+    call('grep', { pattern: '.{0,200}a|[]{900}]|\\Q{900}\\E|\\{900}' }),
+  ])
+  expect(texts.slice(0, -1)).toEqual(patterns.map(() => expect.stringContaining(TOO_LARGE)))
+  expect(texts.at(-1)).toBe('a.txt')
+})
+
+test('a search lets the event loop turn, and ends soon after its signal: long lines, many lines, many files (W56)', async () => {
+  const letters = 'ab'.repeat(400_000)
+  const trees = {
+    'one long line': memoryBackend({ 'a.txt': `c${letters}` }),
+    'many lines': memoryBackend({ 'a.txt': `c${letters}`.replace(/.{200}/g, 'c$&\n') }),
+    'many files': memoryBackend(Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`${n}/a.txt`, 'c']))),
+  }
+  for (const [name, backend] of Object.entries(trees)) {
+    const stopping = new AbortController()
+    const tools = await toolsOf(filesystem({ backend }))
+    const grep = tools.find((tool) => tool.name === 'grep')
+    const found = Promise.resolve(
+      grep?.execute?.({ pattern: '.{0,100}a.{0,90}c', path: '', ignoreCase: true, output: 'files' }, {
+        signal: stopping.signal,
+      } as never),
+    )
+    const settled = vi.fn()
+    found.then(settled, settled)
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    expect(settled, name).not.toHaveBeenCalled()
+    stopping.abort(new Error('stop'))
+    await expect(found, name).rejects.toThrow('stop')
+  }
+})
+
+test('in a long line a match is found anywhere, and anchors hold in the line, not in its pieces (W56)', async () => {
+  const at = (place: number) => `${'a'.repeat(place)}needle ${'b'.repeat(40_000 - place)}`
+  const places = Array.from({ length: 40 }, (_, n) => n * 997)
+  const backend = memoryBackend({
+    ...Object.fromEntries(places.map((place) => [`${place}.txt`, at(place)])),
+    'none.txt': 'x'.repeat(60_000),
+  })
+  const all = places.map((place) => `${place}.txt`).sort()
+  const [bounded, atBegin, atEnd, word, loop, miss] = await read(backend, [
+    call('grep', { pattern: 'ne{2}dle b{0,99}' }),
+    call('grep', { pattern: '^needle' }),
+    call('grep', { pattern: 'x{3}$|ab$|needle$' }),
+    call('grep', { pattern: '\\bneedle\\b' }),
+    call('grep', { pattern: 'need.+b' }),
+    call('grep', { pattern: '^x{3}y|x\\by' }),
+  ])
+  const note = '(long lines were searched in pieces; a match that spans two pieces may be missing)'
+  expect(bounded?.split('\n')).toEqual(all)
+  expect(atBegin).toBe('0.txt')
+  expect(atEnd).toBe('none.txt')
+  expect(word).toBe('0.txt')
+  expect(loop?.split('\n')).toEqual([...all, note])
+  expect(miss).toBe('(nothing matches)')
+})
+
+const SPELLINGS = [
+  '.git',
+  '.git/config',
+  './.GIT//config',
+  'sub/.Git/hooks/x',
+  '.git./config',
+  '.git /config',
+  'GIT~1/config',
+  '.git::$INDEX_ALLOCATION/config',
+  '.g\u200cit/config',
+  '.husky/pre-commit',
+  '.vscode/tasks.json',
+  'AGENTS.md',
+  'docs/agents.md',
+  'sk\u0131lls/x/SKILL.md',
+]
+
+test('what other programs or the next run obey is not written, however the path is spelled (W57)', async () => {
+  const backend = memoryBackend()
+  const texts = await read(backend, [
+    ...SPELLINGS.map((path) => toWrite(path, 'x')),
+    ...SPELLINGS.map((path) => toEdit(path, 'x', 'y')),
+    toWrite('src/.gitignore', 'ok'),
+    toWrite('src/skillset.md', 'ok'),
+  ])
+  const refused = SPELLINGS.map(() => expect.stringContaining('is protected by the option protect'))
+  expect(texts.slice(0, SPELLINGS.length)).toEqual(refused)
+  expect(texts.slice(SPELLINGS.length, -2)).toEqual(SPELLINGS.map(() => expect.stringMatching(/^error: /)))
+  expect(texts.slice(-2)).toEqual(['Created src/.gitignore (2 bytes).', 'Created src/skillset.md (2 bytes).'])
+  const { texts: free } = await toolResults([filesystem({ backend, protect: [] })], [[toWrite('.git/config', 'x')]])
+  expect(free).toEqual(['Created .git/config (1 bytes).'])
+})
+
+test('a protected file that the model has read is not edited (W57)', async () => {
+  const backend = memoryBackend({ 'docs/AGENTS.md': 'Be kind.' })
+  expect(await read(backend, [toRead('docs/AGENTS.md')], [toEdit('docs/AGENTS.md', 'kind', 'evil')])).toEqual([
+    '     1\tBe kind.',
+    'error: docs/AGENTS.md: is protected by the option protect',
+  ])
+})
+
+test('what is hidden is not read, listed, searched or written, and does not shorten a list (W57)', async () => {
+  const backend = memoryBackend({ '.env': 'KEY=1', 'app/.ENV': 'KEY=2', 'keys/a.pem': 'KEY=3', 'src/a.ts': 'KEY' })
+  const { texts } = await toolResults(
+    [filesystem({ backend, hide: ['.env', 'keys'] })],
+    [
+      [
+        call('ls', {}),
+        call('ls', { path: 'app' }),
+        call('ls', { path: 'keys' }),
+        call('glob', { pattern: '**' }),
+        call('grep', { pattern: 'KEY' }),
+        call('grep', { pattern: 'KEY', path: '.env' }),
+        toRead('.Env'),
+        toRead('keys/a.pem'),
+        toWrite('keys/b.pem', 'x'),
+      ],
+    ],
+  )
+  const hidden = (path: string) => `error: ${path}: is hidden by the option hide`
+  expect(texts).toEqual([
+    'app/\nsrc/',
+    '(the folder is empty)',
+    hidden('keys'),
+    'src/a.ts',
+    'src/a.ts',
+    hidden('.env'),
+    hidden('.Env'),
+    hidden('keys/a.pem'),
+    hidden('keys/b.pem'),
+  ])
+  const many = memoryBackend(
+    Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`${n < 2_000 ? '.h' : ''}${n}`, ''])),
+  )
+  const [list] = (await toolResults([filesystem({ backend: many, hide: ['.h*'] })], [[call('ls', {})]])).texts
+  expect(list?.split('\n')).toHaveLength(1_000)
 })
 
 test('an aborted run stops a search between two files', async () => {

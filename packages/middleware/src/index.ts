@@ -32,7 +32,7 @@ export type {
 } from './file-backend.ts'
 export { FileError, type FileErrorCode } from './file-error.ts'
 export { pathSegments } from './file-path.ts'
-export { type FilesystemOptions, type FileToolName, filesystem } from './filesystem.ts'
+export { type FilesystemOptions, type FileToolName, filesystem, PROTECTED_FILES } from './filesystem.ts'
 export { memoryBackend } from './memory-backend.ts'
 export { type OffloadToolResultsOptions, offloadToolResults } from './offload-tool-results.ts'
 export { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'

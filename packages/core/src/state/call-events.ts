@@ -165,11 +165,10 @@ export class CallEvents {
   }
 
   #progress(entry: CallEntry, progress: Progress): void {
-    const { name } = entry.call
     const isEmpty = !('progress' in progress || 'message' in progress || 'metadata' in progress)
-    if (isEmpty && !this.#empty.has(name)) {
-      this.#empty.add(name)
-      this.warn(entry, { code: 'empty-progress', message: `${name} ${NO_PROGRESS}`, source: 'core' })
+    if (isEmpty && !this.#empty.has(entry.call.name)) {
+      this.#empty.add(entry.call.name)
+      this.warn(entry, { code: 'empty-progress', message: `${entry.call.name} ${NO_PROGRESS}`, source: 'core' })
     }
     this.#emit(entry, {
       type: 'tool-progress',

@@ -13,6 +13,9 @@ export interface InstructionLimits {
 /** A file that is larger than this is not read, because only a small part of it could be shown. */
 const MAX_READ = 1_000_000
 
+/** The begin of a tag by which a file could end its own text and begin another one. */
+const TAG = /<(?=\s*\/?\s*instructions)/gi
+
 /**
  * A line `@path` outside code includes that file, relative to the including one. A file is added only once, at its
  * first place, so cycles and repetitions end.
@@ -60,7 +63,7 @@ export class InstructionFiles {
       if (mark !== undefined && (fence === undefined || mark.startsWith(fence)))
         fence = fence === undefined ? mark : undefined
       const [, included] = (fence === undefined && /^@(\S+)[ \t]*$/.exec(line)) || []
-      if (included === undefined) this.#put(line)
+      if (included === undefined) this.#put(line.replace(TAG, '&lt;'))
       else await this.#addIncluded(path, included, chain)
     }
   }

@@ -25,7 +25,7 @@ test('a pattern matches whole paths, and stars stay within a name (N38)', () => 
 })
 
 test('an invalid pattern is an error that states it', () => {
-  for (const pattern of ['{a,b', '[z-a]', 'x'.repeat(1_001)]) expect(() => globPattern(pattern)).toThrow(SyntaxError)
+  for (const pattern of ['{a,b', '[z-a]', 'x'.repeat(251)]) expect(() => globPattern(pattern)).toThrow(SyntaxError)
 })
 
 test('it agrees with the glob of Node, for random patterns and paths', () => {
@@ -51,5 +51,5 @@ test('it agrees with the glob of Node, for random patterns and paths', () => {
 test('no pattern takes more than linear time: many stars over a long name that almost matches (N38)', () => {
   const matches = globPattern(`${'*a'.repeat(50)}b`)
   expect(matches('a'.repeat(4_000))).toBe(false)
-  expect(globPattern(`${'{a,aa}'.repeat(50)}{*,**}x`)('a'.repeat(4_000))).toBe(false)
+  expect(globPattern(`${'{a,aa}'.repeat(40)}{*,**}x`)('a'.repeat(4_000))).toBe(false)
 })

@@ -1,23 +1,31 @@
 /** Matches glob patterns in time linear in the path, whatever the pattern, by compiling them to RE2. */
 
 import { RE2JS } from 're2js'
+import { boundedPattern } from './bounded-pattern.ts'
+
+const MAX_LENGTH = 250
 
 /**
  * Returns a function that checks whether a path matches: `*` and `?` match within a name; `**` as a whole name matches
  * any number of folders; `[a-z]` and `[!a-z]` match one character of the set, or one outside of it; `{a,b}` matches
  * either; a backslash escapes the next character. Names that begin with a dot match like any other.
  *
- * @throws {SyntaxError} The pattern is invalid.
+ * @throws {SyntaxError} The pattern is invalid, or too large.
  */
 export function globPattern(pattern: string): (path: string) => boolean {
-  if (pattern.length > 1_000) throw new SyntaxError('a pattern has at most 1,000 characters')
-  let compiled: RE2JS
+  if (pattern.length > MAX_LENGTH) throw new SyntaxError(`a pattern has at most ${MAX_LENGTH} characters`)
   try {
-    compiled = RE2JS.compile(`^(?:${regexOf(pattern)})$`, RE2JS.DOTALL)
+    const { regex } = boundedPattern(`^(?:${regexOf(pattern)})$`, RE2JS.DOTALL)
+    return (path) => regex.test(path)
   } catch (cause) {
+    if (cause instanceof SyntaxError) throw cause
     throw new SyntaxError(`"${pattern}" is not a valid glob pattern`, { cause })
   }
-  return (path) => compiled.test(path)
+}
+
+/** As {@link globPattern}, but a pattern without a slash matches names in any folder. */
+export function pathPattern(pattern: string): (path: string) => boolean {
+  return globPattern(pattern.includes('/') ? pattern : `**/${pattern}`)
 }
 
 const TOKENS = /\*\*\/|\/\*\*$|^\*\*$|\*+|\?|\[!?\]?[^\]/]*\]|\\.|[{},]|./gs

@@ -5,6 +5,7 @@ import { plainPath } from '../file-path.ts'
 import { inputSchema, optional, text } from '../input-schema.ts'
 import { type FileTools, folderPath } from './file-tools.ts'
 import { globPattern } from './glob-pattern.ts'
+import { goOn } from './go-on.ts'
 import { treeKeys } from './resource-keys.ts'
 import { INCOMPLETE, walk } from './walk.ts'
 
@@ -30,7 +31,8 @@ export function glob({ backend }: FileTools): Tool {
       const below = start === '' ? 0 : start.length + 1
       const found: { readonly path: string; readonly modified: number }[] = []
       for (const file of files) {
-        signal.throwIfAborted()
+        const turn = goOn(signal)
+        if (turn) await turn
         if (!matches(file.slice(below))) continue
         const stat = await backend.stat(file, { signal })
         if (stat) found.push({ path: file, modified: stat.modified })

@@ -1,13 +1,16 @@
-/** The tool `grep`: searches the contents of files, in time linear in their size, whatever the pattern. */
+/** The tool `grep`: searches the contents of files, in time linear in their size, and without holding the event loop, whatever the pattern. */
 
 import { type Tool, tool } from '@meanwhile/core'
 import { RE2JS } from 're2js'
 import { FileError } from '../file-error.ts'
 import { plainPath } from '../file-path.ts'
 import { flag, inputSchema, oneOf, optional, text } from '../input-schema.ts'
-import { linesOf, textOfBytes } from './file-content.ts'
+import { boundedPattern } from './bounded-pattern.ts'
+import { textOfBytes } from './file-content.ts'
 import type { FileTools } from './file-tools.ts'
-import { globPattern } from './glob-pattern.ts'
+import { pathPattern } from './glob-pattern.ts'
+import { goOn } from './go-on.ts'
+import { type Hit, searchLines } from './line-search.ts'
 import { treeKeys } from './resource-keys.ts'
 import { INCOMPLETE, walk } from './walk.ts'
 
@@ -43,19 +46,22 @@ export function grep({ backend, maxBytes }: FileTools): Tool {
     effect: 'read',
     reads: ({ path }) => treeKeys(path),
     async execute({ pattern, path, glob, ignoreCase, output }, { signal }) {
-      const regex = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
-      const isWanted = glob === undefined ? () => true : pathFilter(glob)
+      const wanted = boundedPattern(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
+      const isSearched = glob === undefined ? () => true : pathPattern(glob)
       const { files, complete } = await walk(backend, path, signal)
       const found: string[] = []
       const notes = new Set(complete ? [] : [INCOMPLETE])
       let left = MAX_SEARCHED
-      for (const file of files.filter(isWanted)) {
-        signal.throwIfAborted()
+      for (const file of files) {
+        const turn = goOn(signal)
+        if (turn) await turn
+        if (!isSearched(file)) continue
         if (left < 0 || found.length > MAX_RESULTS) break
         try {
           const { bytes } = await backend.read(file, { maxBytes, signal })
           left -= bytes.length
-          const hits = hitsIn(regex, textOfBytes(bytes) ?? '')
+          const { hits, mayMiss } = await searchLines(textOfBytes(bytes) ?? '', wanted, signal)
+          if (mayMiss) notes.add('(long lines were searched in pieces; a match that spans two pieces may be missing)')
           if (hits.length > 0) found.push(...told(file, hits, output))
         } catch (error) {
           // Skipped, unless it was the only requested file.
@@ -71,15 +77,6 @@ export function grep({ backend, maxBytes }: FileTools): Tool {
   }) as Tool
 }
 
-interface Hit {
-  readonly line: string
-  readonly number: number
-}
-
-function hitsIn(regex: RE2JS, text: string): Hit[] {
-  return linesOf(text).flatMap((line, index) => (regex.test(line) ? [{ line, number: index + 1 }] : []))
-}
-
 function told(file: string, hits: readonly Hit[], output: Output): string[] {
   if (output === 'files') return [file]
   if (output === 'count') return [`${file}:${hits.length}`]
@@ -87,10 +84,4 @@ function told(file: string, hits: readonly Hit[], output: Output): string[] {
     const text = line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)} …` : line
     return `${file}:${number}:${text}`
   })
-}
-
-/** A pattern without a slash matches names in any folder. */
-function pathFilter(glob: string): (path: string) => boolean {
-  const matches = globPattern(glob)
-  return glob.includes('/') ? matches : (path) => matches(path.slice(path.lastIndexOf('/') + 1))
 }

@@ -3,15 +3,18 @@
 import type { FileBackend } from '../file-backend.ts'
 import { FileError } from '../file-error.ts'
 import { plainPath } from '../file-path.ts'
+import { goOn } from './go-on.ts'
 
 /** Skipped unless the path leads into them, because they are large and rarely meant. */
 const SKIPPED: readonly string[] = ['.git', 'node_modules']
 
 const MAX_ENTRIES = 20_000
+/** In characters, below the start: a pattern is matched with each path. */
+const MAX_PATH = 1_000
 
 export interface Walked {
   readonly files: readonly string[]
-  /** Whether the walk finished within the limit of 20,000 entries. */
+  /** Whether the walk finished within the limits. */
   readonly complete: boolean
 }
 
@@ -26,18 +29,21 @@ export async function walk(backend: FileBackend, start: string, signal: AbortSig
   const files: string[] = []
   const open = [first]
   let left = MAX_ENTRIES
+  let complete = true
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    signal.throwIfAborted()
+    const turn = goOn(signal)
+    if (turn) await turn
     const entries = await listed(backend, folder, left, folder === first, signal)
     left -= entries.length
     for (const { name, kind } of entries) {
       const path = folder === '' ? name : `${folder}/${name}`
-      if (kind === 'file') files.push(path)
+      if (path.length > first.length + MAX_PATH) complete = false
+      else if (kind === 'file') files.push(path)
       else if (kind === 'folder' && !SKIPPED.includes(name)) open.push(path)
     }
     if (left <= 0) return { files: files.sort(), complete: false }
   }
-  return { files: files.sort(), complete: true }
+  return { files: files.sort(), complete }
 }
 
 async function listed(backend: FileBackend, folder: string, limit: number, isFirst: boolean, signal: AbortSignal) {
@@ -50,4 +56,4 @@ async function listed(backend: FileBackend, folder: string, limit: number, isFir
 }
 
 /** The note that a tool adds to an incomplete list. */
-export const INCOMPLETE: string = `(only the first ${MAX_ENTRIES} entries were searched; give a deeper path)`
+export const INCOMPLETE: string = `(only the first ${MAX_ENTRIES} entries were searched, with paths of at most ${MAX_PATH} characters; give a deeper path)`
