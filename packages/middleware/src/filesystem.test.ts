@@ -481,29 +481,24 @@ test('a pattern whose program is large is refused before it is compiled (W56)', 
   expect(texts.at(-1)).toBe('a.txt')
 })
 
-test('a search lets the event loop turn, and ends soon after its signal: long lines, many lines, many files (W56)', async () => {
-  const letters = 'ab'.repeat(400_000)
-  const trees = {
-    'one long line': memoryBackend({ 'a.txt': `c${letters}` }),
-    'many lines': memoryBackend({ 'a.txt': `c${letters}`.replace(/.{200}/g, 'c$&\n') }),
-    'many files': memoryBackend(Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`${n}/a.txt`, 'c']))),
-  }
-  for (const [name, backend] of Object.entries(trees)) {
-    const stopping = new AbortController()
-    const tools = await toolsOf(filesystem({ backend }))
-    const grep = tools.find((tool) => tool.name === 'grep')
-    const found = Promise.resolve(
-      grep?.execute?.({ pattern: '.{0,100}a.{0,90}c', path: '', ignoreCase: true, output: 'files' }, {
-        signal: stopping.signal,
-      } as never),
-    )
-    const settled = vi.fn()
-    found.then(settled, settled)
-    await new Promise((resolve) => setTimeout(resolve, 0))
-    expect(settled, name).not.toHaveBeenCalled()
-    stopping.abort(new Error('stop'))
-    await expect(found, name).rejects.toThrow('stop')
-  }
+const LETTERS = `c${'ab'.repeat(400_000)}`
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['one long line', { 'a.txt': LETTERS }],
+  ['many lines', { 'a.txt': LETTERS.replace(/.{200}/g, 'c$&\n') }],
+  ['many files', Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`${n}/a.txt`, 'c']))],
+])('a search lets the event loop turn, and ends soon after its signal: %s (W56)', async (_, files) => {
+  const tools = await toolsOf(filesystem({ backend: memoryBackend(files) }))
+  const grep = tools.find((tool) => tool.name === 'grep')
+  const stopping = new AbortController()
+  const input = { pattern: '.{0,100}a.{0,90}c', path: '', ignoreCase: true, output: 'files' }
+  const found = Promise.resolve(grep?.execute?.(input, { signal: stopping.signal } as never))
+  const settled = vi.fn()
+  found.then(settled, settled)
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  expect(settled).not.toHaveBeenCalled()
+  stopping.abort(new Error('stop'))
+  await expect(found).rejects.toThrow('stop')
 })
 
 test('in a long line a match is found anywhere, and anchors hold in the line, not in its pieces (W56)', async () => {
