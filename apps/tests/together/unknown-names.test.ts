@@ -14,6 +14,7 @@ import {
   memoryBackend,
   offloadToolResults,
   retryTool,
+  visibleText,
 } from '@meanwhile/middleware'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
@@ -82,6 +83,7 @@ const inRuns: readonly Row[] = [
   inRun('callLimits: perTool', (name, missing) => callLimits({ perTool: { [name]: 1 }, ...missing })),
   inRun('clearToolResults: exclude', (name, missing) => clearToolResults({ exclude: [name], ...missing })),
   inRun('offloadToolResults: exclude', (name, missing) => offloadToolResults({ backend, exclude: [name], ...missing })),
+  inRun('visibleText: tools', (name, missing) => visibleText({ tools: [name], ...missing })),
   inRun('eagerTools: independent', (name, missing) => eagerTools({ independent: [name], ...missing })),
   inRun('eagerTools: schemas', (name, missing) => eagerTools({ schemas: { [name]: 'fixed' }, ...missing })),
 ]

@@ -26,6 +26,7 @@ const factories: Readonly<Record<string, readonly [required: object, misspelt: s
   summarize: [{}, 'trigger', 'at'],
   timeout: [{}, 'tools', 'tool'],
   toolSearch: [{ tools: [] }, 'limit', ''],
+  visibleText: [{ tools: [] }, 'tool', 'tools'],
 }
 
 /** Other exports of the package. */
