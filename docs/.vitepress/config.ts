@@ -52,6 +52,7 @@ const sidebar = [
     page('Tokens and cost', '/telemetry#tokens-and-cost'),
     page('Traces in Jaeger', '/jaeger'),
     page('Deploying', '/deploying'),
+    page('Threat model', '/threat-model'),
     page('Errors and retries', '/errors'),
   ]),
   group('In depth', [

@@ -565,3 +565,88 @@ test('nobody is asked about a call of a tool that the request did not offer (W2)
   expect(resultsOf(result)).toEqual(['error: Not run: send is not available in this step.'])
   expect([result.status, ran]).toEqual(['completed', []])
 })
+
+/** What an outer agent with `approve({ tools })` warns of, or the error that it ends with, if `pay` belongs to an agent inside. */
+async function outside(
+  tools: readonly string[],
+  { own, asks, deep }: Readonly<Record<'own' | 'asks' | 'deep', boolean>>,
+) {
+  const make = (name: string) =>
+    tool({
+      name,
+      description: name,
+      input: z.object({}),
+      aliases: { names: ['send'] },
+      effect: 'read',
+      execute: () => name,
+    }) as Tool
+  const clerk = createAgent({
+    name: 'clerk',
+    description: 'Pays.',
+    model: scriptedModel([]),
+    tools: [make('pay')],
+    middleware: asks ? [approve({ tools: ['pay'] })] : [],
+  })
+  const manager = createAgent({
+    name: 'manager',
+    description: 'Asks the clerk.',
+    model: scriptedModel([]),
+    tools: [agentTool(clerk) as Tool],
+  })
+  const agent = createAgent({
+    model: scriptedModel([respond(say('Done.'))]),
+    tools: [agentTool(deep ? manager : clerk) as Tool, ...(own ? [make('pay')] : [])],
+    middleware: [approve({ tools })],
+  })
+  const { warnings } = await agent.run('Go')
+  return warnings.map(({ code, message }) => `${code}: ${message}`)
+}
+
+const INSIDE =
+  'approve-inside: the agent clerk, which runs inside a call, has its own tool pay and runs it without a question; agent.with({ middleware: [approve(…), ...agent.middleware] }) makes it ask'
+
+test.each([false, true])('a listed tool that an agent inside has as well is named in a warning (W54)', async (deep) => {
+  expect(await outside(['pay'], { own: true, asks: false, deep })).toEqual([INSIDE])
+  // An alias means its tool.
+  expect(await outside(['send'], { own: true, asks: false, deep })).toEqual([
+    INSIDE.replace('tool pay', 'tool send'),
+    INSIDE,
+  ])
+  expect(await outside(['pay'], { own: true, asks: true, deep })).toEqual([])
+})
+
+test.each([false, true])(
+  'a listed tool that only an agent inside has is a ConfigError that says where approve belongs (W54, W26)',
+  async (deep) => {
+    const refused = outside(['pay'], { own: false, asks: false, deep })
+    await expect(refused).rejects.toMatchObject({ name: 'ConfigError', option: 'tools' })
+    await expect(refused).rejects.toThrow(
+      'pay is a tool of the agent clerk, which runs inside a call, and not of this run: give approve to that agent, by agent.with({ middleware: [approve(…), ...agent.middleware] })',
+    )
+  },
+)
+
+test('an agent inside with approve of its own asks for its call (W54)', async () => {
+  const paid: string[] = []
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({ to: z.string() }),
+    execute: ({ to }) => void paid.push(to),
+  }) as Tool
+  const clerk = createAgent({
+    name: 'clerk',
+    description: 'Pays.',
+    model: scriptedModel([respond(call('pay', { to: 'ada' })), respond(say('Paid.'))]),
+    tools: [pay],
+  })
+  const asking = clerk.with({ middleware: [approve({ tools: ['pay'] }), ...clerk.middleware] })
+  const agent = createAgent({
+    model: scriptedModel([respond(call('clerk', { request: 'Pay Ada.' })), respond(say('Done.'))]),
+    tools: [agentTool(asking) as Tool],
+  })
+  const first = await agent.run('Pay Ada.')
+  expect([first.status, first.interrupts?.map(isPendingApproval), paid]).toEqual(['interrupted', [true], []])
+  const last = await answered(agent, first, { decision: 'allow' })
+  expect([last.status, paid]).toEqual(['completed', ['ada']])
+})

@@ -16,7 +16,8 @@ import {
   type ToolCall,
   type ToolSchema,
 } from '@meanwhile/core'
-import { asJson, branded, checkedInput, errorMessage, sameCall } from '@meanwhile/core/calls'
+import { asJson, branded, checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
+import { agentsWith } from './agents-inside.ts'
 import { ApprovalError } from './approval-error.ts'
 import { checkFunctions } from './check-options.ts'
 import { isRecord } from './is-record.ts'
@@ -126,7 +127,10 @@ export function approve(options: ApproveOptions): Middleware {
     order: { outside: ['retry-tool'] },
     answer: ANSWER,
     ignoresInput: (tool) => typeof tools !== 'function' && !named.has(tool),
-    ...named.hook,
+    beforeModel(_, run) {
+      named.check(run)
+      if (typeof tools !== 'function') warnOfAgentsInside(tools, run)
+    },
     async *wrapToolCall(call, next, run) {
       // A resume makes the open calls before it calls the model.
       named.check(run)
@@ -142,6 +146,20 @@ export function approve(options: ApproveOptions): Middleware {
       return yield* next(answer.decision === 'edit' ? { ...call, input: answer.input } : call)
     },
   })
+}
+
+/** An agent inside asks nobody for its own tool with a listed name, unless it has `approve` as well. */
+function warnOfAgentsInside(listed: readonly string[], run: Run): void {
+  if (run.step > 1) return
+  const { tools } = run.setup
+  for (const name of new Set(listed.flatMap((name) => [name, findTool(tools, name)?.name ?? name]))) {
+    const asks = (middleware: readonly Middleware[]) => middleware.some((one) => one.name === NAME)
+    const inside = agentsWith(name, tools).find(({ middleware }) => !asks(middleware))
+    if (!inside) continue
+    const why = `the agent ${inside.name}, which runs inside a call, has its own tool ${name} and runs it without a question`
+    const hint = 'agent.with({ middleware: [approve(…), ...agent.middleware] }) makes it ask'
+    run.warn({ code: 'approve-inside', message: `${why}; ${hint}` })
+  }
 }
 
 /** Whether the question comes from {@link approve}, including one from an agent inside a tool call. */

@@ -2,6 +2,7 @@
 
 import { ConfigError, type Middleware, type Run, runLocal, type Tool } from '@meanwhile/core'
 import { findTool, nearestName } from '@meanwhile/core/calls'
+import { agentsWith } from './agents-inside.ts'
 import { checkToolNames } from './check-options.ts'
 
 /** The option of middleware that tools are named for. */
@@ -67,6 +68,9 @@ export function namedTools(
 }
 
 function unknownTool(name: string, tools: readonly Tool[], owner: string): string {
+  const [inside] = agentsWith(name, tools)
+  if (inside)
+    return `is a tool of the agent ${inside.name}, which runs inside a call, and not of this run: give ${owner} to that agent, by agent.with({ middleware: [${owner}(…), ...agent.middleware] })`
   const words = Object.fromEntries(tools.map((tool) => [tool.name, tool.aliases?.names?.join(' ') ?? '']))
   const nearest = nearestName(name, words)
   const hint = nearest ? `did you mean ${nearest}?` : `the tools are: ${Object.keys(words).join(', ') || 'none'}.`
