@@ -4,6 +4,7 @@ import {
   AgentError,
   ConfigError,
   checkOptions,
+  type Effect,
   type Middleware,
   type ModelFlow,
   type ModelRequest,
@@ -11,9 +12,11 @@ import {
   map,
   type Run,
   runLocal,
+  type ToolCall,
   type Usage,
 } from '@meanwhile/core'
-import { branded, errorMessage, findTool } from '@meanwhile/core/calls'
+import { branded, errorMessage, findTool, judgeCall } from '@meanwhile/core/calls'
+import { pathOf } from './call-limits/made-calls.ts'
 import { isSavedCounts, NOTHING, StepCounts } from './call-limits/step-counts.ts'
 import type { Counting } from './call-limits/tally.ts'
 import { checkCounts } from './check-options.ts'
@@ -66,10 +69,10 @@ export class CallLimitError extends AgentError {
  * model call without tool calls, and its answer ends the run with `stopReason: 'early-stop'`.
  *
  * It counts the calls that pass through this middleware: if it is inside `retryModel`, each attempt; if it is outside,
- * each model call. If a response has too many calls, the first ones in call order run. Which calls run is the same with
- * and without eager tools: a call that started early counts once if it is joined, and not if it is discarded. One
- * exception: if an attempt fails and the next one requests the same calls in another order, a call that has already run
- * early keeps its result, and the step may exceed the limit by it.
+ * each model call. If a response has too many calls, the first ones in call order run. Which calls count is the same with
+ * and without eager tools: a call that started early counts once if it is joined, and not if it is discarded. It is
+ * discarded, too, if an attempt has failed and the accepted response requests the same calls in an order in which it has
+ * no room. If its effect may have happened (`idempotent`), its result says so.
  *
  * What inner calls and agents inside calls use counts in full from the next step on, so a step may exceed a limit by
  * what is inside its calls. Within the step, an inner call is judged by the calls of the response up to the one that
@@ -116,11 +119,17 @@ export function callLimits(options: CallLimitsOptions): Middleware {
 
   /**
    * The limit that a call of the response or an inner call would exceed. It depends only on what is the same in every order of events: the count at
-   * the beginning of the step, the calls of the response in call order, and the inner calls that the same call made before.
+   * the beginning of the step, the calls of the response in call order, and the inner calls that the same call made before. `executions`: how often
+   * the call was executed before.
    */
-  function limitFor(path: readonly string[], name: string, run: Run): CallLimitError | undefined {
+  function limitFor(
+    path: readonly string[],
+    name: string,
+    run: Run,
+    place = of(run).response.placeOf(path[0] ?? ''),
+    executions = of(run).made.executionsOf(path),
+  ): CallLimitError | undefined {
     const { made, response, counting } = of(run)
-    const place = response.placeOf(path[0] ?? '')
     const ownNames = new Map<string, string>()
     const ownNameOf = (written: string) => {
       const own = ownNames.get(written) ?? ownName(written, run)
@@ -135,8 +144,22 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     if (maker && path.length > 1) counting.add(ownNameOf(maker.name))
     made.count(path, counting)
     // Inside `retryTool` each execution of a call counts.
-    for (let earlier = made.executionsOf(path); earlier > 0; earlier--) counting.add(name)
+    for (let earlier = executions; earlier > 0; earlier--) counting.add(name)
     return toolLimit(name, counting, run)
+  }
+
+  /** Whether the accepted response has no room for a call that ran early, or for a call inside it. */
+  function lacksRoom(call: ToolCall, early: ToolCall, run: Run): boolean {
+    const { made, response } = of(run)
+    const place = response.placeOf(call.id)
+    const executions = new Map<string, number>()
+    return made.within(early.id).some((one) => {
+      const path = pathOf(one)
+      const key = JSON.stringify(path)
+      const before = executions.get(key) ?? 0
+      executions.set(key, before + 1)
+      return limitFor(path, one.name, run, place, before) !== undefined
+    })
   }
 
   /** The first limit that the response exceeds, whichever of its calls is judged first. */
@@ -184,20 +207,29 @@ export function callLimits(options: CallLimitsOptions): Middleware {
         const makers = makersOf(run)
         const path = [...makers, call.id]
         if (!step.mayRunAgain(path)) {
+          const maker = step.response.startedAs(makers[0] ?? '')
           if (makers.length === 0) step.response.started(call)
+          // Another attempt may leave no room for this call, but its maker cannot be made anew for that.
+          else if (maker && !isRepeatable(maker, run)) await run.stood(maker.id)
           // A call that is refused early may have room once the response is accepted, for example if `afterModel` drops another one.
           const isEarlyOver = limitFor(path, call.name, run) !== undefined
           if (isEarlyOver) await run.stood(call.id)
           const over = isEarlyOver ? limitFor(path, call.name, run) : undefined
           if (over && onLimit === 'error') throw firstOver(run) ?? over
-          if (over) return errorMessage(call, `Not run: ${over.message}.`)
+          if (over) return errorMessage(call, refusal(over, step.mayHaveHappened(call.id)))
         }
         step.makes(path, call.name, run.stood(call.id))
         return yield* next(call)
       },
+      keepsEarly(call, early, run) {
+        const isKept = !lacksRoom(call, early, run)
+        if (!isKept) of(run).withdraw(call.id, early.id, mayHaveHappened(early, run))
+        return isKept
+      },
     }),
     ...((modelCalls !== undefined || limitsTools || tokens !== undefined) && {
       async *wrapAgent(setup, next, run) {
+        of(run).resumed((id) => run.stood(id))
         const result = yield* map(next(setup), (event) => {
           of(run).see(event)
           return event
@@ -208,6 +240,31 @@ export function callLimits(options: CallLimitsOptions): Middleware {
       },
     }),
   })
+}
+
+/** What the model reads for a call without room. */
+function refusal({ message }: CallLimitError, happened: boolean): string {
+  return happened
+    ? `No result: ${message}. This call had started early, and its effect may have happened.`
+    : `Not run: ${message}.`
+}
+
+/** Whether an early call that is discarded may leave something changed. */
+function mayHaveHappened(early: ToolCall, run: Run): boolean {
+  const { startedAt, startedBefore } = run.toolStatus(early.id) ?? {}
+  const effect = effectOf(early, run)
+  return (startedAt !== undefined || startedBefore === true) && (effect === 'idempotent' || effect === 'external')
+}
+
+/** Whether a call may be made anew after an early execution, because it changes nothing itself. */
+function isRepeatable(call: ToolCall, run: Run): boolean {
+  const effect = effectOf(call, run)
+  return effect === 'read' || effect === 'calls'
+}
+
+function effectOf({ name, input }: ToolCall, run: Run): Effect {
+  const tool = findTool(run.setup.tools, name)
+  return tool ? judgeCall(tool, input).effect : 'external'
 }
 
 /** The tool's own name: the model may write an alias. */

@@ -52,6 +52,10 @@ const SENTENCES: readonly (readonly [sentence: RegExp, shown: string])[] = [
   [new RegExp(`^Not run: (${NOT_RUN})\\.$`), 'This call was not run.'],
   [/^The user (stopped this|wrote another message|wrote a message instead of answering)\.$/, 'This call was stopped.'],
   [
+    /^No result: the limit of (tool calls|calls of \S+) is reached \(\d+\)\. This call had started early, and its effect may have happened\.$/,
+    'This call was stopped: its effect may have happened.',
+  ],
+  [
     /^The run ended while this call was running\. The call was cut off, and its effect may have happened\.$/,
     'This call was cut off: its effect may have happened.',
   ],

@@ -104,7 +104,7 @@ test.each<[string, unknown]>([
   ['a list', []],
   ['an empty object', {}],
   ['a function', () => 1],
-  ['a bigint inside', { format: 1, runId: 'r', messages: [1n] }],
+  ['a bigint inside', { format: 2, runId: 'r', messages: [1n] }],
   [
     'a value that contains itself',
     (() => {

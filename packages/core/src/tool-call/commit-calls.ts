@@ -1,12 +1,15 @@
 /** Commits or makes all calls of an accepted response, and waits for their results. */
 
 import { within } from '../flow/grace.ts'
+import { unheard } from '../flow/unheard.ts'
 import { putAtEnd, responseEnded } from '../machine/decide-calls.ts'
+import { given } from '../middleware/compose.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { resolveAliases } from '../vocabulary/aliases.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import type { Middleware } from '../vocabulary/middleware.ts'
 import { abortCalls, commit, discardAll } from './commit-or-discard.ts'
 import { findAllMade } from './find-made.ts'
 import { inWordsOf } from './history-results.ts'
@@ -28,7 +31,7 @@ export async function commitCalls(
   const requested = written.map((call) => resolveAliases(call, run.setup.tools))
   run.signal.throwIfAborted()
   const modelEnded = attempt === undefined ? undefined : response.attempts.get(attempt)?.ended
-  const made = await madeOf(run, requested)
+  const made = keptOf(run, await madeOf(run, requested))
   responseEnded(table.state)
   discardAll(run, 'call_withdrawn', made.values())
   const failed = requested.findIndex((call) => hasEndedRun(made.get(call)))
@@ -56,6 +59,22 @@ async function madeOf(run: RunState, calls: readonly ToolCall[]): Promise<Readon
   await Promise.all(checks)
   run.signal.throwIfAborted()
   return findAllMade(run, calls)
+}
+
+/** Without the early calls that a middleware does not keep: those are discarded, and their calls are made now. */
+function keptOf(run: RunState, made: ReadonlyMap<ToolCall, CallEntry>): ReadonlyMap<ToolCall, CallEntry> {
+  const isKept = (call: ToolCall, entry: CallEntry) => run.middleware.every((one) => keeps(run, one, call, entry.call))
+  return new Map([...made].filter(([call, entry]) => !entry.provisional || isKept(call, entry)))
+}
+
+function keeps(run: RunState, one: Middleware, call: ToolCall, early: ToolCall): boolean {
+  if (!one.keepsEarly) return true
+  const view = run.work.view(run, { context: run.context, source: one.name })
+  return given(one.name, 'keepsEarly', () => {
+    const answer: unknown = unheard(one.keepsEarly?.(call, early, view))
+    if (typeof answer !== 'boolean') throw new TypeError('did not return true or false')
+    return answer
+  })
 }
 
 async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded: boolean): Promise<ToolMessage[]> {

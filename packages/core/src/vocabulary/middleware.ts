@@ -98,4 +98,10 @@ export interface Middleware {
    * the run gets the warning `wrap-threw`, unless this middleware has already warned.
    */
   wrapToolCall?(call: ToolCall, next: (call: ToolCall) => ToolFlow, run: Run): ToolFlow
+  /**
+   * Called with each call of an accepted response that has started early, before it is committed: this response may have the call in another order than
+   * the attempt in which it started. `early` is the call as it was then, perhaps with another id. `false` discards what has started, and the call passes
+   * all wraps again, as one that starts now. One of them must refuse it; otherwise its tool runs twice. It must not wait.
+   */
+  keepsEarly?(call: ToolCall, early: ToolCall, run: Run): boolean
 }

@@ -1,6 +1,6 @@
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { dispatchCustomEvent } from '@langchain/core/callbacks/dispatch'
-import { AIMessageChunk, BaseMessage, ToolMessage } from '@langchain/core/messages'
+import { ToolMessage } from '@langchain/core/messages'
 import { RunnableLambda } from '@langchain/core/runnables'
 import { BaseTracer } from '@langchain/core/tracers/base'
 import { interrupt, MemorySaver, StateGraph } from '@langchain/langgraph'
@@ -23,92 +23,11 @@ import {
   text,
   wait,
 } from '../../test/langchain.ts'
+import { plainly, structured, telling } from '../../test/langchain-told.ts'
 
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
-
-/** Ids of runs, tasks and messages, and of interrupts. */
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b/g
-const TIMES = new Set([
-  'ts',
-  'start_time',
-  'end_time',
-  'timestamp',
-  'seq',
-  'seq_id',
-  'nodeFirstAttemptTime',
-  'dotted_order',
-  'execution_order',
-  'child_execution_order',
-])
-
-/** Plain data, with the ids of runs and tasks numbered in the order in which they appear. */
-function plainly(values: unknown): unknown {
-  const numbers = new Map<string, string>()
-  const numbered = (id: string) => {
-    if (!numbers.has(id)) numbers.set(id, `#${numbers.size}`)
-    return numbers.get(id) ?? ''
-  }
-  const plain = (value: unknown, depth: number): unknown => {
-    // A stack is not compared.
-    if (typeof value === 'string') return value.replace(/(\n +at .*)+/g, '').replace(UUID, numbered)
-    if (value instanceof Error) return plain(`${value.name}: ${value.message}`, depth)
-    if (typeof value !== 'object' || value === null || value instanceof AbortSignal)
-      return typeof value === 'object' ? null : value
-    if (depth > 12) return '…'
-    if (Array.isArray(value)) return value.map((one) => plain(one, depth + 1))
-    if (BaseMessage.isInstance(value)) {
-      const { type, content, id, name } = value
-      const calls = Reflect.get(value, 'tool_calls') ?? Reflect.get(value, 'tool_call_id')
-      return plain({ type, content, id, name, calls, isChunk: value instanceof AIMessageChunk }, depth)
-    }
-    const entries = Object.entries(value).filter(([key, one]) => !TIMES.has(key) && typeof one !== 'function')
-    return Object.fromEntries(entries.map(([key, one]) => [key.replace(UUID, numbered), plain(one, depth + 1)]))
-  }
-  return plain(values, 0)
-}
-
-/** Each method of a callback: a new one is missing here, and does not compile. */
-const METHODS: Readonly<Record<Extract<keyof BaseCallbackHandler, `handle${string}`>, true>> = {
-  handleLLMStart: true,
-  handleChatModelStart: true,
-  handleLLMNewToken: true,
-  handleChatModelStreamEvent: true,
-  handleLLMError: true,
-  handleLLMEnd: true,
-  handleChainStart: true,
-  handleChainError: true,
-  handleChainEnd: true,
-  handleToolStart: true,
-  handleToolEvent: true,
-  handleToolError: true,
-  handleToolEnd: true,
-  handleText: true,
-  handleAgentAction: true,
-  handleAgentEnd: true,
-  handleRetrieverStart: true,
-  handleRetrieverEnd: true,
-  handleRetrieverError: true,
-  handleCustomEvent: true,
-}
-
-/** A handler that notes everything it receives. */
-function telling(told: unknown[]): BaseCallbackHandler {
-  const methods = Object.keys(METHODS).map((name) => [
-    name,
-    (...args: readonly unknown[]) => void told.push(structured([name, ...args])),
-  ])
-  class Telling extends BaseCallbackHandler {
-    override readonly name = 'telling'
-    override awaitHandlers = true
-  }
-  return Object.assign(new Telling(), Object.fromEntries(methods))
-}
-
-/** A copy: LangChain gives messages their ids later. */
-const structured = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value, (_, one) => (one instanceof Error ? `${one}` : one)))
 
 class Tracing extends BaseTracer {
   override readonly name = 'tracing'

@@ -26,17 +26,23 @@ export class MadeCalls {
     return this.#calls.reduce((tally, { name }) => withTool(tally, name), NO_CALLS)
   }
 
-  add(makers: readonly string[], id: string, name: string): void {
-    this.#add({ by: JSON.stringify(makers), id, name })
+  add(makers: readonly string[], id: string, name: string): MadeCall {
+    return this.#add({ by: JSON.stringify(makers), id, name })
   }
 
   /** A call was discarded: without early starts it would never have run. */
-  remove(makers: readonly string[], id: string): void {
-    const by = JSON.stringify(makers)
-    const place = this.#calls.findIndex((call) => call.by === by && call.id === id)
+  remove(call: MadeCall): void {
+    const place = this.#calls.indexOf(call)
     if (place < 0) return
     this.#calls.splice(place, 1)
-    this.#count(by, id, -1)
+    this.#count(call.by, call.id, -1)
+  }
+
+  /** A call of the response and the calls inside it, once for each execution. */
+  within(id: string): readonly MadeCall[] {
+    const path = JSON.stringify([id])
+    const isInside = ({ by }: MadeCall) => by === path || by.startsWith(`${path.slice(0, -1)},`)
+    return this.#calls.filter((call) => (call.by === '[]' ? call.id === id : isInside(call)))
   }
 
   clear(): void {
@@ -66,15 +72,21 @@ export class MadeCalls {
     }
   }
 
-  #add(call: MadeCall): void {
+  #add(call: MadeCall): MadeCall {
     this.#calls.push(call)
     this.#count(call.by, call.id, 1)
+    return call
   }
 
   #count(by: string, id: string, more: number): void {
     const key = keyOf(by, id)
     this.#executions.set(key, (this.#executions.get(key) ?? 0) + more)
   }
+}
+
+/** The ids of the calls that made a call, then its own. */
+export function pathOf({ by, id }: MadeCall): readonly string[] {
+  return [...(JSON.parse(by) as string[]), id]
 }
 
 function keyOf(by: string, id: string): string {

@@ -68,6 +68,11 @@ export class ResponseOrder {
     if (!this.#started.has(call.id)) this.#started.set(call.id, call)
   }
 
+  /** A call of the response that started in this process, by the id that it had then. */
+  startedAs(id: string): ToolCall | undefined {
+    return this.#started.get(id)
+  }
+
   /** The place of a call; -1 if the response does not contain it. A call that the current attempt joins has the place of the equal call. */
   placeOf(id: string): number {
     const calls: readonly Announced[] = this.#accepted ?? this.#streamed

@@ -3,7 +3,7 @@
 import { type AgentEvent, type Cell, type Message, ToolDiscardedError } from '@meanwhile/core'
 import { isRecord } from '../is-record.ts'
 import { isCount } from '../schema-of.ts'
-import { MadeCalls } from './made-calls.ts'
+import { type MadeCall, MadeCalls, pathOf } from './made-calls.ts'
 import { type OrderedCall, ResponseOrder } from './response-order.ts'
 import { Counting, NO_CALLS, sumOf, type Tally, withTool } from './tally.ts'
 
@@ -28,6 +28,8 @@ interface StepPart {
   readonly inside: Readonly<Record<string, Tally>>
   /** The accepted response, in call order. */
   readonly response?: readonly OrderedCall[]
+  /** The ids of calls without room that may have changed something early. Absent if there are none. */
+  readonly happened?: readonly string[]
 }
 
 const NO_PART: StepPart = { attempts: 0, made: [], inside: {} }
@@ -45,6 +47,7 @@ export class StepCounts {
   #isSaving = false
   /** The calls that have entered their wrap in this process. */
   readonly #entered = new Set<string>()
+  #happened = new Set<string>()
   response: ResponseOrder = new ResponseOrder()
 
   /** Returns itself, at this step. */
@@ -94,15 +97,39 @@ export class StepCounts {
     if (isAgain) return
     const makers = path.slice(0, -1)
     const id = path.at(-1) ?? ''
-    const { step } = this.#base
-    this.#made.add(makers, id, name)
+    const made = this.#made.add(makers, id, name)
     this.#save()
+    this.#uncount(made, stood)
+  }
+
+  /** Called when a run is resumed: the calls of its step do not count if they are discarded now. */
+  resumed(stood: (id: string) => Promise<unknown>): void {
+    for (const made of this.#made.all) this.#uncount(made, stood(pathOf(made)[0] ?? ''))
+  }
+
+  #uncount(made: MadeCall, stood: Promise<unknown>): void {
+    const { step } = this.#base
     stood.catch((error: unknown) => {
       if (!(error instanceof ToolDiscardedError) || step !== this.#base.step) return
-      this.#made.remove(makers, id)
-      if (makers.length === 0) delete this.#inside[id]
+      this.#made.remove(made)
+      if (made.by === '[]') delete this.#inside[made.id]
       this.#save()
     })
+  }
+
+  /**
+   * A call has no room in the accepted response, so nothing counts of what it did early, under the id `early`. `happened`: it may have changed something.
+   */
+  withdraw(id: string, early: string, happened: boolean): void {
+    for (const call of this.#made.within(early)) this.#made.remove(call)
+    delete this.#inside[early]
+    if (happened) this.#happened.add(id)
+    this.#save()
+  }
+
+  /** Whether a call may have changed something early, although it has no room. */
+  mayHaveHappened(id: string): boolean {
+    return this.#happened.has(id)
   }
 
   /** Called with each event of the run. */
@@ -139,6 +166,7 @@ export class StepCounts {
     this.#inside = {}
     this.#accepted = undefined
     this.#entered.clear()
+    this.#happened.clear()
     this.response.begin()
     this.#save()
   }
@@ -151,6 +179,7 @@ export class StepCounts {
     this.#made = new MadeCalls(now.made.map(([by, id, name]) => ({ by, id, name })))
     this.#inside = { ...now.inside }
     this.#accepted = now.response
+    this.#happened = new Set(now.happened)
     this.response = new ResponseOrder(now.response)
   }
 
@@ -168,7 +197,8 @@ export class StepCounts {
     if (!this.#cell) return
     const made = this.#made.all.map(({ by, id, name }) => [by, id, name] as const)
     const response = this.#accepted && { response: this.#accepted }
-    const now = { attempts: this.#attempts, made, inside: { ...this.#inside }, ...response }
+    const happened = this.#happened.size > 0 && { happened: [...this.#happened] }
+    const now = { attempts: this.#attempts, made, inside: { ...this.#inside }, ...response, ...happened }
     this.#cell.value = { ...this.#base, now }
   }
 }
@@ -181,11 +211,11 @@ export function isSavedCounts(value: unknown): value is SavedCounts {
 
 function isPart(value: unknown): value is StepPart {
   if (!isRecord(value) || !isRecord(value.inside)) return false
-  const { attempts, made, inside, response } = value
+  const { attempts, made, inside, response, happened = [] } = value
   const isMade = isListOf(made, (one) => isListOf(one, isText) && one.length === 3)
   const isNamed = (one: unknown) => isRecord(one) && isText(one.id) && isText(one.name)
   const isResponse = response === undefined || isListOf(response, isNamed)
-  return isCount(attempts) && isMade && isResponse && Object.values(inside).every(isTally)
+  return isCount(attempts) && isMade && isResponse && isListOf(happened, isText) && Object.values(inside).every(isTally)
 }
 
 function isTally(value: unknown): value is Tally {

@@ -289,6 +289,10 @@ const TEXTS = [
   ['Not run: the call was denied: No.', 'This call was denied.'],
   ['Not run: the limit of 1 step is reached, so no model call could read the result.', 'This call was not run.'],
   ['Not run: the limit of calls of mail is reached (3).', 'This call was not run.'],
+  [
+    'No result: the limit of tool calls is reached (3). This call had started early, and its effect may have happened.',
+    'This call was stopped: its effect may have happened.',
+  ],
   ['Not run: the run ended before this call started.', 'This call was not run.'],
   ['Not run: the call was cancelled before it started.', 'This call was not run.'],
   ['Not run: mail had not started when its time limit of 50 ms ended.', 'This call was not run.'],

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { early } from '../../test/early-calls.ts'
+import { createAgent, type Middleware, type Tool, textOf, tool } from '../index.ts'
+import { call, collect, fail, respond, say, scriptedModel } from '../testing.ts'
+
+/** Makes another attempt if one fails. */
+const retrying: Middleware = {
+  name: 'retrying',
+  async *wrapModel(request, next) {
+    try {
+      return yield* next(request)
+    } catch {
+      return yield* next(request)
+    }
+  },
+}
+
+async function ran(middleware: readonly Middleware[]) {
+  const made: string[] = []
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({ q: z.string() }),
+    effect: 'read',
+    execute({ q }) {
+      made.push(q)
+      return q
+    },
+  })
+  const model = scriptedModel([
+    respond(call('look', { q: 'a' }, { id: '1' }), fail()),
+    respond(call('look', { q: 'b' }, { id: '2' }), call('look', { q: 'a' }, { id: '3' })),
+    respond(say('Done.')),
+  ])
+  const agent = createAgent({ model, tools: [look as Tool], middleware: [retrying, ...middleware, early] })
+  const { events, result, error } = await collect(agent.stream('Go'))
+  const discarded = events.flatMap((event) => (event.type === 'tool-discarded' ? [[event.callId, event.cause]] : []))
+  const texts = result?.messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []))
+  return { made, discarded, texts, error }
+}
+
+test('keepsEarly judges each early call of the accepted response by its new and its first id (W3)', async () => {
+  const asked: unknown[] = []
+  const judge: Middleware = {
+    name: 'judge',
+    keepsEarly(call, early, run) {
+      asked.push([call.id, early.id, early.input, run.step])
+      return true
+    },
+  }
+  expect(await ran([judge])).toMatchObject({ made: ['a', 'b'], texts: ['b', 'a'], discarded: [] })
+  expect(asked).toEqual([
+    ['2', '2', { q: 'b' }, 1],
+    ['3', '1', { q: 'a' }, 1],
+  ])
+})
+
+test('an early call that is not kept is discarded, and the call passes all wraps again (W3)', async () => {
+  const wrapped: string[] = []
+  const judge: Middleware = {
+    name: 'judge',
+    keepsEarly: (call) => call.id !== '3',
+    async *wrapToolCall(call, next) {
+      wrapped.push(call.id)
+      if (call.id !== '3') return yield* next(call)
+      return { role: 'tool', callId: call.id, name: call.name, content: [{ type: 'text', text: 'No.' }], isError: true }
+    },
+  }
+  const { made, texts, discarded } = await ran([judge])
+  expect({ made, texts, discarded }).toEqual({
+    made: ['a', 'b'],
+    texts: ['b', 'No.'],
+    discarded: [['1', 'call_withdrawn']],
+  })
+  expect(wrapped).toEqual(['1', '2', '3'])
+})
+
+test.for<readonly [string, Middleware['keepsEarly']]>([
+  ['throws', () => expect.fail('no order')],
+  ['returns a promise', (() => Promise.resolve(false)) as never],
+])('a keepsEarly that %s ends the run with a MiddlewareError that names it (W3, P16)', async ([, keepsEarly]) => {
+  const { error } = await ran([{ name: 'faulty', ...(keepsEarly && { keepsEarly }) }])
+  expect(error).toMatchObject({
+    name: 'MiddlewareError',
+    message: expect.stringMatching(/faulty, keepsEarly: /) as string,
+  })
+})
