@@ -1,7 +1,6 @@
 /**
- * Functions for packages that decide about calls before core makes them: whether a call starts, needs an approval, or runs again. They judge and
- * answer calls, check values and follow signals in the same way as core. Packages that start calls in the loop of another library also read its
- * stream and write its spans with these classes.
+ * Functions for packages that decide about calls, or change requests, in the same way as core: they judge and answer calls, check values and follow
+ * signals. Packages that start calls in the loop of another library also read its stream and write its spans with these classes.
  *
  * Not for applications: this entry may change in a minor version.
  */
@@ -12,6 +11,7 @@ export { turnIfDue } from './flow/event-loop.ts'
 export { follow } from './flow/follow.ts'
 export { unheard } from './flow/unheard.ts'
 export { checkedNeeds } from './needs/members.ts'
+export { withOutputTool } from './output/output.ts'
 export { agentRunBy, type CallEffect, isJudgedByInput, judgeCall } from './state/call-effect.ts'
 export { activeContext, type CallFacts, type ExecutionFacts, Telemetry } from './telemetry/around.ts'
 export { checkTelemetry } from './telemetry/options.ts'

@@ -28,7 +28,7 @@ import type {
 import { UNSIGNED } from './chat-request.ts'
 import { inputOf, joinText, nameOf } from './content.ts'
 import { defined } from './defined.ts'
-import { noReasoningOf, type Target } from './families.ts'
+import { noReasoningOf, type ProviderOptions, type Target } from './families.ts'
 import { isRecord } from './is-record.ts'
 import { isBlank } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
@@ -71,8 +71,6 @@ function responseFormat(output: OutputFormat): CallOptions<Version>['responseFor
   const { name, schema } = jsonSchemaFormat(output)
   return { type: 'json', name, schema }
 }
-
-type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
 
 /** A choice of the user's own options stands. */
 function withParallel(

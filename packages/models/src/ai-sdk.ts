@@ -2,7 +2,7 @@
 
 import type { AssistantMessage, FilePart, Flow, Model, ModelEvent, ModelRequest } from '@meanwhile/core'
 import { assemble, ConfigError, checkOptions } from '@meanwhile/core'
-import { branded, sealsCalls } from '@meanwhile/core/calls'
+import { sealsCalls } from '@meanwhile/core/calls'
 import { checkIdleTimeout } from './adapter-checks.ts'
 import { withChunks } from './ai-sdk-chunks.ts'
 import { v2, v3, v4 } from './ai-sdk-content.ts'
@@ -21,6 +21,7 @@ import { isRecord } from './is-record.ts'
 import { refuseMissingCalls } from './missing-calls.ts'
 import { outgoing } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+import { withSecondTry } from './second-try.ts'
 import { replaceableTypes } from './sendable-files.ts'
 import { withWireKeys } from './wire-keys.ts'
 
@@ -73,7 +74,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   // A wrapped model is a plain object and may change the calls, so the chunks cannot be used.
   const wire = Object.getPrototypeOf(model) === Object.prototype ? undefined : rawWireOf(model.provider)
   const stated = { seals: sealsCalls(model.provider), begins: BEGINNING.has(wireWord(model.provider)) }
-  return branded('model', {
+  return withSecondTry({
     provider: providerName(model.provider),
     id: model.modelId,
     structuredOutput: (output) =>

@@ -10,7 +10,6 @@ import {
   type ModelEvent,
   type ModelRequest,
 } from '@meanwhile/core'
-import { branded } from '@meanwhile/core/calls'
 import { ADAPTER_OPTIONS, checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
@@ -18,6 +17,7 @@ import { targetOf } from './families.ts'
 import { MAX_TOKENS, messagesRequest } from './messages-request.ts'
 import { isLastEvent, isSilentEvent, messagesReader } from './messages-stream.ts'
 import { isEnforceable } from './output-schema.ts'
+import { withSecondTry } from './second-try.ts'
 import { serverOf } from './server.ts'
 import { keepBodies } from './status-errors.ts'
 import { withWireKeys } from './wire-keys.ts'
@@ -81,7 +81,7 @@ export function anthropic(options: AnthropicOptions): Model {
   const server = serverOf(client.baseURL)
   const target = targetOf('anthropic', { provider, id: model, server })
   const { structuredOutput = provider === 'anthropic' && !target.family.hasNoFormat } = options
-  return branded('model', {
+  return withSecondTry({
     provider,
     id: model,
     server,

@@ -242,7 +242,8 @@ export function optionNames({ provider, wire, isAiSdk }: Target, options: Provid
   return [provider, name].filter((key) => options[key]).slice(0, 1)
 }
 
-type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
+/** The provider options of a request, by provider. */
+export type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
 
 /** `budget`: with a fixed number of tokens, which has stricter rules on Messages. */
 export type Thinking = 'off' | 'on' | 'budget'

@@ -9,7 +9,6 @@ import {
   type ModelEvent,
   type ModelRequest,
 } from '@meanwhile/core'
-import { branded } from '@meanwhile/core/calls'
 import type OpenAI from 'openai'
 import { ADAPTER_OPTIONS, checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
@@ -19,6 +18,7 @@ import type { Asked, RequestOptions } from './client-chunks.ts'
 import { isLikeOpenAI, targetOf } from './families.ts'
 import { responsesRequest } from './responses-request.ts'
 import { isLastEvent, isSilentEvent, responsesReader } from './responses-stream.ts'
+import { withSecondTry } from './second-try.ts'
 import { serverOf } from './server.ts'
 import { keepBodies } from './status-errors.ts'
 import { refuseChat } from './wrong-api.ts'
@@ -91,7 +91,7 @@ export function openai(options: OpenAIOptions): Model {
   const server = serverOf(client.baseURL)
   const target = targetOf(`openai-${api}`, { provider, id: model, server })
   const { structuredOutput = isLikeOpenAI(target) && !target.family.hasNoFormat } = options
-  return branded('model', {
+  return withSecondTry({
     provider,
     id: model,
     server,

@@ -1,9 +1,7 @@
 /** Takes the budget for thinking out of a request that must not have one. */
 
 import type { ModelSettings } from '@meanwhile/core'
-import { optionNames, type Target, thinkingOf } from './families.ts'
-
-type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
+import { optionNames, type ProviderOptions, type Target, thinkingOf } from './families.ts'
 
 /**
  * The provider options of a request on Messages. With a fixed budget for thinking, the API requires that a turn with

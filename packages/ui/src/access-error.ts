@@ -1,8 +1,10 @@
+import { BrandedError } from '@meanwhile/core/calls'
+
 /** `allow` or `open` returned a value that neither admits nor refuses the request. The request got the response 403. */
-export class AccessError extends Error {
-  override readonly name = 'AccessError'
+export class AccessError extends BrandedError {
+  static override readonly brand: string = 'AccessError'
   /** The function that returned the value. */
-  readonly option: 'allow' | 'open'
+  declare readonly option: 'allow' | 'open'
 
   /** `returned`: the value. The message only has its kind, because it may be secret. */
   constructor(option: AccessError['option'], returned: unknown) {

@@ -4,6 +4,7 @@
  */
 
 import { argumentsText } from '../assemble/arguments-text.ts'
+import { BrandedError } from '../vocabulary/brand.ts'
 import type { FinishReason, Usage } from '../vocabulary/message.ts'
 
 /** A step of a response: text, reasoning, a call, a pause, or a failure. */
@@ -143,6 +144,6 @@ function cutUp(text: string, deltas: Deltas): readonly string[] {
 }
 
 /** A script contradicts itself, or does not match the request. */
-export class ScriptError extends Error {
-  override readonly name = 'ScriptError'
+export class ScriptError extends BrandedError {
+  static override readonly brand: string = 'ScriptError'
 }

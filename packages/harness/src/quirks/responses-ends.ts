@@ -1,8 +1,8 @@
 /** Quirks of the ends of OpenAI Responses: hosts whose event has another name than its content. */
 
-import type { Answered, Quirk } from './quirk.ts'
+import type { Quirk } from './quirk.ts'
+import { called, said, whole, wire } from './responses-calls.ts'
 import {
-  call,
   completed,
   created,
   incomplete,
@@ -13,16 +13,12 @@ import {
   messageItem,
 } from './responses-events.ts'
 
-const wire = 'openai-responses'
-const f = { id: 'call_a', name: 'f' }
-const called: Answered = { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' }
 const vllm = 'vllm#45386, vllm-project/agentic-api#273, Rapid-MLX#866, apfel#412'
 const words = 'as qwen-code#9884'
 
-const whole = call(0, 'call_a', 'f', 'fc_1')
 const at = { output_index: 0, item_id: 'msg_1', content_index: 0 }
 const item = whole.item('{"x":1}')
-const begun = [created, whole.added, whole.delta('{"x":1}'), whole.done('{"x":1}'), whole.itemDone('{"x":1}')]
+const begun = [created, ...said(whole, '{"x":1}')]
 
 export const responsesEndQuirks: readonly Quirk[] = [
   {

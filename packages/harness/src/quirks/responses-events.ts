@@ -5,7 +5,7 @@ const response = { id: 'resp_1', object: 'response', created_at: 1_770_000_000, 
 export const created: object = createdAs(response.id)
 
 /** The beginning of the response with this id. */
-export function createdAs(id: string): object {
+export function createdAs(id: string | number): object {
   return { type: 'response.created', response: { ...response, id, status: 'in_progress', output: [] } }
 }
 
@@ -19,7 +19,7 @@ export function completed(...output: readonly object[]): object {
 }
 
 /** The end of the response with this id. */
-export function completedAs(id: string, ...output: readonly object[]): object {
+export function completedAs(id: string | number, ...output: readonly object[]): object {
   return { type: 'response.completed', response: { ...response, id, status: 'completed', output } }
 }
 

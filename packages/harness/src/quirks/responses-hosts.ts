@@ -1,8 +1,8 @@
 /** Quirks of hosts that imitate OpenAI Responses: items that cannot be distinguished, and missing events. */
 
 import type { Outcome, Quirk } from './quirk.ts'
+import { called, calledBoth, f, said, second, whole, wire } from './responses-calls.ts'
 import {
-  type CallEvents,
   call,
   completed,
   created,
@@ -16,12 +16,6 @@ import {
   textDone,
 } from './responses-events.ts'
 
-const wire = 'openai-responses'
-const f = { id: 'call_a', name: 'f' }
-const called: Outcome = { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' }
-
-const whole = call(0, 'call_a', 'f', 'fc_1')
-const second = call(1, 'call_b', 'g', 'fc_2')
 const bare = call(undefined, 'call_a', 'f')
 const bareSecond = call(undefined, 'call_b', 'g')
 const sameId = call(1, 'call_a', 'f', 'fc_2')
@@ -34,13 +28,6 @@ const search = {
   name: 'x_keyword_search',
   input: '{"query":"x"}',
   status: 'completed',
-}
-const calledBoth: Outcome = {
-  calls: [
-    { ...f, input: { x: 1 } },
-    { id: 'call_b', name: 'g', input: { y: 2 } },
-  ],
-  finishReason: 'tool-calls',
 }
 
 const calledTwice: Outcome = {
@@ -332,8 +319,3 @@ export const responsesHostQuirks: readonly Quirk[] = [
     expected: { text: 'Found.', calls: [], finishReason: 'stop' },
   },
 ]
-
-/** A whole call, as OpenAI's own API sends it. */
-function said({ added, delta, done, itemDone }: CallEvents, text: string): readonly object[] {
-  return [added, delta(text), done(text), itemDone(text)]
-}

@@ -1,16 +1,11 @@
 /** Quirks of OpenAI Responses, and of hosts that imitate it: it is in doubt which call arguments belong to. */
 
-import type { Answered, Quirk } from './quirk.ts'
-import { call, completed, created, itemAdded, itemDone } from './responses-events.ts'
+import type { Quirk } from './quirk.ts'
+import { called, f, g, said, second, whole, wire } from './responses-calls.ts'
+import { call, completed, completedAs, created, createdAs, itemAdded, itemDone } from './responses-events.ts'
 
-const wire = 'openai-responses'
-const f = { id: 'call_a', name: 'f' }
-const g = { id: 'call_b', name: 'g' }
-const called: Answered = { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' }
 const error = { code: 'invalid_chunk', retryable: true }
 
-const whole = call(0, 'call_a', 'f', 'fc_1')
-const second = call(1, 'call_b', 'g', 'fc_2')
 const again = call(1, 'call_a', 'f', 'fc_1')
 const anew = call(1, 'call_a', 'f', 'fc_2')
 
@@ -146,7 +141,7 @@ export const responsesOwnerQuirks: readonly Quirk[] = [
     source: twice,
     events: [
       created,
-      ...said('{"x":1}'),
+      ...said(whole, '{"x":1}'),
       again.added,
       again.delta('{ "x": 1 }'),
       again.itemDone('{"x":1}'),
@@ -161,7 +156,7 @@ export const responsesOwnerQuirks: readonly Quirk[] = [
     source: twice,
     events: [
       created,
-      ...said('{"x":1}'),
+      ...said(whole, '{"x":1}'),
       anew.itemDone('{"x":1}'),
       completed(whole.item('{"x":1}'), anew.item('{"x":1}')),
     ],
@@ -246,19 +241,6 @@ export const responsesOwnerQuirks: readonly Quirk[] = [
     expected: { ...called, calls: [{ id: '3', name: 'f', input: { x: 1 } }] },
   },
 ]
-
-function createdAs(id: number): object {
-  return { type: 'response.created', response: { id, status: 'in_progress', output: [] } }
-}
-
-function completedAs(id: number): object {
-  return { type: 'response.completed', response: { id, status: 'completed', output: [] } }
-}
-
-/** A whole call. */
-function said(text: string): readonly object[] {
-  return [whole.added, whole.delta(text), whole.done(text), whole.itemDone(text)]
-}
 
 /** A piece of arguments with nothing but a place. */
 function stray(place: number, delta: string): object {

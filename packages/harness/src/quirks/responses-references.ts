@@ -1,23 +1,11 @@
 /** Quirks of hosts that imitate OpenAI Responses: the events of a call refer to it in another way, or not at all. */
 
-import type { Answered, Failed, Quirk } from './quirk.ts'
-import { call, completed, created } from './responses-events.ts'
+import type { Failed, Quirk } from './quirk.ts'
+import { calledBoth, f, g, second, whole, wire } from './responses-calls.ts'
+import { completed, created } from './responses-events.ts'
 
-const wire = 'openai-responses'
-const f = { id: 'call_a', name: 'f' }
-const g = { id: 'call_b', name: 'g' }
+const begun = [created, whole.added, second.added]
 
-const first = call(0, 'call_a', 'f', 'fc_1')
-const second = call(1, 'call_b', 'g', 'fc_2')
-const begun = [created, first.added, second.added]
-
-const both: Answered = {
-  calls: [
-    { ...f, input: { x: 1 } },
-    { ...g, input: { y: 2 } },
-  ],
-  finishReason: 'tool-calls',
-}
 const unclear: Failed = {
   error: { code: 'invalid_chunk', retryable: true },
   calls: [
@@ -40,7 +28,7 @@ export const responsesReferenceQuirks: readonly Quirk[] = [
       piece({ call_id: 'call_b', delta: ':2}' }),
       completed(),
     ],
-    expected: both,
+    expected: calledBoth,
   },
   {
     id: 'R24',
@@ -53,7 +41,7 @@ export const responsesReferenceQuirks: readonly Quirk[] = [
       { type: 'response.function_call_arguments.done', call_id: 'call_a', arguments: '{"x":1}' },
       completed(),
     ],
-    expected: both,
+    expected: calledBoth,
   },
   {
     id: 'R24',

@@ -1,6 +1,7 @@
 /** Quirks of OpenAI Responses, and of hosts that imitate it. */
 
-import type { Outcome, Quirk } from './quirk.ts'
+import type { Quirk } from './quirk.ts'
+import { called, f, second, whole, wire } from './responses-calls.ts'
 import {
   call,
   completed,
@@ -13,14 +14,9 @@ import {
   messageItem,
 } from './responses-events.ts'
 
-const wire = 'openai-responses'
-const f = { id: 'call_a', name: 'f' }
-const called: Outcome = { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' }
 const copilot = 'opencode#44862, opencodex#4652 (Copilot)'
 
-const whole = call(0, 'call_a', 'f', 'fc_1')
 const nameless = call(0, 'call_a', 'f')
-const second = call(1, 'call_b', 'g', 'fc_2')
 
 const custom = { id: 'ctc_1', type: 'custom_tool_call', call_id: 'call_b', name: 'shell', input: 'echo hello' }
 const approval = { id: 'mcpr_1', type: 'mcp_approval_request', server_label: 's', name: 'f', arguments: '{"x":1}' }

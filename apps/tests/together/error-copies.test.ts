@@ -1,0 +1,37 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+
+const PACKAGES = fileURLToPath(new URL('../../../packages/', import.meta.url))
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly '@meanwhile/source'?: string }>>
+}
+
+/** The entry points of all packages, as files. */
+const entries: readonly string[] = globSync('*/package.json', { cwd: PACKAGES }).flatMap((name) => {
+  const { exports }: Manifest = JSON.parse(readFileSync(join(PACKAGES, name), 'utf8'))
+  return Object.values(exports).flatMap((entry) =>
+    typeof entry === 'object' && entry['@meanwhile/source']
+      ? [join(PACKAGES, dirname(name), entry['@meanwhile/source'])]
+      : [],
+  )
+})
+
+test('each error class that a package exports recognizes the errors of its other copies, and no other class has its brand (W27)', async () => {
+  const classes = new Map<string, unknown>()
+  for (const entry of entries) {
+    const exported: Readonly<Record<string, unknown>> = await import(/* @vite-ignore */ pathToFileURL(entry).href)
+    for (const [name, value] of Object.entries(exported)) {
+      // The base class has no instances of its own.
+      if (typeof value !== 'function' || !(value.prototype instanceof Error) || name === 'BrandedError') continue
+      const brand = Reflect.getOwnPropertyDescriptor(value, 'brand')?.value
+      // Two packages may have classes of one name.
+      expect([entry, name, brand]).toEqual([entry, name, expect.stringMatching(`${name}$`)])
+      expect([name, classes.get(brand) ?? value]).toEqual([name, value])
+      classes.set(brand, value)
+    }
+  }
+  expect(classes.size).toBeGreaterThan(50)
+})
