@@ -7,7 +7,7 @@ import { guarded } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
 import { isJson, pathBelow } from '../requests.ts'
-import { runEvents } from './run.ts'
+import { apply, runEvents } from './run.ts'
 import { runInputOf } from './run-input.ts'
 
 /** The options of `agUiHandler`. */
@@ -25,7 +25,7 @@ export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Co
  * - `forwardedProps: { retry: true }` retries a failed turn.
  * - `forwardedProps: { rewind: messageId }` goes back to before a user message, and then adds the last message. This is how a user edits a message.
  *   The new message may have the same id.
- * - An answer to a question that is no longer open has no effect.
+ * - An answer to a question that is no longer open has no effect. An answer to a turn that was replaced, for example by an edit, is refused with 409.
  * - In all other cases the run streams the running turn. So after a reload the page starts a run without a new message.
  *
  * The other messages in the request are ignored. If they differ from the messages of the thread, a `MESSAGES_SNAPSHOT` replaces them.
@@ -46,8 +46,9 @@ export function agUiHandler<Context = unknown>(
     if (!input) return refused(400, 'The body is not a RunAgentInput.')
     const admitted = await admittedBy(open, request, input.threadId)
     if (isResponse(admitted)) return admitted
-    const { context } = admitted
-    return eventStream((signal) => runEvents({ threads, present, input, context, signal }))
+    const given = { threads, present, input, context: admitted.context }
+    const applied = await apply({ ...given, signal: request.signal })
+    return eventStream((signal) => runEvents({ ...given, signal }, applied))
   }
 
   async function stop(request: Request, threadId: string): Promise<Response> {

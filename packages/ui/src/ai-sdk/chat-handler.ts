@@ -65,8 +65,9 @@ export function chatHandler<Context = unknown>(
     const admitted = await admittedBy<Context>(open, request, asked.thread)
     if (isResponse(admitted)) return admitted
     if (asked.kind !== 'answer') return stream(await said(threads, asked, admitted))
-    const { interrupts, cursor } = await threads.read(asked.thread)
-    return stream(await threads.answer(asked.thread, answersTo(interrupts, asked), admitted), cursor)
+    const { interrupts, turns, cursor } = await threads.read(asked.thread)
+    const waiting = turns.find(({ status }) => status === 'waiting')
+    return stream(await threads.answer(asked.thread, answersTo(interrupts, waiting?.id, asked), admitted), cursor)
   }
 
   async function ofThread(request: Request, thread: string, route: string): Promise<Response> {
