@@ -38,7 +38,7 @@ export function agUiHandler<Context = unknown>(
   options: AgUiHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
   checkHandlerOptions('agUiHandler', options, HANDLER_OPTIONS)
-  const { threads, base = '/api/ag-ui', open, maxBytes = DEFAULT_MAX_BYTES, ...present } = options
+  const { threads, base = '/api/ag-ui', open, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
 
   async function run(request: Request): Promise<Response> {
     if (!isJson(request)) return refused(415, 'The body must be application/json.')
@@ -46,7 +46,7 @@ export function agUiHandler<Context = unknown>(
     if (!input) return refused(400, 'The body is not a RunAgentInput.')
     const admitted = await admittedBy(open, request, input.threadId)
     if (isResponse(admitted)) return admitted
-    const given = { threads, present, input, context: admitted.context }
+    const given = { threads, present, files, input, context: admitted.context }
     const applied = await apply({ ...given, signal: request.signal })
     return eventStream((signal) => runEvents({ ...given, signal }, applied))
   }

@@ -2,12 +2,13 @@
 
 import { type Answers, type Json, UnknownInterruptError } from '@meanwhile/core'
 import type { ThreadEvent, ThreadState, Threads, Turn } from '@meanwhile/threads'
+import { checkFiles, type FileRules } from '../page-files.ts'
 import { type Present, turnErrorText } from '../present.ts'
 import { refusalOf } from '../refusals.ts'
 import type { Question } from '../turn/turn-update.ts'
 import { Conversation } from './conversation.ts'
 import { answerOf, resultOf } from './interrupts.ts'
-import { type RunInput, resultsIn, saidIn } from './run-input.ts'
+import { type RunInput, resultsIn, type Said, saidIn } from './run-input.ts'
 import { isUpToDate, snapshots } from './snapshots.ts'
 import { turnOfStep } from './step-messages.ts'
 import { finished, planned, runEnded, runError, runStarted, told } from './stream.ts'
@@ -16,6 +17,8 @@ import type { AgUiEvent } from './wire.ts'
 export interface RunRequest {
   readonly threads: Threads
   readonly present: Present
+  /** Which files a message may have. */
+  readonly files: FileRules | false
   readonly input: RunInput
   readonly context: unknown
   /** Aborts when the client disconnects. */
@@ -43,13 +46,15 @@ export type Applied =
  * Applies a request to its thread. Errors of the thread are returned, so that the client gets its messages with them.
  *
  * @throws {UnknownInterruptError} It answers a turn that was replaced.
+ * @throws {FileRefusedError} It adds a message with a file that is not admitted.
  */
 export async function apply(request: RunRequest): Promise<Applied> {
-  const { threads, input } = request
+  const { threads, files, input } = request
   const failed = (error: unknown) => ({ error })
   const state = await threads.read(input.threadId).catch(failed)
   if ('error' in state) return state
   if (answersReplaced(input, state)) throw new UnknownInterruptError(input.resume.map(({ interruptId }) => interruptId))
+  checkFiles(newMessage(input, state)?.message.content ?? '', files)
   return begin(request, state).catch(failed)
 }
 
@@ -120,15 +125,21 @@ async function begin(request: RunRequest, state: ThreadState, hasAnswered = fals
   }
   if (answers === 'stop') await threads.stop(threadId, { signal })
   if (input.isRetry) return { conversation, after, turn: await threads.retry(threadId, { context }) }
-  const said = saidIn(input)
-  if (said && (replacing === said.id || state.messages.every(({ id }) => id !== said.id))) {
-    const { id: messageId, message } = said
+  const added = newMessage(input, state)
+  if (added) {
+    const { id: messageId, message } = added
     const options = { messageId, context, ...(replacing !== undefined && { replacing }) }
     return { messageId, sent: await threads.send(threadId, message, options) }
   }
   const goesOn = answers === 'stop' ? 'waiting' : 'running'
   const active = state.turns.find(({ status }) => status === goesOn)
   return { conversation, after, turn: active && (await threads.turn(threadId, active.id)) }
+}
+
+/** The message that the request adds; undefined if the thread has it already. */
+function newMessage(input: RunInput, { messages }: ThreadState): Said | undefined {
+  const said = saidIn(input)
+  return said && (input.rewind === said.id || messages.every(({ id }) => id !== said.id)) ? said : undefined
 }
 
 /** Waits until the turn of an added message begins. */

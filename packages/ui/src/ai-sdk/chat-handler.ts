@@ -46,7 +46,7 @@ export function chatHandler<Context = unknown>(
   given: ChatHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
   checkHandlerOptions('chatHandler', given, OPTIONS)
-  const { threads, base = '/api/chat', open, hold, maxBytes = DEFAULT_MAX_BYTES, ...options } = given
+  const { threads, base = '/api/chat', open, hold, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...options } = given
   const { version = 7 } = options
   if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${String(version)}`)
   if (hold !== undefined && typeof hold !== 'boolean') throw new ConfigError('hold', 'must be true or false')
@@ -61,7 +61,7 @@ export function chatHandler<Context = unknown>(
 
   async function post(request: Request): Promise<Response> {
     if (!isJson(request)) return refusal('UnsupportedMediaType', 415, 'The body must be application/json.')
-    const asked = chatRequest(await jsonBody(request, maxBytes))
+    const asked = chatRequest(await jsonBody(request, maxBytes), files)
     const admitted = await admittedBy<Context>(open, request, asked.thread)
     if (isResponse(admitted)) return admitted
     if (asked.kind !== 'answer') return stream(await said(threads, asked, admitted))

@@ -3,6 +3,7 @@
 import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessage } from '@meanwhile/core'
 import { BrandedError } from '@meanwhile/core/calls'
 import { isRecord } from '../is-record.ts'
+import { checkFiles, type FileRules } from '../page-files.ts'
 import { questionOf } from '../turn/question-of.ts'
 import { userMessageOf } from './user-message.ts'
 
@@ -35,8 +36,11 @@ export class ChatRequestError extends BrandedError {
   }
 }
 
-/** @throws {ChatRequestError} The request is malformed. */
-export function chatRequest(body: unknown): ChatRequest {
+/**
+ * @throws {ChatRequestError} The request is malformed.
+ * @throws {FileRefusedError} The message has a file that is not admitted.
+ */
+export function chatRequest(body: unknown, files: FileRules | false): ChatRequest {
   if (!isRecord(body)) throw new ChatRequestError('the body is not a JSON object')
   const { id: thread, messages, trigger, messageId, answers = {} } = body
   if (typeof thread !== 'string') throw new ChatRequestError('the body has no id')
@@ -50,7 +54,9 @@ export function chatRequest(body: unknown): ChatRequest {
   }
   const message = userMessageOf(last)
   if (!message || typeof last.id !== 'string') throw new ChatRequestError('the last message is malformed')
+  // The thread has this message.
   if (trigger === 'regenerate-message') return { thread, kind: 'regenerate', messageId: last.id }
+  checkFiles(message.content, files)
   return { thread, kind: 'send', messageId: last.id, message, isEdit: messageId === last.id }
 }
 
