@@ -6,7 +6,8 @@ import { eventStream } from '../event-stream.ts'
 import { guarded } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
-import { isJson, pathBelow } from '../requests.ts'
+import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
+import { jsonResponse, noContent } from '../responses.ts'
 import { apply, runEvents } from './run.ts'
 import { runInputOf } from './run-input.ts'
 
@@ -52,10 +53,11 @@ export function agUiHandler<Context = unknown>(
   }
 
   async function stop(request: Request, threadId: string): Promise<Response> {
+    if (mayBeForged(request)) return refused(403, CROSS_SITE)
     const admitted = await admittedBy(open, request, threadId)
     if (isResponse(admitted)) return admitted
     await threads.stop(threadId, { signal: request.signal })
-    return new Response(null, { status: 204 })
+    return noContent()
   }
 
   const guard = guarded('agUiHandler', options, maxBytes, (error) => {
@@ -72,5 +74,5 @@ export function agUiHandler<Context = unknown>(
 }
 
 function refused(status: number, error: string): Response {
-  return Response.json({ error }, { status })
+  return jsonResponse({ error }, status)
 }
