@@ -18,6 +18,7 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['NothingToRetryError', { status: 409, message: 'There is no failed turn that can be retried.' }],
   ['ThreadBusyError', { status: 409, message: 'The thread is busy.' }],
   ['UnknownInterruptError', { status: 409, message: 'This question is no longer open.' }],
+  ['QueueFullError', { status: 429, message: 'Too many messages wait in this thread.' }],
   ['ThreadDeletedError', { status: 410, message: 'The thread was deleted.' }],
 ])
 

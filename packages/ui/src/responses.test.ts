@@ -1,9 +1,12 @@
 import { createAgent } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
+import { chat } from '../test/agent.ts'
 import { doors, ROUTES } from '../test/doors.ts'
-import { toAgUiStreamResponse } from './ag-ui/index.ts'
-import { toUIMessageStreamResponse } from './ai-sdk/index.ts'
+import { post } from '../test/page.ts'
+import { agUiHandler, toAgUiStreamResponse } from './ag-ui/index.ts'
+import { chatHandler, toUIMessageStreamResponse } from './ai-sdk/index.ts'
 
 const PLAIN = { cache: 'private, no-store', sniff: 'nosniff' }
 const STREAM = { cache: 'no-store, no-transform', sniff: 'nosniff' }
@@ -63,4 +66,28 @@ test.for([
     expect([route, response.status]).toEqual([route, status])
     if (status === 403) expect(used).toEqual([])
   }
+})
+
+test('a message that the queue has no room for is 429, in both handlers (W59)', async () => {
+  const { agent, open: go } = chat()
+  const threads = createThreads({ agent, store: memoryThreads(), maxQueued: 1 })
+  await threads.send('t', 'slow', { messageId: 'm0' })
+  await threads.send('t', 'hello', { messageId: 'm1' })
+  const before = await threads.read('t')
+  const options = { threads, open: () => undefined }
+  const said = await post(chatHandler(options), '', {
+    id: 't',
+    messages: [{ id: 'm2', role: 'user', parts: [{ type: 'text', text: 'hello' }] }],
+  })
+  const text = 'Too many messages wait in this thread.'
+  expect([said.status, await said.json()]).toEqual([429, { error: 'QueueFullError', message: text }])
+  const run = { threadId: 't', runId: 'r', messages: [{ id: 'm2', role: 'user', content: 'hello' }] }
+  const body = JSON.stringify(run)
+  const refused = await agUiHandler(options)(
+    new Request('http://chat.test/api/ag-ui', { method: 'POST', headers: json, body }),
+  )
+  expect([refused.status, await refused.json()]).toEqual([429, { error: text }])
+  expect(await threads.read('t')).toEqual(before)
+  go()
+  await threads.close()
 })

@@ -43,14 +43,19 @@ export type Applied =
   | { readonly error: unknown }
 
 /**
- * Applies a request to its thread. Errors of the thread are returned, so that the client gets its messages with them.
+ * Applies a request to its thread. Errors of the thread are returned, so that the client gets its messages with them, except those that are an answer
+ * to the request only.
  *
  * @throws {UnknownInterruptError} It answers a turn that was replaced.
  * @throws {FileRefusedError} It adds a message with a file that is not admitted.
+ * @throws {QueueFullError} Too many messages wait.
  */
 export async function apply(request: RunRequest): Promise<Applied> {
   const { threads, files, input } = request
-  const failed = (error: unknown) => ({ error })
+  const failed = (error: unknown) => {
+    if (error instanceof Error && refusalOf(error)?.status === 429) throw error
+    return { error }
+  }
   const state = await threads.read(input.threadId).catch(failed)
   if ('error' in state) return state
   if (answersReplaced(input, state)) throw new UnknownInterruptError(input.resume.map(({ interruptId }) => interruptId))

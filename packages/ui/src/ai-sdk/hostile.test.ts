@@ -289,6 +289,7 @@ const TEXTS = [
   ['Not run: the call was denied: No.', 'This call was denied.'],
   ['Not run: the limit of 1 step is reached, so no model call could read the result.', 'This call was not run.'],
   ['Not run: the limit of calls of mail is reached (3).', 'This call was not run.'],
+  ['Not run: the limit of calls in one response is reached (3).', 'This call was not run.'],
   ['Not run: the run ended before this call started.', 'This call was not run.'],
   ['Not run: the call was cancelled before it started.', 'This call was not run.'],
   ['Not run: mail had not started when its time limit of 50 ms ended.', 'This call was not run.'],
