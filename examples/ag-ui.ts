@@ -27,11 +27,17 @@ const agent = createAgent({
 
 const threads = createThreads({ agent, store: memoryThreads() })
 
+/** Your own table: the owner of each thread. Your server adds a row when a user begins a chat. */
+const owners = new Map([
+  ['chat-1', 'ada'],
+  ['chat-2', 'bob'],
+])
+
 const chat = agUiHandler({
   threads,
   open(request, thread) {
     const user = userOf(request)
-    return user && thread.startsWith(`${user}-`) ? { user } : new Response(null, { status: 403 })
+    return user && owners.get(thread) === user ? { user } : new Response(null, { status: 403 })
   },
 })
 
@@ -56,7 +62,7 @@ function inShort(message: Message): string {
   return [text, ...calls].join(' ')
 }
 
-const page = connect('ada-1')
+const page = connect('chat-1')
 page.addMessage({ id: 'm1', role: 'user', content: 'Send ada@example.org a mail that says hello.' })
 await page.runAgent()
 
@@ -70,6 +76,6 @@ await page.runAgent({
 console.log(page.messages.map(inShort))
 
 // The page is reloaded: it runs the agent without a message, and gets the whole conversation.
-const loaded = connect('ada-1')
+const loaded = connect('chat-1')
 await loaded.runAgent()
 console.log(loaded.messages.length === page.messages.length)

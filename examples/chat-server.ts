@@ -16,6 +16,7 @@ import { approve } from '@meanwhile/middleware'
 import { createThreads, type ThreadEvent, type ThreadState, type Threads, type Turn } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { z } from 'zod'
+import { refusalOf } from './shared/local-requests.ts'
 import { modelOr } from './shared/model.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'meanwhile-'))
@@ -85,6 +86,8 @@ async function listen(...script: readonly ScriptResponse[]) {
   const threads = createThreads({ agent: chatAgent(script), store })
   threads.watch()
   const server = createServer((request, response) => {
+    const refusal = refusalOf(request)
+    if (refusal) return void response.writeHead(refusal).end()
     answer(threads, request, response).catch((error) => response.writeHead(400).end(String(error)))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -99,7 +102,8 @@ async function listen(...script: readonly ScriptResponse[]) {
 
 // The rest is the client.
 
-const post = (url: string, body: object = {}) => fetch(url, { method: 'POST', body: JSON.stringify(body) })
+const headers = { 'content-type': 'application/json' }
+const post = (url: string, body: object = {}) => fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
 
 async function eventsOf(response: Response): Promise<readonly ThreadEvent[]> {
   const blocks = (await response.text()).split('\n\n').filter((block) => block.startsWith('data: '))

@@ -25,12 +25,18 @@ const agent = createAgent({ model, tools: [mail], middleware: [approve({ tools: 
 
 const threads = createThreads({ agent, store: memoryThreads() })
 
+/** Your own table: the owner of each thread. Your server adds a row when a user begins a chat. */
+const owners = new Map([
+  ['chat-1', 'ada'],
+  ['chat-2', 'bob'],
+])
+
 const chat = chatHandler({
   threads,
   allow: (request) => (userOf(request) ? undefined : new Response(null, { status: 401 })),
   open(request, thread) {
     const user = userOf(request)
-    return user && thread.startsWith(`${user}-`) ? { user } : new Response(null, { status: 403 })
+    return user && owners.get(thread) === user ? { user } : new Response(null, { status: 403 })
   },
 })
 
@@ -49,7 +55,7 @@ const transport = new DefaultChatTransport<UIMessage>({
 
 async function send(messages: readonly UIMessage[]): Promise<UIMessage> {
   const stream = await transport.sendMessages({
-    chatId: 'ada-1',
+    chatId: 'chat-1',
     messages: [...messages],
     trigger: 'submit-message',
     messageId: undefined,
@@ -82,9 +88,9 @@ console.log(answer.parts.map((part) => (part.type === 'text' ? part.text : part.
 
 // The page is reloaded.
 const headers = { authorization: 'Bearer ada' }
-const loaded = await chat(new Request('http://localhost/api/chat/ada-1', { headers }))
+const loaded = await chat(new Request('http://localhost/api/chat/chat-1', { headers }))
 const { messages } = (await loaded.json()) as { messages: UIMessage[] }
 console.log(`${messages.length} messages, the last of ${messages.at(-1)?.parts.length} parts`)
 
-const foreign = await chat(new Request('http://localhost/api/chat/bob-1', { headers }))
+const foreign = await chat(new Request('http://localhost/api/chat/chat-2', { headers }))
 console.log(`another user's thread: ${foreign.status}`)

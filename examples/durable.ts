@@ -51,7 +51,12 @@ async function show(): Promise<void> {
     await once(api, 'listening')
     const base = `http://127.0.0.1:${(api.address() as AddressInfo).port}/runs`
 
-    const started = await fetch(base, { method: 'POST', body: JSON.stringify({ text: 'How high is the water?' }) })
+    const headers = { 'content-type': 'application/json' }
+    const started = await fetch(base, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ text: 'How high is the water?' }),
+    })
     const { id } = (await started.json()) as { readonly id: string }
     console.log(`run ${id} is started`)
     let holder: ChildProcess | undefined
@@ -69,7 +74,7 @@ async function show(): Promise<void> {
       }
       if (event.type === 'question') {
         console.log(`  it asks ${JSON.stringify(event.payload)}, and the answer is yes`)
-        await fetch(`${base}/${id}/answers`, { method: 'POST', body: JSON.stringify({ [event.id]: 'yes' }) })
+        await fetch(`${base}/${id}/answers`, { method: 'POST', headers, body: JSON.stringify({ [event.id]: 'yes' }) })
       }
     }
     console.log((await runs.result(id)).text)

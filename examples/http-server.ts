@@ -16,6 +16,7 @@ import { fileStore } from '@meanwhile/core/stores/file'
 import { call, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { approve } from '@meanwhile/middleware'
 import { z } from 'zod'
+import { refusalOf } from './shared/local-requests.ts'
 import { modelOr } from './shared/model.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'meanwhile-'))
@@ -68,6 +69,8 @@ const bodies = z.object({ input: z.string().default(''), answers: z.record(z.str
 
 async function listen(agent: Agent) {
   const server = createServer((request, response) => {
+    const refusal = refusalOf(request)
+    if (refusal) return void response.writeHead(refusal).end()
     answer(agent, request, response).catch(() => response.writeHead(400).end())
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -77,7 +80,8 @@ async function listen(agent: Agent) {
 
 // The rest is the client.
 
-const post = (url: string, body: object) => fetch(url, { method: 'POST', body: JSON.stringify(body) })
+const headers = { 'content-type': 'application/json' }
+const post = (url: string, body: object) => fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
 
 async function eventsOf(response: Response): Promise<readonly AgentEvent[]> {
   const blocks = (await response.text()).split('\n\n').filter((block) => block.startsWith('data: '))

@@ -8,6 +8,7 @@ import { createThreads } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { chatHandler } from '@meanwhile/ui/ai-sdk'
 import { Hono } from 'hono'
+import { onThisMachine } from '../shared/local-requests.ts'
 import { agent } from './agent.ts'
 
 /** `page` is the folder of the page, `file` the database, and `port` may be 0. */
@@ -22,7 +23,7 @@ export async function startServer({ page, file, port }: { page: string; file: st
   app.all('/api/chat/*', ({ req }) => chat(req.raw))
   app.use(serveStatic({ root: page }))
 
-  const server = createAdaptorServer({ fetch: app.fetch })
+  const server = createAdaptorServer({ fetch: onThisMachine(app.fetch) })
   await once(server.listen(port, '127.0.0.1'), 'listening')
   const { port: actual } = server.address() as AddressInfo
   const close = async () => {

@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers'
 import { UnknownInterruptError } from '@meanwhile/core'
 import { CursorError, UnknownRunError } from '@meanwhile/durable'
 import { z } from 'zod'
+import { refusalOf } from '../shared/local-requests.ts'
 import { runs } from './agent.ts'
 
 const newRun = z.object({ text: z.string() })
@@ -34,6 +35,8 @@ async function events(id: string, request: IncomingMessage, response: ServerResp
 }
 
 export const api = createServer((request, response) => {
+  const refusal = refusalOf(request)
+  if (refusal) return void response.writeHead(refusal).end()
   const [, , id = '', what = ''] = new URL(request.url ?? '', 'http://localhost').pathname.split('/')
   const handled =
     what === 'events'

@@ -178,6 +178,7 @@ const programs = fc.array(
 const someLimits = fc.record(
   {
     toolCalls: fc.nat({ max: 8 }),
+    perResponse: fc.nat({ max: 3 }),
     perTool: fc.oneof(
       fc.nat({ max: 3 }),
       fc.dictionary(fc.constantFrom('look', 'put', 'hold', 'send', 'each'), fc.nat({ max: 3 })),
@@ -186,7 +187,7 @@ const someLimits = fc.record(
   { requiredKeys: [] },
 )
 
-test('which calls a limit lets run, and what the model reads, is the same with and without eager tools (W3)', async () => {
+test('which calls a limit lets run, and what the model reads, is the same with and without eager tools (W3, W59)', async () => {
   await fc.assert(
     fc.asyncProperty(programs, someLimits, async (program, limits) => {
       const options = { ...limits, onLimit: 'answer' } as const
@@ -197,7 +198,7 @@ test('which calls a limit lets run, and what the model reads, is the same with a
   )
 })
 
-test('with error the run ends at a limit or not, the same with and without eager tools (W3, N13)', async () => {
+test('with error the run ends at a limit or not, the same with and without eager tools (W3, W59, N13)', async () => {
   await fc.assert(
     fc.asyncProperty(programs, someLimits, async (program, limits) => {
       const [eager, plain] = [await outcomeOf(program, limits, true), await outcomeOf(program, limits, false)]

@@ -329,3 +329,37 @@ test('inside retryTool it counts executions, outside tool calls (N15)', async ()
   expect(await run(false)).toEqual(['fine'])
   expect(await run(true)).toEqual(['Not run: the limit of tool calls is reached (2).'])
 })
+
+test.for(['error', 'answer'] as const)(
+  'with onLimit %s, the calls of a response over perResponse get error results, and the run continues (W59)',
+  async (onLimit) => {
+    const { result, made, read } = await ran([looks(1, 2, 3, 4), looks(5, 6), done], { perResponse: 2, onLimit })
+    expect(made).toEqual(['look 1', 'look 2', 'look 5', 'look 6'])
+    const refused = 'Not run: the limit of calls in one response is reached (2).'
+    expect(read.toSorted()).toEqual([refused, refused, 'look 1', 'look 2', 'look 5', 'look 6'])
+    expect(result).toMatchObject({ text: 'Done.', stopReason: 'answer' })
+  },
+)
+
+test('perResponse: 0 lets no call run, and of a thousand calls only those with room run (W59)', async () => {
+  expect((await ran([looks(1), done], { perResponse: 0 })).made).toEqual([])
+  const many = Array.from({ length: 1_000 }, (_, n) => n)
+  const { made, read } = await ran([looks(...many), done], { perResponse: 3 })
+  expect([made, read.length]).toEqual([['look 0', 'look 1', 'look 2'], 1_000])
+})
+
+test('a call that perResponse refuses takes no room of another limit and ends no run, and the reverse (W59)', async () => {
+  const send = (n: number) => call('send', { n }, { id: `s${n}` })
+  const look = (n: number) => call('look', { n }, { id: `l${n}` })
+  const { made } = await ran([respond(look(1), look(2), send(1), look(3)), respond(send(2)), done], {
+    perResponse: 2,
+    perTool: { look: 1 },
+    toolCalls: 3,
+    onLimit: 'answer',
+  })
+  expect(made).toEqual(['look 1', 'send 1', 'send 2'])
+  const ended = await ran([respond(look(1), look(2), look(3)), done], { perResponse: 2, toolCalls: 2 })
+  expect([ended.made, ended.result?.text]).toEqual([['look 1', 'look 2'], 'Done.'])
+  const over = await ran([respond(look(1), look(2), look(3)), done], { perResponse: 2, toolCalls: 1 })
+  expect(over.error).toMatchObject({ name: 'CallLimitError', limit: 'toolCalls', max: 1 })
+})

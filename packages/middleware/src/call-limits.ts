@@ -33,17 +33,19 @@ export interface CallLimitsOptions extends MayBeMissing {
   readonly toolCalls?: number
   /** Limits by tool name (an alias means its tool), or one number that applies to each tool. */
   readonly perTool?: number | Readonly<Record<string, number>>
+  /** How many tool calls of one response may run. The others get an error result, also with `onLimit: 'error'`. Inner calls do not count. */
+  readonly perResponse?: number
   /**
    * The maximum of input and output tokens together, as the provider reports them. Checked before each model call, so
    * the last call may exceed the limit.
    */
   readonly tokens?: number
-  /** What happens at a limit. Default `error`. */
+  /** What happens at any other limit. Default `error`. */
   readonly onLimit?: 'error' | 'answer'
 }
 
 /** Which limit of `callLimits` was reached. */
-export type CallLimit = 'modelCalls' | 'toolCalls' | 'perTool' | 'tokens'
+export type CallLimit = 'modelCalls' | 'toolCalls' | 'perTool' | 'perResponse' | 'tokens'
 
 /** A run reached a limit. */
 export class CallLimitError extends AgentError {
@@ -80,9 +82,9 @@ export class CallLimitError extends AgentError {
  */
 export function callLimits(options: CallLimitsOptions): Middleware {
   checkLimits(options)
-  const { modelCalls, toolCalls, perTool, tokens, onLimit = 'error' } = options
+  const { modelCalls, toolCalls, perTool, perResponse, tokens, onLimit = 'error' } = options
   const limitsModel = modelCalls !== undefined || tokens !== undefined
-  const limitsTools = toolCalls !== undefined || perTool !== undefined
+  const limitsTools = toolCalls !== undefined || perTool !== undefined || perResponse !== undefined
   const byName = typeof perTool === 'object' ? perTool : {}
   const limitedNames = Object.keys(byName).filter((name) => byName[name] !== undefined)
   const limited = namedTools('callLimits', 'perTool', limitedNames, options)
@@ -136,10 +138,15 @@ export function callLimits(options: CallLimitsOptions): Middleware {
       ownNames.set(written, own)
       return own
     }
+    let room = perResponse ?? Number.POSITIVE_INFINITY
     for (const before of response.calls.slice(0, Math.max(0, place))) {
       const own = ownNameOf(before.name)
-      if (!toolLimit(own, counting, run)) counting.add(own)
+      if (room === 0 || toolLimit(own, counting, run)) continue
+      counting.add(own)
+      room--
     }
+    if (perResponse !== undefined && room === 0 && path.length === 1)
+      return new CallLimitError('perResponse', perResponse)
     const maker = response.calls[place]
     if (maker && path.length > 1) counting.add(ownNameOf(maker.name))
     made.count(path, counting)
@@ -162,10 +169,10 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     })
   }
 
-  /** The first limit that the response exceeds, whichever of its calls is judged first. */
+  /** The first limit that the response exceeds and that ends the run, whichever of its calls is judged first. */
   function firstOver(run: Run): CallLimitError | undefined {
     const { response, counting } = of(run)
-    for (const { name } of response.calls) {
+    for (const { name } of response.calls.slice(0, perResponse)) {
       const over = toolLimit(ownName(name, run), counting, run)
       if (over) return over
       counting.add(ownName(name, run))
@@ -215,7 +222,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
           const isEarlyOver = limitFor(path, call.name, run) !== undefined
           if (isEarlyOver) await run.stood(call.id)
           const over = isEarlyOver ? limitFor(path, call.name, run) : undefined
-          if (over && onLimit === 'error') throw firstOver(run) ?? over
+          if (over && onLimit === 'error' && over.limit !== 'perResponse') throw firstOver(run) ?? over
           if (over) return errorMessage(call, refusal(over, step.mayHaveHappened(call.id)))
         }
         step.makes(path, call.name, run.stood(call.id))
@@ -273,7 +280,13 @@ function ownName(name: string, run: Run): string {
 }
 
 function limitText(limit: CallLimit, max: number, tool: string | undefined): string {
-  const what = { modelCalls: 'model calls', toolCalls: 'tool calls', perTool: `calls of ${tool}`, tokens: 'tokens' }
+  const what = {
+    modelCalls: 'model calls',
+    toolCalls: 'tool calls',
+    perTool: `calls of ${tool}`,
+    perResponse: 'calls in one response',
+    tokens: 'tokens',
+  }
   return `the limit of ${what[limit]} is reached (${max})`
 }
 
@@ -287,6 +300,7 @@ function checkLimits(options: CallLimitsOptions): void {
     modelCalls: '',
     toolCalls: '',
     perTool: '',
+    perResponse: '',
     tokens: '',
     onLimit: '',
     mayBeMissing: '',

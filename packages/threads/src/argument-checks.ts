@@ -1,6 +1,7 @@
 /** Checks the arguments of callers. */
 
 import { ConfigError } from '@meanwhile/core'
+import { checkCount } from '@meanwhile/core/calls'
 import { ThreadIdError } from './thread-errors.ts'
 import type { WhenAsking, WhenBusy } from './user-decisions.ts'
 
@@ -13,12 +14,14 @@ export function checkId(id: unknown, what: ThreadIdError['what'], thread?: strin
 export interface SendPolicy {
   readonly whenBusy: WhenBusy
   readonly whenAsking: WhenAsking
+  /** How many messages may wait in the queue. */
+  readonly maxQueued: number
 }
 
 const CHOICES = {
   whenBusy: ['queue', 'steer', 'preempt', 'reject'],
   whenAsking: ['close', 'reject'],
-} satisfies { readonly [Option in keyof SendPolicy]: readonly SendPolicy[Option][] }
+} satisfies { readonly [Option in 'whenBusy' | 'whenAsking']: readonly SendPolicy[Option][] }
 
 /** Returns the options. Throws `ConfigError` if one is not valid. */
 export function checkedSendPolicy(policy: SendPolicy): SendPolicy {
@@ -26,5 +29,6 @@ export function checkedSendPolicy(policy: SendPolicy): SendPolicy {
     const choices: readonly string[] = CHOICES[option]
     if (!choices.includes(policy[option])) throw new ConfigError(option, `must be ${choices.join(' or ')}`)
   }
+  checkCount('maxQueued', policy.maxQueued)
   return policy
 }

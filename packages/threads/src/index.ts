@@ -3,6 +3,7 @@ export { memoryThreads } from './stores/memory.ts'
 export {
   CursorError,
   NothingToRetryError,
+  QueueFullError,
   ThreadBusyError,
   ThreadDeletedError,
   ThreadError,

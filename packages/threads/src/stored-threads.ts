@@ -57,8 +57,9 @@ export class StoredThreads<Context> implements Threads<Context> {
   async send(thread: string, given: string | UserMessage, options: SendOptions<Context> = {}): Promise<Turn> {
     checkId(thread, 'thread')
     this.#checkOptions('send', options, SEND_OPTIONS)
-    const { whenBusy = this.#defaults.whenBusy, whenAsking = this.#defaults.whenAsking } = options
-    const policy = checkedSendPolicy({ whenBusy, whenAsking })
+    const { maxQueued, ...defaults } = this.#defaults
+    const { whenBusy = defaults.whenBusy, whenAsking = defaults.whenAsking } = options
+    const policy = checkedSendPolicy({ whenBusy, whenAsking, maxQueued })
     const { messageId = crypto.randomUUID(), replacing, metadata } = options
     checkId(messageId, 'message', thread)
     if (replacing !== undefined) checkId(replacing, 'message', thread)

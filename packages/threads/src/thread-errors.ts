@@ -42,6 +42,18 @@ export class ThreadBusyError extends ThreadError {
   }
 }
 
+/** The queue of the thread has as many messages as it may have. */
+export class QueueFullError extends ThreadError {
+  static override readonly brand: string = 'QueueFullError'
+  /** How many messages may wait in it. */
+  readonly maxQueued: number
+
+  constructor(thread: string, maxQueued: number) {
+    super(thread, `${maxQueued} messages wait in its queue, the maximum`)
+    this.maxQueued = maxQueued
+  }
+}
+
 /** The thread was deleted. Its id cannot be used again. */
 export class ThreadDeletedError extends ThreadError {
   static override readonly brand: string = 'ThreadDeletedError'

@@ -83,5 +83,9 @@ test('invalid options are rejected (TH1)', async () => {
     expect(() => createThreads({ agent, store, [option]: value })).toThrow(expect.objectContaining({ option }))
     await expect(createThreads({ agent, store }).send('t', 'x', { [option]: value })).rejects.toMatchObject({ option })
   }
+  for (const maxQueued of [0, -1, 1.5, Number.NaN, '5'])
+    expect(() => createThreads({ agent, store, maxQueued } as never)).toThrow(
+      expect.objectContaining({ option: 'maxQueued' }),
+    )
   expect(() => createThreads({ agent, store, wenBusy: 1 } as never)).toThrow('did you mean whenBusy?')
 })

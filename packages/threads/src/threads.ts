@@ -50,6 +50,10 @@ interface CommonOptions {
    */
   readonly whenAsking?: WhenAsking
   /**
+   * How many messages may wait in the queue of a thread. For one more, `send` throws `QueueFullError`. Default 100; a positive integer or `Infinity`.
+   */
+  readonly maxQueued?: number
+  /**
    * Called with every error that no caller receives: a turn has failed, the store could not be written, or `watch` could not take over a thread. If
    * it throws, that only causes a warning. Default: `process.emitWarning` with a `MeanwhileWarning`, once for each error name.
    */
@@ -133,6 +137,7 @@ export interface Threads<Context = unknown> {
    *
    * @throws {ThreadBusyError} A turn is running or waits, and `whenBusy` or `whenAsking` is `reject`; or a turn is running, and the message replaces
    * another message.
+   * @throws {QueueFullError} `maxQueued` messages wait in the queue.
    * @throws {InputError} It is not a user message, is empty, or cannot be written as JSON.
    * @throws {TypeError} `metadata` is not JSON.
    * @throws {UnknownMessageError} No turn begins with the message to replace.
@@ -203,7 +208,13 @@ export interface Threads<Context = unknown> {
   close(): Promise<void>
 }
 
-const COMMON: OptionNames<CommonOptions> = { store: 'storage', whenBusy: '', whenAsking: '', onError: '' }
+const COMMON: OptionNames<CommonOptions> = {
+  store: 'storage',
+  whenBusy: '',
+  whenAsking: '',
+  maxQueued: 'queueLimit',
+  onError: '',
+}
 const OPTIONS: OptionNames<ThreadsOptions> = { ...COMMON, agent: '', context: 'deps', lease: 'leaseTime' }
 const DURABLE_OPTIONS: OptionNames<DurableThreadsOptions> = { ...COMMON, runs: '', agent: '' }
 
@@ -267,8 +278,8 @@ function hostOf({ store, onError }: CommonOptions, lease: number): Host {
   return { store, changes: new ChangeNotifier(), report: reporter(onError), claim }
 }
 
-function sendPolicyOf({ whenBusy = 'queue', whenAsking = 'close' }: CommonOptions): SendPolicy {
-  return checkedSendPolicy({ whenBusy, whenAsking })
+function sendPolicyOf({ whenBusy = 'queue', whenAsking = 'close', maxQueued = 100 }: CommonOptions): SendPolicy {
+  return checkedSendPolicy({ whenBusy, whenAsking, maxQueued })
 }
 
 function infoOf({ id: turn, metadata }: TurnRecord, id: string): TurnInfo {

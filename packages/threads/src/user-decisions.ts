@@ -2,8 +2,9 @@
 
 import type { Answers, Json, UserMessage } from '@meanwhile/core'
 import { UnknownInterruptError } from '@meanwhile/core'
+import type { SendPolicy } from './argument-checks.ts'
 import { cursorAt } from './cursor.ts'
-import { NothingToRetryError, ThreadBusyError, UnknownMessageError } from './thread-errors.ts'
+import { NothingToRetryError, QueueFullError, ThreadBusyError, UnknownMessageError } from './thread-errors.ts'
 import { beginNext, dropTurn, queueOf } from './thread-queue.ts'
 import {
   activeTurn,
@@ -23,13 +24,11 @@ export type WhenBusy = 'queue' | 'steer' | 'preempt' | 'reject'
 export type WhenAsking = 'close' | 'reject'
 
 /** A message to add to a thread. `turn`: the id for its turn. */
-export interface NewMessage {
+export interface NewMessage extends SendPolicy {
   readonly turn: string
   readonly messageId: string
   readonly message: UserMessage
   readonly metadata?: Json
-  readonly whenBusy: WhenBusy
-  readonly whenAsking: WhenAsking
 }
 
 // Why a turn is closed. Its open calls get this text as their result.
@@ -53,9 +52,11 @@ export function addMessage(stored: StoredThread, message: NewMessage, claim: Cla
   const known = turns.find(({ messageId }) => messageId === message.messageId)
   if (known) return { result: { record: known } }
   const active = activeTurn(stored)
-  const { whenBusy, whenAsking } = message
+  const { whenBusy, whenAsking, maxQueued } = message
   if (active?.status === 'running' && whenBusy === 'reject') throw new ThreadBusyError(thread.id, 'running')
   if (active?.status === 'waiting' && whenAsking === 'reject') throw new ThreadBusyError(thread.id, 'waiting')
+  // Without an active turn the first message of the queue begins.
+  if (active && queueOf(stored).length >= maxQueued) throw new QueueFullError(thread.id, maxQueued)
   const turn: TurnRecord = {
     id: message.turn,
     number: thread.turns + 1,

@@ -44,7 +44,13 @@ export function eventStream(
   return new Response(body, { headers: { ...HEADERS, ...headers } })
 }
 
-const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
+/** `no-transform` and `x-accel-buffering`: a proxy that compresses or buffers the stream would delay its events. */
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store, no-transform',
+  'x-content-type-options': 'nosniff',
+  'x-accel-buffering': 'no',
+}
 
 /** Undefined if it takes longer than `ms` milliseconds. */
 async function within<Value>(ms: number, value: Promise<Value>): Promise<Value | undefined> {

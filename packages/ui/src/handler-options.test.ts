@@ -21,6 +21,12 @@ const WRONG = [
   [{ threads, open, maxBytes: 0 }, 'maxBytes'],
   [{ threads, open, maxBytes: 1.5 }, 'maxBytes'],
   [{ threads, open, maxBytes: '10MB' }, 'maxBytes'],
+  [{ threads, open, files: true }, 'files'],
+  [{ threads, open, files: { type: ['image/*'] } }, 'files.type'],
+  [{ threads, open, files: { types: 'image/*' } }, 'files.types'],
+  [{ threads, open, files: { types: ['png'] } }, 'files.types'],
+  [{ threads, open, files: { maxBytes: -1 } }, 'files.maxBytes'],
+  [{ threads, open, files: { urls: 'http' } }, 'files.urls'],
 ] as const
 
 const handlers = { chatHandler, agUiHandler } as Record<string, (options: never) => unknown>

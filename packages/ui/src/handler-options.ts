@@ -4,6 +4,7 @@ import { ConfigError, checkOptions, type OptionNames } from '@meanwhile/core'
 import { checkCount } from '@meanwhile/core/calls'
 import type { Threads } from '@meanwhile/threads'
 import type { OnError } from './error-reports.ts'
+import { checkFileRules, type FileRules } from './page-files.ts'
 import type { Present } from './present.ts'
 
 /** `Context`: the type of the context that each run of the threads gets. */
@@ -29,6 +30,11 @@ export interface HandlerOptions<Context = unknown> extends Present {
    */
   readonly maxBytes?: number
   /**
+   * Which files a page may put into its messages; `false`: none. Another file is refused with 400. Default: files of every type, as data or at an
+   * `https:` address.
+   */
+  readonly files?: FileRules | false
+  /**
    * Receives each `AccessError`, with its request. If it throws, that only causes a warning. Default: `process.emitWarning` with a
    * `MeanwhileWarning`, once for each message.
    */
@@ -52,6 +58,7 @@ export const HANDLER_OPTIONS: OptionNames<HandlerOptions> = {
   allow: '',
   open: 'authorize',
   maxBytes: 'maxBodySize limit',
+  files: 'attachments',
   onError: '',
   errorText: '',
   output: '',
@@ -66,13 +73,14 @@ export function checkHandlerOptions<Options extends HandlerOptions>(
   names: OptionNames<Options>,
 ): void {
   checkOptions(owner, options, names)
-  const { threads, open, base, maxBytes, ...functions }: Partial<HandlerOptions> = options ?? {}
+  const { threads, open, base, maxBytes, files, ...functions }: Partial<HandlerOptions> = options ?? {}
   if (typeof threads?.send !== 'function')
     throw new ConfigError('threads', 'must be the threads that createThreads() returns')
   if (typeof open !== 'function') throw new ConfigError('open', 'must be a function that authorizes a request')
   if (base !== undefined && !(typeof base === 'string' && base.startsWith('/')))
     throw new ConfigError('base', 'must be a path that starts with /')
   if (maxBytes !== undefined) checkCount('maxBytes', maxBytes)
+  if (files !== undefined) checkFileRules(files)
   const { allow, onError, errorText, output } = functions
   for (const [option, value] of Object.entries({ allow, onError, errorText, output }))
     if (value !== undefined && typeof value !== 'function') throw new ConfigError(option, 'must be a function')

@@ -43,7 +43,7 @@ const NOT_RUN = [
   '\\S+ was not found yet\\. Find it with \\S+ first, and call it in a later step',
   'the request for approval of \\S+ failed',
   'the answer to the request for approval of \\S+ is invalid',
-  'the limit of (model calls|tool calls|calls of \\S+|tokens) is reached \\(\\d+\\)',
+  'the limit of (model calls|tool calls|calls of \\S+|calls in one response|tokens) is reached \\(\\d+\\)',
 ].join('|')
 
 /** Complete sentences, so that a tool's own text that begins in the same way does not match. */

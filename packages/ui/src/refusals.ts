@@ -2,6 +2,7 @@
 
 import { AccessError } from './access-error.ts'
 import { BodyTooLargeError } from './body.ts'
+import { FileRefusedError } from './page-files.ts'
 
 export interface Refusal {
   readonly status: number
@@ -17,6 +18,7 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['NothingToRetryError', { status: 409, message: 'There is no failed turn that can be retried.' }],
   ['ThreadBusyError', { status: 409, message: 'The thread is busy.' }],
   ['UnknownInterruptError', { status: 409, message: 'This question is no longer open.' }],
+  ['QueueFullError', { status: 429, message: 'Too many messages wait in this thread.' }],
   ['ThreadDeletedError', { status: 410, message: 'The thread was deleted.' }],
 ])
 
@@ -25,6 +27,7 @@ export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof AccessError) return { status: 403, message: 'This request is not allowed.' }
   if (error instanceof BodyTooLargeError)
     return { status: 413, message: `The body is larger than ${error.maxBytes} bytes.` }
+  if (error instanceof FileRefusedError) return { status: 400, message: `A file is not accepted: ${error.problem}.` }
   const refusal = REFUSALS.get(error.name)
   if (!refusal || !('id' in error && 'answerSchema' in error)) return refusal
   // The page has this schema, too. The issues may contain what a schema of the server throws.

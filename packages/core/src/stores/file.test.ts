@@ -67,6 +67,16 @@ test('file: no id leaves its folder, and only its user can read the contents (L1
   expect((await stat(root)).mode & 0o777).toBe(0o700)
 })
 
+test('file: each file that it writes can only be read by its user (W60)', async () => {
+  const store = fileStore(root)
+  for (const revision of [1, 2]) {
+    await store.save('run', checkpoint(revision), revision - 1)
+    const files = await readdir(root, { recursive: true, withFileTypes: true })
+    const modes = files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).mode & 0o077)
+    expect(await Promise.all(modes)).toEqual([0, 0, 0])
+  }
+})
+
 test('file: one version of a checkpoint exists at a time, readable and named after its id (L17)', async () => {
   vi.useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] })
   const store = fileStore(root)

@@ -138,7 +138,7 @@ async function create(root: string, folder: string, name: string, text: string):
   const beside = join(root, `.tmp-${unique()}`)
   try {
     await mkdir(join(beside, name), { recursive: true, mode: 0o700 })
-    await writeFile(join(beside, name, `${name}.json`), text, { flag: 'wx', flush: true })
+    await writeFile(join(beside, name, `${name}.json`), text, { flag: 'wx', flush: true, mode: 0o600 })
     await sync(join(beside, name))
     await sync(beside)
     await rename(beside, folder)
@@ -158,7 +158,7 @@ async function create(root: string, folder: string, name: string, text: string):
 async function replace(folder: string, old: string, name: string, text: string): Promise<boolean> {
   const file = join(folder, old, `${name}.json`)
   try {
-    await writeFile(file, text, { flag: 'wx', flush: true })
+    await writeFile(file, text, { flag: 'wx', flush: true, mode: 0o600 })
     await sync(join(folder, old))
     await rename(join(folder, old), join(folder, name))
   } catch (error) {

@@ -1,6 +1,6 @@
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { CheckpointCorruptError, CheckpointStoreError } from '../index.ts'
@@ -122,4 +122,22 @@ test('sqlite: while another process holds the lock, a save waits and the event l
     other.close()
     store.close()
   }
+})
+
+test('sqlite: the files of a new database can only be read by their user, and the mode of an old one stays (W60)', async () => {
+  const modes = async () =>
+    Promise.all(
+      (await readdir(scratch)).sort().map(async (name) => [name, (await stat(join(scratch, name))).mode & 0o777]),
+    )
+  for (const given of [path, `file:${path}-uri`]) {
+    const store = sqliteStore(given)
+    await store.save('run', checkpoint(1), 0)
+    const files = await modes()
+    expect(files.map(([, mode]) => mode)).toEqual(files.map(() => 0o600))
+    expect(files).toHaveLength(given === path ? 3 : 4)
+    store.close()
+  }
+  await chmod(path, 0o640)
+  sqliteStore(path).close()
+  expect(await modes()).toContainEqual([basename(path), 0o640])
 })

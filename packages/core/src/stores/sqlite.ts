@@ -1,5 +1,6 @@
 /** Stores checkpoints in a SQLite database, for the processes of one machine. */
 
+import { chmodSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import {
   CheckpointConflictError,
@@ -15,9 +16,9 @@ export interface SqliteStore extends CheckpointStore {
 }
 
 /**
- * Opens the database, and creates it if it does not exist; each `:memory:` is a new database. Every save is one statement: if two processes replace
- * one revision, one of them succeeds, and a finished save is on the disk. `node:sqlite` is synchronous: a save blocks the thread for a write to the
- * disk. While another process writes, a method tries again; after 5 s it rejects with a `CheckpointStoreError`.
+ * Opens the database, and creates it with the mode 600 if it does not exist; each `:memory:` is a new database. Every save is one statement: if two
+ * processes replace one revision, one of them succeeds, and a finished save is on the disk. `node:sqlite` is synchronous: a save blocks the thread for
+ * a write to the disk. While another process writes, a method tries again; after 5 s it rejects with a `CheckpointStoreError`.
  * @throws {ConfigError} The path is not a string.
  * @throws {CheckpointStoreError} The file cannot be opened, or is not a database; `cause` is SQLite's error.
  */
@@ -55,12 +56,11 @@ export async function whenUnlocked<Row>(operation: 'load' | 'save', id: string, 
       return work()
     } catch (cause) {
       if (codeOf(cause) !== SQLITE_BUSY) throw cause
-      if (performance.now() - begun > 5_000) throw new CheckpointStoreError(operation, id, LOCKED, { cause })
+      if (performance.now() - begun > 5_000)
+        throw new CheckpointStoreError(operation, id, 'another process has locked the database for 5 s', { cause })
     }
   }
 }
-
-const LOCKED = 'another process has locked the database for 5 s'
 
 // `synchronous = FULL`: a finished save survives a loss of power.
 const SETUP = `
@@ -78,7 +78,7 @@ function open(path: string) {
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(path)
-    writeAhead(database)
+    setUpFile(database)
     database.exec(SETUP)
     return {
       database,
@@ -103,12 +103,12 @@ function keyOf(id: string): string {
   return JSON.stringify(id).slice(1, -1)
 }
 
-const SQLITE_BUSY = 5
-const SQLITE_CORRUPT = 11
-const SQLITE_NOTADB = 26
+const [SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB] = [5, 11, 26]
 
-/** Switches the database to write-ahead logging, so that a write is one sync and no reader waits for it. The setting persists. */
-function writeAhead(database: DatabaseSync): void {
+/** Gives a new file the mode 600, which SQLite also gives its other files, and switches to write-ahead logging: a write is one sync, and no reader waits. */
+export function setUpFile(database: DatabaseSync): void {
+  const { file } = Object(database.prepare('PRAGMA database_list').get())
+  if (file && statSync(file).size === 0) chmodSync(file, 0o600)
   try {
     database.exec('PRAGMA journal_mode = WAL')
   } catch (error) {

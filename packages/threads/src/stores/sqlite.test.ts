@@ -1,6 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { CheckpointStoreError, ConfigError, createAgent } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'
@@ -148,4 +148,22 @@ test('sqlite: the time of a write does not grow with the number of turns of its 
   const medianOf = (of: 0 | 1) => times.map((pair) => pair[of]).toSorted((a, b) => a - b)[20] ?? 0
   expect(medianOf(1)).toBeLessThan(10 * medianOf(0))
   store.close()
+})
+
+test('sqlite: the files of a new database can only be read by their user, and the mode of an old one stays (W60)', async () => {
+  const modes = async () =>
+    Promise.all(
+      (await readdir(scratch)).sort().map(async (name) => [name, (await stat(join(scratch, name))).mode & 0o777]),
+    )
+  for (const given of [path, `file:${path}-uri`]) {
+    const store = sqliteThreads(given)
+    await store.checkpoints.save('run', { runId: 'run', revision: 1 }, 0)
+    const files = await modes()
+    expect(files.map(([, mode]) => mode)).toEqual(files.map(() => 0o600))
+    expect(files).toHaveLength(given === path ? 3 : 4)
+    store.close()
+  }
+  await chmod(path, 0o640)
+  sqliteThreads(path).close()
+  expect(await modes()).toContainEqual([basename(path), 0o640])
 })

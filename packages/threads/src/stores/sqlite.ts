@@ -2,7 +2,7 @@
 
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
-import { whenUnlocked } from '@meanwhile/core/stores/sqlite'
+import { setUpFile, whenUnlocked } from '@meanwhile/core/stores/sqlite'
 import { ThreadError } from '../thread-errors.ts'
 import type {
   Change,
@@ -23,8 +23,8 @@ export interface SqliteThreads extends ThreadStore {
 }
 
 /**
- * Opens the database, and creates it if it does not exist; `:memory:` is a new database that lives in this process. `node:sqlite` is synchronous: a
- * write blocks the event loop while it writes to the disk. While another process writes, a method tries again; after 5 s it rejects with a
+ * Opens the database, and creates it with the mode 600 if it does not exist; `:memory:` is a new database that lives in this process. `node:sqlite` is
+ * synchronous: a write blocks the event loop while it writes to the disk. While another process writes, a method tries again; after 5 s it rejects with a
  * `ThreadError` or `CheckpointStoreError`. Checkpoints, and the changes that begin or end a turn, are on the disk when their method resolves. The newest
  * deltas may be lost if the machine loses power. What is deleted is overwritten with zeros; while another process keeps on reading, the
  * write-ahead file may have it until a later write. While another process has the lock, changes that wait have no order.
@@ -282,7 +282,7 @@ function open(path: string): { readonly database: DatabaseSync; readonly sql: St
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(path)
-    writeAhead(database)
+    setUpFile(database)
     database.exec(SETUP)
     const prepare = ([name, text]: [string, string]) => [name, database?.prepare(text)]
     return { database, sql: Object.fromEntries(Object.entries(STATEMENTS).map(prepare)) as Statements }
@@ -297,19 +297,6 @@ function rollBack(database: DatabaseSync): void {
     database.exec('ROLLBACK')
   } catch {
     // SQLite has already rolled back, or no transaction had begun.
-  }
-}
-
-const SQLITE_BUSY = 5
-
-/** Switches to write-ahead logging, so that readers do not wait for writes. The database keeps this mode. */
-function writeAhead(database: DatabaseSync): void {
-  try {
-    database.exec('PRAGMA journal_mode = WAL')
-  } catch (error) {
-    // Another process switches at the same time. If that fails too, the next process that opens the database switches.
-    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-    if (code !== SQLITE_BUSY) throw error
   }
 }
 

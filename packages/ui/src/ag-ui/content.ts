@@ -1,6 +1,7 @@
 /** Converts the content of messages between core's parts and AG-UI's parts. */
 
 import type { ContentPart, FilePart } from '@meanwhile/core'
+import { fileOf } from '../page-files.ts'
 import type { AgUiPart } from './wire.ts'
 
 type MediaPart = Exclude<AgUiPart, { type: 'text' }>
@@ -18,7 +19,10 @@ function toMedia({ mediaType, data }: FilePart): AgUiPart {
   return { type, source: { type: 'url', value: data.url, mimeType: mediaType } }
 }
 
-/** Converts the content of a client's message. Returns undefined if it is not valid content, or names a file that only a provider can read. */
+/**
+ * Converts the content of a client's message. Returns undefined if it is not valid content, or names a file that only a provider can read. Its files
+ * are not checked.
+ */
 export function fromAgUiContent(content: unknown): string | ContentPart[] | undefined {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return undefined
@@ -37,5 +41,5 @@ function fromPart(given: unknown): ContentPart | undefined {
   } = Object(source)
   if (typeof value !== 'string' || typeof mimeType !== 'string') return undefined
   if (kind === 'data') return { type: 'file', mediaType: mimeType, data: value }
-  return kind === 'url' ? { type: 'file', mediaType: mimeType, data: { url: value } } : undefined
+  return kind === 'url' ? fileOf(mimeType, value) : undefined
 }

@@ -8,7 +8,7 @@ import type { TurnUpdate } from '../turn/turn-update.ts'
 import { toAgUiParts } from './content.ts'
 import { type Plan, planAfter } from './plan.ts'
 import { PROGRESS, snapshots } from './snapshots.ts'
-import { StepMessages } from './step-messages.ts'
+import { StepMessages, stepId } from './step-messages.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
 type UserSaid = Extract<AgUiMessage, { role: 'user' }>
@@ -147,7 +147,7 @@ export class Conversation {
     if (this.#toldStep === undefined) this.#tell({ type: 'STEP_STARTED', stepName: name })
     this.#toldStep ??= name
     this.#step ??= new StepMessages({
-      id: `${this.#turn}-${this.#steps + 1}`,
+      id: stepId(this.#turn ?? '', this.#steps + 1),
       idOfCall: (callId) => this.idOfCall(callId),
       put: (message) => this.#messages.push(message),
       tell: (event) => this.#tell(event),

@@ -6,8 +6,9 @@ import { eventStream } from '../event-stream.ts'
 import { guarded } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
-import { isJson, pathBelow } from '../requests.ts'
-import { runEvents } from './run.ts'
+import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
+import { jsonResponse, noContent } from '../responses.ts'
+import { apply, runEvents } from './run.ts'
 import { runInputOf } from './run-input.ts'
 
 /** The options of `agUiHandler`. */
@@ -25,7 +26,7 @@ export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Co
  * - `forwardedProps: { retry: true }` retries a failed turn.
  * - `forwardedProps: { rewind: messageId }` goes back to before a user message, and then adds the last message. This is how a user edits a message.
  *   The new message may have the same id.
- * - An answer to a question that is no longer open has no effect.
+ * - An answer to a question that is no longer open has no effect. An answer to a turn that was replaced, for example by an edit, is refused with 409.
  * - In all other cases the run streams the running turn. So after a reload the page starts a run without a new message.
  *
  * The other messages in the request are ignored. If they differ from the messages of the thread, a `MESSAGES_SNAPSHOT` replaces them.
@@ -38,7 +39,7 @@ export function agUiHandler<Context = unknown>(
   options: AgUiHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
   checkHandlerOptions('agUiHandler', options, HANDLER_OPTIONS)
-  const { threads, base = '/api/ag-ui', open, maxBytes = DEFAULT_MAX_BYTES, ...present } = options
+  const { threads, base = '/api/ag-ui', open, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
 
   async function run(request: Request): Promise<Response> {
     if (!isJson(request)) return refused(415, 'The body must be application/json.')
@@ -46,15 +47,17 @@ export function agUiHandler<Context = unknown>(
     if (!input) return refused(400, 'The body is not a RunAgentInput.')
     const admitted = await admittedBy(open, request, input.threadId)
     if (isResponse(admitted)) return admitted
-    const { context } = admitted
-    return eventStream((signal) => runEvents({ threads, present, input, context, signal }))
+    const given = { threads, present, files, input, context: admitted.context }
+    const applied = await apply({ ...given, signal: request.signal })
+    return eventStream((signal) => runEvents({ ...given, signal }, applied))
   }
 
   async function stop(request: Request, threadId: string): Promise<Response> {
+    if (mayBeForged(request)) return refused(403, CROSS_SITE)
     const admitted = await admittedBy(open, request, threadId)
     if (isResponse(admitted)) return admitted
     await threads.stop(threadId, { signal: request.signal })
-    return new Response(null, { status: 204 })
+    return noContent()
   }
 
   const guard = guarded('agUiHandler', options, maxBytes, (error) => {
@@ -71,5 +74,5 @@ export function agUiHandler<Context = unknown>(
 }
 
 function refused(status: number, error: string): Response {
-  return Response.json({ error }, { status })
+  return jsonResponse({ error }, status)
 }

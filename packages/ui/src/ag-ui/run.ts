@@ -1,7 +1,8 @@
 /** One AG-UI run: applies its request to a thread, and streams the events to the client. */
 
 import { type Answers, type Json, UnknownInterruptError } from '@meanwhile/core'
-import type { ThreadEvent, Threads, Turn } from '@meanwhile/threads'
+import type { ThreadEvent, ThreadState, Threads, Turn } from '@meanwhile/threads'
+import { checkFiles, type FileRules } from '../page-files.ts'
 import { type Present, turnErrorText } from '../present.ts'
 import { refusalOf } from '../refusals.ts'
 import type { Question } from '../turn/turn-update.ts'
@@ -9,12 +10,15 @@ import { Conversation } from './conversation.ts'
 import { answerOf, resultOf } from './interrupts.ts'
 import { type RunInput, resultsIn, type Said, saidIn } from './run-input.ts'
 import { isUpToDate, snapshots } from './snapshots.ts'
+import { turnOfStep } from './step-messages.ts'
 import { finished, planned, runEnded, runError, runStarted, told } from './stream.ts'
 import type { AgUiEvent } from './wire.ts'
 
 export interface RunRequest {
   readonly threads: Threads
   readonly present: Present
+  /** Which files a message may have. */
+  readonly files: FileRules | false
   readonly input: RunInput
   readonly context: unknown
   /** Aborts when the client disconnects. */
@@ -30,12 +34,41 @@ interface Begun {
   readonly turn?: Turn | undefined
 }
 
-export async function* runEvents(request: RunRequest): AsyncGenerator<AgUiEvent, void> {
+/** What a request has done to its thread. */
+export type Applied =
+  | Begun
+  /** It has added this message. */
+  | { readonly messageId: string; readonly sent: Turn }
+  /** The thread has refused it: the stream tells the client. */
+  | { readonly error: unknown }
+
+/**
+ * Applies a request to its thread. Errors of the thread are returned, so that the client gets its messages with them, except those that are an answer
+ * to the request only.
+ *
+ * @throws {UnknownInterruptError} It answers a turn that was replaced.
+ * @throws {FileRefusedError} It adds a message with a file that is not admitted.
+ * @throws {QueueFullError} Too many messages wait.
+ */
+export async function apply(request: RunRequest): Promise<Applied> {
+  const { threads, files, input } = request
+  const failed = (error: unknown) => {
+    if (error instanceof Error && refusalOf(error)?.status === 429) throw error
+    return { error }
+  }
+  const state = await threads.read(input.threadId).catch(failed)
+  if ('error' in state) return state
+  if (answersReplaced(input, state)) throw new UnknownInterruptError(input.resume.map(({ interruptId }) => interruptId))
+  checkFiles(newMessage(input, state)?.message.content ?? '', files)
+  return begin(request, state).catch(failed)
+}
+
+export async function* runEvents(request: RunRequest, applied: Applied): AsyncGenerator<AgUiEvent, void> {
   const { threads, present, input, signal } = request
   let conversation: Conversation | undefined
   yield runStarted(input)
   try {
-    const { turn, after, ...begun } = await begin(request)
+    const { turn, after, ...begun } = await joined(request, applied)
     conversation = begun.conversation
     yield* caughtUp(input, conversation)
     if (turn) yield* told(turn.events({ signal }), conversation, after, input.state)
@@ -73,10 +106,16 @@ function* caughtUp({ messages, state }: RunInput, conversation: Conversation): G
   if (plan.length > 0 && JSON.stringify(state.plan) !== JSON.stringify(plan)) yield planned(conversation, state)
 }
 
-async function begin(request: RunRequest, hasAnswered = false): Promise<Begun> {
+/** Whether the client shows a turn that the thread no longer has, and answers it. The calls of the turn that replaced it may have the same ids. */
+function answersReplaced(input: RunInput, state: ThreadState): boolean {
+  const shown = turnOfStep(input.messages.findLast(({ role }) => role === 'assistant')?.id)
+  if (shown === undefined || state.turns.some(({ id }) => id === shown)) return false
+  return input.resume.length > 0 || answersIn(input, new Conversation({}, state)) !== undefined
+}
+
+async function begin(request: RunRequest, state: ThreadState, hasAnswered = false): Promise<Applied> {
   const { threads, present, input, context, signal } = request
-  const { threadId, rewind } = input
-  const state = await threads.read(threadId)
+  const { threadId, rewind: replacing } = input
   const conversation = new Conversation(present, state)
   const after = state.cursor
   const answers = answersIn(input, conversation)
@@ -86,30 +125,37 @@ async function begin(request: RunRequest, hasAnswered = false): Promise<Begun> {
     } catch (error) {
       if (!(error instanceof UnknownInterruptError) || hasAnswered) throw error
       // Another client was faster, so the request is read again with the new state.
-      return begin(request, true)
+      return begin(request, await threads.read(threadId), true)
     }
   }
   if (answers === 'stop') await threads.stop(threadId, { signal })
   if (input.isRetry) return { conversation, after, turn: await threads.retry(threadId, { context }) }
-  const said = saidIn(input)
-  if (said && (rewind === said.id || state.messages.every(({ id }) => id !== said.id))) return await say(request, said)
+  const added = newMessage(input, state)
+  if (added) {
+    const { id: messageId, message } = added
+    const options = { messageId, context, ...(replacing !== undefined && { replacing }) }
+    return { messageId, sent: await threads.send(threadId, message, options) }
+  }
   const goesOn = answers === 'stop' ? 'waiting' : 'running'
   const active = state.turns.find(({ status }) => status === goesOn)
   return { conversation, after, turn: active && (await threads.turn(threadId, active.id)) }
 }
 
-/** Adds the message, and starts its turn. */
-async function say({ threads, present, input, context, signal }: RunRequest, { id, message }: Said): Promise<Begun> {
-  const { threadId, rewind: replacing } = input
-  const sent = await threads.send(threadId, message, {
-    messageId: id,
-    context,
-    ...(replacing !== undefined && { replacing }),
-  })
-  const first = await firstOf(sent.events({ signal }))
+/** The message that the request adds; undefined if the thread has it already. */
+function newMessage(input: RunInput, { messages }: ThreadState): Said | undefined {
+  const said = saidIn(input)
+  return said && (input.rewind === said.id || messages.every(({ id }) => id !== said.id)) ? said : undefined
+}
+
+/** Waits until the turn of an added message begins. */
+async function joined({ threads, present, input, signal }: RunRequest, applied: Applied): Promise<Begun> {
+  if ('error' in applied) throw applied.error
+  if (!('sent' in applied)) return applied
+  const { threadId } = input
+  const first = await firstOf(applied.sent.events({ signal }))
   const turn = first && (await threads.turn(threadId, first.turn))
   const state = await threads.read(threadId)
-  const at = state.messages.findIndex((one) => one.id === id)
+  const at = state.messages.findIndex(({ id }) => id === applied.messageId)
   // Everything after the message is streamed, even if it already exists.
   const messages = at < 0 ? state.messages : state.messages.slice(0, at + 1)
   const conversation = new Conversation(present, { ...state, messages, settled: [], interrupts: [] })

@@ -7,6 +7,16 @@ type OwnMessage = Extract<AgUiMessage, { role: 'assistant' }>
 type ReasoningMessage = Extract<AgUiMessage, { role: 'reasoning' }>
 type CallOfMessage = NonNullable<OwnMessage['toolCalls']>[number]
 
+/** The id of the message with the text and the calls of a step. `step`: from 1 in each turn. */
+export function stepId(turn: string, step: number): string {
+  return `${turn}-${step}`
+}
+
+/** The turn of a message whose id {@link stepId} made. Undefined for any other id: a client may give messages its own ids. */
+export function turnOfStep(id: string | undefined): string | undefined {
+  return id?.match(/^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})-\d+$/)?.[1]
+}
+
 export interface StepOptions {
   /** The id of the message with text and calls. */
   readonly id: string

@@ -7,7 +7,8 @@ import { type Admitted, admittedBy, isResponse } from '../door.ts'
 import { guarded } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
-import { isJson, pathBelow } from '../requests.ts'
+import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
+import { jsonResponse, noContent } from '../responses.ts'
 import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './chat-request.ts'
 import { type HistoryOptions, toUIMessages } from './history.ts'
 import { type StreamOptions, streamResponse } from './stream.ts'
@@ -46,7 +47,7 @@ export function chatHandler<Context = unknown>(
   given: ChatHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
   checkHandlerOptions('chatHandler', given, OPTIONS)
-  const { threads, base = '/api/chat', open, hold, maxBytes = DEFAULT_MAX_BYTES, ...options } = given
+  const { threads, base = '/api/chat', open, hold, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...options } = given
   const { version = 7 } = options
   if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${String(version)}`)
   if (hold !== undefined && typeof hold !== 'boolean') throw new ConfigError('hold', 'must be true or false')
@@ -61,26 +62,28 @@ export function chatHandler<Context = unknown>(
 
   async function post(request: Request): Promise<Response> {
     if (!isJson(request)) return refusal('UnsupportedMediaType', 415, 'The body must be application/json.')
-    const asked = chatRequest(await jsonBody(request, maxBytes))
+    const asked = chatRequest(await jsonBody(request, maxBytes), files)
     const admitted = await admittedBy<Context>(open, request, asked.thread)
     if (isResponse(admitted)) return admitted
     if (asked.kind !== 'answer') return stream(await said(threads, asked, admitted))
-    const { interrupts, cursor } = await threads.read(asked.thread)
-    return stream(await threads.answer(asked.thread, answersTo(interrupts, asked), admitted), cursor)
+    const { interrupts, turns, cursor } = await threads.read(asked.thread)
+    const waiting = turns.find(({ status }) => status === 'waiting')
+    return stream(await threads.answer(asked.thread, answersTo(interrupts, waiting?.id, asked), admitted), cursor)
   }
 
   async function ofThread(request: Request, thread: string, route: string): Promise<Response> {
+    if (route === 'POST stop' && mayBeForged(request)) return refusal('CrossSiteRequest', 403, CROSS_SITE)
     const admitted = await admittedBy<Context>(open, request, thread)
     if (isResponse(admitted)) return admitted
     if (route === 'POST stop') {
       await threads.stop(thread, { signal: request.signal })
-      return new Response(null, { status: 204 })
+      return noContent()
     }
     const state = await threads.read(thread)
-    if (route === 'GET ') return Response.json({ status: state.status, messages: toUIMessages(state, options) })
+    if (route === 'GET ') return jsonResponse({ status: state.status, messages: toUIMessages(state, options) })
     const newest = state.turns.at(-1)
     const turn = newest && (await threads.turn(thread, newest.id))
-    return turn && (turn.endedFor ?? 0) < LATE ? stream(turn) : new Response(null, { status: 204 })
+    return turn && (turn.endedFor ?? 0) < LATE ? stream(turn) : noContent()
   }
 
   const guard = guarded('chatHandler', given, maxBytes, (error) => {
@@ -100,7 +103,7 @@ export function chatHandler<Context = unknown>(
 const ROUTES_OF_THREAD = ['GET ', 'GET stream', 'POST stop']
 
 function refusal(error: string, status: number, message: string): Response {
-  return Response.json({ error, message }, { status })
+  return jsonResponse({ error, message }, status)
 }
 
 function notFound(): Response {

@@ -3,6 +3,7 @@
 import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessage } from '@meanwhile/core'
 import { BrandedError } from '@meanwhile/core/calls'
 import { isRecord } from '../is-record.ts'
+import { checkFiles, type FileRules } from '../page-files.ts'
 import { questionOf } from '../turn/question-of.ts'
 import { userMessageOf } from './user-message.ts'
 
@@ -11,7 +12,13 @@ export type ChatRequest = { readonly thread: string } & (
   | { readonly kind: 'send'; readonly messageId: string; readonly message: UserMessage; readonly isEdit: boolean }
   /** Another answer to this message is requested. */
   | { readonly kind: 'regenerate'; readonly messageId: string }
-  | { readonly kind: 'answer'; readonly cards: readonly Card[]; readonly answers: Readonly<Record<string, Json>> }
+  | {
+      readonly kind: 'answer'
+      /** The id of the last message, which is the id of its turn. */
+      readonly turn: unknown
+      readonly cards: readonly Card[]
+      readonly answers: Readonly<Record<string, Json>>
+    }
 )
 
 /** A card of the last message, as the page has it. */
@@ -29,8 +36,11 @@ export class ChatRequestError extends BrandedError {
   }
 }
 
-/** @throws {ChatRequestError} The request is malformed. */
-export function chatRequest(body: unknown): ChatRequest {
+/**
+ * @throws {ChatRequestError} The request is malformed.
+ * @throws {FileRefusedError} The message has a file that is not admitted.
+ */
+export function chatRequest(body: unknown, files: FileRules | false): ChatRequest {
   if (!isRecord(body)) throw new ChatRequestError('the body is not a JSON object')
   const { id: thread, messages, trigger, messageId, answers = {} } = body
   if (typeof thread !== 'string') throw new ChatRequestError('the body has no id')
@@ -38,26 +48,32 @@ export function chatRequest(body: unknown): ChatRequest {
   if (!isRecord(last)) throw new ChatRequestError('the body has no messages')
   if (last.role === 'assistant') {
     if (!isRecord(answers) || !Array.isArray(last.parts)) throw new ChatRequestError('the last message is malformed')
-    // It was parsed from JSON.
-    return { thread, kind: 'answer', cards: last.parts.filter(isRecord), answers: answers as Record<string, Json> }
+    const cards = last.parts.filter(isRecord)
+    // The answers were parsed from JSON.
+    return { thread, kind: 'answer', turn: last.id, cards, answers: answers as Record<string, Json> }
   }
   const message = userMessageOf(last)
   if (!message || typeof last.id !== 'string') throw new ChatRequestError('the last message is malformed')
+  // The thread has this message.
   if (trigger === 'regenerate-message') return { thread, kind: 'regenerate', messageId: last.id }
+  checkFiles(message.content, files)
   return { thread, kind: 'send', messageId: last.id, message, isEdit: messageId === last.id }
 }
 
 /**
- * Returns the answers to the open questions: from the cards of the page, and those by id.
+ * Returns the answers to the open questions: from the cards of the page, and those by id. `waiting`: the turn that waits. The cards of another turn
+ * answer nothing, because their calls may have the same ids.
  *
  * @throws {UnknownInterruptError} The question of a card is no longer open.
  * @throws {ChatRequestError} There is no answer.
  */
 export function answersTo(
   interrupts: readonly PendingInterrupt[],
-  { cards, answers }: ChatRequest & { readonly kind: 'answer' },
+  waiting: string | undefined,
+  { turn, cards, answers }: ChatRequest & { readonly kind: 'answer' },
 ): Readonly<Record<string, Json>> {
-  const byCards = interrupts.flatMap((pending): [string, Json][] => {
+  const open = turn === waiting ? interrupts : []
+  const byCards = open.flatMap((pending): [string, Json][] => {
     const { id, kind, callId } = questionOf(pending)
     const card = cards.find(({ toolCallId }) => callId !== undefined && toolCallId === callId)
     if (!card || kind === 'other') return []
@@ -66,17 +82,16 @@ export function answersTo(
   })
   const given = { ...Object.fromEntries(byCards), ...answers }
   if (Object.keys(given).length > 0) return given
-  const late = cards.flatMap((card) => (isLate(card, interrupts) ? [String(card.toolCallId)] : []))
+  const late = cards.flatMap((card) => (isLate(card, open) ? [String(card.toolCallId)] : []))
   if (late.length > 0) throw new UnknownInterruptError(late)
   throw new ChatRequestError('it answers no open question')
 }
 
 /** Whether the card answers a question that is no longer open. */
-function isLate(card: Card, interrupts: readonly PendingInterrupt[]): boolean {
+function isLate(card: Card, open: readonly PendingInterrupt[]): boolean {
   const { toolCallId, approval } = card
-  if (card.state === 'approval-responded')
-    return interrupts.every(({ id }) => !isRecord(approval) || id !== approval.id)
-  return outputIn(card) !== undefined && interrupts.every((pending) => questionOf(pending).callId !== toolCallId)
+  if (card.state === 'approval-responded') return open.every(({ id }) => !isRecord(approval) || id !== approval.id)
+  return outputIn(card) !== undefined && open.every((pending) => questionOf(pending).callId !== toolCallId)
 }
 
 /** The output of a tool that the page has run itself. */

@@ -1,20 +1,25 @@
 /** Converts UI messages to messages of an agent. */
 
-import type { AssistantPart, Message, ToolCall, ToolMessage } from '@meanwhile/core'
+import type { AssistantPart, Message, ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
 import type { UIMessage } from 'ai'
+import { problemIn } from '../page-files.ts'
 import { userMessageOf } from './user-message.ts'
 
 /**
  * Converts the messages of a browser to the input of a run, for an agent without threads. The sender controls all of these messages, including
  * the assistant's; with threads `chatHandler` reads only the last message. Reasoning is left out, because its signature is
- * missing, and so are system messages and calls without a result.
+ * missing, and so are system messages, calls without a result, and messages with a file that is neither base64 nor at an `https:` address.
  */
 export function fromUIMessages(messages: readonly UIMessage[]): Message[] {
   return messages.flatMap((message) => {
     if (message.role === 'assistant') return steps(message.parts).flatMap(stepMessages)
     const said = userMessageOf(message)
-    return said ? [said] : []
+    return said && isSound(said) ? [said] : []
   })
+}
+
+function isSound({ content }: UserMessage): boolean {
+  return problemIn(content, {}) === undefined
 }
 
 type Part = UIMessage['parts'][number]
@@ -36,7 +41,7 @@ function stepMessages(parts: readonly Part[]): readonly Message[] {
     if (part.type === 'text' && part.text !== '') content.push({ type: 'text', text: part.text })
     if (part.type === 'steering-message') {
       const message = userMessageOf({ role: 'user', parts: part.parts })
-      if (message) said.push(message)
+      if (message && isSound(message)) said.push(message)
     }
     const made = madeCall(part)
     if (!made) continue

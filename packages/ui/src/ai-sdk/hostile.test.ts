@@ -293,6 +293,7 @@ const TEXTS = [
     'No result: the limit of tool calls is reached (3). This call had started early, and its effect may have happened.',
     'This call was stopped: its effect may have happened.',
   ],
+  ['Not run: the limit of calls in one response is reached (3).', 'This call was not run.'],
   ['Not run: the run ended before this call started.', 'This call was not run.'],
   ['Not run: the call was cancelled before it started.', 'This call was not run.'],
   ['Not run: mail had not started when its time limit of 50 ms ended.', 'This call was not run.'],

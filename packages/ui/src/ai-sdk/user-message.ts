@@ -3,6 +3,7 @@
 import type { ContentPart, FilePart, UserMessage } from '@meanwhile/core'
 import type { FileUIPart, TextUIPart } from 'ai'
 import { isRecord } from '../is-record.ts'
+import { fileOf } from '../page-files.ts'
 
 export function partsOf({ content }: UserMessage): (TextUIPart | FileUIPart)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
@@ -14,7 +15,7 @@ function fileUIPart({ mediaType, data, filename }: FilePart): FileUIPart {
   return { type: 'file', mediaType, url, ...(filename !== undefined && { filename }) }
 }
 
-/** Returns undefined if the value, which comes from outside, is not a user message, or is empty. */
+/** Returns undefined if the value, which comes from outside, is not a user message, or is empty. Its files are not checked. */
 export function userMessageOf(message: unknown): UserMessage | undefined {
   if (!isRecord(message) || message.role !== 'user' || !Array.isArray(message.parts)) return undefined
   const parts: readonly unknown[] = message.parts
@@ -32,8 +33,5 @@ function contentPart(part: unknown): ContentPart | undefined {
   if (part.type === 'text' && typeof part.text === 'string') return { type: 'text', text: part.text }
   const { type, mediaType, url, filename } = part
   if (type !== 'file' || typeof mediaType !== 'string' || typeof url !== 'string') return undefined
-  const named = typeof filename === 'string' && { filename }
-  const [, inline] = /^data:[^,]*;base64,(.*)$/s.exec(url) ?? []
-  if (inline !== undefined) return { type: 'file', mediaType, data: inline, ...named }
-  return /^https?:\/\//.test(url) ? { type: 'file', mediaType, data: { url }, ...named } : undefined
+  return { ...fileOf(mediaType, url), ...(typeof filename === 'string' && { filename }) }
 }

@@ -1,0 +1,111 @@
+import { createAgent, type Tool, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { approve } from '@meanwhile/middleware'
+import { createThreads, memoryThreads, type Threads } from '@meanwhile/threads'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { history, post } from '../test/page.ts'
+import { agUiHandler, toAgUiMessages } from './ag-ui/index.ts'
+import { chatHandler } from './ai-sdk/index.ts'
+
+const amount = z.object({ amount: z.number() })
+/** The page runs it. */
+const confirm = tool({ name: 'confirm', description: 'Asks.', input: amount, output: z.object({ yes: z.boolean() }) })
+
+/** Every turn asks with the same call ids, as a host may do. */
+function setup() {
+  const paid: unknown[] = []
+  const pay = tool({ name: 'pay', description: 'Pays.', input: amount, execute: (input) => paid.push(input) })
+  const asks = (sum: number) =>
+    respond(call('confirm', { amount: sum }, { id: 'a' }), call('pay', { amount: sum }, { id: 'b' }))
+  const script = [asks(5), asks(99_999), respond(say('Done.'))]
+  const agent = createAgent({
+    model: scriptedModel(script),
+    tools: [confirm, pay] as Tool[],
+    middleware: [approve({ tools: ['pay'] })],
+  })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  return { threads, paid }
+}
+
+const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Again' }], content: 'Again' } as const
+
+const open = () => undefined
+
+const postRun = (threads: Threads, run: object): Promise<Response> =>
+  agUiHandler({ threads, open })(
+    new Request('http://chat.test/api/ag-ui', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ threadId: 't', runId: 'r', ...run }),
+    }),
+  )
+
+/** The ways to replace the turn that waits. */
+const REPLACED = {
+  'an edit': (threads) => post(chatHandler({ threads, open }), '', { id: 't', messages: [message], messageId: 'm1' }),
+  'a regeneration': (threads) =>
+    post(chatHandler({ threads, open }), '', { id: 't', messages: [message], trigger: 'regenerate-message' }),
+  'an edit of AG-UI': (threads) => postRun(threads, { messages: [message], forwardedProps: { rewind: 'm1' } }),
+  'a rewind': async (threads) => {
+    await threads.rewind('t', { before: 'm1' })
+    await threads.send('t', 'Another', { messageId: 'm2' })
+  },
+} satisfies Readonly<Record<string, (threads: Threads) => Promise<unknown>>>
+
+const WAYS = Object.keys(REPLACED) as (keyof typeof REPLACED)[]
+
+async function replace(threads: Threads, way: keyof typeof REPLACED): Promise<void> {
+  await REPLACED[way](threads)
+  expect((await (await threads.turn('t'))?.result)?.status).toBe('waiting')
+}
+
+test.for(WAYS)('after %s, useChat cannot answer the new turn with cards of the replaced one (W51)', async (way) => {
+  const { threads, paid } = setup()
+  await (await threads.send('t', 'Pay', { messageId: 'm1' })).result
+  const handler = chatHandler({ threads, open })
+  const [, shown] = await history(handler, 't')
+  await replace(threads, way)
+  const before = await threads.read('t')
+  for (const card of shown?.parts ?? []) {
+    if (card.type !== 'dynamic-tool') continue
+    const { approval } = card
+    const answer = approval
+      ? { state: 'approval-responded', approval: { ...approval, approved: true } }
+      : { state: 'output-available', output: { yes: true } }
+    const response = await post(handler, '', { id: 't', messages: [{ ...shown, parts: [{ ...card, ...answer }] }] })
+    expect([card.toolName, response.status]).toEqual([card.toolName, 409])
+  }
+  expect([paid, await threads.read('t')]).toEqual([[], before])
+  const current = (await history(handler, 't')).at(-1)
+  const parts = current?.parts.map((card) =>
+    card.type === 'dynamic-tool' && !card.approval
+      ? { ...card, state: 'output-available', output: { yes: true } }
+      : card,
+  )
+  expect((await post(handler, '', { id: 't', messages: [{ ...current, parts }] })).status).toBe(200)
+})
+
+test.for(WAYS)('after %s, an AG-UI client cannot answer the new turn with its old messages (W51)', async (way) => {
+  const { threads, paid } = setup()
+  await (await threads.send('t', 'Pay', { messageId: 'm1' })).result
+  const first = await threads.read('t')
+  const shown = toAgUiMessages(first)
+  await replace(threads, way)
+  const before = await threads.read('t')
+  const result = { id: 'r1', role: 'tool', toolCallId: 'a', content: '{"yes":true}' }
+  const resume = first.interrupts.map(({ id }) => ({
+    interruptId: id,
+    status: 'resolved',
+    payload: { approved: true },
+  }))
+  for (const answer of [{ messages: [...shown, result] }, { messages: shown, resume }]) {
+    const response = await postRun(threads, answer)
+    expect([response.status, await response.json()]).toEqual([409, { error: 'This question is no longer open.' }])
+  }
+  expect([paid, await threads.read('t')]).toEqual([[], before])
+  // A client that only reconnects gets the messages of the thread.
+  expect((await postRun(threads, { messages: shown })).status).toBe(200)
+  const current = await postRun(threads, { messages: [...toAgUiMessages(before), result] })
+  expect([current.status, (await current.text()).includes('RUN_ERROR')]).toEqual([200, false])
+})
