@@ -12,7 +12,14 @@ export { follow } from './flow/follow.ts'
 export { unheard } from './flow/unheard.ts'
 export { checkedNeeds } from './needs/members.ts'
 export { type CallEffect, isJudgedByInput, judgeCall } from './state/call-effect.ts'
-export { activeContext, type CallFacts, type ExecutionFacts, Telemetry } from './telemetry/around.ts'
+export {
+  activeContext,
+  type CallFacts,
+  type ExecutionFacts,
+  inTrace,
+  Telemetry,
+  traceIn,
+} from './telemetry/around.ts'
 export { checkTelemetry } from './telemetry/options.ts'
 export { errorMessage } from './tool-call/no-result-message.ts'
 export { findTool, resolveAliases } from './vocabulary/aliases.ts'

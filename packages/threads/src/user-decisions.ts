@@ -28,6 +28,7 @@ export interface NewMessage {
   readonly messageId: string
   readonly message: UserMessage
   readonly metadata?: Json
+  readonly trace?: NonNullable<TurnRecord['trace']>
   readonly whenBusy: WhenBusy
   readonly whenAsking: WhenAsking
 }
@@ -63,6 +64,7 @@ export function addMessage(stored: StoredThread, message: NewMessage, claim: Cla
     messageId: message.messageId,
     message: message.message,
     ...(message.metadata !== undefined && { metadata: message.metadata }),
+    ...(message.trace && { trace: message.trace }),
     createdAt: claim.now,
     epoch: 0,
     leaseUntil: 0,
