@@ -13,7 +13,14 @@ export { unheard } from './flow/unheard.ts'
 export { checkedNeeds } from './needs/members.ts'
 export { withOutputTool } from './output/output.ts'
 export { agentRunBy, type CallEffect, isJudgedByInput, judgeCall } from './state/call-effect.ts'
-export { activeContext, type CallFacts, type ExecutionFacts, Telemetry } from './telemetry/around.ts'
+export {
+  activeContext,
+  type CallFacts,
+  type ExecutionFacts,
+  inTrace,
+  Telemetry,
+  traceIn,
+} from './telemetry/around.ts'
 export { checkTelemetry } from './telemetry/options.ts'
 export { errorMessage } from './tool-call/no-result-message.ts'
 export { findTool, resolveAliases } from './vocabulary/aliases.ts'

@@ -1,5 +1,8 @@
 import { contextOf, createAgent, type Message, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { context, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, type Chat, chat, reading, shown, until } from '../test/chat.ts'
@@ -50,6 +53,33 @@ function dying<Given extends readonly unknown[], Result>(work: (...given: Given)
 }
 
 const rows = async (table: string) => (await database.pool.query(`SELECT 1 FROM ${database.schema}.${table}`)).rowCount
+
+test('the span of each run links to the span in which its message was sent, also if a worker starts the run (W31, W32)', async () => {
+  const exporter = new InMemorySpanExporter()
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }))
+  try {
+    const engine = memoryEngine()
+    const server = processOf(engine)
+    const inRequest = (name: string) =>
+      trace.getTracer('http').startActiveSpan(name, async (span) => {
+        const turn = await server.threads.send('t', 'Hello')
+        span.end()
+        return turn
+      })
+    const turns = [await inRequest('A'), await inRequest('B')]
+    worker(engine)
+    for (const turn of turns) expect(await turn.result).toMatchObject({ status: 'completed' })
+    const spans = exporter.getFinishedSpans()
+    const runs = spans.filter(({ name }) => name.startsWith('invoke_agent'))
+    const ids = runs.map(({ links }) => links.map((link) => link.context.spanId))
+    const requests = ids.flat().map((id) => spans.find((span) => span.spanContext().spanId === id)?.name)
+    expect(requests).toEqual(['A', 'B'])
+  } finally {
+    context.disable()
+    trace.disable()
+  }
+})
 
 test('the next turn of the queue begins in the worker in which the turn before it has ended (TH1, TH6)', async () => {
   const engine = memoryEngine()

@@ -1,6 +1,7 @@
 /** Runs turns as durable runs: workers execute them and write their messages and outcomes to the threads. */
 
 import type { Answers, Json } from '@meanwhile/core'
+import { inTrace } from '@meanwhile/core/calls'
 import { changeThread, type Host } from './host.ts'
 import { type Outcome, recoverTurn } from './owner-decisions.ts'
 import { nextActionOf, type StopReport, settleTurn } from './run-decisions.ts'
@@ -46,13 +47,17 @@ export class DurableTurns implements TurnRunner {
 
   async send(
     thread: string,
-    { record, work, busy }: SendResult,
+    _turn: string,
+    store: () => Promise<SendResult>,
     { isPreempting }: { readonly isPreempting: boolean },
-  ): Promise<void> {
+  ): Promise<SendResult> {
+    const result = await store()
+    const { record, work, busy } = result
     if (work) await this.#startWork(thread, work)
     else if (busy && isPreempting) await this.stop(thread, busy)
     else if (busy && record.isSteering) await this.#steer(thread, busy, record)
     else await this.recover(thread)
+    return result
   }
 
   async answer(thread: string, answers: Answers): Promise<Resumption> {
@@ -200,16 +205,19 @@ export class DurableTurns implements TurnRunner {
       return
     }
     const { before } = await turnEvents(this.#host.store, thread, turn)
-    const { id, metadata } = turn
+    const { id, metadata, trace } = turn
     const data: Json = { thread, turn: id, ...(metadata !== undefined && { metadata }) }
     const isClosing = turn.closing !== undefined
-    await this.#runs.start(await this.#agentNameOf(turn, thread), historyOf(before), {
+    const options = {
       id,
       conversationId: thread,
       data,
       // The delay lets the cancel below arrive before a worker takes the run.
       ...(isClosing && { delay: 1_000 }),
-    })
+    }
+    const agent = await this.#agentNameOf(turn, thread)
+    // The span of the run links to the request of its own message, whichever process starts it.
+    await inTrace(trace, () => this.#runs.start(agent, historyOf(before), options))
     if (isClosing) await this.#ifExists(id, () => this.#runs.cancel(id))
   }
 

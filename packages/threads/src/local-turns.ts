@@ -1,6 +1,7 @@
 /** Runs turns in this process. Other processes that share the store can take them over. */
 
 import type { Agent, Answers } from '@meanwhile/core'
+import { type Caller, Callers, currentCaller, inRoot } from './callers.ts'
 import type { EventLog } from './event-log.ts'
 import { changeThread, type Host } from './host.ts'
 import { recoverTurn } from './owner-decisions.ts'
@@ -23,8 +24,6 @@ export interface LocalHost extends Host {
 export interface LiveTurn {
   readonly turn: TurnRecord
   readonly log: EventLog
-  /** The contexts that callers passed with messages of this thread, by the id of the turn. */
-  readonly contexts: Map<string, unknown>
   /** Stops the run of the turn. */
   stop(): void
   /** Sends the messages of these turns to the run. */
@@ -38,6 +37,7 @@ export interface LiveTurn {
 export class LocalTurns implements TurnRunner {
   readonly acceptsContext = true
   readonly #host: LocalHost
+  readonly #callers = new Callers()
   #isClosed = false
 
   constructor(host: LocalHost) {
@@ -50,16 +50,28 @@ export class LocalTurns implements TurnRunner {
 
   async send(
     thread: string,
-    { record, work, busy }: SendResult,
+    turn: string,
+    store: () => Promise<SendResult>,
     { isPreempting, context }: { readonly isPreempting: boolean; readonly context?: unknown },
-  ): Promise<void> {
-    const contexts = this.#host.live.get(thread)?.contexts ?? new Map<string, unknown>()
-    if (context !== undefined) contexts.set(record.id, context)
-    if (work) this.#begin(thread, work, contexts)
-    // The running turn would read this request with its next write. It gets it at once.
-    const running = this.#liveTurn(thread, busy)
-    if (isPreempting) running?.stop()
-    if (record.isSteering) running?.steer([record])
+  ): Promise<SendResult> {
+    const { live } = this.#host
+    const isWorking = live.has(thread)
+    // The turn may begin before the store has confirmed the message.
+    this.#callers.sends(turn, currentCaller(context))
+    let isQueued = false
+    try {
+      const result = await store()
+      const { record, work, busy } = result
+      if (work) this.#begin(thread, work, work.kind === 'begin' ? undefined : currentCaller())
+      // The running turn would read this request with its next write. It gets it at once.
+      const running = this.#liveTurn(thread, busy)
+      if (isPreempting) running?.stop()
+      if (record.isSteering) running?.steer([record])
+      isQueued = record.id === turn && (isWorking || live.has(thread))
+      return result
+    } finally {
+      this.#callers.sent(thread, turn, isQueued)
+    }
   }
 
   async answer(thread: string, answers: Answers, context: unknown): Promise<Resumption> {
@@ -69,12 +81,11 @@ export class LocalTurns implements TurnRunner {
   }
 
   async retry(thread: string, work: Work, context: unknown): Promise<void> {
-    const contexts = new Map(context === undefined ? [] : [[work.turn.id, context]])
-    await this.#begin(thread, work, contexts).started
+    await this.#begin(thread, work, currentCaller(context)).started
   }
 
   async stop(thread: string, turn: string | undefined, work: Work | undefined): Promise<void> {
-    if (work) this.#begin(thread, work, new Map())
+    if (work) this.#begin(thread, work, currentCaller())
     else this.#liveTurn(thread, turn)?.stop()
   }
 
@@ -83,7 +94,7 @@ export class LocalTurns implements TurnRunner {
     const work = await changeThread(this.#host, thread, (stored, claim) =>
       recoverTurn(stored, claim, this.#host.live.get(thread)?.turn),
     )
-    if (work) this.#begin(thread, work, new Map())
+    if (work) this.#begin(thread, work)
     return work !== undefined
   }
 
@@ -119,12 +130,17 @@ export class LocalTurns implements TurnRunner {
     return live?.turn.id === turn ? live : undefined
   }
 
-  /** Works on a turn, and then on the turns of the queue after it. */
-  #begin(thread: string, work: Work, contexts: Map<string, unknown>): TurnWork {
-    const begun = new TurnWork(this.#host, thread, work, contexts)
-    void begun.done.then((next) => {
-      contexts.delete(work.turn.id)
-      if (next) this.#begin(thread, next, contexts)
+  /** Works on a turn for its caller, and then on the turns of the queue after it. Without a caller the turn runs in the root context. */
+  #begin(thread: string, work: Work, caller = this.#callers.take(thread, work.turn.id)): TurnWork {
+    const { live, changes } = this.#host
+    const enter: Caller['inside'] = caller?.inside ?? inRoot
+    const begun = enter(() => new TurnWork(this.#host, thread, work, caller))
+    live.set(thread, begun)
+    void begun.done.then((ended) => {
+      if (ended?.next) this.#begin(thread, ended.next)
+      else if (live.get(thread) === begun) live.delete(thread)
+      if (ended) this.#callers.keep(thread, ended.queue)
+      changes.notify(thread)
     })
     if (this.#isClosed) void begun.release()
     return begun

@@ -1,8 +1,9 @@
 /** Implements the methods of `Threads` over a store. */
 
 import { type Answers, ConfigError, checkOptions, type OptionNames, type UserMessage } from '@meanwhile/core'
-import { asJson, userMessage } from '@meanwhile/core/calls'
+import { activeContext, asJson, traceIn, userMessage } from '@meanwhile/core/calls'
 import { checkedSendPolicy, checkId, type SendPolicy } from './argument-checks.ts'
+import { inRoot } from './callers.ts'
 import { forkThread } from './fork.ts'
 import { changeThread, type Host, tag, timeOf } from './host.ts'
 import { Suspension } from './suspension.ts'
@@ -66,21 +67,18 @@ export class StoredThreads<Context> implements Threads<Context> {
     const message = userMessage(given)
     const optional = metadata === undefined ? {} : { metadata: structuredClone(asJson(metadata, 'metadata')) }
     const turn = crypto.randomUUID()
-    const newMessage = { turn, messageId, message, ...policy, ...optional }
+    const trace = traceIn(activeContext())
+    const newMessage = { turn, messageId, message, ...policy, ...optional, ...(trace && { trace }) }
     const decide = (stored: StoredThread, claim: Claim) =>
       replacing === undefined
         ? addMessage(stored, newMessage, claim)
         : replaceMessage(stored, replacing, newMessage, claim)
     const replaced = replacing !== messageId && (await this.#turnOf(thread, replacing))
     const loaded = { messageId, ...(replaced && { turn: replaced }) }
-    const result = await changeThread(this.#host, thread, decide, loaded)
+    const store = () => changeThread(this.#host, thread, decide, loaded)
     const { context } = options
-    const isNew = result.record.id === turn
-    await this.#runner.send(thread, result, {
-      isPreempting: whenBusy === 'preempt',
-      ...(isNew && context !== undefined && { context }),
-    })
-    return this.#turnHandle(thread, result.record)
+    const { record } = await this.#runner.send(thread, turn, store, { isPreempting: whenBusy === 'preempt', context })
+    return this.#turnHandle(thread, record)
   }
 
   /** Returns the id of the turn that a message began. */
@@ -238,14 +236,8 @@ export class StoredThreads<Context> implements Threads<Context> {
   }
 
   watch(): { close(): void } {
-    const { recoverInterval } = this.#runner
-    const timers = [
-      setInterval(() => this.#isAwake(), recoverInterval / 3),
-      setInterval(() => this.#isAwake() && this.#recoverInBackground(), recoverInterval),
-    ]
-    for (const timer of timers) this.#watches.add(timer)
-    this.#suspension.reset()
-    this.#recoverInBackground()
+    // The request in which the server calls this may end long before the watch.
+    const timers = inRoot(() => this.#startWatch())
     return {
       close: () => {
         for (const timer of timers) {
@@ -254,6 +246,18 @@ export class StoredThreads<Context> implements Threads<Context> {
         }
       },
     }
+  }
+
+  #startWatch(): readonly ReturnType<typeof setInterval>[] {
+    const { recoverInterval } = this.#runner
+    const timers = [
+      setInterval(() => this.#isAwake(), recoverInterval / 3),
+      setInterval(() => this.#isAwake() && this.#recoverInBackground(), recoverInterval),
+    ]
+    for (const timer of timers) this.#watches.add(timer)
+    this.#suspension.reset()
+    this.#recoverInBackground()
+    return timers
   }
 
   /** Whether turns may be taken over. After a suspension this process first renews its own leases, and lets other processes do that. */

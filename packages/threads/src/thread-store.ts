@@ -2,6 +2,7 @@
 
 import type {
   Answers,
+  Checkpoint,
   CheckpointStore,
   Json,
   PendingInterrupt,
@@ -51,6 +52,8 @@ export interface TurnRecord {
   readonly message?: UserMessage
   /** The `metadata` that was passed with the message. */
   readonly metadata?: Json
+  /** The span that was active when the message was sent. If another process runs the turn, the span of the run links to it. */
+  readonly trace?: NonNullable<Checkpoint['trace']>
   /** When the message was stored. */
   readonly createdAt: number
   /** When the turn last ended or began to wait. */

@@ -1,6 +1,6 @@
 /**
  * The interface for running turns, in this process or in the workers of durable runs. The request of a user is stored before the method is called;
- * only `answer` stores its request itself.
+ * only `send` and `answer` store their requests themselves.
  */
 
 import type { Answers } from '@meanwhile/core'
@@ -14,12 +14,16 @@ export interface TurnRunner {
   readonly recoverInterval: number
   /** Whether callers may pass a context. */
   readonly acceptsContext: boolean
-  /** Does the work that follows from a message. `context`: the context of its run, if the caller passed one. */
+  /**
+   * Stores a message by calling `store`, and does the work that follows from it. `turn`: the id of its turn, if it gets one. `context`: the context of its
+   * run, if the caller passed one.
+   */
   send(
     thread: string,
-    result: SendResult,
+    turn: string,
+    store: () => Promise<SendResult>,
     options: { readonly isPreempting: boolean; readonly context?: unknown },
-  ): Promise<void>
+  ): Promise<SendResult>
   /** Answers the waiting turn. Resolves when its run continues. */
   answer(thread: string, answers: Answers, context: unknown): Promise<Resumption>
   /** Retries a turn. Resolves when its run continues. */

@@ -1,6 +1,7 @@
 /** Runs one turn in this process: starts, resumes or closes its run, and writes the events of the run to the store. */
 
 import {
+  type Agent,
   type AgentEvent,
   type AgentRun,
   AnswerError,
@@ -8,6 +9,8 @@ import {
   type ResumeOptions,
   UnknownInterruptError,
 } from '@meanwhile/core'
+import { inTrace } from '@meanwhile/core/calls'
+import type { Caller } from './callers.ts'
 import type { EventLog } from './event-log.ts'
 import type { LiveTurn, LocalHost } from './local-turns.ts'
 import type { Outcome, TurnRequests } from './owner-decisions.ts'
@@ -17,18 +20,18 @@ import { historyOf, reconcile, type TurnEvents, turnEvents } from './thread-hist
 import type { Work } from './thread-records.ts'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
 import { failed, outcomeOf } from './turn-outcome.ts'
-import { TurnWriter } from './turn-writer.ts'
+import { type EndedTurn, TurnWriter } from './turn-writer.ts'
 
 export class TurnWork implements LiveTurn {
-  /** Resolves when the turn has ended, waits or was given up. The value is the work on the next turn, if that has begun. Never rejects. */
-  readonly done: Promise<Work | undefined>
+  /** Resolves when the turn has ended, waits or was given up. The value is absent if its end could not be stored. Never rejects. */
+  readonly done: Promise<EndedTurn | undefined>
   /** Resolves when the run has started, here or in another process. Rejects if the run rejects the answers, or if the store fails. */
   readonly started: Promise<void>
   readonly turn: TurnRecord
-  readonly contexts: Map<string, unknown>
   readonly #thread: string
   readonly #host: LocalHost
   readonly #work: Work
+  readonly #caller: Caller | undefined
   readonly #writer: TurnWriter
   readonly #steering = new Steering()
   readonly #abort = new AbortController()
@@ -38,12 +41,13 @@ export class TurnWork implements LiveTurn {
   #isStopping = false
   #isReleased = false
 
-  constructor(host: LocalHost, thread: string, work: Work, contexts: Map<string, unknown>) {
+  /** Call it in the async context of the caller. Without a caller, another process began the turn, or received its message. */
+  constructor(host: LocalHost, thread: string, work: Work, caller: Caller | undefined) {
     this.turn = work.turn
-    this.contexts = contexts
     this.#thread = thread
     this.#host = host
     this.#work = work
+    this.#caller = caller
     this.#writer = new TurnWriter(host, thread, work, {
       onRequests: (requests) => this.#applyRequests(requests),
       onLeaseLost: () => this.#abort.abort(),
@@ -88,10 +92,8 @@ export class TurnWork implements LiveTurn {
     return this.#isReleased || this.#writer.isLost
   }
 
-  async #execute(): Promise<Work | undefined> {
-    const { live, changes, claim } = this.#host
-    live.set(this.#thread, this)
-    const timer = setInterval(() => void this.renewLease(), claim().lease / 3)
+  async #execute(): Promise<EndedTurn | undefined> {
+    const timer = setInterval(() => void this.renewLease(), this.#host.claim().lease / 3)
     try {
       const outcome = await this.#outcome()
       return outcome && (await this.#writer.end(outcome))
@@ -106,9 +108,7 @@ export class TurnWork implements LiveTurn {
       clearInterval(timer)
       await this.#writer.close()
       if (this.#isReleased) await this.#writer.release()
-      if (live.get(this.#thread) === this) live.delete(this.#thread)
       this.#start.resolve()
-      changes.notify(this.#thread)
     }
   }
 
@@ -133,7 +133,8 @@ export class TurnWork implements LiveTurn {
   async #runAgent(): Promise<Outcome> {
     const agent = await this.#host.agentOf(this.turn, this.#thread)
     const { id } = this.turn
-    const context = this.contexts.has(id) ? this.contexts.get(id) : await this.#host.contextOf(this.turn, this.#thread)
+    const given = this.#caller?.context
+    const context = given === undefined ? await this.#host.contextOf(this.turn, this.#thread) : given
     const options: ResumeOptions = {
       checkpoints: this.#writer.checkpoints,
       conversationId: this.#thread,
@@ -145,9 +146,9 @@ export class TurnWork implements LiveTurn {
     const checkpoint = this.#work.kind === 'begin' ? undefined : await this.#checkpoint()
     const history = checkpoint?.messages ?? input
     const unsent = this.#work.kind === 'begin' ? [] : await this.#reconcile(before, own, history, checkpoint?.sent)
-    this.#run = checkpoint
-      ? agent.resume(id, openAnswers(checkpoint, this.turn), options)
-      : agent.stream(input, { ...options, id })
+    const answers = checkpoint ? openAnswers(checkpoint, this.turn) : {}
+    const isBegun = checkpoint !== undefined || (await this.#beginLinked(agent, input))
+    this.#run = isBegun ? agent.resume(id, answers, options) : agent.stream(input, { ...options, id })
     for (const one of unsent) if (this.#run.send(one.message)) this.#steering.expect(one)
     if (this.#isStopping) this.stop()
     for await (const event of this.#run) {
@@ -159,6 +160,14 @@ export class TurnWork implements LiveTurn {
     const result = await this.#run.result
     if (result.checkpointError) this.#report(result.checkpointError)
     return outcomeOf(result)
+  }
+
+  /** If this process did not receive the message, stores the beginning of the run, so that its span links to the request of the message. */
+  async #beginLinked(agent: Agent, input: readonly Message[]): Promise<boolean> {
+    const { id, trace } = this.turn
+    if (this.#caller || !trace) return false
+    await inTrace(trace, () => agent.begin(input, { id, checkpoints: this.#writer.checkpoints }))
+    return true
   }
 
   /** Closes the run. If it has no checkpoint, it had not started, and only the turn ends. */

@@ -24,6 +24,14 @@ export interface WriterListener {
   onLeaseLost(): void
 }
 
+/** What follows from the end of a turn. */
+export interface EndedTurn {
+  /** The work on the next turn, if that has begun. */
+  readonly next: Work | undefined
+  /** The ids of the turns that are still queued. */
+  readonly queue: ReadonlySet<string>
+}
+
 export class TurnWriter {
   readonly log: EventLog
   readonly #host: Host
@@ -71,11 +79,16 @@ export class TurnWriter {
     return this.#write({})
   }
 
-  /** Stores all events and the outcome of the turn. Returns the work on the next turn, if that begins. */
-  async end(outcome: Outcome): Promise<Work | undefined> {
+  /** Stores all events and the outcome of the turn. */
+  async end(outcome: Outcome): Promise<EndedTurn> {
     await this.#lastWrite
     const { progress } = this.#takeProgress()
-    return await this.#change((stored, claim) => endTurn(stored, this.#owner, outcome, progress, claim))
+    return await this.#change((stored, claim) => {
+      const change = endTurn(stored, this.#owner, outcome, progress, claim)
+      const turns = new Map([...stored.turns, ...(change.turns ?? [])].map((turn) => [turn.id, turn.status]))
+      const queue = new Set([...turns].flatMap(([id, status]) => (status === 'queued' ? [id] : [])))
+      return { ...change, result: { next: change.result, queue } }
+    })
   }
 
   /** The run has rejected the answers: the turn waits for an answer again. */

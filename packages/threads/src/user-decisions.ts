@@ -29,6 +29,7 @@ export interface NewMessage extends SendPolicy {
   readonly messageId: string
   readonly message: UserMessage
   readonly metadata?: Json
+  readonly trace?: NonNullable<TurnRecord['trace']>
 }
 
 // Why a turn is closed. Its open calls get this text as their result.
@@ -64,6 +65,7 @@ export function addMessage(stored: StoredThread, message: NewMessage, claim: Cla
     messageId: message.messageId,
     message: message.message,
     ...(message.metadata !== undefined && { metadata: message.metadata }),
+    ...(message.trace && { trace: message.trace }),
     createdAt: claim.now,
     epoch: 0,
     leaseUntil: 0,

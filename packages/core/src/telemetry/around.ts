@@ -3,7 +3,7 @@
  * made from that behind this interface.
  */
 
-import { type Context, context, isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
+import { type Context, context, isSpanContextValid, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
 import type { Attributes, CaptureContent } from '../vocabulary/span-content.ts'
 import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
@@ -52,6 +52,11 @@ export function traceIn(place: Context): Trace | undefined {
   const { traceId = '', spanId = '', traceFlags = 0 } = trace.getSpanContext(place) ?? {}
   const found = { traceId, spanId, traceFlags }
   return isSpanContextValid(found) ? found : undefined
+}
+
+/** Runs work in the root context, below the span of another process if there is one. */
+export function inTrace<Result>(span: Trace | undefined, work: () => Result): Result {
+  return context.with(span ? trace.setSpanContext(ROOT_CONTEXT, { ...span, isRemote: true }) : ROOT_CONTEXT, work)
 }
 
 function fixed(options: TelemetryOptions | undefined): () => CaptureContent {
