@@ -14,6 +14,11 @@ export interface StartOptions extends WakeOptions {
   readonly conversationId?: string
   /** Passed to the `context` function of the run. */
   readonly data?: Json
+  /**
+   * Called when the run is stored and before the engine is notified. If it resolves to false, the engine is not notified, and the run is deleted if
+   * no worker has ever taken it. For a caller that may be late: without it, a start after a run has ended and was deleted makes the run again.
+   */
+  readonly isNeeded?: () => Promise<boolean>
 }
 
 /** `Output`: what the `output` schemas of the agents return. */

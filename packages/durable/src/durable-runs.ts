@@ -81,15 +81,25 @@ class Runs<Output> implements DurableRuns<Output> {
   }
 
   async start(name: string, input: RunInput, options: StartOptions = {}): Promise<{ readonly id: string }> {
-    checkOptions('start', options, { id: 'runId', conversationId: '', data: '', priority: '', delay: '' })
-    const { id = crypto.randomUUID(), conversationId, data, priority, delay } = options
+    checkOptions('start', options, {
+      id: 'runId',
+      conversationId: '',
+      data: '',
+      priority: '',
+      delay: '',
+      isNeeded: '',
+    })
+    const { id = crypto.randomUUID(), conversationId, data, priority, delay, isNeeded } = options
     if (!isRunId(id)) throw new RunIdError(id)
     checkConversation(conversationId)
     checkData(data)
     checkWake(options)
+    if (isNeeded !== undefined && typeof isNeeded !== 'function')
+      throw new ConfigError('isNeeded', 'must be a function')
     await startRun(this.#services, { id, agent: name, conversationId, data }, input, {
       ...(priority !== undefined && { priority }),
       ...(delay !== undefined && { delay }),
+      ...(isNeeded && { isNeeded }),
     })
     return { id }
   }

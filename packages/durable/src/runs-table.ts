@@ -287,6 +287,15 @@ export class RunsTable {
     return rows.map((row) => String(row.id))
   }
 
+  /** As {@link markDeleted}, if no worker has ever taken the run. */
+  async markUntakenDeleted(id: string): Promise<readonly string[]> {
+    const rows = await this.#database.query(
+      `UPDATE ${this.#runs} SET status = 'deleted' WHERE id = $1 AND attempts = 0 RETURNING id`,
+      [id],
+    )
+    return rows.map((row) => String(row.id))
+  }
+
   /** As {@link markDeleted}, for at most 100 runs that ended before this time, in epoch milliseconds. Returns their ids. */
   async markEndedBefore(time: number): Promise<readonly string[]> {
     const rows = await this.#database.query(

@@ -2,14 +2,19 @@
 
 import { CheckpointConflictError, type RunInput } from '@meanwhile/core'
 import { finishDeletion } from './deletion.ts'
-import type { WakeOptions } from './engine.ts'
+import type { StartOptions } from './durable-runs-api.ts'
 import { RunIdTakenError } from './errors.ts'
 import type { NewRun } from './runs-table.ts'
 import { agentOf, type Services } from './services.ts'
 import { findCheckpoint } from './stored-checkpoint.ts'
 
 /** Resolves when the run is stored and the engine has been notified. An existing run keeps its input and is only woken. */
-export async function startRun(services: Services, run: NewRun, input: RunInput, options: WakeOptions): Promise<void> {
+export async function startRun(
+  services: Services,
+  run: NewRun,
+  input: RunInput,
+  { isNeeded, ...wake }: Pick<StartOptions, 'priority' | 'delay' | 'isNeeded'>,
+): Promise<void> {
   const { store, runs, engine } = services
   const agent = agentOf(services, run)
   if (!(await exists(services, run))) {
@@ -22,7 +27,17 @@ export async function startRun(services: Services, run: NewRun, input: RunInput,
       await adopt(services, run)
     }
   }
-  await engine.wake(run.id, options)
+  // Only a wake makes a worker take the run. If the caller still needs it now that it exists, it is not one that had ended before.
+  if (isNeeded && !(await isNeeded())) await deleteUntaken(services, run.id)
+  else await engine.wake(run.id, wake)
+}
+
+/** A run that a worker has taken stays: another process has started it. */
+async function deleteUntaken(services: Services, id: string): Promise<void> {
+  const { runs, changes } = services
+  const marked = await runs.markUntakenDeleted(id)
+  changes.notify(id)
+  await finishDeletion(services, marked)
 }
 
 /** @throws {RunIdTakenError} A run of another agent has this id. */

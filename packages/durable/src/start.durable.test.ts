@@ -52,6 +52,26 @@ test('when a process dies before the engine is notified of its start, another st
   }
 })
 
+test('a start that is not needed any more when the run is stored notifies no worker, and deletes the run if no worker has taken it (DU1)', async () => {
+  const runs = runsOf(agentOf(TWO_STEPS))
+  await work(runs)
+  const stored: unknown[] = []
+  const isNeeded = async () => {
+    stored.push((await runs.get('run'))?.status)
+    return stored.length === 2
+  }
+  await runs.start('clerk', 'Go', { id: 'run', isNeeded })
+  expect(await runs.get('run')).toBeUndefined()
+  await runs.start('clerk', 'Anew', { id: 'run', isNeeded })
+  const result = await runs.result('run')
+  await runs.start('clerk', 'Again', { id: 'run', isNeeded })
+  expect(stored).toEqual(['running', 'running', 'completed'])
+  expect(await runs.result('run')).toEqual(result)
+  expect([textOf(result.messages[0] as Message), executed]).toEqual(['Anew', ['look', 'post']])
+  const wrong = { id: 'other', isNeeded: true } as object
+  await expect(runs.start('clerk', 'Go', wrong)).rejects.toMatchObject({ name: 'ConfigError', option: 'isNeeded' })
+})
+
 test('an id that is not valid, or is already used, is refused (DU16)', async () => {
   const store = postgresStore(here)
   const other = createAgent({ name: 'other', model: scripted() })

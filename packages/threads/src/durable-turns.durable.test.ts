@@ -154,6 +154,65 @@ test('if a process dies before it starts the run of a message, the run starts wh
   expect(made.asked).toHaveLength(2)
 })
 
+/** A function that works only after `open`. `reached` resolves when it is called. */
+function held<Given extends readonly unknown[], Result>(work: (...given: Given) => Promise<Result>) {
+  let call = () => {}
+  let open = () => {}
+  const reached = new Promise<void>((resolve) => {
+    call = resolve
+  })
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return {
+    reached,
+    open: () => open(),
+    async work(...given: Given): Promise<Result> {
+      call()
+      await opened
+      return await work(...given)
+    },
+  }
+}
+
+test('a process that is late does not start the run of a turn that has ended by then (TH6, TH11)', async () => {
+  const engine = memoryEngine()
+  const made = worker(engine)
+  const slow = processOf(engine)
+  const { reached, open, work } = held(slow.runs.start.bind(slow.runs))
+  const late = processOf(engine, { change: (runs) => ({ ...bound(runs), start: work }) })
+  const first = late.threads.send('t', 'Hello', { messageId: 'm' })
+  await reached
+  const turn = await made.threads.send('t', 'Hello', { messageId: 'm' })
+  expect(await turn.result).toMatchObject({ text: 'You said Hello.' })
+  await vi.waitFor(async () => expect(await rows('runs')).toBe(0))
+  open()
+  expect((await first).id).toBe(turn.id)
+  expect([await rows('runs'), await rows('checkpoints')]).toEqual([0, 0])
+  expect(made.asked).toEqual([['user: Hello']])
+})
+
+test('a process that finds no run of a turn that has ended by then does not take the run for lost (TH4, TH6, TH11)', async () => {
+  const engine = memoryEngine()
+  const made = worker(engine)
+  const turn = await made.threads.send('t', 'fails', { messageId: 'm' })
+  expect(await turn.result).toMatchObject({ status: 'failed' })
+  made.open()
+  const wake = held(engine.wake)
+  const retried = processOf({ ...engine, wake: wake.work }).threads.retry('t')
+  await wake.reached
+  const get = held(made.runs.get.bind(made.runs))
+  const late = processOf(engine, { change: (runs) => ({ ...bound(runs), get: get.work }) })
+  const again = late.threads.send('t', 'fails', { messageId: 'm' })
+  await get.reached
+  wake.open()
+  await retried
+  await vi.waitFor(async () => expect(await rows('runs')).toBe(0))
+  get.open()
+  expect((await again).id).toBe(turn.id)
+  expect((await made.threads.read('t')).turns).toMatchObject([{ status: 'completed' }])
+})
+
 test('a reader of a turn whose run was not started starts the run, and so does a stop (TH5, TH6)', async () => {
   const engine = memoryEngine()
   const made = worker(engine)

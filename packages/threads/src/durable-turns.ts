@@ -201,6 +201,7 @@ export class DurableTurns implements TurnRunner {
   /** Starts the run of a turn, or wakes it if it exists. If a worker had taken the run and it was deleted since, the turn fails. */
   async #startRun(thread: string, turn: TurnRecord): Promise<void> {
     if (turn.attempts !== undefined && !(await this.#runs.get(turn.id))) {
+      if (!(await this.#isRunning(thread, turn))) return
       await this.#settle(thread, turn, { attempts: turn.attempts, outcome: RUN_LOST, progress: { events: [] } })
       return
     }
@@ -212,6 +213,8 @@ export class DurableTurns implements TurnRunner {
       id,
       conversationId: thread,
       data,
+      // Another process may have started the run since the turn was read. When a run has completed, its turn ends before the run is deleted.
+      isNeeded: () => this.#isRunning(thread, turn),
       // The delay lets the cancel below arrive before a worker takes the run.
       ...(isClosing && { delay: 1_000 }),
     }
@@ -219,6 +222,11 @@ export class DurableTurns implements TurnRunner {
     // The span of the run links to the request of its own message, whichever process starts it.
     await inTrace(trace, () => this.#runs.start(agent, historyOf(before), options))
     if (isClosing) await this.#ifExists(id, () => this.#runs.cancel(id))
+  }
+
+  async #isRunning(thread: string, { id }: TurnRecord): Promise<boolean> {
+    const stored = await this.#host.store.load(thread, { turn: id })
+    return !stored?.thread.isDeleted && stored?.turns.find((one) => one.id === id)?.status === 'running'
   }
 
   /** Sends a steering message to the run. If the run does not accept it, the message stays in the queue. */
