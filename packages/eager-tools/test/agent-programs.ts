@@ -189,6 +189,11 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
   }
 }
 
+/** Whether some execution began sooner than the one at its place in another run, or only here. */
+export function isSooner(times: readonly number[], others: readonly number[]): boolean {
+  return times.some((time, place) => time < (others[place] ?? Number.POSITIVE_INFINITY))
+}
+
 /** How often a tool was executed with each input, without what was undone. */
 export function countOf(
   tool: string,

@@ -17,7 +17,7 @@ import { vi } from 'vitest'
 import { z } from 'zod'
 import { eager } from '../src/langchain/index.ts'
 import { type Agent, answer, human, later, Scripted, settled, shown } from './langchain.ts'
-import { plainly, telling } from './langchain-told.ts'
+import { inNoOrder, telling } from './langchain-told.ts'
 
 const NAMES = ['read', 'put', 'hold', 'send'] as const
 const effects = (undo: (input: object) => void) => ({
@@ -203,8 +203,7 @@ export async function run(one: Program, isEager: boolean): Promise<Came> {
   const agent = createAgent(options as Parameters<typeof createAgent>[0])
   const result = await settled(talk(agent, one.decision, told))
   await vi.advanceTimersByTimeAsync(31_000)
-  const inNoOrder = told.map((one) => JSON.stringify(plainly(one)).replace(/#\d+/g, '#')).sort()
-  return { result, executions, succeeded, undone, warned, asked: model.asked, told: inNoOrder }
+  return { result, executions, succeeded, undone, warned, asked: model.asked, told: inNoOrder(told) }
 }
 
 function silently(read: () => unknown): void {

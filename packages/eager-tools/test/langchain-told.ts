@@ -3,8 +3,8 @@
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { AIMessageChunk, BaseMessage } from '@langchain/core/messages'
 
-/** Ids of runs, tasks and messages, and of interrupts. */
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b/g
+/** Ids of runs, tasks and messages, of interrupts, and of sessions of deepagents. */
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\bsession_[0-9a-f]{8}\b/g
 const TIMES = new Set([
   'ts',
   'start_time',
@@ -84,3 +84,7 @@ export function telling(told: unknown[]): BaseCallbackHandler {
 /** A copy: LangChain gives messages their ids later. */
 export const structured = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, one) => (one instanceof Error ? `${one}` : one)))
+
+/** The same in no order: calls at the same time may begin and end in any order, and with it ids are numbered. */
+export const inNoOrder = (told: readonly unknown[]): readonly string[] =>
+  told.map((one) => JSON.stringify(plainly(one)).replace(/#\d+/g, '#')).sort()

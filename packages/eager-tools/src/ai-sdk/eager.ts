@@ -42,8 +42,8 @@ type AskedOptions<Tools extends ToolSet, Context extends AnyContext, Out extends
   Asked & { readonly tools: Tools }
 
 /**
- * The options of an agent. Its callbacks that receive the output have no type here: it would only fit an agent, and not a request into which the options
- * are spread.
+ * The options of an agent. Its callbacks that receive the output have no type here: it would only fit an agent, and
+ * not a request into which the options are spread.
  */
 type AgentOptions<
   Call,
@@ -120,7 +120,8 @@ export function eager<Options extends { readonly tools?: object; readonly genera
   effects: Effects<Options>,
   settings?: EagerSettings,
 ): Options
-// Again the options of an agent, because the compiler reports the error of the last overload: here it is that of a misspelt effect.
+// Again the options of an agent, because the compiler reports the error of the last overload: here it is that of a
+// misspelt effect.
 export function eager<
   Call = never,
   Tools extends ToolSet = ToolSet,

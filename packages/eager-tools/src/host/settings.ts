@@ -50,9 +50,9 @@ export interface EagerSettings extends Pick<EagerToolsOptions, 'independent' | '
   /** Names of tools whose calls an approval or a limit may prevent that `eager()` cannot detect. They never start early. */
   readonly approval?: readonly string[]
   /**
-   * Whether tools that the effects, `approval`, `independent` or `schemas` name may be missing, for example because several
-   * agents share these settings. Such a name has no effect. Default `false`: it is a `ConfigError` where `eager()` knows all
-   * tools.
+   * Whether tools that the effects, `approval`, `independent` or `schemas` name may be missing, for example because
+   * several agents share these settings. Such a name has no effect. Default `false`: it is a `ConfigError`. In OpenAI
+   * Agents, where `eager()` does not know all tools, it is a warning in the first turn if it resembles the name of a tool.
    */
   readonly mayBeMissing?: boolean
   /** How many early calls may execute at once. Default: the library's own limit, or no limit if it has none. */

@@ -1,5 +1,3 @@
-import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
-import { ToolMessage } from '@langchain/core/messages'
 import { InMemoryStore, MemorySaver } from '@langchain/langgraph'
 import * as langchain from 'langchain'
 import { type AgentMiddleware, type CreateAgentParams, createMiddleware, tool } from 'langchain'
@@ -20,6 +18,7 @@ import {
   text,
   wait,
 } from '../../test/langchain.ts'
+import { inNoOrder, telling } from '../../test/langchain-told.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -35,21 +34,6 @@ const two = [
 const responses = [looks('0', 'z', 30), two, answer]
 const schema = z.object({ q: z.string() })
 
-/** A callback that notes the names, inputs and outputs it receives, in order. */
-function telling(told: string[]): BaseCallbackHandler {
-  class Telling extends BaseCallbackHandler {
-    override readonly name = 'telling'
-    override awaitHandlers = true
-    override handleToolStart = (
-      ...[, input, , , , , name, id]: Parameters<NonNullable<BaseCallbackHandler['handleToolStart']>>
-    ) => void told.push(`${name} ${id} ${JSON.stringify(input)}`)
-    override handleToolEnd = (output: unknown) =>
-      void told.push(ToolMessage.isInstance(output) ? `end ${output.tool_call_id} ${output.text}` : 'end')
-    override handleChainStart = (...told8: readonly unknown[]) => void told.push(`chain ${String(told8[7])}`)
-  }
-  return new Telling()
-}
-
 interface Given {
   /** Options of `createAgent` that are given to `eager()`. */
   readonly options?: object
@@ -62,7 +46,7 @@ interface Given {
 
 /** Everything that a user sees, and how the calls were executed. */
 async function seen({ options = {}, added = {}, config = {}, settings }: Given, isEager: boolean) {
-  const told: string[] = []
+  const told: unknown[] = []
   const go = async (agent: Agent) => {
     const own: object = { configurable: { thread_id: 't' }, ...config }
     const callbacks = [telling(told), ...(Object(own).callbacks ?? [])]
@@ -71,10 +55,17 @@ async function seen({ options = {}, added = {}, config = {}, settings }: Given, 
   const given = isEager ? { options: () => options } : { options: () => ({ ...options, ...added }) }
   const cut = (from: Options): Options => ({ ...from, ...added })
   const played_ = await played(
-    { responses, go, cut, ...given, settings: { independent: ['send'], ...settings } },
+    {
+      responses,
+      streaming: true,
+      go,
+      cut,
+      ...given,
+      settings: { alwaysStream: false, independent: ['send'], ...settings },
+    },
     isEager,
   )
-  return { ...played_, told }
+  return { ...played_, told: inNoOrder(told) }
 }
 
 const untimed = (log: readonly string[]) => log.map((line) => line.slice(line.indexOf(' ') + 1)).sort()

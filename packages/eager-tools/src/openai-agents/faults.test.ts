@@ -1,5 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { Agent, handoff, type InputGuardrail, RunState } from '@openai/agents'
+import { Agent, handoff, type InputGuardrail, RunState, tool } from '@openai/agents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -24,9 +24,13 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 const B = '{"q":"b"}'
+const responses = [one(), answer]
+/** The executions of one call of `look`, if nothing keeps it from starting early. */
+const early = [['100 look 1 a'], ['0 look 1 a']]
+const late = [['100 look 1 a'], ['100 look 1 a']]
 
 test('a read starts while the response is streaming, and is joined once (R2)', async () => {
-  expect(await executed({ responses: [one(), answer] })).toEqual([['100 look 1 a'], ['0 look 1 a']])
+  expect(await executed({ responses })).toEqual(early)
 })
 
 test('an idempotent call starts when the Responses wire has sealed it (R2)', async () => {
@@ -102,31 +106,46 @@ test('white space and the order of keys are not a change (R2)', async () => {
 test('the tool gets the arguments as the model wrote them (R2)', async () => {
   const written = '{ "q" : "a" }'
   const texts: unknown[] = []
-  const execute = (_: unknown, __: unknown, details?: { toolCall?: { arguments: string } }) => {
-    texts.push(details?.toolCall?.arguments)
-    return 'ok'
+  const times: number[] = []
+  const go: Case['go'] = async (runner, agent) => {
+    const began = performance.now()
+    const look = tool({
+      name: 'look',
+      description: 'l',
+      parameters: z.object({ q: z.string() }),
+      execute: (_, __, details) => {
+        texts.push(details?.toolCall?.arguments)
+        times.push(performance.now() - began)
+        return 'ok'
+      },
+    })
+    return consumed(await runner.run(agent.clone({ tools: [look] }), 'go', { stream: true }))
   }
-  await compared({ responses: [one('1', written), answer], look: { execute } })
-  expect(texts).toEqual([written, written])
+  await compared({ responses: [one('1', written), answer], go })
+  expect([texts, times]).toEqual([
+    [written, written],
+    [100, 0],
+  ])
 })
 
 test('a tool that may need an approval is never early (R6)', async () => {
-  const responses = [one(), answer]
+  expect(await executed({ responses })).toEqual(early)
   expect(await executed({ responses, look: { needsApproval: true } })).toEqual([[], []])
   const asked: string[] = []
   const needsApproval = async (_: unknown, input: { q: string }) => {
     asked.push(input.q)
     return false
   }
-  expect(await executed({ responses, look: { needsApproval } })).toEqual([['100 look 1 a'], ['100 look 1 a']])
+  expect(await executed({ responses, look: { needsApproval } })).toEqual(late)
   expect(asked).toEqual(['a', 'a'])
-  expect(await executed({ responses, settings: { approval: ['look'] } })).toEqual([['100 look 1 a'], ['100 look 1 a']])
+  expect(await executed({ responses, settings: { approval: ['look'] } })).toEqual(late)
 })
 
 test('a tool with input guardrails is never early (R6)', async () => {
   const run = async () => ({ behavior: { type: 'rejectContent', message: 'no' } })
   const inputGuardrails = [{ type: 'tool_input', name: 'g', run }]
-  expect(await executed({ responses: [one(), answer], look: { inputGuardrails } })).toEqual([[], []])
+  expect(await executed({ responses })).toEqual(early)
+  expect(await executed({ responses, look: { inputGuardrails } })).toEqual([[], []])
 })
 
 test('output guardrails of a tool receive the joined result (R2)', async () => {
@@ -141,10 +160,10 @@ test('output guardrails of a tool receive the joined result (R2)', async () => {
 })
 
 test('tools whose output is checked or reported with the SDK’s own details are never early (R6)', async () => {
-  const late = [['100 look 1 a'], ['100 look 1 a']]
   const customDataExtractor = ({ input }: { input: unknown }) => ({ input })
-  expect(await executed({ responses: [one(), answer], look: { customDataExtractor } })).toEqual(late)
-  expect(await executed({ responses: [one(), answer], look: { outputSchema: z.string() } })).toEqual(late)
+  expect(await executed({ responses })).toEqual(early)
+  expect(await executed({ responses, look: { customDataExtractor } })).toEqual(late)
+  expect(await executed({ responses, look: { outputSchema: z.string() } })).toEqual(late)
 })
 
 const guard = (isWrong: boolean, ms: number, runInParallel = true): InputGuardrail => ({
@@ -159,8 +178,9 @@ const guard = (isWrong: boolean, ms: number, runInParallel = true): InputGuardra
 test('the first turn is never early if parallel guardrails may reject the run (R6)', async () => {
   const inputGuardrails = [guard(true, 60)]
   const refused = [[], []]
-  expect(await executed({ responses: [one(), answer], agent: { inputGuardrails } })).toEqual(refused)
-  expect(await executed({ responses: [one(), answer], runner: { inputGuardrails } })).toEqual(refused)
+  expect(await executed({ responses })).toEqual(early)
+  expect(await executed({ responses, agent: { inputGuardrails } })).toEqual(refused)
+  expect(await executed({ responses, runner: { inputGuardrails } })).toEqual(refused)
 })
 
 test('guardrails that have passed, or run before the model, prevent no early start (R6)', async () => {
@@ -234,19 +254,24 @@ test('neither the SDK nor the engine makes a call again whose id has occurred be
 })
 
 test('input that the tool’s schema rejects gives the same text (R12)', async () => {
-  expect(await executed({ responses: [one('1', '{"q":1}'), answer] })).toEqual([[], []])
-  expect(await executed({ responses: [one('1', '{"q":1'), answer] })).toEqual([[], []])
+  for (const args of ['{"q":1}', '{"q":1'])
+    expect(await executed({ responses: [one('1', args), one('2'), answer] })).toEqual([
+      ['200 look 2 a'],
+      ['100 look 2 a'],
+    ])
 })
 
 test('a tool that is not enabled is never early (R6)', async () => {
-  expect(await executed({ responses: [one(), answer], look: { isEnabled: false } })).toEqual([[], []])
+  expect(await executed({ responses })).toEqual(early)
+  expect(await executed({ responses, look: { isEnabled: false } })).toEqual([[], []])
 })
 
 test('the tool gets the context of the run (R2)', async () => {
   const run = () => ({ context: { user: 'ann' } })
   const body: Case['body'] = (_, { context }) => `user ${JSON.stringify(context)}`
-  const { result } = await compared({ responses: [one(), answer], run, body })
+  const { result, ...executions } = await compared({ responses, run, body })
   expect(JSON.stringify(result)).toContain('ann')
+  expect([executions.plain, executions.early]).toEqual(early)
 })
 
 test('a call that fails cancels the others, early or not (R12)', async () => {
@@ -361,7 +386,10 @@ test.each([
       },
     ],
   ],
-])('events with %s change nothing for the caller (R4)', async (_, events) => {
-  const responses = [[...events.map(raw), 10, done(requested('1'))], answer]
-  expect(await executed({ responses })).toEqual([['10 look 1 a'], ['10 look 1 a']])
+])('events with %s change nothing for the caller, and the next response is read (R4)', async (_, events) => {
+  const responses = [[...events.map(raw), 10, done(requested('1'))], one('2'), answer]
+  expect(await executed({ responses })).toEqual([
+    ['10 look 1 a', '130 look 2 a'],
+    ['10 look 1 a', '30 look 2 a'],
+  ])
 })

@@ -15,7 +15,7 @@ import {
 } from '@openai/agents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { type Program, told } from '../../test/agent-programs.ts'
+import { isSooner, type Program, told } from '../../test/agent-programs.ts'
 import { answer, done, type Item, one, type Part, Q, raw, requested, Script, sealed, sleep } from '../../test/agents.ts'
 
 unhandledRejections()
@@ -110,10 +110,17 @@ const late: Readonly<Record<string, Program['adds']>> = {
   }),
 }
 
+/** The SDK makes each call of a program itself, although calls of the same responses start early without what the program adds. */
+async function expectLate({ adds, go, ...program }: Program): Promise<void> {
+  const [plain, early] = await expectSame({ ...program, ...(adds && { adds }), ...(go && { go }) })
+  expect(early).toEqual(plain)
+  const [alone, sooner] = await expectSame(program)
+  expect(isSooner(sooner, alone)).toBe(true)
+}
+
 test.each(Object.keys(late))('%s: the SDK makes each call itself, and nothing differs (W47)', async (place) => {
   const adds = late[place]
-  const [plain, early] = await expectSame({ responses: twice, ...(adds && { adds }) })
-  expect(early).toEqual(plain)
+  await expectLate({ responses: twice, ...(adds && { adds }) })
 })
 
 /** What is done before the response has ended as the SDK does it afterwards, or does not concern an early call. */
@@ -235,8 +242,7 @@ test.each([
     }),
   ],
 ])('%s that is given after a turn has begun counts, and keeps its calls from starting early (W47)', async (_, adds) => {
-  const [plain, early] = await expectSame({ responses: [both, answer], adds })
-  expect(early).toEqual(plain)
+  await expectLate({ responses: [both, answer], adds })
 })
 
 test('a rejection that the context of a run remembers keeps its tool from starting early (W47)', async () => {
@@ -252,13 +258,16 @@ test('a rejection that the context of a run remembers keeps its tool from starti
       first.state.reject(interruption, { alwaysReject: true, message: 'never' })
     look.needsApproval = needsApproval
     const after = await see(await runner.run(agent, first.state, { stream: true }))
-    return [before, after, await see(await runner.run(agent, 'again', { stream: true, context }))]
+    const again = await see(await runner.run(agent, 'again', { stream: true, context }))
+    return [before, after, again, await see(await runner.run(agent, 'anew', { stream: true }))]
   }
-  const responses = [one('1'), one('2'), answer, one('3'), answer]
-  const plain = await told({ responses, go: paused }, false)
-  const early = await told({ responses, go: paused }, true)
+  const responses = [one('1'), one('2'), answer, one('3'), answer, one('4'), answer]
+  const { times, ...plain } = await told({ responses, go: paused }, false)
+  const { times: sooner, ...early } = await told({ responses, go: paused }, true)
   expect(early).toEqual(plain)
-  expect(plain.calls).toEqual([])
+  // Only the run with another context makes its call, early.
+  expect(plain.calls).toEqual(['look 4 a'])
+  expect(sooner).toEqual(times.map((time) => time - 100))
 })
 
 test.each([
@@ -357,8 +366,11 @@ test('calls after one of a local shell wait for the SDK, as after any undeclared
     100,
     done(shellCall, requested('1')),
   ]
-  const [plain, early] = await expectSame({ responses: [first, answer], go })
-  expect([plain, early]).toEqual([[100], [100]])
+  const [plain, early] = await expectSame({ responses: [first, one('2'), answer], go })
+  expect([plain, early]).toEqual([
+    [100, 220],
+    [100, 120],
+  ])
 })
 
 test('a call that a program makes waits for the SDK (W47)', async () => {
@@ -369,16 +381,21 @@ test('a call that a program makes waits for the SDK (W47)', async () => {
     done(Object.assign(requested('1'), { caller: { type: 'program' as const, callerId: 'p' } })),
   ]
   const adds: Program['adds'] = () => ({ tool: { allowedCallers: ['direct', 'programmatic'] } })
-  const [plain, early] = await expectSame({ responses: [first, answer], adds })
-  expect(early).toEqual(plain)
+  const [plain, early] = await expectSame({ responses: [first, one('2'), answer], adds })
+  expect([plain, early]).toEqual([
+    [100, 220],
+    [100, 120],
+  ])
 })
 
 test('a handoff with the name of a tool is called in its place (W47)', async () => {
   const adds: Program['adds'] = (_, { send }) => ({
     agent: { handoffs: [handoff(new Agent({ name: 'b', tools: send ? [send] : [] }), { toolNameOverride: 'look' })] },
   })
-  const [plain, early] = await expectSame({ responses: [one('1', '{}'), answer], adds })
-  expect([plain, early]).toEqual([[], []])
+  const both = [...sealed('1', 'book', B), ...sealed('2', 'look', '{}', 1), 100]
+  const first = [...both, done(requested('1', 'book', B), requested('2', 'look', '{}'))]
+  const [plain, early] = await expectSame({ responses: [first, answer], adds })
+  expect([plain, early]).toEqual([[100], [0]])
 })
 
 /** A run inside a tool, with the context of the run around it. */
@@ -438,15 +455,17 @@ test.each(Object.keys(inside))('%s, with the context of the run: the calls of bo
 test.each([true, false])(
   'a tool that starts early may run an agent with its context: both execute once, and the usage is the same (W46), streamed: %s',
   async (stream) => {
-    const asked: number[] = []
+    const asked: { readonly requests: number; readonly at: number }[] = []
     const adds: Program['adds'] = () => {
+      const began = performance.now()
       const model = new Script([answer])
       const inner = new Agent({ name: 'inner', instructions: 'i', model })
       const execute = async (_: unknown, context?: RunContext) => {
+        const at = performance.now() - began
         const options = context ? { context } : {}
         const result = stream ? await run(inner, 'x', { ...options, stream }) : await run(inner, 'x', { ...options })
         if ('completed' in result) await result.completed
-        asked.push(model.requests.length)
+        asked.push({ requests: model.requests.length, at })
         return 'asked'
       }
       return { tool: { execute } }
@@ -463,7 +482,8 @@ test.each([true, false])(
     const early = await told(program, true)
     // What the SDK reports of the usage meanwhile depends on when the tool runs.
     expect({ ...early, callbacks: [] }).toEqual({ ...plain, callbacks: [] })
-    expect(asked).toEqual([1, 1])
+    expect(asked.map(({ requests }) => requests)).toEqual([1, 1])
+    expect(asked.map(({ at }) => at)).toEqual([100, 0])
   },
 )
 
@@ -515,6 +535,7 @@ test('simultaneous runs with one context do not use each other’s calls (W46)',
   const early = await told(program, true)
   expect([early.calls, early.undone, early.warnings]).toEqual([plain.calls, [], []])
   expect(early.times.length).toBe(4)
+  expect(isSooner(early.times, plain.times)).toBe(true)
 })
 
 test('a call whose id has occurred before a pause is not made again, early or late (W47)', async () => {
@@ -528,7 +549,11 @@ test('a call whose id has occurred before a pause is not made again, early or la
   }
   const first: Part[] = [...sealed('1', 'book', B), 50, done(requested('1', 'book', B), requested('2', 'send'))]
   const again: Part[] = [...sealed('1', 'book', B), 50, done(requested('1', 'book', B))]
-  await expectSame({ responses: [first, again, answer], go })
+  const [plain, early] = await expectSame({ responses: [first, again, answer], go })
+  expect([plain, early]).toEqual([
+    [50, 170],
+    [0, 120],
+  ])
 })
 
 test.each([

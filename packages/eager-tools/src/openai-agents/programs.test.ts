@@ -3,7 +3,7 @@ import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AGENT, RUN, RUNNER, TOOL, type Values } from '../../test/agent-options.ts'
-import { countOf, type Program, type Tell, told, type Way } from '../../test/agent-programs.ts'
+import { countOf, isSooner, type Program, type Tell, told, type Way } from '../../test/agent-programs.ts'
 import { answer, done, type Part, raw, requested, sealed, text } from '../../test/agents.ts'
 
 unhandledRejections()
@@ -134,7 +134,7 @@ test('with any options and hooks, however they are given, and any responses, onl
       expect(booked).toEqual(accepted)
       const reads = countOf('look', early)
       for (const [q, count] of Object.entries(countOf('look', plain))) expect(reads[q]).toBeGreaterThanOrEqual(count)
-      if (early.times.some((time, at) => time < (plain.times[at] ?? 0))) joined++
+      if (isSooner(early.times, plain.times)) joined++
     }),
     propertyRuns({ small: 40, middle: 150, whole: 3_000 }),
   )
