@@ -18,7 +18,7 @@ import { type Scenario, scenarios } from './reentrant-scenario.ts'
 import { StandingClock } from './standing-clock.ts'
 
 /** The formats with pinned checkpoints. */
-export const FORMATS = [1, 2] as const
+export const FORMATS = [2] as const
 export type Format = (typeof FORMATS)[number]
 
 const NEWEST: Format = 2
@@ -59,7 +59,7 @@ export async function resumedTrace({ scenario, checkpoint }: Omit<Pinned, 'trace
 }
 
 /**
- * Without pieces of responses, data that is also in the result, checkpoints of later formats, and events that earlier versions did not
+ * Without pieces of responses, data that is also in the result, checkpoints, and events that earlier versions did not
  * emit.
  */
 function inShort({ lives, ...rest }: Trace): Trace {
