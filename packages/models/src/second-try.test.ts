@@ -71,7 +71,7 @@ test('each of two runs at once makes its second try, and another schema is still
   expect(areByCall(mock.requests)).toEqual([false, false, true, true, false])
 })
 
-const others: readonly (readonly [string, MockModelsOptions['script']])[] = [
+const others: readonly (readonly [string, NonNullable<MockModelsOptions['script']>])[] = [
   ['of another kind', [tooLarge('output_config.format.schema: $ref is not supported')]],
   ['with another status', [respond(fail({ status: 500, message: GRAMMAR }))]],
   [
