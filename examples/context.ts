@@ -41,14 +41,15 @@ const agent = createAgent({
 const { text } = await agent.run('Which orders are open?', { context: { tenant: 'acme', db } })
 console.log(text) // Two: acme-17 and acme-23.
 
-// A context that does not match is refused before the model is called.
+// A context that does not match is refused before the model is called. The types know only what the program itself has made.
+const session = JSON.parse('{ "user": "ada" }')
 await agent
-  .run('Which orders are open?', { context: { tenant: 'beta' } })
+  .run('Which orders are open?', { context: { ...session, db } })
   .catch((error: Error) => console.log(error.message))
 
 // Another agent for one request: everything else is unchanged.
 const brief = agent.with({ settings: { maxTokens: 100 }, tools: [] })
-console.log((await brief.run('Which orders are open?', { context: { tenant: 'beta' } })).text) // There are none.
+console.log((await brief.run('Which orders are open?', { context: { tenant: 'beta', db } })).text) // There are none.
 
 // A sub-agent gets the same context, or one derived from it.
 const clerk = agentTool(agent, {

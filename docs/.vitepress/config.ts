@@ -72,6 +72,7 @@ const sidebar = [
     page('Sizes', '/sizes'),
     page('Quirks of real streams', '/quirks'),
     page('What providers refuse', '/refusals'),
+    page('Requests of other libraries', '/other-requests'),
     page('Architecture', '/architecture'),
     group('Decisions', [page('All', '/decisions/'), ...pagesOf('decisions')], true),
   ]),

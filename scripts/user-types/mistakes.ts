@@ -9,9 +9,10 @@ interface Mistake {
   readonly says: string
 }
 
-const HEAD = `import { createAgent, type Model, tool } from '@meanwhile/core'
+const HEAD = `import { agentTool, createAgent, type Model, tool } from '@meanwhile/core'
 import { eager } from '@meanwhile/eager-tools/ai-sdk'
 import { approve, retryModel } from '@meanwhile/middleware'
+import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { type LanguageModel, streamText, ToolLoopAgent, tool as sdkTool } from 'ai'
 import { z } from 'zod'
 import { z as z3 } from 'zod/v3'
@@ -23,6 +24,9 @@ const weather = sdkTool({ inputSchema: input, execute: ({ city }) => city })
 const tools = { weather }
 const own = tool({ name: 'weather', description: 'w', input, execute: ({ city }) => city })
 const agent = createAgent({ model, tools: [own], output: input })
+const context = z.object({ user: z.string() })
+const mine = tool({ name: 'mine', description: 'm', input, context, execute: (_, { context }) => context.user })
+const needing = createAgent({ model, name: 'n', description: 'n', tools: [own, mine] })
 const result = await agent.run('Hi')
 `
 
@@ -66,6 +70,30 @@ const MISTAKES: readonly Mistake[] = [
   {
     code: "agent.run({ prompt: 'Hi' })",
     says: "'prompt' does not exist in type 'readonly Message[]'.",
+  },
+  {
+    code: "needing.run('Hi')",
+    says: 'Expected 2 arguments, but got 1.',
+  },
+  {
+    code: "needing.stream('Hi', { conversationId: 'c' })",
+    says: "Property 'context' is missing in type '{ conversationId: string; }' but required in type '{ readonly context: { user: string; }; }'.",
+  },
+  {
+    code: "needing.run('Hi', { context: { usr: 'ada' } })",
+    says: "Did you mean to write 'user'?",
+  },
+  {
+    code: "createAgent({ model, tools: [agentTool(needing)] }).run('Hi')",
+    says: 'Expected 2 arguments, but got 1.',
+  },
+  {
+    code: 'agentTool(needing, { context: () => ({}) })',
+    says: "Type '() => {}' is not assignable to type '(outer: unknown) => ",
+  },
+  {
+    code: 'createThreads({ agent: needing, store: memoryThreads() })',
+    says: "Property 'context' is missing in type '{ agent: Agent<unknown, { user: string; }>; store: ThreadStore; }' but required in type",
   },
   {
     code: 'result.output.city',

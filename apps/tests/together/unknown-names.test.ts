@@ -144,7 +144,6 @@ const fixed: readonly Row[] = [
   {
     option: 'createAgent: toolChoice',
     known: 'send',
-    hint: 'there is no tool "sendd"',
     use: (name) => createAgent({ model: scriptedModel([]), tools: [send], toolChoice: { tool: name } }),
   },
   {

@@ -17,13 +17,17 @@ import { behind } from './vocabulary/copies.ts'
 import { ConfigError } from './vocabulary/errors.ts'
 import type { Answers } from './vocabulary/interrupt.ts'
 import type { Middleware } from './vocabulary/middleware.ts'
+import type { ContextOf, WithContext } from './vocabulary/needed-context.ts'
 import type { AgentResult, CancelledResult } from './vocabulary/result.ts'
 import type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 import type { Checkpoint } from './vocabulary/saved-run.ts'
 import type { Tool } from './vocabulary/tool.ts'
 
-/** An agent, as `createAgent` returns it. `Output` is the output type of its `output` schema. */
-export interface Agent<Output = unknown> {
+/**
+ * An agent, as `createAgent` returns it. `Output` is the output type of its `output` schema, `Context` what the `context` schemas of its tools and
+ * middleware accept: if it is not `unknown`, a run needs one.
+ */
+export interface Agent<Output = unknown, Context = unknown> {
   /** The `name` option. */
   readonly name: string | undefined
   /** The `description` option. */
@@ -33,16 +37,19 @@ export interface Agent<Output = unknown> {
   /** The tools, without those that middleware adds to a run. */
   readonly tools: readonly Tool[]
   /** Runs to the end and returns the result: like `stream(input).result`, but without storing events. */
-  run(input: RunInput, options?: RunOptions): Promise<AgentResult<Output>>
+  run(input: RunInput, ...options: WithContext<RunOptions, Context>): Promise<AgentResult<Output>>
   /**
    * Returns a new agent with changed options, for example for one request or one user. Options that you omit stay the same. Both agents share the
-   * `concurrency` limits of their common tools.
+   * `concurrency` limits of their common tools. By its type the new agent needs the context of this one, and that of the new tools and middleware.
    *
    * @throws {ConfigError} An option is invalid.
    */
-  with(options: AgentChanges<Output>): Agent<Output>
+  with<
+    const Tools extends readonly Tool[] = readonly Tool[],
+    const Around extends readonly Middleware[] = readonly Middleware[],
+  >(options: AgentChanges<Output, Tools, Around>): Agent<Output, Context & ContextOf<Tools[number] | Around[number]>>
   /** Starts a run and returns it immediately. */
-  stream(input: RunInput, options?: RunOptions): AgentRun<Output>
+  stream(input: RunInput, ...options: WithContext<RunOptions, Context>): AgentRun<Output>
   /**
    * Stores a run without starting it, so that `resume` can start it in another process, or again after a crash. It calls no hook and makes no span.
    * Returns the first checkpoint of the run. Without a store nothing is stored: give the checkpoint to `resume`. Give the context of the run to
@@ -62,7 +69,10 @@ export interface Agent<Output = unknown> {
    *   answer that is not JSON,
    * - `ContextError` for a context that does not match, `InputError` for messages sent to a run that had ended.
    */
-  resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
+  resume(
+    checkpoint: Checkpoint | string,
+    ...options: WithContext<ResumeOptions, Context, [answers: Answers | undefined]>
+  ): AgentRun<Output>
   /**
    * Closes a run that was interrupted, cancelled or cut off and that will not continue. Each open call gets a result: its own if it had settled,
    * otherwise an error with the reason. No hook, tool or model is called, and nothing is undone. The `messages` of the result can be the input of a
@@ -78,13 +88,23 @@ export interface Agent<Output = unknown> {
 }
 
 /** The options that `agent.with` can change: all except `name`, `output` and `checkpoints`. */
-export type AgentChanges<Output = unknown> = Partial<Omit<AgentOptions<Output>, 'name' | 'output' | 'checkpoints'>>
+export type AgentChanges<
+  Output = unknown,
+  Tools extends readonly Tool[] = readonly Tool[],
+  Around extends readonly Middleware[] = readonly Middleware[],
+> = Partial<Omit<AgentOptions<Output, Tools, Around>, 'name' | 'output' | 'checkpoints'>>
 
 /** The functions that a run's state calls. They are passed in, because the state must not import them. */
 const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs }
 
 /** Creates an agent. Throws {@link ConfigError} with the name of the first invalid option. */
-export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {
+export function createAgent<
+  Output = unknown,
+  const Tools extends readonly Tool[] = readonly Tool[],
+  const Around extends readonly Middleware[] = readonly Middleware[],
+>(options: AgentOptions<Output, Tools, Around>): Agent<Output, ContextOf<Tools[number] | Around[number]>>
+
+export function createAgent<Output>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)
   // Copies, because the caller may change its own lists later.
   const { tools = [], middleware = [] } = options

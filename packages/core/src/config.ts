@@ -18,7 +18,7 @@ import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelSettings } from './vo
 import { checkLimit, checkOptions, checkTime, checkTypes, type OptionNames } from './vocabulary/option-checks.ts'
 import { DEFAULT_OUTPUT_LIMITS, type OutputLimits } from './vocabulary/output-limits.ts'
 import type { AgentSetup, Tool } from './vocabulary/tool.ts'
-import { toolList } from './vocabulary/tool-checks.ts'
+import { checkChoice, toolList } from './vocabulary/tool-checks.ts'
 
 const SETTINGS: OptionNames<ModelSettings> = {
   maxTokens: 'maxOutputTokens',
@@ -113,16 +113,14 @@ function copyOf(settings: ModelSettings): ModelSettings {
   }
 }
 
-/** @throws {ConfigError} The model must call a tool that does not exist, and no hook or wrap can add it. */
+/** @throws {ConfigError} The choice is invalid, or the model must call a tool that does not exist and that no hook or wrap can add. */
 function checkToolChoice(
   { toolChoice, output, middleware }: Pick<AgentConfig, 'toolChoice' | 'output' | 'middleware'>,
   tools: readonly Tool[],
 ): void {
-  if (['auto', 'none', 'required'].some((word) => word === toolChoice)) return
-  const name: unknown = isRecord(toolChoice) ? toolChoice.tool : undefined
-  if (typeof name !== 'string')
+  const given: unknown = isRecord(toolChoice) ? toolChoice.tool : toolChoice
+  if (typeof given !== 'string' || (given === toolChoice && !['auto', 'none', 'required'].includes(given)))
     throw new ConfigError('toolChoice', "must be 'auto', 'none', 'required' or { tool: name }")
-  if (name === output?.format.name || tools.some((tool) => tool.name === name)) return
   const mayBeAdded = middleware.some((one) => one.beforeAgent || one.wrapAgent || one.wrapModel)
-  if (!mayBeAdded) throw new ConfigError('toolChoice', `there is no tool "${name}"`)
+  if (!mayBeAdded) checkChoice({ toolChoice, tools, output: output?.format })
 }

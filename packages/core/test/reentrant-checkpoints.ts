@@ -59,7 +59,7 @@ export async function resumedTrace({ scenario, checkpoint }: Omit<Pinned, 'trace
 }
 
 /**
- * Without pieces of responses, data that is also in the result, checkpoints of later formats, and events that earlier versions did not
+ * Without pieces of responses, data that is also in the result, checkpoints, and events that earlier versions did not
  * emit.
  */
 function inShort({ lives, ...rest }: Trace): Trace {

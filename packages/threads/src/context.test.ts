@@ -59,7 +59,8 @@ test('the context of a message that waits in the queue is kept until its turn be
     },
   })
   const model = scriptedModel([1, 2, 3].flatMap(() => [respond(call('note')), respond(say('Done.'))]))
-  const threads = createThreads({ agent: createAgent({ model, tools: [note] }), store: memoryThreads() })
+  const agent = createAgent({ model, tools: [note] })
+  const threads = createThreads({ agent, store: memoryThreads(), context: () => undefined })
   const tenants = ['acme', 'globex', 'initech']
   const turns = await Promise.all(tenants.map((tenant) => threads.send('t', tenant, { context: { tenant } })))
   for (const turn of turns) expect(await turn.result).toMatchObject({ status: 'completed' })

@@ -1,5 +1,7 @@
-import type { Agent, PendingInterrupt } from '@meanwhile/core'
+import { type Agent, createAgent, type PendingInterrupt, tool } from '@meanwhile/core'
+import { scriptedModel } from '@meanwhile/core/testing'
 import { expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
 import {
   createThreads,
   type ErrorInfo,
@@ -34,6 +36,29 @@ test('context must return the type that the call of createThreads names', () => 
   createThreads<Tenant>({ agent, store, context: () => ({ tenant: 1 }) })
   expectTypeOf<Threads<Tenant>>().toExtend<Threads>()
   expectTypeOf(createThreads({ agent, store })).toEqualTypeOf<Threads>()
+})
+
+test('threads of an agent that needs a context make one, or say that their callers pass it', () => {
+  const orders = tool({
+    name: 'orders',
+    description: '',
+    input: z.object({}),
+    context: z.object({ tenant: z.string() }),
+    execute: (_, { context }) => context.tenant,
+  })
+  const needing = createAgent({ model: scriptedModel([]), tools: [orders] })
+  const threads = createThreads({ agent: needing, store, context: () => undefined })
+  expectTypeOf(threads).toEqualTypeOf<Threads<{ tenant: string }>>()
+  void threads.send('t', 'x', { context: { tenant: 'acme' } })
+  // @ts-expect-error The tenant is not a number.
+  void threads.send('t', 'x', { context: { tenant: 1 } })
+  createThreads({ agent: async () => needing, store, context: async ({ id }) => ({ tenant: id }) })
+  // @ts-expect-error There is no context.
+  createThreads({ agent: needing, store })
+  // @ts-expect-error There is no context.
+  createThreads({ agent: () => needing, store })
+  // @ts-expect-error The tenant is not a number.
+  createThreads({ agent: needing, store, context: () => ({ tenant: 1 }) })
 })
 
 test('the status of a result narrows its type', () => {

@@ -60,10 +60,12 @@ interface CommonOptions {
   readonly onError?: (error: unknown, at: ErrorPlace) => void
 }
 
-/** `Context`: the type of the context that each run gets. */
-export interface ThreadsOptions<Context = unknown> extends CommonOptions {
+/** `Context`: the type of the context that each run gets. `Needed`: the context that the agent needs. */
+export interface ThreadsOptions<Context = unknown, Needed = unknown> extends CommonOptions {
   /** The agent of all threads, or a function that returns the agent of each turn. All agents of a thread must have the same name. */
-  readonly agent: Agent | ((turn: TurnInfo) => Agent | Promise<Agent>)
+  readonly agent:
+    | Agent<unknown, Needed>
+    | ((turn: TurnInfo) => Agent<unknown, Needed> | Promise<Agent<unknown, Needed>>)
   /**
    * Makes the context of a run, unless this process received one with the message, the answer or the retry. If it throws, the turn fails with
    * `ContextError`: nothing has run, and the turn can be retried.
@@ -208,6 +210,15 @@ export interface Threads<Context = unknown> {
   close(): Promise<void>
 }
 
+/** A process that takes over a turn has no context from a caller. So one that the agent needs must be made, or be `undefined`. */
+type MakesContext<Needed> =
+  IsKnown<Needed> extends true
+    ? { readonly context: (turn: TurnInfo) => Needed | undefined | Promise<Needed | undefined> }
+    : unknown
+
+/** Whether the agent needs a context by its type. A function that only throws returns no agent. */
+type IsKnown<Needed> = unknown extends Needed ? false : [Needed] extends [never] ? false : true
+
 const COMMON: OptionNames<CommonOptions> = {
   store: 'storage',
   whenBusy: '',
@@ -220,13 +231,17 @@ const DURABLE_OPTIONS: OptionNames<DurableThreadsOptions> = { ...COMMON, runs: '
 
 /**
  * Creates threads over a store. The return type of `context` is the type of the context that `send`, `answer` and `retry` accept; without that
- * option, name the type: `createThreads<Context>(…)`. With `runs`, the turns are durable runs, which workers execute: `durableRuns({ context })`
+ * option, name the type: `createThreads<Context>(…)`. If the tools of the agent declare a context, `context` is required, and must return one that they
+ * accept, or `undefined` for turns whose callers pass one. With `runs`, the turns are durable runs, which workers execute: `durableRuns({ context })`
  * makes their context.
  *
  * @throws {ConfigError} An option is not valid; the error names it.
  */
-export function createThreads<Context = unknown>(options: ThreadsOptions<Context>): Threads<Context>
 export function createThreads(options: DurableThreadsOptions): Threads<undefined>
+// This overload is last because the compiler reports the error of the last one.
+export function createThreads<Context = unknown, Needed = unknown>(
+  options: ThreadsOptions<Context, Needed> & MakesContext<Needed>,
+): Threads<IsKnown<Needed> extends true ? Needed : Context>
 export function createThreads(options: ThreadsOptions | DurableThreadsOptions): Threads {
   return options && 'runs' in options ? durableThreads(options) : localThreads(options)
 }

@@ -45,6 +45,11 @@ export async function findPeers(folder: string, names = PEERS): Promise<readonly
   )
 }
 
+/** The installed packages of a library, with their versions: `ai 7.0.173`. */
+export async function packagesOf(name: PeerName, folder: string): Promise<readonly string[]> {
+  return await Promise.all(PACKAGES[name].map(async (one) => `${one} ${await versionOf(one, folder)}`))
+}
+
 const MANIFEST = z.object({ version: z.string() })
 
 /** Searched for as Node does: in the folder, and in all folders above it. */

@@ -6,11 +6,8 @@ import type { Ran } from '../contestant.ts'
 import type { Library } from '../drop-ins/loops.ts'
 import type { PeerName } from '../modes.ts'
 import { measuredWork, type ToolRun } from '../tools.ts'
-import { type Driver, exportsOf, type Load, type PeerRun, type PeerTask } from './driver.ts'
-import { ai } from './drivers/ai.ts'
-import { langchain } from './drivers/langchain.ts'
-import { mastra } from './drivers/mastra.ts'
-import { openaiAgents } from './drivers/openai-agents.ts'
+import { exportsOf, type Load, type PeerRun, type PeerTask } from './driver.ts'
+import { DRIVERS } from './drivers.ts'
 
 /** A run, as data. */
 export interface PeerJob extends Omit<PeerTask, 'work' | 'signal' | 'dropIn'> {
@@ -35,13 +32,6 @@ export type Loading = { readonly ready: true; readonly cpuUserMs: number } | { r
 export type FromPeer =
   | { readonly id: number; readonly ran: Ran; readonly cpuUserMs: number }
   | { readonly id: number; readonly error: string }
-
-const DRIVERS: Readonly<Record<PeerName, Driver>> = {
-  ai,
-  '@openai/agents': openaiAgents,
-  langchain,
-  '@mastra/core': mastra,
-}
 
 type DropIn = <Wrapped extends object>(
   wrapped: Wrapped,

@@ -8,6 +8,7 @@ import type { Effect } from '../vocabulary/effect.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
+import type { DeclaredContext } from '../vocabulary/needed-context.ts'
 import { checkCount, checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
 import { textInput } from '../vocabulary/text-input.ts'
@@ -16,8 +17,8 @@ import type { ToolSchema } from '../vocabulary/tool-schema.ts'
 import { contextWithin } from './context-within.ts'
 import { runWithin } from './nested-run.ts'
 
-/** The options of `agentTool`. */
-export interface AgentToolOptions<Input = AgentRequest> {
+/** The options of `agentTool`. `Context`: the type of the agent's context. */
+export interface AgentToolOptions<Input = AgentRequest, Context = unknown> {
   /** The name of the tool. Default: the agent's name. */
   readonly name?: string
   /** The description that the calling model reads. Default: the agent's description. */
@@ -36,7 +37,7 @@ export interface AgentToolOptions<Input = AgentRequest> {
    * Returns the agent's context, computed from that of the calling run. Called once in each calling run, before its first model call. Default: the
    * same context.
    */
-  context?(outer: unknown): unknown
+  context?(outer: unknown): Context | Promise<Context>
   /** Whether the agent's input begins with the history of the calling run, followed by the request. Default false. */
   readonly history?: boolean
   /** How deep agents may call agents: an integer of at least 1. A deeper call does not run and gets an error result. Default 5. */
@@ -56,12 +57,15 @@ export interface AgentRequest {
  *
  * @throws {ConfigError} The value is not an agent, or neither it nor the options have a name, or a description.
  */
-export function agentTool(agent: Agent, options?: AgentToolOptions): Tool<AgentRequest>
+export function agentTool<Context, Options extends AgentToolOptions<AgentRequest, Context>>(
+  agent: Agent<unknown, Context>,
+  options?: Options,
+): Tool<AgentRequest> & PassedOn<Context, Options>
 
-export function agentTool<Input>(
-  agent: Agent,
-  options: AgentToolOptions<Input> & { readonly input: ToolSchema<Input> },
-): Tool<Input>
+export function agentTool<Input, Context, Options extends AgentToolOptions<Input, Context>>(
+  agent: Agent<unknown, Context>,
+  options: Options & { readonly input: ToolSchema<Input> },
+): Tool<Input> & PassedOn<Context, Options>
 
 export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {}): Tool {
   const config = configBehind(agent)
@@ -87,6 +91,9 @@ export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {})
     }, config),
   }
 }
+
+/** The context that the calling run needs for the agent: none if the options make it. */
+type PassedOn<Context, Options> = Options extends { readonly context: unknown } ? unknown : DeclaredContext<Context>
 
 /** The result of the agent. An error that concerns only the agent fails its call; one that also concerns the calling run ends it. */
 async function resultOf(...[agent, request, context, place]: Parameters<typeof runWithin>): Promise<AgentResult> {

@@ -23,6 +23,7 @@ import {
 import type { ModelFlow } from '../vocabulary/middleware.ts'
 import type { InputLimits, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
+import { checkChoice } from '../vocabulary/tool-checks.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** An event that passes the wraps of a model call. */
@@ -72,6 +73,7 @@ export function attemptFlow(
     make: ({ context }) => {
       observer.opened?.(attempt, context)
       throwIfAborted(stops)
+      checkChoice({ ...sent, output: sent.output })
       following = stops.map((signal) => follow(signal, () => controller.abort(signal.reason)))
       const stream = sent.model.stream({ ...sent, signal: controller.signal })
       return untilAborted(stream, controller.signal, (event) => {

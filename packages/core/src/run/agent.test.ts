@@ -266,6 +266,36 @@ test('a tool that must be called may be known only to a wrapModel (A2)', async (
   expect((await agent.run('Hi')).text).toBe('fine')
 })
 
+test('a misspelt tool that must be called ends the run before its first model call, if nothing has added it (A2, W26)', async () => {
+  const model = scriptedModel([])
+  const looking: Middleware = {
+    name: 'looking',
+    beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, { ...echo, name: 'search' }] }),
+    wrapModel: (request, next) => next(request),
+  }
+  const run = (tool: string) =>
+    createAgent({ model, tools: [echo], toolChoice: { tool }, middleware: [looking] }).run('Hi')
+  const told = { name: 'ConfigError', option: 'toolChoice' }
+  await expect(run('serch')).rejects.toMatchObject({
+    ...told,
+    message: 'toolChoice: there is no tool "serch"; did you mean search?',
+  })
+  await expect(run('fly')).rejects.toMatchObject({ ...told, message: 'toolChoice: there is no tool "fly"' })
+  expect(model.requests).toEqual([])
+})
+
+test('a misspelt tool that a wrapModel chooses is told before the model is called (A2, W26)', async () => {
+  const model = scriptedModel([])
+  const choosing: Middleware = {
+    name: 'choosing',
+    wrapModel: (request, next) => next({ ...request, toolChoice: { tool: 'ecko' } }),
+  }
+  await expect(createAgent({ model, tools: [echo], middleware: [choosing] }).run('Hi')).rejects.toMatchObject({
+    message: 'toolChoice: there is no tool "ecko"; did you mean echo?',
+  })
+  expect(model.requests).toEqual([])
+})
+
 test('changing the options afterwards changes nothing (A4)', async () => {
   const model = scriptedModel([respond(say('one')), respond(say('two'))])
   const other = scriptedModel([])

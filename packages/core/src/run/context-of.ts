@@ -11,7 +11,7 @@ import type { Run } from '../vocabulary/tool.ts'
 import { actorOf } from './run-view.ts'
 
 /** Reads a part of the context of a run. It is also a schema: use it as the `context` of a tool or middleware. */
-export interface ContextReader<Context> extends StandardSchemaV1<unknown, Context> {
+export interface ContextReader<Context, Given = unknown> extends StandardSchemaV1<Given, Context> {
   /**
    * Returns the value that the schema returned for the context of the run. It is the same value in the whole run.
    *
@@ -26,7 +26,7 @@ export interface ContextReader<Context> extends StandardSchemaV1<unknown, Contex
  *
  * @throws {ConfigError} The value is not a Standard Schema.
  */
-export function contextOf<Context>(schema: StandardSchemaV1<unknown, Context>): ContextReader<Context> {
+export function contextOf<Context, Given>(schema: StandardSchemaV1<Given, Context>): ContextReader<Context, Given> {
   if (!schema) throw new ConfigError('schema', 'is missing')
   checkSchema('schema', schema)
   const read = (run: Run) => {
@@ -40,7 +40,7 @@ export function contextOf<Context>(schema: StandardSchemaV1<unknown, Context>): 
     userContext.checked.set(reader, checked)
     return checked.value
   }
-  const reader: ContextReader<Context> = Object.assign(read, { '~standard': schema['~standard'] })
+  const reader: ContextReader<Context, Given> = Object.assign(read, { '~standard': schema['~standard'] })
   return reader
 }
 

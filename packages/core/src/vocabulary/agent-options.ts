@@ -12,7 +12,11 @@ import type { Run, Tool } from './tool.ts'
 import type { ToolSchema } from './tool-schema.ts'
 
 /** The options of `createAgent`. */
-export interface AgentOptions<Output = unknown> {
+export interface AgentOptions<
+  Output = unknown,
+  Tools extends readonly Tool[] = readonly Tool[],
+  Around extends readonly Middleware[] = readonly Middleware[],
+> {
   /** The model of every step, unless a hook or wrap replaces it. */
   readonly model: Model
   /** Identifies the agent in spans. An `agentTool` uses it as the tool's default name. */
@@ -25,9 +29,9 @@ export interface AgentOptions<Output = unknown> {
    */
   readonly instructions?: string | ((run: Run) => Awaitable<string>)
   /** The tools that the model may call. Default: none. Two tools must not have the same name. */
-  readonly tools?: readonly Tool[]
+  readonly tools?: Tools
   /** The first middleware is the outermost. */
-  readonly middleware?: readonly Middleware[]
+  readonly middleware?: Around
   /**
    * The schema of the final answer, which must be an object. `result.output` is the value that the schema returns. The run rejects an answer that
    * does not match the schema, and the model reads what is wrong with it.

@@ -29,24 +29,25 @@ export interface ToolOptions<
   Warmed = unknown,
   Does = Effect | Method<Input, Effect>,
   Context = unknown,
+  Given = unknown,
 > extends Omit<Tool<Input, Output, Warmed>, 'effect' | 'needs' | 'context' | 'execute'> {
   readonly effect?: Does
   readonly needs?: Needs
-  readonly context?: StandardSchemaV1<unknown, Context>
+  readonly context?: StandardSchemaV1<Given, Context>
   execute(
     input: [Needs] extends [undefined] ? Input : Pick<Input, NonNullable<Needs>[number]>,
-    context: unknown extends Context
-      ? [Needs] extends [undefined]
-        ? ToolContext<Warmed>
-        : NeedsContext<Input, Warmed>
-      : ([Needs] extends [undefined] ? ToolContext<Warmed> : NeedsContext<Input, Warmed>) & HasContext<Context>,
+    context: ([Needs] extends [undefined] ? ToolContext<Warmed> : NeedsContext<Input, Warmed>) &
+      (unknown extends Context ? unknown : HasContext<Context>),
   ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
 }
 
 // Types, not interfaces: a declaration file of a user writes out these types, because it cannot name types that are not exported.
 type NoNeeds = { readonly needs?: undefined }
 
-type NeedsPart<Context> = { readonly context: StandardSchemaV1<unknown, Context> }
+type NeedsPart<Context, Given> = { readonly context: StandardSchemaV1<Given, Context> }
+
+// In a list of tools, the compiler would drop those with a context if their types extended that of another tool.
+type NoContext = { readonly context?: never }
 
 /** A tool with `execute`. The caller of the run executes a tool without it. */
 export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = Tool<Input, Output, Warmed> &
@@ -91,13 +92,14 @@ export function tool<
     | 'calls'
     | Method<Input, Effect>,
   Context = unknown,
+  Given = unknown,
 >(
-  definition: ToolOptions<Input, Output, Needs, Warmed, Does, Context> &
+  definition: ToolOptions<Input, Output, Needs, Warmed, Does, Context, Given> &
     OtherWords &
     ([Does] extends ['reversible'] ? Reversible : unknown),
 ): ExecutedTool<Input, Output, Warmed> &
   ([Needs] extends [undefined] ? NoNeeds : unknown) &
-  (unknown extends Context ? unknown : NeedsPart<Context>)
+  (unknown extends Context ? NoContext : NeedsPart<Context, Given>)
 
 export function tool<Definition extends object>(definition: Definition): Definition {
   checkToolOptions(definition)

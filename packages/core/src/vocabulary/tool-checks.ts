@@ -5,7 +5,8 @@ import { checkToolOptions, definitionOf, lacksNearest } from './define-tool.ts'
 import { isEffect } from './effect.ts'
 import { ConfigError } from './errors.ts'
 import { isPlain, isRecord } from './json.ts'
-import { checkCount, checkOptions, checkSchema, checkTypes, mustBe } from './option-checks.ts'
+import type { ModelRequest, OutputFormat } from './model.ts'
+import { checkCount, checkOptions, checkSchema, checkTypes, mustBe, nearestName } from './option-checks.ts'
 import { isText } from './shape.ts'
 import type { Tool } from './tool.ts'
 
@@ -14,6 +15,19 @@ export function toolList(tools: readonly Tool[]): readonly Tool[] {
   if (!Array.isArray(tools)) throw new ConfigError('tools', 'must be a list')
   if (tools.some((one) => !isRecord(one))) throw new ConfigError('tools', 'one of them is not a tool')
   return tools
+}
+
+/** @throws {ConfigError} The model must call a tool that the request does not have. The error names the nearest. */
+export function checkChoice({ toolChoice, tools, output }: Choice): void {
+  const name = typeof toolChoice === 'string' ? undefined : toolChoice.tool
+  if (name === undefined || name === output?.name || tools.some((tool) => tool.name === name)) return
+  const nearest = nearestName(name, Object.fromEntries(tools.map((tool) => [tool.name, ''])))
+  throw new ConfigError('toolChoice', `there is no tool "${name}"${nearest ? `; did you mean ${nearest}?` : ''}`)
+}
+
+type Choice = Pick<ModelRequest, 'toolChoice'> & {
+  readonly tools: readonly { readonly name: string }[]
+  readonly output: OutputFormat | undefined
 }
 
 /** @throws {ConfigError} A member of the tool is invalid. */
