@@ -141,6 +141,12 @@ test('--threads measures only the cost of a thread', () => {
   expect(parseOptions([])).not.toHaveProperty('threads')
 })
 
+test('--saves counts only the saves of a step', () => {
+  expect(parseOptions(['--saves'])).toMatchObject({ saves: { runs: 3 } })
+  expect(parseOptions(['--saves', '--runs', '1'])).toMatchObject({ saves: { runs: 1 } })
+  expect(parseOptions([])).not.toHaveProperty('saves')
+})
+
 test('--durable measures only the cost of a durable run', () => {
   expect(parseOptions(['--durable'])).toMatchObject({ durable: { runs: 20 } })
   expect(parseOptions(['--durable', '--runs', '1'])).toMatchObject({ durable: { runs: 1 } })
@@ -193,6 +199,7 @@ test.each([
   [['--drop-ins', '--peers'], "option '--drop-ins' cannot be used with option '--peers [folder]'"],
   [['--threads', '--scenario', 'f'], "option '--threads' cannot be used with option '--scenario <ids>'"],
   [['--threads', '--json', 'x.json'], "option '--threads' cannot be used with option '--json <file>'"],
+  [['--saves', '--scenario', 'f'], "option '--saves' cannot be used with option '--scenario <ids>'"],
   [['--durable', '--full'], "option '--durable' cannot be used with option '--full'"],
   [['--durable', '--report', 'x.html'], "option '--durable' cannot be used with option '--report <file>'"],
   [['--drop-ins', '--mode', 'eager'], "option '--drop-ins' cannot be used with option '--mode <names>'"],
@@ -247,6 +254,7 @@ test('--help names every option and scenario', () => {
     'drop-ins',
     'threads',
     'durable',
+    'saves',
     'base-url',
     'model',
     'key-env',

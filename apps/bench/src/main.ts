@@ -59,6 +59,7 @@ async function action(options: BenchOptions, signal: AbortSignal): Promise<numbe
   if (options.overhead) return await ownCost(signal)
   if (options.threads) return await threadCost(options.threads.runs, signal)
   if (options.durable) return await durableCost(options.durable.runs, signal)
+  if (options.saves) return await savesOfSteps(options.saves.runs, signal)
   if (options.record) return (await record({ ...options.record, signal, say: console.error })) > 0 ? 0 : 1
   return await bench(options, signal)
 }
@@ -88,6 +89,17 @@ async function threadCost(runs: number, signal: AbortSignal): Promise<number> {
   )
   console.log(threadsTable(cost))
   return threadBars(cost).every(({ met }) => met) ? 0 : 1
+}
+
+/** 1 if a step is saved too often, or its time grows faster than its calls. The measurement is loaded only here, because that takes memory and time. */
+async function savesOfSteps(runs: number, signal: AbortSignal): Promise<number> {
+  const { measureSaves, STEPS } = await import('./saves/measure-saves.ts')
+  const { savesBars, savesTable } = await import('./saves/table.ts')
+  const costs = await shownParts('{value} of {total} steps', { parts: STEPS }, (onStep) =>
+    measureSaves({ runs, signal, onStep }),
+  )
+  console.log(savesTable(costs))
+  return savesBars(costs).every(({ met }) => met) ? 0 : 1
 }
 
 /** 1 if PostgreSQL is not installed. The measurement is loaded only here, because that takes memory and time. */

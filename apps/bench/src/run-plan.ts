@@ -29,6 +29,9 @@ export const FULL_RUNS = 7
 /** Runs of each, with `--threads`. */
 export const THREAD_RUNS = 15
 
+/** Runs of each step, with `--saves`. */
+export const SAVES_RUNS = 3
+
 /** For `--durable`: runs of each set-up, one at a time. */
 export const DURABLE_RUNS = 20
 

@@ -15,7 +15,7 @@ import type { ThreadEvent, Turn, WhenBusy } from './index.ts'
 const PROGRAM = fileURLToPath(new URL('../test/thread-worker.ts', import.meta.url))
 
 /** The number of rounds. Each round kills two workers. */
-const ROUNDS = sized({ small: 5, middle: 5, whole: 100 })
+const ROUNDS = sized({ small: 5, middle: 5, whole: 250 })
 
 let url = ''
 let folder = ''

@@ -6,7 +6,7 @@ import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { Command, Option, type OutputConfiguration } from 'commander'
 import { MODES, type Mode } from '../modes.ts'
 import type { ToolFacts } from '../replay/tool-facts.ts'
-import { DEFAULT_RUNS, DURABLE_RUNS, FULL_RUNS, mayShare, THREAD_RUNS } from '../run-plan.ts'
+import { DEFAULT_RUNS, DURABLE_RUNS, FULL_RUNS, mayShare, SAVES_RUNS, THREAD_RUNS } from '../run-plan.ts'
 import { ALL_SCENARIOS, DEFAULT_SCENARIOS, DROP_IN_SCENARIOS, SCENARIOS, type ScenarioId } from '../scenarios.ts'
 import { otlpPathOf } from '../trace-files.ts'
 import { TRANSPORTS, type TransportName } from '../transport.ts'
@@ -34,6 +34,7 @@ export interface Given {
   readonly dropIns?: true
   readonly threads?: true
   readonly durable?: true
+  readonly saves?: true
   readonly baseUrl?: string
   readonly model?: string
   readonly keyEnv?: string
@@ -98,6 +99,12 @@ export function commandOf(output: OutputConfiguration): Command {
       ).conflicts(allExcept('durable', 'runs')),
     )
     .addOption(
+      new Option(
+        '--saves',
+        `only how often a step with many calls is saved on each store, ${SAVES_RUNS} runs of each step`,
+      ).conflicts(allExcept('saves', 'runs')),
+    )
+    .addOption(
       new Option('--base-url <url>', 'only a real model, with our own prompts and tools')
         .argParser(url(API))
         .conflicts(MOCKED),
@@ -156,6 +163,7 @@ const MOCKED = [
   'dropIns',
   'threads',
   'durable',
+  'saves',
   'full',
   'faults',
   'overhead',

@@ -26,6 +26,7 @@ Examples
   npm run bench -- --drop-ins --runs 1 --scenario f
   npm run bench -- --threads
   npm run bench -- --durable
+  npm run bench -- --saves
 
 docs/bench.md describes the files, and how to read the results.`
 }

@@ -27,7 +27,7 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-/** What one call of the outer agent does. A question is asked after its number of milliseconds. */
+/** What one call of the outer agent does. A question is asked after its number of tenths of a second. */
 type Work = ToolWork | AgentWork
 
 interface ToolWork {
@@ -82,7 +82,8 @@ const ask = tool({
   description: 'Asks.',
   input: z.object({ ms: z.number() }),
   async execute({ ms }, { answers: [answer] }) {
-    await sleep(ms)
+    // All saves end between two questions, so that a kill finds the same save with and without wraps.
+    await sleep(100 * ms)
     if (answer === undefined) throw interrupt({ after: ms })
     return `answered ${JSON.stringify(answer)}`
   },
@@ -138,6 +139,7 @@ function agentOf({ works }: Program, wraps: { readonly outer: boolean; readonly 
       ...checkpoints,
       async save(id, checkpoint, revision) {
         saves.push(structuredClone(checkpoint) as Checkpoint)
+        await sleep(3)
         return checkpoints.save(id, checkpoint, revision)
       },
     },
@@ -155,12 +157,12 @@ async function traceOf(program: Program, wraps: { readonly outer: boolean; reado
   let result = await note(agent.stream('Go', { id: 'run' }))
   for (const [index, place] of program.order.entries()) {
     if (result.status !== 'interrupted') break
-    const open = result.interrupts
     if (program.kills[index] === true) {
       const save = saves.findLast(({ status }) => status === 'running')
       if (save) result = await note(agent.resume(structuredClone({ ...save, revision: saves.at(-1)?.revision ?? 0 })))
       if (result.status !== 'interrupted') break
     }
+    const open = result.interrupts
     const one = place < 0 ? undefined : open[place % open.length]
     result = await note(agent.resume(result.checkpoint, one ? { [one.id]: `yes ${JSON.stringify(one.payload)}` } : {}))
   }

@@ -156,6 +156,6 @@ test('hasFinalAnswer shows for every checkpoint whether its answer was accepted,
   }
   const accepted = told.splice(told.findIndex(([, isOver]) => isOver))
   expect(new Set(told.map(String))).toEqual(new Set(['running,false,1', 'interrupted,false,1']))
-  expect(accepted).toEqual(['running', 'interrupted', 'running', 'completed'].map((status) => [status, true, 0]))
+  expect(accepted).toEqual(['interrupted', 'running', 'completed'].map((status) => [status, true, 0]))
   expect([undefined, null, 'r', {}, { steps: null }].filter(hasFinalAnswer)).toEqual([])
 })

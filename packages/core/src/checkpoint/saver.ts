@@ -1,5 +1,8 @@
 /** Saves a run in its store: one save at a time, always with the newest state. */
 
+import { turnIfDue } from '../flow/event-loop.ts'
+import { unheard } from '../flow/unheard.ts'
+import { isEnding, isLost } from '../machine/halt.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Saver } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
@@ -11,15 +14,20 @@ import { checksumOf } from './checksum.ts'
 import { checkpointOf } from './take.ts'
 import { RunUndos } from './undos.ts'
 
+/** The longest time in milliseconds before a save begins that nobody waits for. */
+const LATEST = 10
+
 export class RunSaver implements Saver<CallEntry> {
   revision = 0
   readonly undos: RunUndos
   /** The outermost run. */
   readonly #run: RunState
+  /** Ends when the last save has ended. After a conflict it rejects, so that nothing more is saved. */
   #last: Promise<void> = Promise.resolve()
   /** A save that has not begun. It will contain everything that happens until it begins. */
   #waiting: Promise<void> | undefined
-  #conflict: CheckpointConflictError | undefined
+  /** Begins the save that nobody waits for, if there is one. */
+  #late: ReturnType<typeof setTimeout> | undefined
   readonly #thrown: WeakSet<object> = new WeakSet()
 
   constructor(run: RunState) {
@@ -31,22 +39,38 @@ export class RunSaver implements Saver<CallEntry> {
     return this.#run.store !== undefined
   }
 
+  get startsNothing(): boolean {
+    const { state } = this.#run.halt
+    return isEnding(state) || isLost(state)
+  }
+
   soon(): void {
-    if (this.isOn) this.now().catch(() => undefined)
+    if (!this.isOn || this.startsNothing) return
+    this.#late ??= setTimeout(() => void unheard(this.now()), LATEST)
+    // Without a first checkpoint a resume finds nothing.
+    if (this.revision === 0) void unheard(this.now())
   }
 
   async now(): Promise<void> {
     if (!this.isOn) return
-    this.#waiting ??= this.#queue(() => {
+    this.#waiting ??= this.#queue(async () => {
+      // Calls that wait for the event loop may share the save.
+      const turn = turnIfDue()
+      if (turn) await turn
       this.#waiting = undefined
       const { over, signal } = this.#run
       // An abort saves nothing, and the checkpoint of a cancel was taken before anything was stopped (K1, K4).
-      return this.#save(over || signal.aborted ? undefined : checkpointOf(this.#run, 'running'))
+      if (!over && !signal.aborted) await this.#save(this.#take())
     })
     await this.#waiting
   }
 
+  async flush(): Promise<void> {
+    if (this.#late !== undefined) await this.put(this.#take())
+  }
+
   async put(checkpoint: Checkpoint): Promise<void> {
+    this.#isTaken()
     if (this.isOn) await this.#queue(() => this.#save(checkpoint))
   }
 
@@ -74,19 +98,34 @@ export class RunSaver implements Saver<CallEntry> {
   }
 
   async idle(): Promise<void> {
-    await this.#last
+    await this.#last.catch(() => undefined)
+  }
+
+  /** Takes a checkpoint, which contains what the late save would contain. */
+  #take(): Checkpoint {
+    this.#isTaken()
+    return checkpointOf(this.#run, 'running')
+  }
+
+  #isTaken(): void {
+    clearTimeout(this.#late)
+    this.#late = undefined
   }
 
   #queue(save: () => Promise<void>): Promise<void> {
     const saved = this.#last.then(save)
-    this.#last = saved.catch((error: object) => void this.#thrown.add(error))
+    this.#last = unheard(
+      saved.catch((error: object) => {
+        this.#thrown.add(error)
+        if (error instanceof CheckpointConflictError) throw error
+      }),
+    )
     return saved
   }
 
   async #save(checkpoint: Checkpoint | undefined): Promise<void> {
     if (!checkpoint) return
     const { id, store } = this.#run
-    if (this.#conflict) throw this.#conflict
     try {
       const next = { ...checkpoint, revision: this.revision + 1 }
       await this.#inside(() => store?.save(id, next, this.revision))
@@ -97,9 +136,8 @@ export class RunSaver implements Saver<CallEntry> {
     }
   }
 
-  /** Records that another process has saved this run, so that it does not continue here. */
+  /** Another process has saved this run, so it does not continue here. */
   #lost(conflict: CheckpointConflictError): CheckpointConflictError {
-    this.#conflict = conflict
     if (!this.#run.over) this.#run.halt.fail(conflict)
     return conflict
   }

@@ -106,12 +106,85 @@ test('a run is saved when a model call has succeeded, a call is about to start o
     'running, 1 before-model',
     'running, 1 calls, read started, send started',
     'running, 1 calls, read settled, send started',
-    'running, 1 calls, read settled, send settled',
+    'running, between',
     'running, 2 model',
-    'running, 2 after-model',
     'completed, between',
   ])
 })
+
+test('a save that nobody waits for begins 10 ms after the first call asked for it, and contains what has settled since (W33, L15)', async () => {
+  const times: number[] = []
+  const begun = Date.now()
+  const { store, saves } = storeThat(() => times.push(Date.now() - begun))
+  const calls = [100, 105, 109, 111, 500].map((ms) => call('read', { ms }))
+  const { agent } = agentOf([respond(...calls), respond(say('Done'), wait(50))], { checkpoints: store })
+  await settled(agent.stream('Go'))
+  const settledIn = saves.map((save) => save.match(/settled/g)?.length ?? 0)
+  // At the end of a step, and of the run, a save begins at once.
+  expect(times.map((time, index) => [time, settledIn[index]])).toEqual([
+    [0, 0],
+    [10, 0],
+    [110, 3],
+    [121, 4],
+    [500, 0],
+    [510, 0],
+    [550, 0],
+  ])
+})
+
+test.each(['aborted', 'cancelled', 'failing'])(
+  'if a run is %s while a save waits, the save begins at once: the calls that have settled keep their results (W33, K1)',
+  async (how) => {
+    const stored: Checkpoint[] = []
+    const { store } = storeThat()
+    const save: CheckpointStore['save'] = async (id, checkpoint, expected) => {
+      if ((checkpoint as Checkpoint).status === 'running') stored.push(checkpoint as Checkpoint)
+      await store.save(id, checkpoint, expected)
+    }
+    const fail = tool({
+      ...worker('fail', 'read'),
+      execute: async () => {
+        await sleep(105)
+        throw new ModelError('no', { code: 'x', retryable: false })
+      },
+    })
+    const named = [call('read', { ms: 100 }, { id: 'a' }), call('send', { ms: 500 }, { id: 'b' })]
+    const calls = how === 'failing' ? [...named, call('fail', {}, { id: 'c' })] : named
+    const { agent } = agentOf([respond(...calls)], { checkpoints: { ...store, save }, tools: [...tools, fail] })
+    const abort = new AbortController()
+    const run = agent.stream('Go', { signal: abort.signal })
+    const reading = collect(run)
+    await vi.advanceTimersByTimeAsync(105)
+    if (how === 'aborted') abort.abort()
+    if (how === 'cancelled') void run.cancel()
+    await vi.advanceTimersByTimeAsync(5_000)
+    await reading
+    const last = stored.at(-1)
+    expect(last?.calls.map(({ id, message, effect }) => [id, message !== undefined, effect]).slice(0, 2)).toEqual([
+      ['a', true, 'read'],
+      ['b', false, 'external'],
+    ])
+  },
+)
+
+test.each(['read', 'external'] as const)(
+  'a step with 1,000 calls that are %s is saved at most 40 times (W33)',
+  async (effect) => {
+    vi.useRealTimers()
+    const { store, saves } = storeThat()
+    const many = tool({
+      name: 'many',
+      description: 'many',
+      input: z.object({ n: z.number() }),
+      effect,
+      execute: async () => 'x',
+    })
+    const calls = Array.from({ length: 1_000 }, (_, n) => call('many', { n }))
+    const { agent } = agentOf([respond(...calls), respond(say('Done'))], { checkpoints: store, tools: [many] })
+    expect((await agent.run('Go')).text).toBe('Done')
+    expect(saves.length).toBeLessThanOrEqual(40)
+  },
+)
 
 test.each(['idempotent', 'reversible', 'external'] as const)(
   'a call that is %s starts only once its entry is saved; a read does not wait (L15)',

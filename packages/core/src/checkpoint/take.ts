@@ -59,7 +59,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     conversationId: telemetry.conversationId,
     trace: telemetry.trace,
     steps: stepsOf(run, status),
-    calls: unclaimed?.calls ?? entriesOf(run, isLast).map((entry) => savedCallOf(entry, isLast)),
+    calls: unclaimed?.calls ?? entriesOf(run, isLast).map((entry) => savedCallOf(entry, isLast || saver.startsNothing)),
     // The outermost run has the undos of all runs. A run that ends or stops waits for them first.
     undos: unclaimed?.undos ?? (isLast || !run.isOutermost ? [] : saver.undos.save()),
     spentKeys: spentKeysOf(run),

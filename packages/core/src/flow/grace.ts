@@ -1,7 +1,7 @@
 /** Limits waits by a time or a signal, and repeats what took too long. */
 
 import { follow } from './follow.ts'
-import { unheard } from './unheard.ts'
+import { coming, unheard } from './unheard.ts'
 
 /** The longest delay of a timer, in milliseconds. With a longer one it fires immediately. */
 const LONGEST = 2 ** 31 - 1
@@ -13,12 +13,10 @@ export function timer(ms: number, act: () => void): ReturnType<typeof setTimeout
 
 /** Waits for work, but at most this many milliseconds. Returns whether the work was done in time. */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  let late: ReturnType<typeof timer>
-  const over = new Promise<boolean>((resolve) => {
-    late = timer(ms, () => resolve(false))
-  })
+  const over = coming<boolean>()
+  const late = timer(ms, () => over.resolve(false))
   try {
-    return await Promise.race([work.then(() => true), over])
+    return await Promise.race([work.then(() => true), over.promise])
   } finally {
     clearTimeout(late)
   }

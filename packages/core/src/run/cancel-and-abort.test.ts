@@ -136,12 +136,14 @@ test('what an aborted or cancelled run cuts off is not saved as a result (K1, K1
   expect((before as Checkpoint).calls).toMatchObject([{ id: 'tidy', effect: 'external' }])
 })
 
-test('a save that waits for its turn when the run is aborted does not happen (K1)', async () => {
+test('a save that waits for the save before it when the run is aborted has the state from before the abort (K1, W33)', async () => {
   const store = memoryStore()
   const save = store.save.bind(store)
   const begun: number[] = []
+  const settled: (readonly boolean[])[] = []
   store.save = async (...saved) => {
     begun.push(performance.now())
+    settled.push((saved[1] as Checkpoint).calls.map(({ message }) => message !== undefined))
     await sleep(100)
     await save(...saved)
   }
@@ -151,6 +153,6 @@ test('a save that waits for its turn when the run is aborted does not happen (K1
   const aborted = performance.now()
   started.controller.abort()
   await ended(started)
-  expect(begun.length).toBeGreaterThan(0)
-  expect(begun.filter((time) => time > aborted)).toEqual([])
+  expect(begun.filter((time) => time > aborted)).toHaveLength(1)
+  expect(settled.at(-1)).toEqual([true, true, false])
 })

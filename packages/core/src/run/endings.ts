@@ -1,6 +1,7 @@
 /** Ends a run: with a result, with a checkpoint for a resume, or with an error that has the history until then. */
 
 import { within } from '../flow/grace.ts'
+import { unheard } from '../flow/unheard.ts'
 import { ownWorks } from '../machine/background.ts'
 import type { CallState } from '../machine/call.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
@@ -112,6 +113,8 @@ function showClosing(run: RunState, messages: readonly Message[]): readonly Mess
 /** Adds the history, usage and abandoned calls to an error. Every call then has a result, unless the history itself is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
   inboxClosed(run.steps.state)
+  run.halt.post({ is: 'ending' })
+  void unheard(run.saver.flush())
   await quiet(run, () => error)
   if (run.isOutermost && run.saver.isOn) {
     const idle = run.saver.idle()

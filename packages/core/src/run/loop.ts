@@ -2,6 +2,7 @@
 
 import type { Context } from '@opentelemetry/api'
 import { LazyController } from '../flow/follow.ts'
+import { unheard } from '../flow/unheard.ts'
 import { callsLimited } from '../machine/decide-calls.ts'
 import {
   answerAccepted,
@@ -225,7 +226,9 @@ async function close(run: RunState, verdict: Accepted | undefined): Promise<void
   if (!verdict) stepEnded(steps.state)
   const messages = history.since(steps.before)
   await run.events.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
-  run.saver.soon()
+  // The end of the run is saved by itself.
+  if (verdict) run.saver.soon()
+  else void unheard(run.saver.now())
 }
 
 /** Returns the last message, with the changes of `afterModel`. */

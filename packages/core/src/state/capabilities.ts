@@ -84,8 +84,12 @@ export interface Saver<Call> {
   /** How often the run has been saved. */
   revision: number
   readonly undos: Undos<Call>
-  /** Saves without being awaited. If that fails, the next save contains everything. */
+  /** Whether executions that wait for a save do not start any more. */
+  readonly startsNothing: boolean
+  /** Saves without being awaited, at most 10 ms later. If that fails, the next save contains everything. */
   soon(): void
+  /** If {@link soon} was called, begins that save with the state of this moment. */
+  flush(): Promise<void>
   /**
    * Resolves when the current state, or a later one, is stored.
    *

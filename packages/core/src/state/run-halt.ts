@@ -2,6 +2,7 @@
 
 import { LazyController } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
+import { unheard } from '../flow/unheard.ts'
 import { decideHalt, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from '../machine/halt.ts'
 import type { CancelMode, CancelOptions } from '../vocabulary/cancel.ts'
 import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '../vocabulary/errors.ts'
@@ -10,6 +11,7 @@ import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '..
 interface Halting {
   readonly config: { readonly grace: number }
   readonly background: { wake(): void; abort(reason: unknown): void }
+  readonly saver: { flush(): Promise<void> }
   readonly innerRuns: { cancel(mode: CancelMode): void }
   stopCalls(reason: unknown): void
   takeLast(): unknown
@@ -129,6 +131,7 @@ export class RunHalt {
       return
     }
     if (this.signal.aborted) return
+    void unheard(this.#run.saver.flush())
     if (this.state.stop === 'cancel') this.#takeLast()
     // One turn after the tools' own grace time, so that their outcomes come first.
     this.#after(config.grace, () => this.#after(0, () => this.post({ is: 'grace over' })))

@@ -106,7 +106,7 @@ export function tokensOf(usage: Usage): SemanticAttributes {
     'gen_ai.usage.input_tokens': usage.inputTokens,
     'gen_ai.usage.output_tokens': usage.outputTokens,
     'gen_ai.usage.cache_read.input_tokens': usage.cacheReadTokens,
-    'gen_ai.usage.cache_creation.input_tokens': usage.cacheWriteTokens,
+    'gen_ai.usage.cache_write.input_tokens': usage.cacheWriteTokens,
     'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
   }
 }

@@ -37,6 +37,12 @@ const hostile = () =>
     },
   })
 
+/** As bundlers write it. */
+class t extends Error {
+  override readonly name = 'PaymentError'
+}
+class e2 extends Error {}
+
 interface Thrown {
   readonly who: string
   readonly error: () => unknown
@@ -50,6 +56,12 @@ const thrown: readonly Thrown[] = [
     who: 'of a class of its own that says no name',
     error: () => new (class Unnamed extends TypeError {})('no'),
     type: 'TypeError',
+  },
+  { who: 'of a class that was minified', error: () => new t('no'), type: 'PaymentError' },
+  {
+    who: 'of a minified class, with a name that is no name of a class',
+    error: () => named('rate_limit_exceeded', new e2('no')),
+    type: '_OTHER',
   },
   { who: 'of a class that extends one of ours', error: () => new OfOurs('no'), type: 'OfOurs' },
   { who: 'of ours', error: () => new MaxStepsError(1), type: 'MaxStepsError' },
@@ -180,6 +192,17 @@ test('the same holds for a side call, and for a tool outside of a run (P13)', as
   )
   await expect(alone.result).rejects.toThrow('no')
   expect(span('execute_tool alone').attributes['error.type']).toBe('_OTHER')
+})
+
+test('a class that was minified has one name: that of its first error (P13)', async () => {
+  const typeOfTool = async (error: Error) => {
+    const tools = [toolOf('t', () => throwOf({ who: '', error: () => error, type: '' }))]
+    return (await typesOf({ tools })).kinds
+  }
+  class a extends Error {}
+  expect(await typeOfTool(named('FirstError', new a('no')))).toMatchObject({ execute_tool: 'FirstError' })
+  expect(await typeOfTool(named('SecondError', new a('no')))).toMatchObject({ execute_tool: '_OTHER' })
+  expect(await typeOfTool(named('FirstError', new a('no')))).toMatchObject({ execute_tool: 'FirstError' })
 })
 
 test('a time limit is called timeout on what it limits, and by its class elsewhere (P13)', async () => {

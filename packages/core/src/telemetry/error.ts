@@ -59,6 +59,12 @@ export function classOf(error: unknown): string {
   return error instanceof AgentError || PLATFORM_NAMES.has(name) || isOfClass(error, name) ? name : OTHER
 }
 
+/** Longer names of classes were not made by a bundler. */
+const LONGEST_MINIFIED = 3
+
+/** For each class that a bundler has renamed, the name of the first error. So there is one for each class, whatever names code sets. */
+const renamed = new WeakMap<object, string>()
+
 function typeOfModelError(error: ModelError): string {
   const { status, code } = error
   if (status !== undefined) return isStatus(status) ? String(status) : OTHER
@@ -149,10 +155,17 @@ function nameOf(error: Error): string | undefined {
 /** Whether this is the name of the error's class, or of a class that it extends, and not a text from elsewhere. */
 function isOfClass(error: Error, name: string): boolean {
   try {
-    return hasClass(error, name, 'name')
+    return hasClass(error, name, 'name') || isOfRenamed(Object.getPrototypeOf(error).constructor, name)
   } catch {
     return false
   }
+}
+
+/** Whether a bundler has renamed this class, and its errors have the name that it had before. */
+function isOfRenamed(own: { readonly name: string }, name: string): boolean {
+  if (own.name.length > LONGEST_MINIFIED || !/^[A-Z]\w*[a-z]/.test(name)) return false
+  if (!renamed.has(own)) renamed.set(own, name)
+  return renamed.get(own) === name
 }
 
 /** `''` if the member is not a text. */

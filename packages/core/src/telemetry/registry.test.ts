@@ -37,7 +37,7 @@ test('every attribute with `gen_ai.` is in the registry of the conventions, with
     'gen_ai.usage.input_tokens',
     'gen_ai.usage.output_tokens',
     'gen_ai.usage.cache_read.input_tokens',
-    'gen_ai.usage.cache_creation.input_tokens',
+    'gen_ai.usage.cache_write.input_tokens',
     'gen_ai.usage.reasoning.output_tokens',
     'gen_ai.system_instructions',
     'gen_ai.input.messages',

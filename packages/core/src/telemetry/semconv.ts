@@ -1,8 +1,7 @@
 /**
  * Names of spans, attributes and metrics, with their meanings. `npm run docs:telemetry` generates `docs/telemetry.md` from this file.
- * `gen_ai.*`: OpenTelemetry GenAI semantic conventions 1.41 (May 2026), in development, with the metric names of October 2026. They are
- * copied, because the published package has them only under `/incubating`, which is not for libraries. `meanwhile.*`: our own; durations
- * are in seconds.
+ * `gen_ai.*`: OpenTelemetry GenAI semantic conventions of October 2026, in development. They are copied, because the published package has
+ * them only under `/incubating`, which is not for libraries. `meanwhile.*`: our own; durations are in seconds.
  *
  * The format of a span is `span · kind · parent · from when to when`. An attribute has `spans · meaning`, with `later` after the spans that
  * do not start with it, so that samplers do not see it. A metric has `kind · unit · attributes · meaning`.
@@ -92,7 +91,7 @@ interface AttributeTypes {
   /** run, chat, later · Tokens read from the provider's cache; for a run as above. */
   'gen_ai.usage.cache_read.input_tokens': Int
   /** run, chat, later · Tokens written to the provider's cache; for a run as above. */
-  'gen_ai.usage.cache_creation.input_tokens': Int
+  'gen_ai.usage.cache_write.input_tokens': Int
   /** run, chat, later · Tokens written while reasoning; for a run as above. */
   'gen_ai.usage.reasoning.output_tokens': Int
   /** run, chat, later · Content: the instructions, as JSON. */

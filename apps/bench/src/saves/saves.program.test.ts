@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { measureSaves, type StepCost } from './measure-saves.ts'
+import { savesBars, savesTable } from './table.ts'
+
+test('on each store a step of reads and of external calls is saved a few times, however many calls it has (W33)', async () => {
+  const { signal } = new AbortController()
+  const costs = await measureSaves({ signal, runs: 1, counts: [10, 200] })
+  const stores = new Set(costs.map(({ store }) => store))
+  expect(stores.size).toBeGreaterThanOrEqual(3)
+  expect(costs).toHaveLength(4 * stores.size)
+  for (const { saves, cpuMs } of costs) expect([saves > 0, saves <= 40, cpuMs > 0]).toEqual([true, true, true])
+}, 60_000)
+
+const cost = (calls: number, saves: number, cpuMs: number): StepCost => {
+  return { store: 'memory', effect: 'read', calls, saves, cpuMs }
+}
+
+test('a step may be saved 40 times, and the time may grow with the number of calls', () => {
+  const met = (costs: readonly StepCost[]) => savesBars(costs).map(({ worst, met }) => [worst, met])
+  expect(met([cost(10, 5, 3), cost(100, 8, 20), cost(1_000, 40, 400)])).toEqual([
+    [40, true],
+    [2, true],
+  ])
+  expect(met([cost(100, 41, 20), cost(1_000, 9, 500)])).toEqual([
+    [41, false],
+    [2.5, false],
+  ])
+})
+
+test('the table shows what was measured', () => {
+  const table = savesTable([cost(10, 5, 3), cost(1_000, 9, 1_400)])
+  expect(table).toContain('memory, read')
+  expect(table).toContain('9 saves, 1,400 ms')
+  expect(table).toContain('PostgreSQL is not installed')
+})
