@@ -18,7 +18,7 @@ import { type Scenario, scenarios } from './reentrant-scenario.ts'
 import { StandingClock } from './standing-clock.ts'
 
 /** The formats with pinned checkpoints. */
-export const FORMATS = [1, 2] as const
+export const FORMATS = [2] as const
 export type Format = (typeof FORMATS)[number]
 
 const NEWEST: Format = 2

@@ -35,13 +35,6 @@ const outputs = async ({ result }: AgentRun) =>
 
 test('each kind of checkpoint has a fixture (L18)', async () => {
   expect((await readdir(FOLDER)).toSorted()).toEqual([
-    'format-1-cancelled.json',
-    'format-1-completed.json',
-    'format-1-early-calls.json',
-    'format-1-interrupted.json',
-    'format-1-optional',
-    'format-1-reentrancy.json.gz',
-    'format-1-undone-calls.json',
     'format-2-cancelled.json',
     'format-2-completed.json',
     'format-2-early-calls.json',
@@ -52,7 +45,7 @@ test('each kind of checkpoint has a fixture (L18)', async () => {
   ])
 })
 
-describe.each([1, 2])('of format %i', (format) => {
+describe.each([2])('of format %i', (format) => {
   test('a pinned interrupted run continues: the questions are answered, the other calls are not repeated (L18)', async () => {
     const { checkpoint } = await pinned(format, 'interrupted')
     const did: string[] = []
@@ -118,8 +111,7 @@ describe.each([1, 2])('of format %i', (format) => {
     expect((await agent.resume(checkpoint.runId, answersTo(checkpoint)).result).text).toBe('Done')
   })
 
-  // No run in format 1 has a conversation.
-  test.for(Object.entries(FIXTURES).filter(([, { conversationId }]) => format > 1 || !conversationId))(
+  test.for(Object.entries(FIXTURES))(
     'a pinned run continues with members that only some checkpoints have: %s (L18)',
     async ([name, fixture]) => {
       const text = await readFile(new URL(`format-${format}-optional/${name}.json`, FOLDER), 'utf8')

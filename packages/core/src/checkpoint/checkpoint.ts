@@ -17,10 +17,9 @@ import { CHECKPOINT_FORMAT, type Checkpoint } from '../vocabulary/saved-run.ts'
 import { isCount } from '../vocabulary/shape.ts'
 import { isCheckpoint } from './checkpoint-shape.ts'
 import { checksumOf } from './checksum.ts'
-import { type Format1, fromFormat1 } from './format-1.ts'
 
 /**
- * Returns a frozen copy of a checkpoint, in the format of this version.
+ * Returns a frozen copy of a checkpoint.
  * @throws {CheckpointCorruptError} The value is not a checkpoint, or is damaged.
  * @throws {CheckpointVersionError} A later version wrote it.
  */
@@ -29,10 +28,7 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
     throw new CheckpointVersionError(idOf(value), value.format, CHECKPOINT_FORMAT)
   try {
     const copy: unknown = JSON.parse(JSON.stringify(value))
-    if (isWhole(copy)) {
-      const checkpoint = copy.format === 1 ? fromFormat1(copy) : copy
-      if (isCheckpoint(checkpoint)) return freeze(checkpoint)
-    }
+    if (isWhole(copy) && isCheckpoint(copy)) return freeze(copy)
   } catch (cause) {
     // For example, the value is circular or nested too deep.
     throw new CheckpointCorruptError(idOf(value), 'it is not readable JSON', { cause })
@@ -80,13 +76,13 @@ export async function stored(store: CheckpointStore | undefined, id: string): Pr
 /**
  * Whether the final answer of a run was accepted. If so, `agent.resume` returns the result without another step, and `agent.close` rejects the
  * checkpoint. Otherwise `agent.resume` continues the run. The open questions of a run are in the `interrupts` of its checkpoint.
- * @param checkpoint - A checkpoint of any format, from a result or a store. It is not checked for damage. If the value is not a checkpoint, the
+ * @param checkpoint - A checkpoint from a result or a store. It is not checked for damage. If the value is not a checkpoint, the
  * result is `false`.
  */
 export function hasFinalAnswer(checkpoint: unknown): boolean {
   if (!isRecord(checkpoint)) return false
   const { status, steps } = checkpoint
-  const step = isRecord(steps) ? steps.current : checkpoint.step
+  const step = isRecord(steps) ? steps.current : undefined
   return status === 'completed' || (isRecord(step) && step.phase === 'over')
 }
 
@@ -100,7 +96,7 @@ function idOf(value: unknown): string {
 }
 
 /** Whether the value has all its members, and the checksum that they had when it was written. */
-function isWhole(value: unknown): value is Checkpoint | Format1 {
-  if (!isRecord(value) || (value.format !== 1 && value.format !== CHECKPOINT_FORMAT)) return false
+function isWhole(value: unknown): boolean {
+  if (!isRecord(value) || value.format !== CHECKPOINT_FORMAT) return false
   return isCount(value.revision) && value.checksum === checksumOf(value)
 }

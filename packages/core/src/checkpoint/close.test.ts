@@ -1,6 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { asking, checkpointIn, failure, interrupted, result, said, working } from '../../test/conversation.ts'
-import { toFormat1 } from '../../test/format-1.ts'
 import { user } from '../../test/messages.ts'
 import { settled as played } from '../../test/played-runs.ts'
 import { answersTo } from '../../test/results.ts'
@@ -143,7 +142,7 @@ test('hasFinalAnswer shows for every checkpoint whether its answer was accepted,
   const { agent, result: outcome } = await interrupted({ checkpoints, middleware: [signing] })
   const second = await played(agent.resume('r', answersTo(outcome)))
   await played(agent.resume('r', answersTo(second.result)))
-  const told: [string, boolean, boolean, number][] = []
+  const told: [string, boolean, number][] = []
   for (const checkpoint of saved) {
     const { status, messages } = checkpoint
     const answer = respond(say('Well'))
@@ -153,10 +152,10 @@ test('hasFinalAnswer shows for every checkpoint whether its answer was accepted,
     let { result } = await played(other.resume(checkpoint, answersTo(checkpoint)))
     if (result?.status === 'interrupted')
       result = (await played(other.resume(result.checkpoint, answersTo(result)))).result
-    told.push([status, hasFinalAnswer(checkpoint), hasFinalAnswer(toFormat1(checkpoint)), judged])
+    told.push([status, hasFinalAnswer(checkpoint), judged])
   }
   const accepted = told.splice(told.findIndex(([, isOver]) => isOver))
-  expect(new Set(told.map(String))).toEqual(new Set(['running,false,false,1', 'interrupted,false,false,1']))
-  expect(accepted).toEqual(['running', 'interrupted', 'running', 'completed'].map((status) => [status, true, true, 0]))
+  expect(new Set(told.map(String))).toEqual(new Set(['running,false,1', 'interrupted,false,1']))
+  expect(accepted).toEqual(['running', 'interrupted', 'running', 'completed'].map((status) => [status, true, 0]))
   expect([undefined, null, 'r', {}, { steps: null }].filter(hasFinalAnswer)).toEqual([])
 })

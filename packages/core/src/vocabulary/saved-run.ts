@@ -14,7 +14,7 @@ import type {
 } from './message.ts'
 import type { Warning } from './warning.ts'
 
-/** The format that this version writes. It can also read format 1, and rejects newer ones. */
+/** The format that this version reads and writes. */
 export const CHECKPOINT_FORMAT = 2
 
 /** The phases of a step, in order. `gate`: `beforeFinalAnswer` decides about the answer. `over`: the answer was accepted. */

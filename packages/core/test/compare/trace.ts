@@ -1,8 +1,6 @@
 /** What can be observed of a run and all its resumes, as JSON, with names instead of ids that are new each time. */
 
-import type { Format1 } from '../../src/checkpoint/format-1.ts'
-import type { AgentEvent, AgentResult, Checkpoint } from '../../src/index.ts'
-import { toFormat1 } from '../format-1.ts'
+import type { AgentEvent, AgentResult } from '../../src/index.ts'
 
 /** Something at a time of the clock: an event, or what a tool's function did. */
 export type Timed<What> = readonly [at: number, what: What]
@@ -78,7 +76,7 @@ function tracedLife({ events, times, result, error }: Life): TracedLife {
   const timed = events.map((event, index): Timed<TracedEvent> => [times[index] ?? 0, withoutResult(event)])
   if (!result) return { events: timed, end: { error } }
   const { checkpoint, ...end } = result
-  return { events: timed, end, ...(checkpoint && { checkpoint: comparable(inFormat1(checkpoint)) }) }
+  return { events: timed, end, ...(checkpoint && { checkpoint: comparable(checkpoint) }) }
 }
 
 function withoutResult(event: AgentEvent): TracedEvent {
@@ -87,20 +85,12 @@ function withoutResult(event: AgentEvent): TracedEvent {
   return rest
 }
 
-/** Another core may write only format 1. */
-function inFormat1(checkpoint: Checkpoint | Format1): Format1 {
-  return checkpoint.format === 1 ? checkpoint : toFormat1(checkpoint)
-}
-
 /** A checkpoint without its revision, what follows from the rest, and ids of spans. Its calls are in the order of their keys. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return byKey(value.map(comparable))
   if (typeof value !== 'object' || value === null) return value
   const isCheckpoint = 'checksum' in value
-  // Format 2 contains the effect that it had.
-  const isFinishedWork = 'delivered' in value && 'message' in value
-  const isAside = (name: string) => (isCheckpoint && ASIDE.has(name)) || (isFinishedWork && name === 'effect')
-  const kept = Object.entries(value).filter(([name]) => !isAside(name))
+  const kept = Object.entries(value).filter(([name]) => !(isCheckpoint && ASIDE.has(name)))
   return Object.fromEntries(
     kept.map(([name, member]) => [name, comparable(member)] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
   )

@@ -7,7 +7,6 @@ import { dueOf, mustLook } from '../../src/machine/due.ts'
 import { isSame } from '../../src/machine/invocation.ts'
 import { mayGoOn } from '../../src/machine/steps.ts'
 import { changesNothing } from '../../src/vocabulary/effect.ts'
-import { changedByFormat1 } from './format-1.ts'
 import { discardedIn } from './model/checkpoint.ts'
 import { take } from './model/due.ts'
 import { copyOf, type Known, knownOf, type State } from './model/state.ts'
@@ -158,11 +157,6 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
       if (wrong) return `${key}: ${wrong.invocation.input ?? input} gave ${wrong.text}`
     }
     return undefined
-  },
-  'a checkpoint is the same after it was written in format 1': ({ s, stored }) => {
-    const { ending, aside } = s
-    const last = ending && 'checkpoint' in ending ? ending.checkpoint : aside
-    return changedByFormat1(stored) ?? (last ? changedByFormat1(last) : undefined)
   },
   'no store has a later state than the run': ({ s }) =>
     s.stored > s.version ? `${s.stored} of ${s.version}` : undefined,
