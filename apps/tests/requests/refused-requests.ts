@@ -36,7 +36,7 @@ export function refusedRequests({ id, requests }: ScriptedModel): readonly strin
 /** What decides how a request is written, as JSON. Undefined if JSON cannot say it, as if a value contains itself. */
 function keyOf({
   model: { provider, id, server },
-  toolNames = [],
+  toolNames = new Set(),
   signal: _,
   ...rest
 }: ModelRequest): string | undefined {

@@ -13,12 +13,15 @@ import {
   type Run,
   runLocal,
   type SemanticAttributes,
+  type Tool,
   type ToolCall,
   type ToolSchema,
 } from '@meanwhile/core'
-import { asJson, branded, checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
+import { asJson, branded, errorMessage, findTool, requestedInput, sameInput } from '@meanwhile/core/calls'
 import { agentsWith } from './agents-inside.ts'
 import { ApprovalError } from './approval-error.ts'
+import { type AskedInput, answerAbout, askedInputs } from './approve/asked-inputs.ts'
+import { type CheckedCall, checkedCall, storedCall } from './approve/checked-call.ts'
 import { checkFunctions } from './check-options.ts'
 import { isRecord } from './is-record.ts'
 import { type MayBeMissing, namedTools } from './named-tools.ts'
@@ -30,13 +33,14 @@ const NAME = 'approve'
 export interface ApproveOptions extends MayBeMissing {
   /**
    * Names of the tools that need approval (an alias means its tool), or a function that decides for each call: only
-   * `false` lets a call run without approval.
+   * `false` lets a call run without approval. The input of the call is what its tool gets, as the schema returns it.
    */
   readonly tools: readonly string[] | ((call: ToolCall, run: Run) => Awaitable<boolean>)
   /** Asks immediately, while the run waits. Default: the run is interrupted, and a resume passes the answer. */
   readonly ask?: (question: ApprovalQuestion, options: { readonly signal: AbortSignal }) => Awaitable<Approval>
   /**
-   * `run`: if a call was allowed, a call in this run with the same tool and input needs no approval. Default `never`.
+   * `run`: if a call was allowed, a call in this run with the same tool and checked input needs no approval. Default
+   * `never`.
    */
   readonly remember?: 'never' | 'run'
 }
@@ -44,7 +48,10 @@ export interface ApproveOptions extends MayBeMissing {
 /** The payload of the interrupt. */
 export type ApprovalQuestion = {
   readonly tool: string
+  /** The input as the tool's schema returns it, written as JSON. After `allow` the tool gets exactly this input. */
   readonly input: Json
+  /** What the model wrote, or the tool that makes the call. Only if it differs from the input. */
+  readonly written?: Json
   /** The id of the call in the history. */
   readonly callId: string
 }
@@ -60,16 +67,22 @@ export type Approval =
   | { readonly decision: 'allow' }
   /** The model reads the reason. */
   | { readonly decision: 'deny'; readonly reason?: string }
-  /** The call runs with this input instead, if it matches the tool's schema. */
+  /** The call runs with this input instead, if the tool's schema accepts it and returns it unchanged. */
   | { readonly decision: 'edit'; readonly input: Json }
 
 /**
  * Calls of these tools run only after they were allowed. Without `ask`, the run is interrupted with an {@link
  * ApprovalQuestion} for each waiting call of a step, all at once. `agent.resume` passes an {@link Approval} for each.
  *
+ * The schema of the tool checks the input once: the predicate, the question and the tool get what it returns. After a
+ * pause a checked input that is JSON is used as it was stored. Another one, such as one with a `Date`, is checked again,
+ * and if its JSON is different then, there is a new question.
+ *
  * There is one question per call, also if the model call has several attempts, and only after the response with the
  * call is accepted. No failure lets a call through:
  * - A resume with an invalid answer rejects with `AnswerError` before anything runs, and the question stays open.
+ * - If the schema changes an edited input, or the input contains what JSON cannot show, such as a `Map`, the call is not
+ *   run, and the model reads why.
  * - If `ask` returns an invalid answer, or `tools` or `ask` throws, the call is not run, and the model reads an error
  *   result. The original error is only in a warning, `approval-failed`.
  *
@@ -81,45 +94,44 @@ export function approve(options: ApproveOptions): Middleware {
   checkOptions('approve', options, { tools: '', ask: '', remember: '', mayBeMissing: '' })
   if (typeof options?.tools !== 'function' && !Array.isArray(options?.tools))
     throw new ConfigError('tools', 'must be a list of tool names, or a function')
-  const { tools, ask, remember = 'never' } = options
+  const { tools, remember = 'never' } = options
   const named = namedTools('approve', 'tools', typeof tools === 'function' ? [] : tools, options)
-  checkFunctions({ ask })
+  checkFunctions({ ask: options.ask })
   if (remember !== 'never' && remember !== 'run')
     throw new ConfigError('remember', `must be never or run, not ${String(remember)}`)
-  const allowed = runLocal({ key: 'approve/allowed', schema: schemaOf(isAllowed), initial: [] })
-  const asked = runLocal({ key: 'approve/asked', schema: schemaOf(isAsked), initial: { step: 0, answers: {} } })
+  const allowed = runLocal({ key: 'approve/remembered', schema: schemaOf(isAllowed), initial: [] })
+  const asked = askedInputs()
 
-  async function concerns(call: ToolCall, run: Run): Promise<boolean> {
-    // A question was asked before the resume, so its answer applies, even if `tools` decides differently now.
-    if (run.answers.length > 0) return true
-    const tool = run.setup.tools.find(({ name }) => name === call.name)
-    if (!tool || !run.isOffered(call)) return false
-    const isMeant = typeof tools === 'function' ? await asking(call, run, () => tools(call, run)) : named.has(tool)
-    if (isMeant === false) return false
-    await checkedInput(tool, call)
-    return !allowed(run).value.some((before) => sameCall({ ...call, ...before }, call))
+  async function needsApproval(tool: Tool, { call, value }: CheckedCall, run: Run): Promise<boolean> {
+    if (typeof tools !== 'function') return named.has(tool)
+    return (await asking(call, run, () => tools({ ...call, input: value }, run))) !== false
   }
 
-  async function answerTo(call: ToolCall, run: Run): Promise<unknown> {
-    const [answer = earlierAnswer(call, run)] = run.answers
-    if (answer !== undefined) return answer
+  const isRemembered = ({ call, shown }: CheckedCall, run: Run) =>
+    allowed(run).value.some(({ name, input }) => name === call.name && sameInput(input, shown()))
+
+  /** Asks, or interrupts the run with the question. */
+  async function ask(checked: CheckedCall, run: Run): Promise<unknown> {
+    const { call, isJson } = checked
     const callId = await run.stood(call.id)
-    const question = { tool: call.name, input: asJson(call.input, 'input'), callId }
+    const input = checked.shown()
+    const written = requestedInput(run)
+    const question = {
+      tool: call.name,
+      input,
+      ...(!sameInput(written, input) && { written: asShown(written) }),
+      callId,
+    }
+    asked.put({ given: asJson(call.input, 'input'), input, isJson }, call, run)
+    const { ask } = options
     if (!ask) throw interrupt(question)
     return asking(call, run, () => ask(question, { signal: run.signal }))
   }
 
-  /** The answer that `ask` returned before the run stopped for another reason. */
-  function earlierAnswer({ id }: ToolCall, run: Run): Json | undefined {
-    const { step, answers } = asked(run).value
-    return step === run.step && Object.hasOwn(answers, id) ? answers[id] : undefined
-  }
-
-  function keep(answer: Approval, { id, name, input }: ToolCall, run: Run): void {
-    const { step, answers } = asked(run).value
-    if (ask) asked(run).value = { step: run.step, answers: { ...(step === run.step && answers), [id]: answer } }
+  function keep(answer: Approval, { call, isJson, shown }: CheckedCall, run: Run): void {
+    asked.put({ given: asJson(call.input, 'input'), input: shown(), isJson, answer }, call, run)
     if (remember === 'run' && answer.decision === 'allow')
-      allowed(run).value = [...allowed(run).value, { name, input: input as Json }]
+      allowed(run).value = [...allowed(run).value, { name: call.name, input: shown() }]
   }
 
   return branded('middleware', {
@@ -134,16 +146,31 @@ export function approve(options: ApproveOptions): Middleware {
     async *wrapToolCall(call, next, run) {
       // A resume makes the open calls before it calls the model.
       named.check(run)
-      if (!(await concerns(call, run))) return yield* next(call)
+      const tool = run.setup.tools.find(({ name }) => name === call.name)
+      if (!tool || !run.isOffered(call)) return yield* next(call)
+      const before = asked.find(call, run)
+      const wasAsked = before !== undefined || run.answers.length > 0
+      // Checks only calls that it may ask about.
+      if (!wasAsked && typeof tools !== 'function' && !named.has(tool)) return yield* next(call)
+      const checked = before?.isJson ? storedCall(call, before.input) : await checkedCall(tool, call)
+      const known = wasAsked ? answerTo(checked, before, run) : undefined
+      if (known === undefined) {
+        // If there was a question and the input is another one now, there is a new question, because the answer may have been no.
+        const isMeant = wasAsked || (await needsApproval(tool, checked, run))
+        if (!isMeant || isRemembered(checked, run)) return yield* next(checked.call)
+      }
       run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
-      const answer = await answerTo(call, run)
+      const answer = known ?? (await ask(checked, run))
       // The answers of a resume were checked already; `ask` may return anything.
       if (!isApproval(answer))
         throw new Error(`Not run: the answer to the request for approval of ${call.name} is invalid.`)
+      keep(answer, checked, run)
       if (answer.decision === 'deny')
         return errorMessage(call, `Not run: the call was denied: ${answer.reason ?? 'no reason was given'}`)
-      keep(answer, call, run)
-      return yield* next(answer.decision === 'edit' ? { ...call, input: answer.input } : call)
+      if (answer.decision === 'allow') return yield* next(checked.call)
+      const edited = await checkedCall(tool, { ...call, input: answer.input })
+      if (sameInput(edited.shown(), answer.input)) return yield* next(edited.call)
+      return errorMessage(call, `Not run: ${call.name} would get another input than the edited one: ${textOf(edited)}`)
     },
   })
 }
@@ -160,6 +187,22 @@ function warnOfAgentsInside(listed: readonly string[], run: Run): void {
     const hint = 'agent.with({ middleware: [approve(…), ...agent.middleware] }) makes it ask'
     run.warn({ code: 'approve-inside', message: `${why}; ${hint}` })
   }
+}
+
+/** The answer to the question about exactly this input. */
+function answerTo(checked: CheckedCall, before: AskedInput | undefined, run: Run): unknown {
+  const input = checked.shown()
+  if (before?.answer !== undefined && sameInput(before.input, input)) return before.answer
+  return answerAbout(input, run)
+}
+
+function textOf({ shown }: CheckedCall): string {
+  return JSON.stringify(shown())
+}
+
+/** The input that was requested, as JSON shows it. It is only shown. */
+function asShown(input: unknown): Json {
+  return JSON.parse(JSON.stringify(input) ?? 'null')
 }
 
 /** Whether the question comes from {@link approve}, including one from an agent inside a tool call. */
@@ -220,14 +263,4 @@ type Allowed = readonly { readonly name: string; readonly input: Json }[]
 
 function isAllowed(value: unknown): value is Allowed {
   return Array.isArray(value) && value.every((one) => isRecord(one) && typeof one.name === 'string' && 'input' in one)
-}
-
-interface Asked {
-  readonly step: number
-  /** By call id. */
-  readonly answers: Readonly<Record<string, Json>>
-}
-
-function isAsked(value: unknown): value is Asked {
-  return isRecord(value) && typeof value.step === 'number' && isRecord(value.answers)
 }

@@ -17,6 +17,7 @@ import { CallEntry } from '../state/call-entry.ts'
 import type { BackgroundCapability, BackgroundWorks } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import { resultNotice } from '../tool-call/no-result-message.ts'
+import { withCheckedOf } from '../vocabulary/checked-input.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
 import type { ToolFlow } from '../vocabulary/middleware.ts'
@@ -134,7 +135,15 @@ class Works implements BackgroundWorks<CallEntry> {
     if (this.of(entry)) return
     const { key, id, tool, state, parent, requestedIn } = entry
     const { calls, caller } = this.#run
-    const made = { key, call: freeze({ ...call, id }), tool, step: state.step, parent, requestedIn, caller }
+    const made = {
+      key,
+      call: withCheckedOf(call, freeze({ ...call, id })),
+      tool,
+      step: state.step,
+      parent,
+      requestedIn,
+      caller,
+    }
     this.#perform(new CallEntry(calls.table, { ...made, work: { atEnd: atEndOf(tool) } }))
   }
 

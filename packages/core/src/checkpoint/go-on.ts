@@ -59,7 +59,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   run.questions.restore(checkpoint.questions)
   for (const { id } of interrupts) run.questions.mark(id)
   for (const one of interrupts) {
-    if (one.id in given && !isNested(one.address)) run.questions.answer(one.address, given[one.id] as Json)
+    if (one.id in given && !isNested(one.address)) run.questions.answer(one, given[one.id] as Json)
   }
   run.values.restore(checkpoint.values)
   if (rerun) run.rerun = rerun

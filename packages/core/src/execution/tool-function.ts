@@ -12,7 +12,7 @@ import type { Given } from '../state/capabilities.ts'
 import type { Execution } from '../state/execution.ts'
 import type { Slot } from '../state/turns.ts'
 import { branded, hasClass } from '../vocabulary/brand.ts'
-import { checkedInput, described } from '../vocabulary/checked-input.ts'
+import { checkedInput, checkedOf, described } from '../vocabulary/checked-input.ts'
 import { conflictOf } from '../vocabulary/copies.ts'
 import { changesNothing } from '../vocabulary/effect.ts'
 import { inWords, RunAbortedError, RunStop } from '../vocabulary/errors.ts'
@@ -79,7 +79,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   try {
     const output = tool.execute
       ? yield* limit.outcome(tool.execute(given.input, context))
-      : await answerOf(tool, call, context.answers)
+      : await answerOf(tool, checkedOf(call) ? { ...call, input: given.input } : call, context.answers)
     if (entry.dropped) throw entry.dropped
     if (!hasAbandoned(entry.state, invocation)) {
       entry.done = { input, output }

@@ -14,6 +14,7 @@ import type { CallOptions, SideRequest } from '../vocabulary/call-options.ts'
 import { behind } from '../vocabulary/copies.ts'
 import type { PathPart } from '../vocabulary/events.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../vocabulary/message.ts'
+import type { Asked } from '../vocabulary/saved-run.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
 
@@ -41,6 +42,21 @@ export function makersOf(run: Run): readonly string[] {
   const ids: string[] = []
   for (let maker = actorOf(run).actor.call?.maker; maker; maker = maker.maker) ids.unshift(maker.call.id)
   return ids
+}
+
+/** Returns the payloads of the questions that `run.answers` answers, in the same order; none for questions that an earlier version has asked. */
+export function answeredPayloads(run: Run): readonly Json[] {
+  const { state, actor } = actorOf(run)
+  return askedBy(state, actor).payloads ?? []
+}
+
+/** Returns the input of the call of this wrap as it was requested, before `prepareInput` and outer wraps could change it. */
+export function requestedInput(run: Run): unknown {
+  return actorOf(run).actor.call?.call.input
+}
+
+function askedBy(state: RunState, { call, hook, source }: Actor): Asked {
+  return state.questions.askedAt(addressOf(state, call, hook ? { middleware: source, hook } : undefined))
 }
 
 class RunView implements Run {
@@ -74,10 +90,7 @@ class RunView implements Run {
   }
 
   get answers(): readonly Json[] {
-    const { call, hook, source } = this.#actor
-    return this.#state.questions.answersAt(
-      addressOf(this.#state, call, hook ? { middleware: source, hook } : undefined),
-    )
+    return askedBy(this.#state, this.#actor).answers
   }
 
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage> {

@@ -2,7 +2,8 @@
 
 import { canonical } from '../vocabulary/canonical.ts'
 import { hash } from '../vocabulary/hash.ts'
-import type { Address } from '../vocabulary/interrupt.ts'
+import { freeze } from '../vocabulary/history.ts'
+import type { Address, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { Json } from '../vocabulary/message.ts'
 import type { Asked, SavedQuestions } from '../vocabulary/saved-run.ts'
 
@@ -13,11 +14,10 @@ export class Questions {
   /** The ids of the questions that a reader has seen. */
   readonly #told: Set<string> = new Set()
 
-  /** The answers to the questions from an address, first to last. */
-  answersAt(address: Address): readonly Json[] {
+  /** The questions from an address, with their answers, first to last. */
+  askedAt(address: Address): Asked {
     // Each execution looks for its answers, and few runs have any: this avoids computing the address.
-    if (this.isEmpty) return NONE.answers
-    return this.#at(canonical(address)).answers
+    return this.isEmpty ? NONE : this.#at(canonical(address))
   }
 
   /** The id of the next question from an address. */
@@ -32,10 +32,12 @@ export class Questions {
     return this.#told.size < this.#told.add(id).size
   }
 
-  answer(address: Address, answer: Json): void {
+  answer({ address, payload }: PendingInterrupt, answer: Json): void {
     const text = canonical(address)
-    const { answers, past } = this.#at(text)
-    this.#asked = { ...this.#asked, [text]: { answers: Object.freeze([...answers, answer]), past } }
+    // Earlier versions did not save payloads.
+    const { answers, payloads = answers.map(() => null), past } = this.#at(text)
+    const asked = { answers: freeze([...answers, answer]), payloads: freeze([...payloads, payload]), past }
+    this.#asked = { ...this.#asked, [text]: asked }
   }
 
   /** Called when the tool, hook or wrap at this address has finished: its next question is a new one. */

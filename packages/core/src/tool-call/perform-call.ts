@@ -10,6 +10,7 @@ import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import { checkedOf, withCheckedOf } from '../vocabulary/checked-input.ts'
 import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson, freezePlain } from '../vocabulary/frozen.ts'
 import { freeze, isMessage } from '../vocabulary/history.ts'
@@ -93,8 +94,10 @@ function wrapToolCall(
     hook: 'wrapToolCall',
     of: (middleware) => middleware.wrapToolCall?.bind(middleware),
     handed(call, given) {
-      const checked = checkedCall(call, given)
-      return checked.input === given.input ? checked : boundedCall(checked, limits)
+      const own = checkedCall(call, given)
+      const bounded = own.input === given.input ? own : boundedCall(own, limits)
+      const isKept = checkedOf(given) && !checkedOf(call) && !otherInput(bounded, given)
+      return withCheckedOf(isKept ? given : call, bounded)
     },
     events: TOOL_EVENTS,
     isResult: (value) => isMessage(value) && value.role === 'tool' && hasParts(value),

@@ -62,7 +62,7 @@ export class RunHost implements Host<ToolMessage> {
   }
 
   answers(): readonly Json[] {
-    return this.#run.questions.answersAt(addressOf(this.#run, this.#entry))
+    return this.#run.questions.askedAt(addressOf(this.#run, this.#entry)).answers
   }
 
   warn(message: string): void {

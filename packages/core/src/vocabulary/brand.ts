@@ -13,11 +13,11 @@ export interface Copy {
   readonly madeIn: Error
 }
 
-export const COPY: Copy = { format: 1, version: '0.1.0', madeIn: /* @__PURE__ */ new Error() }
+export const COPY: Copy = { format: 2, version: '0.1.0', madeIn: /* @__PURE__ */ new Error() }
 
 export interface Brand {
   readonly copy: Copy
-  readonly kind: 'agent' | 'agent tool' | 'call' | 'error' | 'middleware' | 'model' | 'run' | 'tool'
+  readonly kind: 'agent' | 'agent tool' | 'call' | 'error' | 'middleware' | 'model' | 'run' | 'tool' | 'tool call'
   /** Only for copies of the same format. */
   readonly content?: unknown
 }

@@ -1,6 +1,9 @@
 /** Checks the input of a call with its tool's schema. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Awaitable } from '../flow/flow.ts'
+import { branded } from './brand.ts'
+import { behind } from './copies.ts'
 import type { Issue } from './errors.ts'
 import { isRecord, isShallow } from './json.ts'
 import { isObject } from './json-text.ts'
@@ -9,13 +12,16 @@ import type { Tool } from './tool.ts'
 import { ToolInputError } from './tool-errors.ts'
 
 /**
- * Returns the input as the tool's schema returns it. Models sometimes write an object or a list, or the whole input, as JSON text, and `null` for a
- * member that they leave out. If the schema rejects that, and accepts the parsed value or the input without the member, this is the input.
+ * Returns the input as the tool's schema returns it; for a call of {@link withChecked}, what its function returns. Models sometimes write an object or
+ * a list, or the whole input, as JSON text, and `null` for a member that they leave out. If the schema rejects that, and accepts the parsed value or
+ * the input without the member, this is the input.
  *
  * @throws {ToolInputError} The schema does not accept the input.
  */
 export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: ToolCall): Promise<unknown> {
   if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
+  const value = checkedOf(call)
+  if (value) return value()
   let { input } = call
   for (let first: readonly StandardSchemaV1.Issue[] | undefined; ; ) {
     const checking = tool.input['~standard'].validate(input)
@@ -27,6 +33,27 @@ export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: Too
     input = unwrapped
   }
 }
+
+/**
+ * Returns the call with a function that returns the checked input of each execution of the call. A schema does not check the input again unless a
+ * wrap inside changes it.
+ */
+export function withChecked(call: ToolCall, value: Checked): ToolCall {
+  return Object.freeze(branded('tool call', { ...call }, value))
+}
+
+/** The function that {@link withChecked} has given to the call, if it has. */
+export function checkedOf(call: ToolCall): Checked | undefined {
+  return behind('tool call', call)
+}
+
+/** Returns a copy of a call with the function that the call has, if it has one. */
+export function withCheckedOf(call: ToolCall, copy: ToolCall): ToolCall {
+  const value = checkedOf(call)
+  return value ? withChecked(copy, value) : copy
+}
+
+type Checked = () => Awaitable<unknown>
 
 export function described(issue: StandardSchemaV1.Issue): Issue {
   return { path: pathOf(issue).join('.'), message: issue.message }

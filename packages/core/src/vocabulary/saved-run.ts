@@ -216,6 +216,8 @@ export interface Invocation {
 export interface Asked {
   /** The answers since the tool or middleware last ended. A hook that runs again after it has ended starts without answers. */
   readonly answers: readonly Json[]
+  /** The payloads of the questions that these answers belong to, in the same order. Absent in checkpoints of earlier versions. */
+  readonly payloads?: readonly Json[]
   /** The number of questions that were answered before these. */
   readonly past: number
 }
