@@ -3,6 +3,7 @@ import {
   AgentError,
   type AgentOptions,
   type AgentResult,
+  type AgentRun,
   AnswerError,
   agentTool,
   CheckpointMismatchError,
@@ -15,7 +16,7 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, fail, respond, type ScriptStep, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { call, collect, fail, respond, type ScriptStep, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -86,8 +87,8 @@ test('without ask all waiting calls of a step ask at once, and the others run (N
   const first = await agent.run('Go')
   expect(first.status).toBe('interrupted')
   expect(first.interrupts?.map(({ payload }) => payload)).toEqual([
-    { tool: 'send', input: { n: 1 }, callId: 'a' },
-    { tool: 'send', input: { n: 3 }, callId: 'c' },
+    { tool: 'send', input: { n: 1 }, callId: 'a', decisions: ['allow', 'deny', 'edit'] },
+    { tool: 'send', input: { n: 3 }, callId: 'c', decisions: ['allow', 'deny', 'edit'] },
   ])
   expect(ran).toEqual(['look 2'])
   const second = await answered(agent, first, { decision: 'allow' })
@@ -513,6 +514,8 @@ test('invalid options are a ConfigError (A2)', () => {
   expect(() => approve({ tools: [], remember: 'always' as never })).toThrow(
     expect.objectContaining({ option: 'remember' }),
   )
+  for (const decisions of [[], ['yes'], 'allow', ['allow', 1]])
+    expect(() => approve({ tools: [], decisions } as never)).toThrow(expect.objectContaining({ option: 'decisions' }))
 })
 
 test('a tool not in the list may start with the members it needs, and a listed one asks with its whole input (Q6)', async () => {
@@ -533,7 +536,12 @@ test('a tool not in the list may start with the members it needs, and a listed o
     const early = model.requests[0]?.tools.flatMap(({ name, needs }) => (needs ? name : []))
     return [early, result.interrupts?.map(({ payload }) => payload)]
   }
-  const asked = (tool: string, n: number) => ({ tool, input: { n }, callId: expect.any(String) })
+  const asked = (tool: string, n: number) => ({
+    tool,
+    input: { n },
+    callId: expect.any(String),
+    decisions: ['allow', 'deny', 'edit'],
+  })
   expect(await run({ tools: ['send', 'tweet'] })).toEqual([['look'], [asked('send', 1), asked('post', 2)]])
   expect(await run({ tools: ['look'] })).toEqual([['send', 'post'], [asked('look', 3)]])
   // It is unknown in advance which calls a function selects.
@@ -649,4 +657,71 @@ test('an agent inside with approve of its own asks for its call (W54)', async ()
   expect([first.status, first.interrupts?.map(isPendingApproval), paid]).toEqual(['interrupted', [true], []])
   const last = await answered(agent, first, { decision: 'allow' })
   expect([last.status, paid]).toEqual(['completed', ['ada']])
+})
+
+test('decisions narrows the answers of a resume and of ask, and the question says what is left (W53)', async () => {
+  const steps = [[call('send', { n: 1 }, { id: 'a' })]]
+  const { agent, ran } = sender(steps, { decisions: ['allow', 'deny'] })
+  const first = await agent.run('Go')
+  expect(first.interrupts?.[0]?.payload).toMatchObject({ decisions: ['allow', 'deny'] })
+  const edit = { decision: 'edit', input: { n: 2 } }
+  await expect(answered(agent, first, edit)).rejects.toMatchObject({
+    name: 'AnswerError',
+    message: expect.stringContaining("must be { decision: 'allow' } or { decision: 'deny', reason?: '…' }"),
+  })
+  expect(z.fromJSONSchema(first.interrupts?.[0]?.answerSchema ?? {}).safeParse(edit).success).toBe(false)
+  expect((await answered(agent, first, { decision: 'allow' })).text).toBe('Done.')
+  expect(ran).toEqual(['send 1'])
+  const asked = sender(steps, { decisions: ['allow'], ask: () => ({ decision: 'deny' }) })
+  const refused = 'error: Not run: the answer to the request for approval of send is invalid.'
+  expect(resultsOf(await asked.agent.run('Go'))).toEqual([refused])
+  expect(asked.ran).toEqual([])
+})
+
+test.for([
+  [
+    { decision: 'allow', by: 'ada' },
+    { decision: 'allow', input: { n: 1 }, by: 'ada' },
+  ],
+  [
+    { decision: 'edit', input: { n: 2 } },
+    { decision: 'edit', input: { n: 2 } },
+  ],
+  [
+    { decision: 'deny', reason: 'No.', by: 'ada' },
+    { decision: 'deny', reason: 'No.', by: 'ada' },
+  ],
+  [{ decision: 'deny' }, { decision: 'deny' }],
+] as const)('the decision %j is an event with the data %j, from ask and from a resume (W53)', async (given) => {
+  const [answer, data] = given
+  const steps = [[call('send', { n: 1 }, { id: 'a' })]]
+  const event = { type: 'custom', source: 'approve', name: 'approval', callId: 'a', toolName: 'send', data }
+  const told = async (run: AgentRun) => (await collect(run)).events.filter(({ type }) => type === 'custom')
+  expect(await told(sender(steps, { ask: () => answer }).agent.stream('Go'))).toMatchObject([event])
+  const { agent } = sender(steps)
+  const { checkpoint, interrupts = [] } = await agent.run('Go')
+  const resumed = agent.resume(checkpoint as never, { [interrupts[0]?.id ?? '']: answer })
+  expect(await told(resumed)).toMatchObject([event])
+})
+
+test('the span of an approved call has the decision, and who decided only with captureContent (W53)', async () => {
+  const mask = (_: string, value: unknown) => (value === 'ada' ? '[user]' : value)
+  const broken = () => {
+    throw new Error('no')
+  }
+  for (const [captureContent, by] of [
+    [false, undefined],
+    [true, 'ada'],
+    [mask, '[user]'],
+    [broken, undefined],
+  ] as const) {
+    const exporter = new InMemorySpanExporter()
+    const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+    const ask = () => ({ decision: 'edit', input: { n: 2 }, by: 'ada' }) as const
+    const { agent } = sender([[call('send', { n: 1 })]], { ask, telemetry: { tracerProvider, captureContent } })
+    await agent.run('Go')
+    const span = exporter.getFinishedSpans().find(({ name }) => name === 'execute_tool send')
+    expect(span?.attributes['meanwhile.approval.decision']).toBe('edit')
+    expect(span?.attributes['meanwhile.approval.by']).toBe(by)
+  }
 })

@@ -15,14 +15,15 @@ import {
   type SemanticAttributes,
   type Tool,
   type ToolCall,
-  type ToolSchema,
 } from '@meanwhile/core'
 import { asJson, branded, errorMessage, findTool, requestedInput, sameInput } from '@meanwhile/core/calls'
 import { agentsWith } from './agents-inside.ts'
+import { type Approval, answerSchema, checkDecisions, DECISIONS, isApproval } from './approval.ts'
 import { ApprovalError } from './approval-error.ts'
 import { type AskedInput, answerAbout, askedInputs } from './approve/asked-inputs.ts'
 import { type CheckedCall, checkedCall, storedCall } from './approve/checked-call.ts'
 import { checkFunctions } from './check-options.ts'
+import { DECIDED, decisionAttributes, decisionRecord } from './decision-record.ts'
 import { isRecord } from './is-record.ts'
 import { type MayBeMissing, namedTools } from './named-tools.ts'
 import { schemaOf } from './schema-of.ts'
@@ -43,6 +44,8 @@ export interface ApproveOptions extends MayBeMissing {
    * `never`.
    */
   readonly remember?: 'never' | 'run'
+  /** The decisions that an answer may have; any other answer is invalid. Default: all three. */
+  readonly decisions?: readonly Approval['decision'][]
 }
 
 /** The payload of the interrupt. */
@@ -54,21 +57,12 @@ export type ApprovalQuestion = {
   readonly written?: Json
   /** The id of the call in the history. */
   readonly callId: string
+  /** The decisions that an answer may have. */
+  readonly decisions: readonly Approval['decision'][]
 }
 
 /** A question of {@link approve} in `result.interrupts`. */
 export type PendingApproval = PendingInterrupt<ApprovalQuestion>
-
-/**
- * The answer to a {@link PendingApproval}. `agent.resume` takes a `Record<string, Approval>` by the ids of the
- * questions.
- */
-export type Approval =
-  | { readonly decision: 'allow' }
-  /** The model reads the reason. */
-  | { readonly decision: 'deny'; readonly reason?: string }
-  /** The call runs with this input instead, if the tool's schema accepts it and returns it unchanged. */
-  | { readonly decision: 'edit'; readonly input: Json }
 
 /**
  * Calls of these tools run only after they were allowed. Without `ask`, the run is interrupted with an {@link
@@ -86,15 +80,18 @@ export type Approval =
  * - If `ask` returns an invalid answer, or `tools` or `ask` throws, the call is not run, and the model reads an error
  *   result. The original error is only in a warning, `approval-failed`.
  *
+ * Each decision is an event `custom` with the name `approval`, whose data is a {@link DecisionRecord}.
+ *
  * No question is asked for an unknown tool, for one that the request did not offer, or for input that the schema rejects.
  *
  * @throws {ConfigError} An option is invalid.
  */
 export function approve(options: ApproveOptions): Middleware {
-  checkOptions('approve', options, { tools: '', ask: '', remember: '', mayBeMissing: '' })
+  checkOptions('approve', options, { tools: '', ask: '', remember: '', decisions: '', mayBeMissing: '' })
   if (typeof options?.tools !== 'function' && !Array.isArray(options?.tools))
     throw new ConfigError('tools', 'must be a list of tool names, or a function')
-  const { tools, remember = 'never' } = options
+  const { tools, remember = 'never', decisions = DECISIONS } = options
+  checkDecisions(decisions)
   const named = namedTools('approve', 'tools', typeof tools === 'function' ? [] : tools, options)
   checkFunctions({ ask: options.ask })
   if (remember !== 'never' && remember !== 'run')
@@ -121,6 +118,7 @@ export function approve(options: ApproveOptions): Middleware {
       input,
       ...(!sameInput(written, input) && { written: asShown(written) }),
       callId,
+      decisions,
     }
     asked.put({ given: asJson(call.input, 'input'), input, isJson }, call, run)
     const { ask } = options
@@ -137,7 +135,7 @@ export function approve(options: ApproveOptions): Middleware {
   return branded('middleware', {
     name: NAME,
     order: { outside: ['retry-tool'] },
-    answer: ANSWER,
+    answer: answerSchema(decisions),
     ignoresInput: (tool) => typeof tools !== 'function' && !named.has(tool),
     beforeModel(_, run) {
       named.check(run)
@@ -162,15 +160,21 @@ export function approve(options: ApproveOptions): Middleware {
       run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
       const answer = known ?? (await ask(checked, run))
       // The answers of a resume were checked already; `ask` may return anything.
-      if (!isApproval(answer))
+      if (!isApproval(answer, decisions))
         throw new Error(`Not run: the answer to the request for approval of ${call.name} is invalid.`)
       keep(answer, checked, run)
+      const edited = answer.decision === 'edit' ? await checkedCall(tool, { ...call, input: answer.input }) : checked
+      if (answer.decision === 'edit' && !sameInput(edited.shown(), answer.input))
+        return errorMessage(
+          call,
+          `Not run: ${call.name} would get another input than the edited one: ${textOf(edited)}`,
+        )
+      const record = decisionRecord(answer, checked.shown())
+      yield { type: 'custom', name: DECIDED, data: record, source: NAME }
       if (answer.decision === 'deny')
         return errorMessage(call, `Not run: the call was denied: ${answer.reason ?? 'no reason was given'}`)
-      if (answer.decision === 'allow') return yield* next(checked.call)
-      const edited = await checkedCall(tool, { ...call, input: answer.input })
-      if (sameInput(edited.shown(), answer.input)) return yield* next(edited.call)
-      return errorMessage(call, `Not run: ${call.name} would get another input than the edited one: ${textOf(edited)}`)
+      run.annotate(decisionAttributes(record, run.setup.captureContent), call.id)
+      return yield* next(edited.call)
     },
   })
 }
@@ -231,32 +235,6 @@ async function asking<Answer>(call: ToolCall, run: Run, question: () => Awaitabl
     run.warn({ code: 'approval-failed', message })
     throw new ApprovalError(call.name, error)
   }
-}
-
-const FORMS = "must be { decision: 'allow' }, { decision: 'deny', reason?: '…' } or { decision: 'edit', input: … }"
-
-function isApproval(answer: unknown): answer is Approval {
-  if (!isRecord(answer)) return false
-  const { decision, reason } = answer
-  if (decision === 'edit') return 'input' in answer
-  return decision === 'allow' || (decision === 'deny' && (reason === undefined || typeof reason === 'string'))
-}
-
-/** The same as JSON Schema, for user interfaces. */
-const FORM = {
-  anyOf: [
-    { type: 'object', properties: { decision: { const: 'allow' } }, required: ['decision'] },
-    {
-      type: 'object',
-      properties: { decision: { const: 'deny' }, reason: { type: 'string' } },
-      required: ['decision'],
-    },
-    { type: 'object', properties: { decision: { const: 'edit' }, input: {} }, required: ['decision', 'input'] },
-  ],
-}
-
-const ANSWER: ToolSchema<Approval> = {
-  '~standard': { ...schemaOf(isApproval, FORMS)['~standard'], jsonSchema: { input: () => FORM } },
 }
 
 type Allowed = readonly { readonly name: string; readonly input: Json }[]

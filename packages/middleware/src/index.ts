@@ -4,9 +4,9 @@ export {
   AnswerRejectedError,
   answerGuard,
 } from './answer-guard.ts'
+export type { Approval } from './approval.ts'
 export { ApprovalError } from './approval-error.ts'
 export {
-  type Approval,
   type ApprovalQuestion,
   type ApproveOptions,
   approve,
@@ -17,6 +17,7 @@ export { type CallLimit, CallLimitError, type CallLimitsOptions, callLimits } fr
 export { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
 export { DEFAULT_INSTRUCTION } from './closing-call.ts'
 export { type CountTokens, countTokens } from './count-tokens.ts'
+export type { DecisionRecord } from './decision-record.ts'
 export { type EarlyStopOptions, earlyStop } from './early-stop.ts'
 export { type FallbackModelOptions, fallbackModel, ModelsExhaustedError } from './fallback-model.ts'
 export type {

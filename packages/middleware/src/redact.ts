@@ -1,8 +1,9 @@
 /** The middleware `redact()`: masks secrets in model requests, in model responses and in spans. */
 
-import { type CaptureContent, ConfigError, checkOptions, type Middleware, messageOf } from '@meanwhile/core'
+import { type CaptureContent, ConfigError, checkOptions, type Middleware, map, messageOf } from '@meanwhile/core'
 import { branded } from '@meanwhile/core/calls'
 import { checkCounts, checkFunctions } from './check-options.ts'
+import { DECIDED } from './decision-record.ts'
 import { maskedData } from './redact/masked-data.ts'
 import { maskedError } from './redact/masked-error.ts'
 import { maskedEvents } from './redact/masked-events.ts'
@@ -64,6 +65,13 @@ export function redact(options: RedactOptions = {}): Middleware {
       return masked.answer(yield* maskedEvents(flow, masker, window))
     },
     ...(persist && {
+      async *wrapAgent(setup, next) {
+        return yield* map(next(setup), (event) =>
+          event.type === 'custom' && event.name === DECIDED
+            ? { ...event, data: maskedData(masker, event.data) }
+            : event,
+        )
+      },
       beforeModel(state) {
         const messages = masked.history(state.messages)
         return messages === state.messages ? undefined : { ...state, messages }

@@ -1,6 +1,7 @@
 /** Buffers the events of a turn that runs in this process: local readers get them from here, and they are stored in batches. */
 
-import { isKept, type ThreadEventBody } from './thread-events.ts'
+import { isKept } from './kept-events.ts'
+import type { ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent } from './thread-store.ts'
 
 /** Milliseconds from the first unstored delta until deltas are stored. */

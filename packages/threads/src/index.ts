@@ -1,3 +1,4 @@
+export type { ThreadDecision } from './decisions.ts'
 export type { ErrorPlace } from './error-reports.ts'
 export { memoryThreads } from './stores/memory.ts'
 export {

@@ -104,3 +104,25 @@ test('if the checkpoint of a run is lost, each open call gets a result, and a ca
     },
   ])
 })
+
+test('the decisions about approvals of a durable run are kept in its thread, also those inside calls (W53)', async () => {
+  const decided = (data: object) => ({ type: 'custom', source: 'approve', name: 'approval', data, runId }) as const
+  const [allowed, denied] = [{ decision: 'allow', input: { n: 1 }, by: 'ada' }, { decision: 'deny' }]
+  const path = [{ agent: 'clerk', callId: 'a' }]
+  const runs = new FakeRuns()
+  runs.log = [
+    at('1.1', { type: 'run-start', runId }),
+    at('1.2', { type: 'history-replaced', runId, messages: [input] }),
+    at('2.1', { ...decided(allowed), callId: 'a', toolName: 'ask', step: 1 }),
+    at('2.2', { ...decided(denied), callId: 'b', toolName: 'pay', step: 1, path }),
+    at('2.3', { type: 'custom', source: 'other', name: 'approval', data: allowed, runId }),
+    // Another process has made the call again.
+    at('3.1', { ...decided(allowed), callId: 'a', toolName: 'ask', step: 1 }),
+  ]
+  const threads = createThreads({ runs, store: memoryThreads() })
+  const { id: turn } = await threads.send('t', 'Hello')
+  expect((await threads.read('t')).decisions).toEqual([
+    { turn, callId: 'a', toolName: 'ask', ...allowed },
+    { turn, callId: 'b', toolName: 'pay', path, ...denied },
+  ])
+})

@@ -1,8 +1,9 @@
 /** Turns the events of a durable run into events of its thread, with numbers and message ids. Every process computes the same numbers and ids. */
 
 import type { AgentEvent, Message } from '@meanwhile/core'
+import { isKept } from './kept-events.ts'
 import { isFromUser, type SteeringMessage } from './steering.ts'
-import { isKept, type ThreadEventBody } from './thread-events.ts'
+import type { ThreadEventBody } from './thread-events.ts'
 import { historyOf, missingResults, reconcile, type TurnEvents } from './thread-history.ts'
 import type { BegunTurn } from './thread-records.ts'
 import type { ThreadRunEvent } from './thread-runs.ts'

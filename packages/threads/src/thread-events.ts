@@ -43,11 +43,3 @@ export type ThreadEventBody = TurnEvent | RunEvent
 
 /** `cursor`: pass it as `after` to receive the events after this one. `turn`: the id of the turn. */
 export type ThreadEvent = ThreadEventBody & { readonly cursor: string; readonly turn: string }
-
-/** Whether the event stays stored. All others are deleted when their step ends. */
-export function isKept(event: ThreadEventBody): boolean {
-  if ('path' in event && event.path) return false
-  return KEPT.has(event.type)
-}
-
-const KEPT: ReadonlySet<string> = new Set(['turn-start', 'turn-resumed', 'turn-end', 'message', 'history-replaced'])

@@ -2,6 +2,7 @@
 
 import type { Json, Message, PendingInterrupt, ToolMessage } from '@meanwhile/core'
 import { cursorAt } from './cursor.ts'
+import { decisionsIn, type ThreadDecision } from './decisions.ts'
 import type { ErrorInfo } from './thread-events.ts'
 import { queueOf } from './thread-queue.ts'
 import { activeTurn, begunTurns } from './thread-records.ts'
@@ -48,6 +49,8 @@ export interface ThreadState {
   readonly interrupts: readonly PendingInterrupt[]
   /** While the thread waits: the results of the calls of the same step that asked nothing. They are not among the messages yet. */
   readonly settled: readonly ToolMessage[]
+  /** What was decided about calls that needed approval, in order. */
+  readonly decisions: readonly ThreadDecision[]
   /** All turns that have begun, in the order of their messages. */
   readonly turns: readonly TurnState[]
   /** The messages in the queue, the next one first. */
@@ -83,6 +86,7 @@ export function stateOf(
     messages: events.flatMap(messageIn),
     interrupts: waiting?.interrupts ?? [],
     settled: waiting?.settled ?? [],
+    decisions: decisionsIn(events),
     turns: begunTurns(turns).map(turnState),
     queued: queueOf({ turns }).flatMap(({ id, messageId, message }) =>
       message ? [{ id: messageId, turn: id, message }] : [],
@@ -96,7 +100,7 @@ const NO_EVENTS: UnstoredEvents = { kept: [], retracted: [], joined: [] }
 
 /** Returns the state of a thread that does not exist. */
 export function emptyState(id: string): ThreadState {
-  return { id, status: 'idle', messages: [], interrupts: [], settled: [], turns: [], queued: [] }
+  return { id, status: 'idle', messages: [], interrupts: [], settled: [], decisions: [], turns: [], queued: [] }
 }
 
 function messageIn({ turn, event }: StoredEvent): readonly ThreadMessage[] {

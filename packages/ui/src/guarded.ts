@@ -12,7 +12,7 @@ export type Guard = (request: Request, route: () => Promise<Response>) => Promis
 /** `refused`: the response to an error that is the fault of the request. All other errors are thrown. */
 export function guarded(
   owner: string,
-  { allow, onError }: HandlerOptions,
+  { allow, onError }: Pick<HandlerOptions, 'allow' | 'onError'>,
   maxBytes: number,
   refused: (error: Error) => Response | undefined,
 ): Guard {

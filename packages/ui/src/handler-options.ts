@@ -9,6 +9,16 @@ import type { Present } from './present.ts'
 
 /** `Context`: the type of the context that each run of the threads gets. */
 export interface HandlerOptions<Context = unknown> extends Present {
+  /**
+   * Whether a page may answer an approval with another input for the call, which then runs with it. Default false: such an answer has the response
+   * 400, the question stays open, and no question offers it.
+   */
+  readonly edits?: boolean
+  /**
+   * Returns who answers, such as the id of the user, from the context that `open` returned: a text of at most 256 characters. Each decision about an
+   * approval has it as `by`. Default: decisions do not say who made them.
+   */
+  readonly by?: (context: NoInfer<Context> | undefined) => string | undefined | Promise<string | undefined>
   /** The conversations. */
   readonly threads: Threads<Context>
   /** The path of the routes. */
@@ -60,6 +70,8 @@ export const HANDLER_OPTIONS: OptionNames<HandlerOptions> = {
   maxBytes: 'maxBodySize limit',
   files: 'attachments',
   onError: '',
+  edits: '',
+  by: '',
   errorText: '',
   output: '',
 }
@@ -67,13 +79,9 @@ export const HANDLER_OPTIONS: OptionNames<HandlerOptions> = {
 export const DEFAULT_MAX_BYTES = 10_000_000
 
 /** @throws {ConfigError} An option is missing, unknown or not valid; the error names it. */
-export function checkHandlerOptions<Options extends HandlerOptions>(
-  owner: string,
-  options: Options,
-  names: OptionNames<Options>,
-): void {
+export function checkHandlerOptions(owner: string, options: object, names: OptionNames<HandlerOptions>): void {
   checkOptions(owner, options, names)
-  const { threads, open, base, maxBytes, files, ...functions }: Partial<HandlerOptions> = options ?? {}
+  const { threads, open, base, maxBytes, files, edits, ...functions }: Partial<HandlerOptions> = options ?? {}
   if (typeof threads?.send !== 'function')
     throw new ConfigError('threads', 'must be the threads that createThreads() returns')
   if (typeof open !== 'function') throw new ConfigError('open', 'must be a function that authorizes a request')
@@ -81,7 +89,8 @@ export function checkHandlerOptions<Options extends HandlerOptions>(
     throw new ConfigError('base', 'must be a path that starts with /')
   if (maxBytes !== undefined) checkCount('maxBytes', maxBytes)
   if (files !== undefined) checkFileRules(files)
-  const { allow, onError, errorText, output } = functions
-  for (const [option, value] of Object.entries({ allow, onError, errorText, output }))
+  if (edits !== undefined && typeof edits !== 'boolean') throw new ConfigError('edits', 'must be true or false')
+  const { allow, by, onError, errorText, output } = functions
+  for (const [option, value] of Object.entries({ allow, by, onError, errorText, output }))
     if (value !== undefined && typeof value !== 'function') throw new ConfigError(option, 'must be a function')
 }

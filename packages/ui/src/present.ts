@@ -12,6 +12,8 @@ export interface Present {
   readonly errorText?: (error: ShownError) => string
   /** Returns what to show of a tool's output, and of its progress. It must return JSON. Default: everything. */
   readonly output?: (output: unknown, call: ShownCall) => unknown
+  /** Whether a page may answer an approval with another input for the call. Default false: no question offers it. */
+  readonly edits?: boolean
 }
 
 /** An error to show in an interface. */

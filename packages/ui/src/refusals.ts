@@ -1,6 +1,7 @@
 /** Requests that are refused, by a thread or at the door: a fixed text and an HTTP status for each error. */
 
 import { AccessError } from './access-error.ts'
+import { EditRefusedError } from './approvals.ts'
 import { BodyTooLargeError } from './body.ts'
 import { FileRefusedError } from './page-files.ts'
 
@@ -27,6 +28,8 @@ export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof AccessError) return { status: 403, message: 'This request is not allowed.' }
   if (error instanceof BodyTooLargeError)
     return { status: 413, message: `The body is larger than ${error.maxBytes} bytes.` }
+  if (error instanceof EditRefusedError)
+    return { status: 400, message: `The answer to ${error.id} must not change the input of the call.` }
   if (error instanceof FileRefusedError) return { status: 400, message: `A file is not accepted: ${error.problem}.` }
   const refusal = REFUSALS.get(error.name)
   if (!refusal || !('id' in error && 'answerSchema' in error)) return refusal

@@ -158,16 +158,17 @@ interface AttributeTypes {
    * `background`, `last_step`, `breaker`, `budget`, `policy`, `off`.
    */
   'meanwhile.dispatch.deferral_reason': string
+  /** tool, later · For a call that needed approval: `allow`, or `edit` if it runs with another input. */
+  'meanwhile.approval.decision': string
+  /** tool, later · Who decided that. Only with `captureContent`. */
+  'meanwhile.approval.by': string
   /** tool, later · From the evidence to the function's start, in seconds. For a call's first execution. */
   'meanwhile.dispatch.lag': Double
   /** tool, later · How long it waited for a slot, in seconds. */
   'meanwhile.dispatch.queued': Double
   /** tool, later · For an early one: from its start to the end of the model's stream, in seconds; never below 0. */
   'meanwhile.head_start': Double
-  /**
-   * tool, later · For an early one: how long it worked while the model streamed, in seconds, without waiting for the rest of its input. For
-   * a single call this is the time saved.
-   */
+  /** tool, later · For an early one: how long it worked while the model streamed, in seconds, without waits for its input. */
   'meanwhile.overlap': Double
   /**
    * tool, middleware, later · Why its call was discarded: `arguments_changed`, `call_withdrawn`, `stream_error`,
@@ -188,9 +189,7 @@ interface AttributeTypes {
   'meanwhile.tool_calls.reused': Int
   /** run, later · How many calls an earlier process had started without a saved result: they may have happened. */
   'meanwhile.tool_calls.unknown': Int
-  /**
-   * run, later · How much time early starts have saved, according to `result.savings` of `@meanwhile/eager-tools`, in seconds; may be below 0.
-   */
+  /** run, later · The time that early starts have saved, as in `result.savings` of `@meanwhile/eager-tools`, in seconds; may be below 0. */
   'meanwhile.time_saved': Double
   /** run, later · How long discarded calls have run, according to `result.savings`, in seconds. */
   'meanwhile.time_wasted': Double

@@ -12,7 +12,8 @@ import {
 import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Approval, type ApprovalQuestion, type ApproveOptions, approve } from '../approve.ts'
+import type { Approval } from '../approval.ts'
+import { type ApprovalQuestion, type ApproveOptions, approve } from '../approve.ts'
 import { retryTool } from '../retry-tool.ts'
 
 interface Given extends Partial<ApproveOptions> {
@@ -46,6 +47,8 @@ function payer(input: z.ZodType, calls: readonly ScriptStep[], given: Given = {}
   return { agent, ran }
 }
 
+const ALL = ['allow', 'deny', 'edit']
+
 const questionsOf = ({ interrupts = [] }: AgentResult) => interrupts.map(({ payload }) => payload as ApprovalQuestion)
 
 const answered = (agent: Agent, { checkpoint, interrupts = [] }: AgentResult, ...answers: Approval[]) =>
@@ -78,7 +81,7 @@ test.for(SCHEMAS)(
     const predicate = ({ input }: ToolCall) => seen.push(input) > 0
     const interrupting = payer(schema, [call('pay', written)], { tools: predicate })
     const first = await interrupting.agent.run('Go')
-    expect(questionsOf(first)).toEqual([{ tool: 'pay', input: checked, written, callId: 'call_1_1' }])
+    expect(questionsOf(first)).toEqual([{ tool: 'pay', input: checked, written, callId: 'call_1_1', decisions: ALL }])
     await answered(interrupting.agent, first, { decision: 'allow' })
     const ask: NonNullable<ApproveOptions['ask']> = ({ input }) => {
       seen.push(input)
@@ -92,7 +95,9 @@ test.for(SCHEMAS)(
 
 test('an input that the schema leaves as it is has no written in its payload (W50)', async () => {
   const { agent } = payer(z.object({ n: z.number() }), [call('pay', '{ "n": 1.0 }')])
-  expect(questionsOf(await agent.run('Go'))).toEqual([{ tool: 'pay', input: { n: 1 }, callId: 'call_1_1' }])
+  expect(questionsOf(await agent.run('Go'))).toEqual([
+    { tool: 'pay', input: { n: 1 }, callId: 'call_1_1', decisions: ALL },
+  ])
 })
 
 test('the payload has what the model wrote if a wrap outside changed it (W50)', async () => {

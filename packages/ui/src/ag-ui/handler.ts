@@ -39,15 +39,17 @@ export function agUiHandler<Context = unknown>(
   options: AgUiHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
   checkHandlerOptions('agUiHandler', options, HANDLER_OPTIONS)
-  const { threads, base = '/api/ag-ui', open, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
+  const { threads, base = '/api/ag-ui', open, by, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
 
   async function run(request: Request): Promise<Response> {
     if (!isJson(request)) return refused(415, 'The body must be application/json.')
     const input = runInputOf(await jsonBody(request, maxBytes))
     if (!input) return refused(400, 'The body is not a RunAgentInput.')
-    const admitted = await admittedBy(open, request, input.threadId)
+    const admitted = await admittedBy<Context>(open, request, input.threadId)
     if (isResponse(admitted)) return admitted
-    const given = { threads, present, files, input, context: admitted.context }
+    const { context } = admitted
+    const signedBy = () => by?.(context)
+    const given = { threads, present, files, input, context, signedBy }
     const applied = await apply({ ...given, signal: request.signal })
     return eventStream((signal) => runEvents({ ...given, signal }, applied))
   }

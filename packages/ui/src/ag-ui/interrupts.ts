@@ -1,14 +1,16 @@
 /** Converts questions of a turn to AG-UI interrupts, and the answers of a client to answers of the turn. */
 
-import type { Json } from '@meanwhile/core'
+import type { Json, JsonSchema } from '@meanwhile/core'
+import { shownQuestion } from '../approvals.ts'
 import { isRecord } from '../is-record.ts'
+import type { Present } from '../present.ts'
 import type { Question } from '../turn/turn-update.ts'
 import type { AgUiInterrupt, AgUiResume } from './wire.ts'
 
-export function interruptOf(question: Question, toolCallId: string | undefined): AgUiInterrupt {
-  const { id, kind, payload, answerSchema } = question
+export function interruptOf(question: Question, toolCallId: string | undefined, present: Present): AgUiInterrupt {
+  const { id, kind, payload, answerSchema } = shownQuestion(question, present)
   const message = promptOf(question)
-  const responseSchema = kind === 'approval' ? APPROVAL : answerSchema
+  const responseSchema = kind === 'approval' ? approvalSchema(payload, present) : answerSchema
   return {
     id,
     reason: kind === 'other' ? 'input_required' : 'tool_call',
@@ -39,15 +41,19 @@ export function resultOf(content: string, { answerSchema }: Question): Json {
   }
 }
 
-/** The form that AG-UI recommends for calls whose input may be edited. */
-const APPROVAL = {
-  type: 'object',
-  properties: {
-    approved: { type: 'boolean' },
-    reason: { type: 'string', description: 'The reason for a denial: the model reads it.' },
-    editedArgs: { type: 'object', description: 'The complete input to use instead.' },
-  },
-  required: ['approved'],
+/** The form that AG-UI recommends for calls, with `editedArgs` if their input may be edited. */
+function approvalSchema(payload: Json, { edits = false }: Present): JsonSchema {
+  const { decisions } = isRecord(payload) ? payload : {}
+  const mayEdit = edits && (!Array.isArray(decisions) || decisions.includes('edit'))
+  return {
+    type: 'object',
+    properties: {
+      approved: { type: 'boolean' },
+      reason: { type: 'string', description: 'The reason for a denial: the model reads it.' },
+      ...(mayEdit && { editedArgs: { type: 'object', description: 'The complete input to use instead.' } }),
+    },
+    required: ['approved'],
+  }
 }
 
 function promptOf({ kind, payload }: Question): string | undefined {

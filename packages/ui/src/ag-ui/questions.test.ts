@@ -50,7 +50,8 @@ test.for([
   [{ decision: 'allow' }, 'Sent to ada.'],
   [{ approved: false, reason: 'too late' }, 'This call was denied.'],
 ] as const)('an approval answered with %j leads to "%s" (UI3, W5)', async ([payload, result]) => {
-  const { client, threads } = await stage([respond(call('mail', { to: 'ada' })), respond(say('Done.'))])
+  const script = [respond(call('mail', { to: 'ada' })), respond(say('Done.'))]
+  const { client, threads } = await stage(script, { edits: true })
   const one = client()
   await one.say('Write')
   await one.answer(payload)

@@ -2,6 +2,7 @@
 
 import { type Answers, type Json, UnknownInterruptError } from '@meanwhile/core'
 import type { ThreadEvent, ThreadState, Threads, Turn } from '@meanwhile/threads'
+import { answersBy, checkedBy, EditRefusedError } from '../approvals.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
 import { type Present, turnErrorText } from '../present.ts'
 import { refusalOf } from '../refusals.ts'
@@ -21,6 +22,8 @@ export interface RunRequest {
   readonly files: FileRules | false
   readonly input: RunInput
   readonly context: unknown
+  /** Returns who answers. */
+  readonly signedBy: () => unknown
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
 }
@@ -49,11 +52,12 @@ export type Applied =
  * @throws {UnknownInterruptError} It answers a turn that was replaced.
  * @throws {FileRefusedError} It adds a message with a file that is not admitted.
  * @throws {QueueFullError} Too many messages wait.
+ * @throws {EditRefusedError} An answer changes the input of a call.
  */
 export async function apply(request: RunRequest): Promise<Applied> {
   const { threads, files, input } = request
   const failed = (error: unknown) => {
-    if (error instanceof Error && refusalOf(error)?.status === 429) throw error
+    if (error instanceof EditRefusedError || (error instanceof Error && refusalOf(error)?.status === 429)) throw error
     return { error }
   }
   const state = await threads.read(input.threadId).catch(failed)
@@ -121,7 +125,13 @@ async function begin(request: RunRequest, state: ThreadState, hasAnswered = fals
   const answers = answersIn(input, conversation)
   if (answers && answers !== 'stop') {
     try {
-      return { conversation, after, turn: await threads.answer(threadId, answers, { context }) }
+      const signed = answersBy(
+        checkedBy(await request.signedBy()),
+        answers,
+        questionsOf(conversation),
+        present.edits ?? false,
+      )
+      return { conversation, after, turn: await threads.answer(threadId, signed, { context }) }
     } catch (error) {
       if (!(error instanceof UnknownInterruptError) || hasAnswered) throw error
       // Another client was faster, so the request is read again with the new state.
@@ -167,9 +177,13 @@ async function firstOf(events: AsyncIterable<ThreadEvent>): Promise<ThreadEvent 
   return undefined
 }
 
+function questionsOf({ end }: Conversation): readonly Question[] {
+  return end?.type === 'turn-waiting' ? end.questions : []
+}
+
 /** The answers of a request to the open questions; `stop` if the user gives none, and undefined if no question is open. */
 function answersIn(input: RunInput, conversation: Conversation): Answers | 'stop' | undefined {
-  const questions = conversation.end?.type === 'turn-waiting' ? conversation.end.questions : []
+  const questions = questionsOf(conversation)
   const byId = new Map(questions.map((question): [string, Question] => [question.id, question]))
   const answers = new Map<string, Json>()
   for (const entry of input.resume) {

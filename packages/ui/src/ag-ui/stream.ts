@@ -80,7 +80,11 @@ export function* runEnded(ids: RunIds, conversation: Conversation, present: Pres
       yield finished(ids, { type: 'success', pendingToolCallIds: calls })
     else {
       const interrupts = questions.map((question) =>
-        interruptOf(question, question.callId === undefined ? undefined : conversation.idOfCall(question.callId)),
+        interruptOf(
+          question,
+          question.callId === undefined ? undefined : conversation.idOfCall(question.callId),
+          present,
+        ),
       )
       yield finished(ids, { type: 'interrupt', interrupts })
     }

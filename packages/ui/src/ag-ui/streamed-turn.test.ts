@@ -151,7 +151,7 @@ test('when steps are invalid after the end of a process, the client gets the val
   const events = bodies.map((body, index) => ({ ...body, turn: 'r', cursor: `${index + 1}.tag` }))
   const first = { id: 'm1', turn: 'r', message: said }
   const turns = [{ id: 'r', status: 'running', messageId: 'm1', createdAt: new Date() }] as const
-  const state = { id: 't', status: 'running', interrupts: [], settled: [], queued: [], turns } as const
+  const state = { id: 't', status: 'running', interrupts: [], settled: [], decisions: [], queued: [], turns } as const
   const states: ThreadState[] = [
     { ...state, messages: [first], cursor: '1.tag' },
     { ...state, messages: [first], cursor: '4.tag' },

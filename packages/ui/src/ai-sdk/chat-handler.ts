@@ -2,6 +2,7 @@
 
 import { ConfigError, type OptionNames } from '@meanwhile/core'
 import type { Threads, Turn } from '@meanwhile/threads'
+import { answersBy, checkedBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
 import { type Admitted, admittedBy, isResponse } from '../door.ts'
 import { guarded } from '../guarded.ts'
@@ -9,6 +10,7 @@ import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOp
 import { refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
 import { jsonResponse, noContent } from '../responses.ts'
+import { questionOf } from '../turn/question-of.ts'
 import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './chat-request.ts'
 import { type HistoryOptions, toUIMessages } from './history.ts'
 import { type StreamOptions, streamResponse } from './stream.ts'
@@ -47,7 +49,7 @@ export function chatHandler<Context = unknown>(
   given: ChatHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
   checkHandlerOptions('chatHandler', given, OPTIONS)
-  const { threads, base = '/api/chat', open, hold, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...options } = given
+  const { threads, base = '/api/chat', open, by, hold, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...options } = given
   const { version = 7 } = options
   if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${String(version)}`)
   if (hold !== undefined && typeof hold !== 'boolean') throw new ConfigError('hold', 'must be true or false')
@@ -68,7 +70,10 @@ export function chatHandler<Context = unknown>(
     if (asked.kind !== 'answer') return stream(await said(threads, asked, admitted))
     const { interrupts, turns, cursor } = await threads.read(asked.thread)
     const waiting = turns.find(({ status }) => status === 'waiting')
-    return stream(await threads.answer(asked.thread, answersTo(interrupts, waiting?.id, asked), admitted), cursor)
+    const given = answersTo(interrupts, waiting?.id, asked)
+    const decider = checkedBy(await by?.(admitted.context))
+    const answers = answersBy(decider, given, interrupts.map(questionOf), options.edits ?? false)
+    return stream(await threads.answer(asked.thread, answers, admitted), cursor)
   }
 
   async function ofThread(request: Request, thread: string, route: string): Promise<Response> {

@@ -1,6 +1,7 @@
 /** Converts updates of a turn to chunks of the UI message stream, protocol v1. */
 
 import type { UIMessageChunk } from 'ai'
+import { shownQuestion } from '../approvals.ts'
 import { callErrorText, outputShown, type Present, resultShown, turnErrorText } from '../present.ts'
 import type { PartType, Question, TurnUpdate } from '../turn/turn-update.ts'
 import { type CallState, type ChatMetadata, chatQuestion } from './message-metadata.ts'
@@ -56,7 +57,7 @@ export class UIChunks {
         this.#asking.clear()
         return [{ type: 'message-metadata', messageMetadata: metadata('running') }]
       case 'turn-waiting':
-        return [{ type: 'message-metadata', messageMetadata: metadata('waiting', update.questions) }]
+        return [{ type: 'message-metadata', messageMetadata: metadata('waiting', update.questions, this.#options) }]
       case 'turn-outdated':
         return [{ type: 'error', errorText: 'This conversation was interrupted. Load it again.' }]
       case 'turn-end':
@@ -138,8 +139,12 @@ export class UIChunks {
   }
 }
 
-function metadata(status: ChatMetadata['status'], questions: readonly Question[] = []): ChatMetadata {
-  return { status, questions: questions.map(chatQuestion) }
+function metadata(
+  status: ChatMetadata['status'],
+  questions: readonly Question[] = [],
+  present: Present = {},
+): ChatMetadata {
+  return { status, questions: questions.map((question) => chatQuestion(shownQuestion(question, present))) }
 }
 
 /** For `onData`: not part of the message. */

@@ -1,0 +1,48 @@
+/** What was decided about a call that needed approval: the data of an event, and attributes of the call's span. */
+
+import type { CaptureContent, Json, SemanticAttributes } from '@meanwhile/core'
+import type { Approval } from './approval.ts'
+
+/** The data of the event `custom` with the name `approval`. Threads keep this event. */
+export type DecisionRecord = {
+  readonly decision: Approval['decision']
+  /** The input that was allowed, edited or not. Absent if the call was denied. */
+  readonly input?: Json
+  /** Why it was denied. */
+  readonly reason?: string
+  /** Who decided, as the answer says. */
+  readonly by?: string
+}
+
+/** The name of the event. */
+export const DECIDED = 'approval'
+
+/** `input`: the input in the question. */
+export function decisionRecord(answer: Approval, input: Json): DecisionRecord {
+  const { decision, by } = answer
+  return {
+    decision,
+    ...(decision !== 'deny' && { input: decision === 'edit' ? answer.input : input }),
+    ...(decision === 'deny' && answer.reason !== undefined && { reason: answer.reason }),
+    ...(by !== undefined && { by }),
+  }
+}
+
+/** The decision is on the span; who decided is content. The span of a call has the input already, and a denied call has no span. */
+export function decisionAttributes({ decision, by }: DecisionRecord, capture: CaptureContent): SemanticAttributes {
+  const attribute = 'meanwhile.approval.by'
+  const recorded = capture === true ? by : capture && by !== undefined ? captured(capture, attribute, by) : undefined
+  return {
+    'meanwhile.approval.decision': decision,
+    ...(typeof recorded === 'string' && { [attribute]: recorded }),
+  }
+}
+
+/** Telemetry never throws into a run. */
+function captured(capture: Exclude<CaptureContent, boolean>, attribute: string, value: string): unknown {
+  try {
+    return capture(attribute, value)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,44 @@
+/** The decisions about approvals in a thread: `approve` of `@meanwhile/middleware` tells them in events, which stay stored. */
+
+import type { Json, PathPart } from '@meanwhile/core'
+import type { ThreadEventBody } from './thread-events.ts'
+import type { StoredEvent } from './thread-store.ts'
+
+/** A decision about a call that needed approval. */
+export interface ThreadDecision {
+  /** The id of the turn. */
+  readonly turn: string
+  /** The id of the call. */
+  readonly callId: string
+  /** The name of its tool. */
+  readonly toolName: string
+  /** Of a call of an agent inside a call: the calls that contain it, outermost first. */
+  readonly path?: readonly PathPart[]
+  readonly decision: 'allow' | 'deny' | 'edit'
+  /** The input that was allowed, edited or not. */
+  readonly input?: Json
+  /** Why it was denied. */
+  readonly reason?: string
+  /** Who decided, as the answer says: `by` of the chat handlers. */
+  readonly by?: string
+}
+
+type DecisionEvent = ThreadEventBody & { readonly type: 'custom' }
+
+export function isDecision(event: ThreadEventBody): event is DecisionEvent {
+  return event.type === 'custom' && event.source === 'approve' && event.name === 'approval'
+}
+
+/** The decisions in these events, in their order. A process that took over the turn may have told a decision again. */
+export function decisionsIn(events: readonly StoredEvent[]): readonly ThreadDecision[] {
+  const decisions = events.flatMap(({ turn, event }): [string, ThreadDecision][] => {
+    if (!isDecision(event)) return []
+    const { callId = '', toolName = '', step, path, data } = event
+    // `approve` has made the data, and `redact` keeps its form.
+    const decision = data as Pick<ThreadDecision, 'decision'>
+    return [
+      [JSON.stringify([turn, step, path, callId]), { turn, callId, toolName, ...(path && { path }), ...decision }],
+    ]
+  })
+  return [...new Map(decisions).values()]
+}
