@@ -34,8 +34,18 @@ const call = fc.record({
 const response = fc.record({
   calls: fc.array(call, { minLength: 1, maxLength: 3 }),
   tail: fc.constantFrom(0, 20, 60),
-  breaks: fc.constantFrom(false, false, false, true),
+  breaks: fc.constantFrom(false, false, true),
+  /** After a response that breaks off, it has the same calls. */
+  repeats: fc.constantFrom(false, true, true),
 })
+
+type Drawn = typeof response extends fc.Arbitrary<infer Value> ? Value : never
+
+const repeated = (responses: readonly Drawn[]): readonly Drawn[] =>
+  responses.map((one, at) => {
+    const before = responses[at - 1]
+    return before?.breaks && one.repeats ? { ...one, calls: before.calls } : one
+  })
 
 const denies = (name: string) =>
   createMiddleware({
@@ -72,7 +82,7 @@ const hooks: Readonly<Record<string, () => object>> = {
 }
 
 export const programs = fc.record({
-  responses: fc.array(response, { minLength: 1, maxLength: 3 }),
+  responses: fc.array(response, { minLength: 1, maxLength: 3 }).map(repeated),
   hooks: fc.uniqueArray(fc.constantFrom(...Object.keys(hooks)), {
     maxLength: 2,
     selector: (name) => name.split(' ')[0] ?? '',
@@ -130,7 +140,7 @@ class Sealing extends Scripted {
   }
 }
 
-export type Response = typeof response extends fc.Arbitrary<infer Value> ? Value : never
+export type Response = Drawn
 export type Program = typeof programs extends fc.Arbitrary<infer Value> ? Value : never
 
 /** One execution of a tool: `{name} {q}`, and whether the model was still streaming. */

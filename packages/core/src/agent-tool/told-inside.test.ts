@@ -254,6 +254,30 @@ test('the result of a closed call names the calls inside it in call order, and i
   ])
 })
 
+test('the result of a closed call names the files in the results of calls inside it (L9)', async () => {
+  const shot = tool({
+    name: 'shot',
+    description: 's',
+    input: z.object({}),
+    execute: () => 'aGk=',
+    toContent: (data) => [
+      { type: 'text', text: 'The page: ' },
+      { type: 'file', mediaType: 'image/png', data },
+    ],
+  })
+  const model = scriptedModel([respond(call('shot', {}, { id: 's' })), respond(call('asks', {}, { id: 'q' }))])
+  const inner = createAgent({ name: 'inner', description: 'i', model, tools: [shot as Tool, asks] })
+  const outer = createAgent({
+    model: scriptedModel([respond(call('inner', { request: 'Go' }, { id: 'c' }))]),
+    tools: [agentTool(inner) as Tool],
+  })
+  const { result } = await settled(outer.stream('Go'))
+  const { messages } = await outer.close(result?.checkpoint ?? '', { reason: 'Closed.' })
+  expect(messages.slice(-1).map(textOf)).toEqual([
+    'Closed.\nInside this call:\n- shot {} returned: The page: (a file of type image/png)\n- asks {} has no result.',
+  ])
+})
+
 test('a call inside which nothing has run gets only the reason (L9)', async () => {
   const { closed } = await closedWith([])
   expect(closed.messages.slice(2).map(textOf)).toEqual(['The user left.'])

@@ -4,7 +4,7 @@ import { effectOf } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import { changesNothing } from '../vocabulary/effect.ts'
 import { jsonText } from '../vocabulary/json-text.ts'
-import { callsOf, type Message, type ToolCall, type ToolMessage, textOf } from '../vocabulary/message.ts'
+import { callsOf, type Message, type ToolCall, type ToolMessage } from '../vocabulary/message.ts'
 import type { Checkpoint, SavedCall } from '../vocabulary/saved-run.ts'
 import { errorMessage, MOST_SHOWN, shortened } from './no-result-message.ts'
 
@@ -93,7 +93,15 @@ const MOST_CALLS = 100
 /** The fewest characters of an input, and of a result. */
 const FEWEST_SHOWN = 60
 
-/** What a result adds about the calls inside its own call: nothing if none of them has run. */
+/** What a model reads of a result, in which a text cannot contain the files. */
+function shownResult({ content }: ToolMessage): string {
+  return content.map((part) => (part.type === 'text' ? part.text : `(a file of type ${part.mediaType})`)).join('')
+}
+
+/**
+ * What a result adds about the calls inside its own call: nothing if none of them has run. It is text, because no message of the model requests these
+ * calls, and a provider refuses a result without its call.
+ */
 export function insideText(inside: readonly StoppedCall[]): string {
   const calls = withInner(inside)
   if (!calls.some(({ message, isLost }) => message || isLost)) return ''
@@ -101,7 +109,7 @@ export function insideText(inside: readonly StoppedCall[]): string {
   const lines = calls.slice(0, MOST_CALLS).map(({ level, call, message, isLost }) => {
     const input = call.input === undefined ? '' : ` ${shortened(jsonText(call.input) ?? '', most)}`
     const how = message ? (message.isError ? 'failed' : 'returned') : 'has no result'
-    const rest = message ? `: ${shortened(textOf(message), most)}` : isLost ? ': it may have happened.' : '.'
+    const rest = message ? `: ${shortened(shownResult(message), most)}` : isLost ? ': it may have happened.' : '.'
     return `\n${'  '.repeat(level)}- ${call.name}${input} ${how}${rest}`
   })
   const left = calls.length - lines.length
