@@ -45,6 +45,6 @@ const HABITS: readonly (readonly [string, () => unknown, string])[] = [
   ['a chat handler of an agent', () => chatHandler({ agent: agentOf({}) } as never), 'did you mean threads?'],
 ]
 
-test.each(HABITS)('whoever writes %s reads what to write instead (A2)', async (_, write, hint) => {
+test.each(HABITS)('the error for %s says what to write instead (A2)', async (_, write, hint) => {
   await expect((async () => write())()).rejects.toMatchObject({ message: expect.stringContaining(hint) as string })
 })

@@ -14,7 +14,7 @@ import type {
 } from './message.ts'
 import type { Warning } from './warning.ts'
 
-/** The format that this version writes. No version before was published; newer ones are rejected. */
+/** The format that this version reads and writes. It rejects newer ones. */
 export const CHECKPOINT_FORMAT = 2
 
 /** The phases of a step, in order. `gate`: `beforeFinalAnswer` decides about the answer. `over`: the answer was accepted. */

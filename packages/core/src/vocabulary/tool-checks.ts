@@ -27,7 +27,7 @@ export function checkChoice({ toolChoice, tools, output }: Choice): void {
 
 type Choice = Pick<ModelRequest, 'toolChoice'> & {
   readonly tools: readonly { readonly name: string }[]
-  readonly output: OutputFormat | undefined
+  readonly output?: OutputFormat | undefined
 }
 
 /** @throws {ConfigError} A member of the tool is invalid. */
