@@ -36,6 +36,18 @@ const MISTAKES: readonly Mistake[] = [
     says: `is not assignable to type '"tool() has no inputSchema: write input"'.`,
   },
   {
+    code: "tool({ name: 'a', description: 'b', input, needsApproval: true, execute: () => 'c' })",
+    says: `is not assignable to type '"tool() has no needsApproval: use the middleware approve()"'.`,
+  },
+  {
+    code: "tool({ description: 'b', input, execute: () => 'c' })",
+    says: "Property 'name' is missing in type '{ description: string;",
+  },
+  {
+    code: 'createAgent({ model: theirs })',
+    says: "is not assignable to type 'Model'.",
+  },
+  {
     code: "tool({ name: 'a', description: 'b', input, effect: 'write', execute: () => 'c' })",
     says: `Type '"write"' is not assignable to type '"`,
   },

@@ -24,7 +24,7 @@ test('each error class that a package exports recognizes the errors of its other
   for (const entry of entries) {
     const exported: Readonly<Record<string, unknown>> = await import(/* @vite-ignore */ pathToFileURL(entry).href)
     for (const [name, value] of Object.entries(exported)) {
-      // The base class has no instances of its own.
+      // Nothing makes an instance of the base class itself.
       if (typeof value !== 'function' || !(value.prototype instanceof Error) || name === 'BrandedError') continue
       const brand = Reflect.getOwnPropertyDescriptor(value, 'brand')?.value
       // Two packages may have classes of one name.

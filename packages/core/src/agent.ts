@@ -17,7 +17,7 @@ import { behind } from './vocabulary/copies.ts'
 import { ConfigError } from './vocabulary/errors.ts'
 import type { Answers } from './vocabulary/interrupt.ts'
 import type { Middleware } from './vocabulary/middleware.ts'
-import type { ContextOf, WithContext } from './vocabulary/needed-context.ts'
+import type { ContextOf, RunArguments } from './vocabulary/needed-context.ts'
 import type { AgentResult, CancelledResult } from './vocabulary/result.ts'
 import type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 import type { Checkpoint } from './vocabulary/saved-run.ts'
@@ -37,7 +37,7 @@ export interface Agent<Output = unknown, Context = unknown> {
   /** The tools, without those that middleware adds to a run. */
   readonly tools: readonly Tool[]
   /** Runs to the end and returns the result: like `stream(input).result`, but without storing events. */
-  run(input: RunInput, ...options: WithContext<RunOptions, Context>): Promise<AgentResult<Output>>
+  run(input: RunInput, ...options: RunArguments<RunOptions, Context>): Promise<AgentResult<Output>>
   /**
    * Returns a new agent with changed options, for example for one request or one user. Options that you omit stay the same. Both agents share the
    * `concurrency` limits of their common tools. By its type the new agent needs the context of this one, and that of the new tools and middleware.
@@ -46,10 +46,12 @@ export interface Agent<Output = unknown, Context = unknown> {
    */
   with<
     const Tools extends readonly Tool[] = readonly Tool[],
-    const Around extends readonly Middleware[] = readonly Middleware[],
-  >(options: AgentChanges<Output, Tools, Around>): Agent<Output, Context & ContextOf<Tools[number] | Around[number]>>
+    const Middlewares extends readonly Middleware[] = readonly Middleware[],
+  >(
+    options: AgentChanges<Output, Tools, Middlewares>,
+  ): Agent<Output, Context & ContextOf<Tools[number] | Middlewares[number]>>
   /** Starts a run and returns it immediately. */
-  stream(input: RunInput, ...options: WithContext<RunOptions, Context>): AgentRun<Output>
+  stream(input: RunInput, ...options: RunArguments<RunOptions, Context>): AgentRun<Output>
   /**
    * Stores a run without starting it, so that `resume` can start it in another process, or again after a crash. It calls no hook and makes no span.
    * Returns the first checkpoint of the run. Without a store nothing is stored: give the checkpoint to `resume`. Give the context of the run to
@@ -71,7 +73,7 @@ export interface Agent<Output = unknown, Context = unknown> {
    */
   resume(
     checkpoint: Checkpoint | string,
-    ...options: WithContext<ResumeOptions, Context, [answers: Answers | undefined]>
+    ...options: RunArguments<ResumeOptions, Context, [answers: Answers | undefined]>
   ): AgentRun<Output>
   /**
    * Closes a run that was interrupted, cancelled or cut off and that will not continue. Each open call gets a result: its own if it had settled,
@@ -91,8 +93,8 @@ export interface Agent<Output = unknown, Context = unknown> {
 export type AgentChanges<
   Output = unknown,
   Tools extends readonly Tool[] = readonly Tool[],
-  Around extends readonly Middleware[] = readonly Middleware[],
-> = Partial<Omit<AgentOptions<Output, Tools, Around>, 'name' | 'output' | 'checkpoints'>>
+  Middlewares extends readonly Middleware[] = readonly Middleware[],
+> = Partial<Omit<AgentOptions<Output, Tools, Middlewares>, 'name' | 'output' | 'checkpoints'>>
 
 /** The functions that a run's state calls. They are passed in, because the state must not import them. */
 const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs }
@@ -101,8 +103,8 @@ const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints
 export function createAgent<
   Output = unknown,
   const Tools extends readonly Tool[] = readonly Tool[],
-  const Around extends readonly Middleware[] = readonly Middleware[],
->(options: AgentOptions<Output, Tools, Around>): Agent<Output, ContextOf<Tools[number] | Around[number]>>
+  const Middlewares extends readonly Middleware[] = readonly Middleware[],
+>(options: AgentOptions<Output, Tools, Middlewares>): Agent<Output, ContextOf<Tools[number] | Middlewares[number]>>
 
 export function createAgent<Output>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)

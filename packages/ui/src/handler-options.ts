@@ -63,7 +63,7 @@ type ContextObject = object & {
 
 /** The names of the options that both handlers have. */
 export const HANDLER_OPTIONS: OptionNames<HandlerOptions> = {
-  threads: '',
+  threads: 'agent',
   base: 'api path',
   allow: '',
   open: 'authorize',

@@ -15,6 +15,7 @@ export function middlewareList(
   given: readonly Middleware[],
   outermost: readonly Middleware[] = [],
 ): readonly Middleware[] {
+  if (typeof given === 'function') throw refused('must be a list: call the function that makes it')
   if (!Array.isArray(given)) throw refused('must be a list')
   const list: readonly Middleware[] = Object.freeze([...outermost, ...given])
   for (const one of list) checkMember(one)

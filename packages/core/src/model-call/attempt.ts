@@ -73,7 +73,7 @@ export function attemptFlow(
     make: ({ context }) => {
       observer.opened?.(attempt, context)
       throwIfAborted(stops)
-      checkChoice({ ...sent, output: sent.output })
+      checkChoice(sent)
       following = stops.map((signal) => follow(signal, () => controller.abort(signal.reason)))
       const stream = sent.model.stream({ ...sent, signal: controller.signal })
       return untilAborted(stream, controller.signal, (event) => {

@@ -284,7 +284,7 @@ test('a misspelt tool that must be called ends the run before its first model ca
   expect(model.requests).toEqual([])
 })
 
-test('a misspelt tool that a wrapModel chooses is told before the model is called (A2, W26)', async () => {
+test('if a wrapModel chooses a misspelt tool, the run ends before the model is called (A2, W26)', async () => {
   const model = scriptedModel([])
   const choosing: Middleware = {
     name: 'choosing',

@@ -46,7 +46,11 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   return setup
 }
 
+const NO_MODEL = 'must be a model, such as openai({ client, model }) of @meanwhile/models/openai'
+
 export function checkModel(model: Model | undefined): void {
   checkCopy(model)
-  if (typeof model?.stream !== 'function') throw new ConfigError('model', 'must be a model')
+  if (typeof model?.stream === 'function') return
+  const isOfAiSdk = isRecord(model) && 'doStream' in model
+  throw new ConfigError('model', isOfAiSdk ? 'write aiSdk(model), of @meanwhile/models/ai-sdk' : NO_MODEL)
 }

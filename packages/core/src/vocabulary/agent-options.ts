@@ -15,7 +15,7 @@ import type { ToolSchema } from './tool-schema.ts'
 export interface AgentOptions<
   Output = unknown,
   Tools extends readonly Tool[] = readonly Tool[],
-  Around extends readonly Middleware[] = readonly Middleware[],
+  Middlewares extends readonly Middleware[] = readonly Middleware[],
 > {
   /** The model of every step, unless a hook or wrap replaces it. */
   readonly model: Model
@@ -31,7 +31,7 @@ export interface AgentOptions<
   /** The tools that the model may call. Default: none. Two tools must not have the same name. */
   readonly tools?: Tools
   /** The first middleware is the outermost. */
-  readonly middleware?: Around
+  readonly middleware?: Middlewares
   /**
    * The schema of the final answer, which must be an object. `result.output` is the value that the schema returns. The run rejects an answer that
    * does not match the schema, and the model reads what is wrong with it.
@@ -80,11 +80,11 @@ export const AGENT_OPTIONS: OptionNames<AgentOptions> = {
   description: '',
   instructions: 'system systemPrompt prompt',
   tools: '',
-  middleware: 'plugins',
-  output: 'outputSchema outputType responseFormat',
-  settings: 'modelSettings temperature maxTokens',
+  middleware: 'plugins prepareStep activeTools maxRetries onStepFinish onFinish',
+  output: 'outputSchema outputType responseFormat schema',
+  settings: 'modelSettings temperature maxTokens maxOutputTokens',
   toolChoice: '',
-  maxSteps: 'maxTurns maxIterations recursionLimit',
+  maxSteps: 'maxTurns maxIterations recursionLimit stopWhen',
   toolConcurrency: '',
   innerConcurrency: '',
   prepareInput: '',
@@ -94,5 +94,5 @@ export const AGENT_OPTIONS: OptionNames<AgentOptions> = {
   checkpoints: 'checkpointer',
   grace: '',
   statusFor: '',
-  telemetry: '',
+  telemetry: 'experimental_telemetry',
 }

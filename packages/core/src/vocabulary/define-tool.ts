@@ -55,12 +55,14 @@ export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = 
 
 type NoExecute = { readonly execute?: undefined }
 
-/** Names that other libraries use for `input`. The type error tells the user the right name. */
+/** Names that other libraries have. The type error tells the user what to write. */
 type OtherWords = {
   /** @deprecated Write `input`. */
   readonly inputSchema?: 'tool() has no inputSchema: write input'
   /** @deprecated Write `input`. */
   readonly parameters?: 'tool() has no parameters: write input'
+  /** @deprecated Use the middleware `approve`. */
+  readonly needsApproval?: 'tool() has no needsApproval: use the middleware approve()'
 }
 
 /** What a tool with the effect `reversible` must have. {@link Tool} has the types. */

@@ -2,7 +2,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
-/** What declares a part of the context: a tool, a middleware, or a reader. */
+/** A tool or a middleware that declares a part of the context. */
 interface Declares<Given> {
   readonly context: { readonly '~standard': { readonly types?: { readonly input: Given } | undefined } }
 }
@@ -19,7 +19,7 @@ export type ContextOf<One> = (One extends Declares<infer Given> ? (given: Given)
   ? All
   : unknown
 
-/** The last arguments of a run: `Before`, and the options, which must contain the context if the agent needs one. */
-export type WithContext<Options, Context, Before extends readonly unknown[] = []> = unknown extends Context
+/** The last arguments of a run: those in `Before`, and the options, which must contain the context if the agent needs one. */
+export type RunArguments<Options, Context, Before extends readonly unknown[] = []> = unknown extends Context
   ? [...Partial<Before>, options?: Options]
   : [...Before, options: Options & { readonly context: Context }]

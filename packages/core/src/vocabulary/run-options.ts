@@ -62,7 +62,7 @@ export interface Resumption {
 
 const RUN_OPTIONS: OptionNames<RunOptions> = {
   signal: 'abortSignal',
-  context: 'deps',
+  context: 'deps experimental_context',
   conversationId: '',
   id: 'runId',
   checkpoints: 'checkpointer',

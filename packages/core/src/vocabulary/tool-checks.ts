@@ -12,7 +12,7 @@ import type { Tool } from './tool.ts'
 
 /** @throws {ConfigError} The value is not a list of tools. */
 export function toolList(tools: readonly Tool[]): readonly Tool[] {
-  if (!Array.isArray(tools)) throw new ConfigError('tools', 'must be a list')
+  if (!Array.isArray(tools)) throw new ConfigError('tools', 'must be a list: [weather], not { weather }')
   if (tools.some((one) => !isRecord(one))) throw new ConfigError('tools', 'one of them is not a tool')
   return tools
 }
@@ -27,7 +27,7 @@ export function checkChoice({ toolChoice, tools, output }: Choice): void {
 
 type Choice = Pick<ModelRequest, 'toolChoice'> & {
   readonly tools: readonly { readonly name: string }[]
-  readonly output: OutputFormat | undefined
+  readonly output?: OutputFormat | undefined
 }
 
 /** @throws {ConfigError} A member of the tool is invalid. */
@@ -35,6 +35,8 @@ export function checkTool(tool: Tool): void {
   checkCopy(tool)
   const { name, description, effect, background, execute, compensate, reads, writes, warm, toContent, returnDirect } =
     tool
+  if (name === undefined)
+    throw new ConfigError('tools', 'one has no name: make each with tool({ name, description, input, execute })')
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name))
     throw new ConfigError('tools', `"${String(name)}" is not a valid tool name: [A-Za-z0-9_-]{1,64}`)
   const option = `tools.${name}`

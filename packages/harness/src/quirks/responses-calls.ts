@@ -11,7 +11,7 @@ export const g: { readonly id: string; readonly name: string } = { id: 'call_b',
 export const whole: CallEvents = call(0, f.id, f.name, 'fc_1')
 export const second: CallEvents = call(1, g.id, g.name, 'fc_2')
 
-/** The result of the first call alone. */
+/** The result of only the first call. */
 export const called: Answered = { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' }
 
 /** The result of both. */
