@@ -6,8 +6,11 @@ import { isTransient } from './retryable-errors.ts'
 
 export const CHANNEL = 'meanwhile'
 
-/** Milliseconds between two polls: with a connection that receives notifications, and without one. */
-const POLL_INTERVAL = { listening: 10_000, polling: 1_000 }
+/** Milliseconds between two checks of the connection. Without one that receives notifications, each check is also a poll. */
+const CHECK_INTERVAL = 1_000
+
+/** Checks between two polls, with a connection that receives notifications. */
+const CHECKS_PER_POLL = 10
 
 export class Changes {
   readonly #database: Database
@@ -18,6 +21,8 @@ export class Changes {
   #isReceiving = false
   #isConnecting = false
   #pollTimer: ReturnType<typeof setTimeout> | undefined
+  /** The checks since the last poll. */
+  #checks = 0
 
   /** `pool`: the pool of the listening connection. */
   constructor(database: Database, pool: PostgresPool = database.pool) {
@@ -154,21 +159,18 @@ export class Changes {
   /** Starts the polling timer. */
   #schedulePoll(): void {
     clearTimeout(this.#pollTimer)
-    this.#pollTimer = setTimeout(
-      () => {
-        // A reader that was forgotten must not keep the pool open, or the process alive.
-        if (this.#pool.ending) {
-          this.#wakeAll()
-          this.#close()
-          return
-        }
-        this.#schedulePoll()
-        void this.#dropFormerPrimary()
-        this.#listen()
+    this.#pollTimer = setTimeout(() => {
+      // A reader that was forgotten must not keep the pool open, or the process alive.
+      if (this.#pool.ending) {
         this.#wakeAll()
-      },
-      this.#isReceiving ? POLL_INTERVAL.listening : POLL_INTERVAL.polling,
-    )
+        this.#close()
+        return
+      }
+      this.#schedulePoll()
+      void this.#dropFormerPrimary()
+      this.#listen()
+      if (!this.#isReceiving || ++this.#checks >= CHECKS_PER_POLL) this.#wakeAll()
+    }, CHECK_INTERVAL)
   }
 
   #wakeWatchers(id: string): void {
@@ -176,6 +178,7 @@ export class Changes {
   }
 
   #wakeAll(): void {
+    this.#checks = 0
     for (const id of this.#watchers.keys()) this.#wakeWatchers(id)
   }
 }
