@@ -1,11 +1,13 @@
 export type { ThreadDecision } from './decisions.ts'
 export type { ErrorPlace } from './error-reports.ts'
+export type { Preview, ThreadRequest } from './preview.ts'
 export { memoryThreads } from './stores/memory.ts'
 export {
   CursorError,
   NothingToRetryError,
   QueueFullError,
   ThreadBusyError,
+  ThreadChangedError,
   ThreadDeletedError,
   ThreadError,
   ThreadExistsError,
@@ -32,7 +34,9 @@ export {
   type ContextOptions,
   createThreads,
   type DurableThreadsOptions,
+  type ExpectedOptions,
   type SendOptions,
+  type StopOptions,
   type ThreadSummary,
   type Threads,
   type ThreadsOptions,

@@ -6,12 +6,13 @@ import { checkedSendPolicy, checkId, type SendPolicy } from './argument-checks.t
 import { inRoot } from './callers.ts'
 import { forkThread } from './fork.ts'
 import { changeThread, type Host, tag, timeOf } from './host.ts'
+import { checkExpected, type Preview, previewOf, type ThreadRequest } from './preview.ts'
 import { Suspension } from './suspension.ts'
 import { UnknownTurnError } from './thread-errors.ts'
 import { activeTurn, begunTurns, type Claim, newestTurn, newThread, notDeleted } from './thread-records.ts'
 import { emptyState, stateOf, type ThreadState } from './thread-state.ts'
-import type { StoredThread, TurnRecord } from './thread-store.ts'
-import type { ContextOptions, SendOptions, ThreadSummary, Threads } from './threads.ts'
+import type { LoadOptions, StoredThread, TurnRecord } from './thread-store.ts'
+import type { ContextOptions, ExpectedOptions, SendOptions, StopOptions, ThreadSummary, Threads } from './threads.ts'
 import { type ResumedTurn, type Turn, turnHandle } from './turn.ts'
 import type { TurnRunner } from './turn-runner.ts'
 import {
@@ -35,10 +36,14 @@ const SEND_OPTIONS: OptionNames<SendOptions> = {
   context: 'deps',
   whenBusy: '',
   whenAsking: '',
+  expected: 'preview',
 }
 
 /** Each request is written to the store in one change. The runner then does the work that follows from it. */
 export class StoredThreads<Context> implements Threads<Context> {
+  readonly acceptsContext: boolean
+  /** Not a method, so that an object that inherits from these threads, and replaces some methods, has it. */
+  readonly preview: Threads['preview'] = (thread, request) => this.#preview(thread, request)
   readonly #host: Host
   readonly #runner: TurnRunner
   readonly #defaults: SendPolicy
@@ -50,9 +55,18 @@ export class StoredThreads<Context> implements Threads<Context> {
 
   constructor(host: Host, runner: TurnRunner, defaults: SendPolicy) {
     this.#host = host
+    this.acceptsContext = runner.acceptsContext
     this.#runner = runner
     this.#defaults = defaults
     this.#suspension = new Suspension(2 * runner.recoverInterval)
+  }
+
+  async #preview(thread: string, request: ThreadRequest): Promise<Preview> {
+    checkId(thread, 'thread')
+    const { messageId = '', replacing } = request.type === 'send' ? request : {}
+    const loaded = await this.#loading(thread, messageId, replacing)
+    const stored = (await this.#host.store.load(thread, loaded)) ?? newThread(thread, '', 0)
+    return previewOf(stored, request, this.#defaults)
   }
 
   async send(thread: string, given: string | UserMessage, options: SendOptions<Context> = {}): Promise<Turn> {
@@ -61,7 +75,7 @@ export class StoredThreads<Context> implements Threads<Context> {
     const { maxQueued, ...defaults } = this.#defaults
     const { whenBusy = defaults.whenBusy, whenAsking = defaults.whenAsking } = options
     const policy = checkedSendPolicy({ whenBusy, whenAsking, maxQueued })
-    const { messageId = crypto.randomUUID(), replacing, metadata } = options
+    const { messageId = crypto.randomUUID(), replacing, metadata, expected } = options
     checkId(messageId, 'message', thread)
     if (replacing !== undefined) checkId(replacing, 'message', thread)
     const message = userMessage(given)
@@ -69,23 +83,26 @@ export class StoredThreads<Context> implements Threads<Context> {
     const turn = crypto.randomUUID()
     const trace = traceIn(activeContext())
     const newMessage = { turn, messageId, message, ...policy, ...optional, ...(trace && { trace }) }
-    const decide = (stored: StoredThread, claim: Claim) =>
-      replacing === undefined
+    const request = { type: 'send', messageId, ...(replacing !== undefined && { replacing }) } as const
+    const decide = (stored: StoredThread, claim: Claim) => {
+      checkExpected(stored, request, policy, expected)
+      return replacing === undefined
         ? addMessage(stored, newMessage, claim)
         : replaceMessage(stored, replacing, newMessage, claim)
-    const replaced = replacing !== messageId && (await this.#turnOf(thread, replacing))
-    const loaded = { messageId, ...(replaced && { turn: replaced }) }
+    }
+    const loaded = await this.#loading(thread, messageId, replacing)
     const store = () => changeThread(this.#host, thread, decide, loaded)
     const { context } = options
     const { record } = await this.#runner.send(thread, turn, store, { isPreempting: whenBusy === 'preempt', context })
     return this.#turnHandle(thread, record)
   }
 
-  /** Returns the id of the turn that a message began. */
-  async #turnOf(thread: string, messageId: string | undefined): Promise<string | undefined> {
-    if (messageId === undefined) return undefined
-    const stored = await this.#host.store.load(thread, { messageId })
-    return stored?.turns.find((turn) => turn.messageId === messageId)?.id
+  /** The turns to load for a message: its own, and the one that it replaces. */
+  async #loading(thread: string, messageId: string, replacing: string | undefined): Promise<LoadOptions> {
+    if (replacing === undefined || replacing === messageId) return { messageId }
+    const stored = await this.#host.store.load(thread, { messageId: replacing })
+    const replaced = stored?.turns.find((turn) => turn.messageId === replacing)?.id
+    return { messageId, ...(replaced !== undefined && { turn: replaced }) }
   }
 
   async answer(thread: string, given: Answers, options: ContextOptions<Context> = {}): Promise<ResumedTurn> {
@@ -98,23 +115,26 @@ export class StoredThreads<Context> implements Threads<Context> {
     return this.#resumedHandle(thread, await this.#runner.answer(thread, answers, options.context))
   }
 
-  async retry(thread: string, options: ContextOptions<Context> = {}): Promise<ResumedTurn> {
+  async retry(thread: string, options: ContextOptions<Context> & ExpectedOptions = {}): Promise<ResumedTurn> {
     checkId(thread, 'thread')
-    this.#checkOptions('retry', options, { context: 'deps' })
-    const resumption = await changeThread(this.#host, thread, retryTurn)
+    this.#checkOptions('retry', options, { context: 'deps', expected: 'preview' })
+    const resumption = await changeThread(this.#host, thread, (stored, claim) => {
+      checkExpected(stored, { type: 'retry' }, this.#defaults, options.expected)
+      return retryTurn(stored, claim)
+    })
     await this.#runner.retry(thread, resumption.work, options.context)
     return this.#resumedHandle(thread, resumption)
   }
 
-  async stop(
-    thread: string,
-    options: { readonly queue?: 'keep' | 'drop'; readonly signal?: AbortSignal } = {},
-  ): Promise<void> {
+  async stop(thread: string, options: StopOptions = {}): Promise<void> {
     checkId(thread, 'thread')
-    checkOptions('stop', options, { queue: '', signal: 'abortSignal' })
-    const { queue = 'keep', signal } = options
+    checkOptions('stop', options, { queue: '', signal: 'abortSignal', expected: 'preview' })
+    const { queue = 'keep', signal, expected } = options
     if (queue !== 'keep' && queue !== 'drop') throw new ConfigError('queue', 'must be keep or drop')
-    const { turn, work } = await changeThread(this.#host, thread, (stored, claim) => stopTurn(stored, queue, claim))
+    const { turn, work } = await changeThread(this.#host, thread, (stored, claim) => {
+      checkExpected(stored, { type: 'stop' }, this.#defaults, expected)
+      return stopTurn(stored, queue, claim)
+    })
     await this.#runner.stop(thread, turn, work)
     if (turn) await this.#untilEnded(thread, turn, signal)
   }

@@ -42,6 +42,15 @@ export class ThreadBusyError extends ThreadError {
   }
 }
 
+/** The request would change something else than was expected, because the thread has changed. Nothing was done. */
+export class ThreadChangedError extends ThreadError {
+  static override readonly brand: string = 'ThreadChangedError'
+
+  constructor(thread: string) {
+    super(thread, 'it has changed since the request was previewed')
+  }
+}
+
 /** The queue of the thread has as many messages as it may have. */
 export class QueueFullError extends ThreadError {
   static override readonly brand: string = 'QueueFullError'

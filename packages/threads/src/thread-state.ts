@@ -108,7 +108,7 @@ function messageIn({ turn, event }: StoredEvent): readonly ThreadMessage[] {
   return [{ id: event.messageId ?? '', turn, message: event.message }]
 }
 
-function turnState({ id, status, messageId, metadata, createdAt, endedAt, error }: TurnRecord): TurnState {
+export function turnState({ id, status, messageId, metadata, createdAt, endedAt, error }: TurnRecord): TurnState {
   return {
     id,
     status,

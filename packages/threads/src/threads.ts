@@ -17,6 +17,7 @@ import { DurableTurns } from './durable-turns.ts'
 import { type ErrorPlace, reporter } from './error-reports.ts'
 import type { Host } from './host.ts'
 import { type LocalHost, LocalTurns } from './local-turns.ts'
+import type { Preview, ThreadRequest } from './preview.ts'
 import { StoredThreads } from './stored-threads.ts'
 import type { ThreadRuns } from './thread-runs.ts'
 import type { ThreadState } from './thread-state.ts'
@@ -98,8 +99,14 @@ export interface ContextOptions<Context = unknown> {
   readonly context?: Context
 }
 
+/** The options of calls that can be previewed. */
+export interface ExpectedOptions {
+  /** What `preview` has returned: if the call would change something else by now, it throws `ThreadChangedError`. */
+  readonly expected?: Preview
+}
+
 /** The options of `send`. */
-export interface SendOptions<Context = unknown> extends ContextOptions<Context> {
+export interface SendOptions<Context = unknown> extends ContextOptions<Context>, ExpectedOptions {
   /**
    * The id of the message. If the thread already has a message with this id, nothing is added, and the turn of that message is returned. Default: a
    * random one.
@@ -119,6 +126,12 @@ export interface SendOptions<Context = unknown> extends ContextOptions<Context> 
   readonly whenAsking?: WhenAsking
 }
 
+/** The options of `stop`. */
+export interface StopOptions extends ExpectedOptions {
+  readonly queue?: 'keep' | 'drop'
+  readonly signal?: AbortSignal
+}
+
 /** A thread in a list. */
 export interface ThreadSummary {
   /** The id of the thread. */
@@ -134,11 +147,19 @@ export interface ThreadSummary {
  * `ThreadDeletedError`.
  */
 export interface Threads<Context = unknown> {
+  /** Whether `send`, `answer` and `retry` accept a context. False with durable runs, whose workers make it. */
+  readonly acceptsContext: boolean
+  /**
+   * Returns what a request would change, and in which turn, without changing anything. Pass it to the call as `expected`, so that the call does nothing
+   * else.
+   */
+  preview(thread: string, request: ThreadRequest): Promise<Preview>
   /**
    * Adds a message to a thread; the first message creates the thread. Resolves when the message is stored.
    *
    * @throws {ThreadBusyError} A turn is running or waits, and `whenBusy` or `whenAsking` is `reject`; or a turn is running, and the message replaces
    * another message.
+   * @throws {ThreadChangedError} It would change something else than `expected`.
    * @throws {QueueFullError} `maxQueued` messages wait in the queue.
    * @throws {InputError} It is not a user message, is empty, or cannot be written as JSON.
    * @throws {TypeError} `metadata` is not JSON.
@@ -159,16 +180,19 @@ export interface Threads<Context = unknown> {
   /**
    * Stops the turn that runs or waits, and keeps its messages. `queue`: `keep` (default) keeps the queued messages until the next message arrives;
    * `drop` drops them. Resolves when the turn has ended. Rejects with the reason of `signal` if that is aborted; the turn is stopped all the same.
+   *
+   * @throws {ThreadChangedError} It would stop another turn than `expected`.
    */
-  stop(thread: string, options?: { readonly queue?: 'keep' | 'drop'; readonly signal?: AbortSignal }): Promise<void>
+  stop(thread: string, options?: StopOptions): Promise<void>
   /**
    * Continues the newest turn, which must have failed, from its last complete step. Resolves when its run continues. A turn cannot be retried after a
    * later turn has begun, even if that is removed again, or in a fork.
    *
    * @throws {NothingToRetryError} It has not failed, or can no longer be retried.
+   * @throws {ThreadChangedError} It would continue another turn than `expected`.
    * @throws {ThreadBusyError} A turn is running or waits.
    */
-  retry(thread: string, options?: ContextOptions<Context>): Promise<ResumedTurn>
+  retry(thread: string, options?: ContextOptions<Context> & ExpectedOptions): Promise<ResumedTurn>
   /**
    * Removes a message that began a turn, and everything after it. The removed messages stay stored as superseded, but no method returns them.
    *

@@ -3,11 +3,6 @@
 import { AccessError, tagOf } from './access-error.ts'
 import type { HandlerOptions } from './handler-options.ts'
 
-/** What the run of an admitted request gets. */
-export interface Admitted<Context = unknown> {
-  readonly context?: Context
-}
-
 /**
  * Asks `allow`. Returns the response that refuses the request, if there is one.
  *
@@ -17,23 +12,6 @@ export async function refusedBy(allow: HandlerOptions['allow'], request: Request
   const returned: unknown = await allow?.(request)
   if (returned === undefined || isResponse(returned)) return returned
   throw new AccessError('allow', returned)
-}
-
-/**
- * Asks `open`. Returns the context of the run, or the response that refuses the request.
- *
- * @throws {AccessError} It returned neither an object nor undefined.
- */
-export async function admittedBy<Context>(
-  open: HandlerOptions<Context>['open'],
-  request: Request,
-  thread: string,
-): Promise<Admitted<Context> | Response> {
-  const returned = await open(request, thread)
-  if (isResponse(returned)) return returned
-  if (returned === undefined) return {}
-  if (isContext(returned)) return { context: returned }
-  throw new AccessError('open', returned)
 }
 
 /** Also true for a response that another implementation of `fetch` made, because it must never be taken for a context. */
@@ -53,7 +31,8 @@ const SLIPS: ReadonlySet<string> = new Set([
   'Symbol',
 ])
 
-function isContext(value: unknown): boolean {
+/** Whether `open` admits a request with this value. */
+export function isContext(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const isList = Array.isArray(value) || ArrayBuffer.isView(value)
   return !isList && !(value instanceof Error) && !SLIPS.has(tagOf(value))

@@ -5,6 +5,7 @@ import { checkDeclaredSize } from './body.ts'
 import { refusedBy } from './door.ts'
 import { reporter } from './error-reports.ts'
 import type { HandlerOptions } from './handler-options.ts'
+import { RefusedRequest } from './visit.ts'
 
 /** Answers a request with the response of `route`, or refuses it. */
 export type Guard = (request: Request, route: () => Promise<Response>) => Promise<Response>
@@ -24,6 +25,7 @@ export function guarded(
       checkDeclaredSize(request, maxBytes)
       return await route()
     } catch (error) {
+      if (error instanceof RefusedRequest) return error.response
       if (error instanceof AccessError) report(error, request)
       const response = error instanceof Error ? refused(error) : undefined
       if (!response) throw error

@@ -1,6 +1,6 @@
 import type { Threads } from '@meanwhile/threads'
 import { expectTypeOf, test } from 'vitest'
-import { agUiHandler } from './ag-ui/index.ts'
+import { type Action, agUiHandler } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
 
 const threads = {} as Threads<{ tenant: string }>
@@ -60,4 +60,31 @@ test('allow returns nothing or a response (W25)', () => {
   agUiHandler({ threads, open, allow: async () => null })
   // @ts-expect-error
   agUiHandler({ threads, open, allow: () => ({ user: 'ada' }) })
+})
+
+test('open receives what the request does, and metadata and by get what it returned (W52, W53)', () => {
+  chatHandler({
+    threads,
+    open: async (_request, _thread, { action, turn }) => {
+      expectTypeOf(action).toEqualTypeOf<Action>()
+      const owner = (await turn())?.metadata
+      return owner === 'ada' ? { tenant: 'acme' } : new Response(null, { status: 403 })
+    },
+    metadata: (context) => ({ tenant: context?.tenant ?? '' }),
+    by: (context) => context?.tenant,
+  })
+  // @ts-expect-error Metadata is JSON.
+  agUiHandler({ threads, open: () => undefined, metadata: () => new Map() })
+})
+
+test('with durable runs open returns any object, because their workers make the context (W52)', () => {
+  const durable = {} as Threads<undefined>
+  agUiHandler({
+    threads: durable,
+    open: () => ({ user: 'ada' }),
+    metadata: (context) => ({ user: `${context?.user}` }),
+  })
+  chatHandler({ threads: durable, open: () => undefined })
+  // @ts-expect-error
+  chatHandler({ threads: durable, open: () => 'ada' })
 })

@@ -1,8 +1,8 @@
 /** The options that the handlers of both protocols share. */
 
-import { ConfigError, checkOptions, type OptionNames } from '@meanwhile/core'
+import { ConfigError, checkOptions, type Json, type OptionNames } from '@meanwhile/core'
 import { checkCount } from '@meanwhile/core/calls'
-import type { Threads } from '@meanwhile/threads'
+import type { Threads, TurnState } from '@meanwhile/threads'
 import type { OnError } from './error-reports.ts'
 import { checkFileRules, type FileRules } from './page-files.ts'
 import type { Present } from './present.ts'
@@ -18,7 +18,7 @@ export interface HandlerOptions<Context = unknown> extends Present {
    * Returns who answers, such as the id of the user, from the context that `open` returned: a text of at most 256 characters. Each decision about an
    * approval has it as `by`. Default: decisions do not say who made them.
    */
-  readonly by?: (context: NoInfer<Context> | undefined) => string | undefined | Promise<string | undefined>
+  readonly by?: (context: SessionOf<NoInfer<Context>> | undefined) => string | undefined | Promise<string | undefined>
   /** The conversations. */
   readonly threads: Threads<Context>
   /** The path of the routes. */
@@ -31,9 +31,20 @@ export interface HandlerOptions<Context = unknown> extends Present {
   /**
    * Authorizes each request before the thread is read or changed. Returns the context of the run, which is an object, `undefined` for none, or a
    * `Response` that refuses the request. Any other value, such as `null`, `false`, a text or an array, is an `AccessError`, and the response is
-   * 403. Check the id of the thread, because it comes from the page. The body of the request has already been read.
+   * 403. Check the id of the thread, because it comes from the page. The body of the request has already been read. It is called again, with another
+   * action, if the thread shows that the request does more.
    */
-  readonly open: (request: Request, thread: string) => Opened<NoInfer<Context>> | Promise<Opened<NoInfer<Context>>>
+  readonly open: (
+    request: Request,
+    thread: string,
+    access: Access,
+  ) => Opened<NoInfer<Context>> | Promise<Opened<NoInfer<Context>>>
+  /**
+   * Returns small JSON that is stored with the turn of a message, from the context that `open` returned, such as the id of the user. With it a turn keeps
+   * the rights of its sender to its end: no run gets the context of `open`, and `createThreads({ context })` or `durableRuns({ context })` makes that
+   * of each run from this. Default: a run gets the context of the request that begins or continues it; with durable runs, none.
+   */
+  readonly metadata?: (context: SessionOf<NoInfer<Context>> | undefined, request: Request) => Json | Promise<Json>
   /**
    * The maximum size of a body, in bytes. A larger one has the response 413, and no more of it is read. Default 10,000,000; a positive integer or
    * `Infinity`.
@@ -51,8 +62,34 @@ export interface HandlerOptions<Context = unknown> extends Present {
   readonly onError?: OnError
 }
 
+/**
+ * What a request does, or asks to do:
+ * - `send`: it adds a message that begins its own turn.
+ * - `steer`: it adds a message to the running turn.
+ * - `edit`, `regenerate`, `rewind`: it replaces a turn, and everything after it.
+ * - `retry`: it continues a failed turn.
+ * - `answer`: it answers questions of the waiting turn.
+ * - `stop`: it stops a turn, also because its message preempts the turn or is written instead of an answer.
+ * - `read`: it changes nothing.
+ */
+export type Action = 'send' | 'steer' | 'edit' | 'regenerate' | 'rewind' | 'retry' | 'answer' | 'stop' | 'read'
+
+/** What `open` is asked. */
+export interface Access {
+  /** What the request does. */
+  readonly action: Action
+  /**
+   * Reads the turn that this would change, with the `metadata` of its sender; undefined for a message that begins its own turn, and if there is no such
+   * turn. If the request then meets another turn, it is refused with 409.
+   */
+  turn(): Promise<TurnState | undefined>
+}
+
 /** The return value of `open`. */
-export type Opened<Context> = (Context & ContextObject) | Response | undefined
+export type Opened<Context> = (SessionOf<Context> & ContextObject) | Response | undefined
+
+/** The context that `open` returns: that of the runs. Durable runs make their own, so that `open` may return any object. */
+export type SessionOf<Context> = [Context] extends [undefined] ? Readonly<Record<string, unknown>> : Context
 
 /** An object without the methods of arrays, functions and promises. */
 type ContextObject = object & {
@@ -67,6 +104,7 @@ export const HANDLER_OPTIONS: OptionNames<HandlerOptions> = {
   base: 'api path',
   allow: '',
   open: 'authorize',
+  metadata: '',
   maxBytes: 'maxBodySize limit',
   files: 'attachments',
   onError: '',
@@ -90,7 +128,7 @@ export function checkHandlerOptions(owner: string, options: object, names: Optio
   if (maxBytes !== undefined) checkCount('maxBytes', maxBytes)
   if (files !== undefined) checkFileRules(files)
   if (edits !== undefined && typeof edits !== 'boolean') throw new ConfigError('edits', 'must be true or false')
-  const { allow, by, onError, errorText, output } = functions
-  for (const [option, value] of Object.entries({ allow, by, onError, errorText, output }))
+  const { allow, metadata, by, onError, errorText, output } = functions
+  for (const [option, value] of Object.entries({ allow, metadata, by, onError, errorText, output }))
     if (value !== undefined && typeof value !== 'function') throw new ConfigError(option, 'must be a function')
 }

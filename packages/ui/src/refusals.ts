@@ -10,6 +10,8 @@ export interface Refusal {
   readonly message: string
 }
 
+const CHANGED = 'The thread has changed. Load it again.'
+
 /** By name, because this package otherwise needs no error class of threads. */
 const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['AnswerError', { status: 400, message: 'The answer does not match the schema of its question.' }],
@@ -17,6 +19,8 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['ThreadIdError', { status: 400, message: 'The id of the thread or of the message is not valid.' }],
   ['UnknownMessageError', { status: 404, message: 'The thread does not have this message.' }],
   ['NothingToRetryError', { status: 409, message: 'There is no failed turn that can be retried.' }],
+  ['ThreadChangedError', { status: 409, message: CHANGED }],
+  ['TurnChangedError', { status: 409, message: CHANGED }],
   ['ThreadBusyError', { status: 409, message: 'The thread is busy.' }],
   ['UnknownInterruptError', { status: 409, message: 'This question is no longer open.' }],
   ['QueueFullError', { status: 429, message: 'Too many messages wait in this thread.' }],

@@ -1,14 +1,15 @@
 /** An HTTP endpoint for clients of AG-UI. */
 
 import { jsonBody } from '../body.ts'
-import { admittedBy, isResponse } from '../door.ts'
 import { eventStream } from '../event-stream.ts'
 import { guarded } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
 import { jsonResponse, noContent } from '../responses.ts'
-import { apply, runEvents } from './run.ts'
+import { Visit } from '../visit.ts'
+import { apply } from './apply.ts'
+import { runEvents } from './run.ts'
 import { runInputOf } from './run-input.ts'
 
 /** The options of `agUiHandler`. */
@@ -39,26 +40,24 @@ export function agUiHandler<Context = unknown>(
   options: AgUiHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
   checkHandlerOptions('agUiHandler', options, HANDLER_OPTIONS)
-  const { threads, base = '/api/ag-ui', open, by, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
+  const { threads, base = '/api/ag-ui', maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
 
   async function run(request: Request): Promise<Response> {
     if (!isJson(request)) return refused(415, 'The body must be application/json.')
     const input = runInputOf(await jsonBody(request, maxBytes))
     if (!input) return refused(400, 'The body is not a RunAgentInput.')
-    const admitted = await admittedBy<Context>(open, request, input.threadId)
-    if (isResponse(admitted)) return admitted
-    const { context } = admitted
-    const signedBy = () => by?.(context)
-    const given = { threads, present, files, input, context, signedBy }
-    const applied = await apply({ ...given, signal: request.signal })
+    const visit = new Visit<Context>(options, request, input.threadId)
+    const given = { threads, present, input }
+    const applied = await apply({ ...given, visit, files, signal: request.signal })
     return eventStream((signal) => runEvents({ ...given, signal }, applied))
   }
 
   async function stop(request: Request, threadId: string): Promise<Response> {
     if (mayBeForged(request)) return refused(403, CROSS_SITE)
-    const admitted = await admittedBy(open, request, threadId)
-    if (isResponse(admitted)) return admitted
-    await threads.stop(threadId, { signal: request.signal })
+    const visit = new Visit<Context>(options, request, threadId)
+    const { signal } = request
+    await visit.ask('stop', STOP)
+    await visit.make('stop', STOP, (expected) => threads.stop(threadId, { signal, expected }))
     return noContent()
   }
 
@@ -74,6 +73,8 @@ export function agUiHandler<Context = unknown>(
     return guard(request, () => (isStop ? stop(request, threadId) : run(request)))
   }
 }
+
+const STOP = { type: 'stop' } as const
 
 function refused(status: number, error: string): Response {
   return jsonResponse({ error }, status)

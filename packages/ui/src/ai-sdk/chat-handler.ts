@@ -1,16 +1,16 @@
 /** The server side of `useChat`, over threads: one function from requests to responses. */
 
-import { ConfigError, type OptionNames } from '@meanwhile/core'
+import { ConfigError, type OptionNames, type UserMessage } from '@meanwhile/core'
 import type { Threads, Turn } from '@meanwhile/threads'
-import { answersBy, checkedBy } from '../approvals.ts'
+import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
-import { type Admitted, admittedBy, isResponse } from '../door.ts'
 import { guarded } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
 import { jsonResponse, noContent } from '../responses.ts'
 import { questionOf } from '../turn/question-of.ts'
+import { Visit } from '../visit.ts'
 import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './chat-request.ts'
 import { type HistoryOptions, toUIMessages } from './history.ts'
 import { type StreamOptions, streamResponse } from './stream.ts'
@@ -49,7 +49,7 @@ export function chatHandler<Context = unknown>(
   given: ChatHandlerOptions<Context>,
 ): (request: Request) => Promise<Response> {
   checkHandlerOptions('chatHandler', given, OPTIONS)
-  const { threads, base = '/api/chat', open, by, hold, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...options } = given
+  const { threads, base = '/api/chat', hold, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...options } = given
   const { version = 7 } = options
   if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${String(version)}`)
   if (hold !== undefined && typeof hold !== 'boolean') throw new ConfigError('hold', 'must be true or false')
@@ -65,25 +65,29 @@ export function chatHandler<Context = unknown>(
   async function post(request: Request): Promise<Response> {
     if (!isJson(request)) return refusal('UnsupportedMediaType', 415, 'The body must be application/json.')
     const asked = chatRequest(await jsonBody(request, maxBytes), files)
-    const admitted = await admittedBy<Context>(open, request, asked.thread)
-    if (isResponse(admitted)) return admitted
-    if (asked.kind !== 'answer') return stream(await said(threads, asked, admitted))
-    const { interrupts, turns, cursor } = await threads.read(asked.thread)
+    const { thread } = asked
+    const visit = new Visit<Context>(given, request, thread)
+    if (asked.kind !== 'answer') return stream(await said(threads, asked, visit))
+    await visit.ask('answer', { type: 'answer' })
+    const { interrupts, turns, cursor } = await threads.read(thread)
     const waiting = turns.find(({ status }) => status === 'waiting')
-    const given = answersTo(interrupts, waiting?.id, asked)
-    const decider = checkedBy(await by?.(admitted.context))
-    const answers = answersBy(decider, given, interrupts.map(questionOf), options.edits ?? false)
-    return stream(await threads.answer(asked.thread, answers, admitted), cursor)
+    const unsigned = answersTo(interrupts, waiting?.id, asked)
+    visit.checkTurn(waiting?.id)
+    const by = await visit.signature()
+    const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
+    return stream(await threads.answer(thread, answers, visit.continuing), cursor)
   }
 
   async function ofThread(request: Request, thread: string, route: string): Promise<Response> {
     if (route === 'POST stop' && mayBeForged(request)) return refusal('CrossSiteRequest', 403, CROSS_SITE)
-    const admitted = await admittedBy<Context>(open, request, thread)
-    if (isResponse(admitted)) return admitted
+    const visit = new Visit<Context>(given, request, thread)
     if (route === 'POST stop') {
-      await threads.stop(thread, { signal: request.signal })
+      const { signal } = request
+      await visit.ask('stop', STOP)
+      await visit.make('stop', STOP, (expected) => threads.stop(thread, { signal, expected }))
       return noContent()
     }
+    await visit.ask('read', undefined)
     const state = await threads.read(thread)
     if (route === 'GET ') return jsonResponse({ status: state.status, messages: toUIMessages(state, options) })
     const newest = state.turns.at(-1)
@@ -115,24 +119,38 @@ function notFound(): Response {
   return refusal('NotFound', 404, 'Not found.')
 }
 
-async function said(
-  threads: Threads,
+const STOP = { type: 'stop' } as const
+
+async function said<Context>(
+  threads: Threads<Context>,
   asked: ChatRequest & { readonly kind: 'send' | 'regenerate' },
-  admitted: Admitted,
+  visit: Visit<Context>,
 ): Promise<Turn> {
   const { thread, kind, messageId } = asked
-  if (kind === 'send' && !asked.isEdit) return threads.send(thread, asked.message, { ...admitted, messageId })
+  const isNew = kind === 'send' && !asked.isEdit
+  const action = isNew ? 'send' : kind === 'send' ? 'edit' : kind
+  const change = { type: 'send', messageId, ...(!isNew && { replacing: messageId }) } as const
+  await visit.ask(action, change)
+  const send = (message: UserMessage) =>
+    visit.make(action, change, async (expected) => {
+      const ids = { messageId, ...(!isNew && { replacing: messageId }) }
+      return threads.send(thread, message, { ...(await visit.sending()), ...ids, expected })
+    })
+  if (isNew) return send(asked.message)
   const state = await threads.read(thread)
   const newest = state.turns.at(-1)
   const before = state.messages.find(({ id }) => id === messageId)?.message
   const isSame = kind === 'regenerate' || JSON.stringify(before) === JSON.stringify(asked.message)
   if (isSame && newest?.messageId === messageId) {
-    if (newest.status === 'failed') return threads.retry(thread, admitted)
+    if (newest.status === 'failed')
+      return visit.make('retry', RETRY, (expected) => threads.retry(thread, { ...visit.continuing, expected }))
     const turn = newest.status === 'running' && kind === 'send' && (await threads.turn(thread, newest.id))
     // A turn exists for this message: the page has sent the request again.
     if (turn) return turn
   }
   const message = kind === 'send' ? asked.message : before
   if (message?.role !== 'user') throw new ChatRequestError('no turn begins with this message', 404)
-  return threads.send(thread, message, { ...admitted, messageId, replacing: messageId })
+  return send(message)
 }
+
+const RETRY = { type: 'retry' } as const

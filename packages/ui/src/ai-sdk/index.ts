@@ -1,4 +1,5 @@
 export { AccessError } from '../access-error.ts'
+export type { Access, Action } from '../handler-options.ts'
 export type { FileRules } from '../page-files.ts'
 export type { Present, ShownCall, ShownError } from '../present.ts'
 export { CursorMismatchError } from '../turn/cursor-mismatch-error.ts'
