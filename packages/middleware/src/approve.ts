@@ -90,10 +90,10 @@ export function approve(options: ApproveOptions): Middleware {
   checkOptions('approve', options, { tools: '', ask: '', remember: '', decisions: '', mayBeMissing: '' })
   if (typeof options?.tools !== 'function' && !Array.isArray(options?.tools))
     throw new ConfigError('tools', 'must be a list of tool names, or a function')
-  const { tools, remember = 'never', decisions = DECISIONS } = options
+  const { tools, ask, remember = 'never', decisions = DECISIONS } = options
   checkDecisions(decisions)
   const named = namedTools('approve', 'tools', typeof tools === 'function' ? [] : tools, options)
-  checkFunctions({ ask: options.ask })
+  checkFunctions({ ask })
   if (remember !== 'never' && remember !== 'run')
     throw new ConfigError('remember', `must be never or run, not ${String(remember)}`)
   const allowed = runLocal({ key: 'approve/remembered', schema: schemaOf(isAllowed), initial: [] })
@@ -107,11 +107,10 @@ export function approve(options: ApproveOptions): Middleware {
   const isRemembered = ({ call, shown }: CheckedCall, run: Run) =>
     allowed(run).value.some(({ name, input }) => name === call.name && sameInput(input, shown()))
 
-  /** Asks, or interrupts the run with the question. */
-  async function ask(checked: CheckedCall, run: Run): Promise<unknown> {
-    const { call, isJson } = checked
+  /** Returns the answer of `ask`. Without `ask`, interrupts the run with the question. */
+  async function answerOf({ call, isJson, shown }: CheckedCall, run: Run): Promise<unknown> {
     const callId = await run.stood(call.id)
-    const input = checked.shown()
+    const input = shown()
     const written = requestedInput(run)
     const question = {
       tool: call.name,
@@ -121,7 +120,6 @@ export function approve(options: ApproveOptions): Middleware {
       decisions,
     }
     asked.put({ given: asJson(call.input, 'input'), input, isJson }, call, run)
-    const { ask } = options
     if (!ask) throw interrupt(question)
     return asking(call, run, () => ask(question, { signal: run.signal }))
   }
@@ -158,7 +156,7 @@ export function approve(options: ApproveOptions): Middleware {
         if (!isMeant || isRemembered(checked, run)) return yield* next(checked.call)
       }
       run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
-      const answer = known ?? (await ask(checked, run))
+      const answer = known ?? (await answerOf(checked, run))
       // The answers of a resume were checked already; `ask` may return anything.
       if (!isApproval(answer, decisions))
         throw new Error(`Not run: the answer to the request for approval of ${call.name} is invalid.`)

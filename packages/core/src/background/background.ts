@@ -17,7 +17,7 @@ import { CallEntry } from '../state/call-entry.ts'
 import type { BackgroundCapability, BackgroundWorks } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import { resultNotice } from '../tool-call/no-result-message.ts'
-import { withCheckedOf } from '../vocabulary/checked-input.ts'
+import { checkedOf, withChecked } from '../vocabulary/checked-input.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
 import type { ToolFlow } from '../vocabulary/middleware.ts'
@@ -137,7 +137,7 @@ class Works implements BackgroundWorks<CallEntry> {
     const { calls, caller } = this.#run
     const made = {
       key,
-      call: withCheckedOf(call, freeze({ ...call, id })),
+      call: withChecked(freeze({ ...call, id }), checkedOf(call)),
       tool,
       step: state.step,
       parent,

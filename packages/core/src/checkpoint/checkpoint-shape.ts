@@ -30,7 +30,9 @@ import {
 } from '../vocabulary/shape.ts'
 
 export function isCheckpoint(value: unknown): value is Checkpoint {
-  return fits(value, CHECKPOINT) && (value.status !== 'completed' || value.result !== undefined)
+  if (!fits(value, CHECKPOINT) || (value.status === 'completed' && !value.result)) return false
+  // Otherwise an answer would be for two questions.
+  return new Set(value.interrupts.map(({ id }) => id)).size === value.interrupts.length
 }
 
 const isAny: Is = () => true
@@ -105,7 +107,12 @@ const INTERRUPT: Shape<PendingInterrupt> = {
   answerSchema: optional(isRecord),
 }
 
-const ASKED: Shape<Asked> = { answers: Array.isArray, payloads: optional(Array.isArray), past: isCount }
+const ASKED: Shape<Asked> = {
+  answers: Array.isArray,
+  payloads: optional(Array.isArray),
+  past: isCount,
+  openId: optional(isText),
+}
 
 const UNDO: Shape<SavedUndo> = { key: isText, id: isText, tool: isText, hasEnded: optional(isFlag) }
 

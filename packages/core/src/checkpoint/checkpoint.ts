@@ -28,7 +28,7 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
     throw new CheckpointVersionError(idOf(value), value.format, CHECKPOINT_FORMAT)
   try {
     const copy: unknown = JSON.parse(JSON.stringify(value))
-    if (isWhole(copy) && isCheckpoint(copy)) return freeze(copy)
+    if (isCheckpoint(copy) && isWhole(copy)) return freeze(copy)
   } catch (cause) {
     // For example, the value is circular or nested too deep.
     throw new CheckpointCorruptError(idOf(value), 'it is not readable JSON', { cause })
@@ -94,8 +94,8 @@ function idOf(value: unknown): string {
   return isRecord(value) && typeof value.runId === 'string' ? value.runId : ''
 }
 
-/** Whether the value has all its members, and the checksum that they had when it was written. */
-function isWhole(value: unknown): boolean {
-  if (!isRecord(value) || value.format !== CHECKPOINT_FORMAT) return false
-  return isCount(value.revision) && value.checksum === checksumOf(value)
+/** Whether the format is that of this version, and the checksum is the one that the members had when they were written. */
+function isWhole(checkpoint: Checkpoint): boolean {
+  const { format, revision, checksum } = checkpoint
+  return format === CHECKPOINT_FORMAT && isCount(revision) && checksum === checksumOf(checkpoint)
 }

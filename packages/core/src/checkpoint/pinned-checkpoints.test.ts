@@ -9,8 +9,8 @@ import { StandingClock } from '../../test/standing-clock.ts'
 // a save, when joins ended with the halt of a run, when an execution that has not begun no longer counted as an attempt, when calls
 // were made that a settled call had made and that were never entered (L20), when no event
 // was lost any more at the end of a loop inside a `wrapAgent` (W1), when the limits of an early start held after a resume, too (W4), when
-// the result of a call that was cut off told what had run inside it, and when a call that only asked a question was no longer said to have
-// happened (L7).
+// the result of a call that was cut off told what had run inside it, when a call that only asked a question was no longer said to have
+// happened (L7), and when the id of a new question began to contain the run, the address and the number as they are (L5).
 
 const clock = new StandingClock()
 

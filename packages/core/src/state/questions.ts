@@ -1,7 +1,6 @@
 /** Holds the answers that each tool, hook or wrap of a run has received to its questions. */
 
 import { canonical } from '../vocabulary/canonical.ts'
-import { hash } from '../vocabulary/hash.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { Address, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { Json } from '../vocabulary/message.ts'
@@ -20,11 +19,10 @@ export class Questions {
     return this.isEmpty ? NONE : this.#at(canonical(address))
   }
 
-  /** The id of the next question from an address. */
+  /** The id of the next question from an address. It contains the run, the address and the number as they are, so no two questions have the same. */
   nextId(runId: string, address: Address): string {
-    const text = canonical(address)
-    const { answers, past } = this.#at(text)
-    return `interrupt_${hash(`${runId} ${text} ${past + answers.length + 1}`)}`
+    const { answers, past, openId } = this.#at(canonical(address))
+    return openId ?? `interrupt_${word(canonical([runId, address, past + answers.length + 1]))}`
   }
 
   /** Records that a reader sees a question. Returns whether it is the first time. */
@@ -36,8 +34,10 @@ export class Questions {
     const text = canonical(address)
     // Earlier versions did not save payloads.
     const { answers, payloads = answers.map(() => null), past } = this.#at(text)
-    const asked = { answers: freeze([...answers, answer]), payloads: freeze([...payloads, payload]), past }
-    this.#asked = { ...this.#asked, [text]: asked }
+    this.#asked = {
+      ...this.#asked,
+      [text]: freeze({ answers: [...answers, answer], payloads: [...payloads, payload], past }),
+    }
   }
 
   /** Called when the tool, hook or wrap at this address has finished: its next question is a new one. */
@@ -60,7 +60,19 @@ export class Questions {
     this.#asked = saved
   }
 
+  /** Called for a question of a checkpoint without an answer: it keeps its id, which an earlier version may have computed in another way. */
+  keep(runId: string, { id, address }: PendingInterrupt): void {
+    if (this.nextId(runId, address) === id) return
+    const text = canonical(address)
+    this.#asked = { ...this.#asked, [text]: { ...this.#at(text), openId: id } }
+  }
+
   #at(text: string): Asked {
     return Object.hasOwn(this.#asked, text) ? (this.#asked[text] as Asked) : NONE
   }
+}
+
+/** The text in letters, digits and underscores. Different texts become different words. */
+function word(text: string): string {
+  return text.replace(/[\W_]/g, (sign) => `_${sign.charCodeAt(0)}_`)
 }

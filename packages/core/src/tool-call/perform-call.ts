@@ -10,7 +10,7 @@ import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
-import { checkedOf, withCheckedOf } from '../vocabulary/checked-input.ts'
+import { checkedOf, withChecked } from '../vocabulary/checked-input.ts'
 import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson, freezePlain } from '../vocabulary/frozen.ts'
 import { freeze, isMessage } from '../vocabulary/history.ts'
@@ -96,8 +96,7 @@ function wrapToolCall(
     handed(call, given) {
       const own = checkedCall(call, given)
       const bounded = own.input === given.input ? own : boundedCall(own, limits)
-      const isKept = checkedOf(given) && !checkedOf(call) && !otherInput(bounded, given)
-      return withCheckedOf(isKept ? given : call, bounded)
+      return withChecked(bounded, checkedOf(checkedOf(call) || otherInput(bounded, given) ? call : given))
     },
     events: TOOL_EVENTS,
     isResult: (value) => isMessage(value) && value.role === 'tool' && hasParts(value),

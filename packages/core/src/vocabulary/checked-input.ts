@@ -36,21 +36,15 @@ export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: Too
 
 /**
  * Returns the call with a function that returns the checked input of each execution of the call. A schema does not check the input again unless a
- * wrap inside changes it.
+ * wrap inside changes it. Without a function, returns the call itself.
  */
-export function withChecked(call: ToolCall, value: Checked): ToolCall {
-  return Object.freeze(branded('tool call', { ...call }, value))
+export function withChecked(call: ToolCall, value: Checked | undefined): ToolCall {
+  return value ? Object.freeze(branded('tool call', { ...call }, value)) : call
 }
 
 /** The function that {@link withChecked} has given to the call, if it has. */
 export function checkedOf(call: ToolCall): Checked | undefined {
   return behind('tool call', call)
-}
-
-/** Returns a copy of a call with the function that the call has, if it has one. */
-export function withCheckedOf(call: ToolCall, copy: ToolCall): ToolCall {
-  const value = checkedOf(call)
-  return value ? withChecked(copy, value) : copy
 }
 
 type Checked = () => Awaitable<unknown>

@@ -67,7 +67,10 @@ export type Address = readonly AddressPart[]
 
 /** A question that has no answer yet. */
 export interface PendingInterrupt<Payload extends Json = Json> {
-  /** Computed from the run, the address and the number of questions from that address, so it is the same in every process. */
+  /**
+   * Letters, digits and underscores. It contains the id of the run, the address and the number of questions from that address, so it is the same in
+   * every process, and no other question has it. A question of an older checkpoint keeps the id that it has there.
+   */
   readonly id: string
   /** The tool or middleware that asks. */
   readonly address: Address

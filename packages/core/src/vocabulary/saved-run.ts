@@ -205,7 +205,10 @@ export interface Resumed {
 
 /** Identifies an execution of a call, so that a resume finds its saved state. */
 export interface Invocation {
-  /** The hash of the input, absent if it is the call's own input. For an agent that a wrap runs: the name of the middleware. */
+  /**
+   * The canonical text of the input, absent if it is the call's own input. An earlier version wrote a hash of the text. For an agent that a wrap runs:
+   * the name of the middleware.
+   */
   readonly input?: string
   /** The number of earlier executions of the call with this input. */
   readonly n: number
@@ -220,6 +223,8 @@ export interface Asked {
   readonly payloads?: readonly Json[]
   /** The number of questions that were answered before these. */
   readonly past: number
+  /** The id of the open question, if an earlier version has computed it in another way. */
+  readonly openId?: string
 }
 
 /** The questions and answers in a checkpoint. The key is the canonical text of the address. */

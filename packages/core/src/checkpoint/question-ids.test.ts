@@ -1,0 +1,147 @@
+import { readFile } from 'node:fs/promises'
+import { propertyRuns } from '@meanwhile/tests/size'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
+import { type Checkpoint, createAgent, interrupt, type Middleware, type Tool, tool } from '../index.ts'
+import { call, respond, say, scriptedModel } from '../testing.ts'
+import { hash } from '../vocabulary/hash.ts'
+import { signed } from './checksum.ts'
+
+async function older(): Promise<Checkpoint> {
+  const file = new URL('../../test-data/checkpoints/format-2-interrupted.json', import.meta.url)
+  return JSON.parse(await readFile(file, 'utf8'))
+}
+
+const fixtureAgent = (did: string[] = []) =>
+  createAgent({ name: 'fixture', model: scriptedModel([respond(say('Done'))]), tools: tools(did) })
+
+const idsOf = ({ interrupts = [] }: { readonly interrupts?: readonly { readonly id: string }[] | undefined }) =>
+  interrupts.map(({ id }) => id)
+
+const ask = tool({
+  name: 'ask',
+  description: 'a',
+  input: z.looseObject({}),
+  execute: (_, { answers }) => (answers.length === 0 ? interrupt('Well?') : answers[0]),
+}) as Tool
+
+test('two questions whose ids had one hash have different ids (W51)', async () => {
+  const ids = ['mplskc77b5f', '3leycd5a5ka']
+  const pay = { ...ask, name: 'pay' }
+  const asks: Middleware = {
+    name: 'approve',
+    async *wrapToolCall(call, next, run) {
+      if (run.answers.length === 0) interrupt(call.id)
+      return yield* next(call)
+    },
+  }
+  const model = scriptedModel([respond(...ids.map((id) => call('pay', {}, { id }))), respond(say('Done'))])
+  const result = await createAgent({ model, tools: [pay], middleware: [asks] }).run('Go', { id: 'order-17' })
+  expect(new Set(idsOf(result)).size).toBe(2)
+  expect(result.interrupts?.map(({ payload }) => payload)).toEqual(ids)
+})
+
+const parts = fc.constantFrom('a', 'b', '_', '_91_', '"', ',', '[', ']', '"],[', ' ', '1', '\u{1f600}', '\ud83d', 'é')
+const texts = fc.array(parts, { minLength: 1, maxLength: 4 }).map((some) => some.join(''))
+
+test('questions of different runs and calls have different ids of letters, digits and underscores, whatever ids these have (W51, L5)', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(texts, { minLength: 2, maxLength: 3 }),
+      fc.uniqueArray(texts, { minLength: 2, maxLength: 4 }),
+      async (runs, calls) => {
+        const ids: string[] = []
+        for (const id of runs) {
+          const model = scriptedModel([respond(...calls.map((id) => call('ask', {}, { id })))])
+          ids.push(...idsOf(await createAgent({ model, tools: [ask] }).run('Go', { id })))
+        }
+        expect(ids).toHaveLength(runs.length * calls.length)
+        expect(new Set(ids).size).toBe(ids.length)
+        for (const id of ids) expect(id).toMatch(/^interrupt_\w+$/)
+      },
+    ),
+    propertyRuns({ small: 30, middle: 200, whole: 5_000 }),
+  )
+})
+
+test('the open questions of an older checkpoint keep their ids, also when another one is answered, and are answered by them (L18, L5)', async () => {
+  const checkpoint = await older()
+  const ids = idsOf(checkpoint)
+  expect(ids.length).toBeGreaterThan(0)
+  for (const id of ids) expect(id).toMatch(/^interrupt_[a-z\d]{1,11}$/)
+  const again = await fixtureAgent().resume(checkpoint).result
+  expect(idsOf(again)).toEqual(ids)
+  for (const id of ids) {
+    const some = await fixtureAgent().resume(checkpoint, { [id]: 'yes' }).result
+    expect(idsOf(some)).toEqual(ids.filter((one) => one !== id))
+  }
+  const last = await fixtureAgent().resume(again.checkpoint ?? '', answersTo(checkpoint)).result
+  expect(last.status).toBe('completed')
+})
+
+test('a hook whose question an older checkpoint has asks it again with the same id, and its next question has another one (L18, L5)', async () => {
+  const twice: Middleware = {
+    name: 'twice',
+    beforeAgent: (_, run) => (run.answers.length < 2 ? interrupt(run.answers.length) : undefined),
+  }
+  const agent = () => createAgent({ model: scriptedModel([respond(say('Done'))]), middleware: [twice] })
+  const { checkpoint: made } = await agent().run('Go')
+  if (!made) throw new Error('no checkpoint')
+  const [question] = made.interrupts
+  const old = signed({ ...made, interrupts: question ? [{ ...question, id: 'interrupt_old' }] : [] })
+  const again = await agent().resume(old).result
+  expect(idsOf(again)).toEqual(['interrupt_old'])
+  const next = await agent().resume(again.checkpoint ?? '', { interrupt_old: 'yes' }).result
+  expect(next.interrupts).toMatchObject([{ payload: 1, id: expect.not.stringMatching('interrupt_old') }])
+  expect((await agent().resume(next.checkpoint ?? '', { [idsOf(next)[0] ?? '']: 'yes' }).result).text).toBe('Done')
+})
+
+test('a checkpoint in which two questions have one id is refused, and nobody is asked (W51, L18)', async () => {
+  const model = scriptedModel([respond(call('ask'), call('ask')), respond(say('Done'))])
+  const { checkpoint } = await createAgent({ model, tools: [ask] }).run('Go')
+  if (!checkpoint) throw new Error('no checkpoint')
+  const twins = signed({ ...checkpoint, interrupts: checkpoint.interrupts.map((one) => ({ ...one, id: 'one' })) })
+  const resumed = createAgent({ model: scriptedModel([]), tools: [ask] }).resume(twins, { one: 'yes' })
+  await expect(resumed.result).rejects.toMatchObject({ name: 'CheckpointCorruptError' })
+})
+
+/** Runs the tool with another input, and asks before it passes the result on. */
+const doubling: Middleware = {
+  name: 'doubling',
+  async *wrapToolCall(call, next, run) {
+    const result = yield* next({ ...call, input: { n: 2 } })
+    return run.answers.length === 0 ? interrupt('Well?') : result
+  },
+}
+
+function spender() {
+  const ran: unknown[] = []
+  const spend = tool({
+    name: 'spend',
+    description: 's',
+    input: z.object({ n: z.number() }),
+    execute: (input) => void ran.push(input),
+  }) as Tool
+  const model = scriptedModel([respond(call('spend', { n: 1 })), respond(say('Done'))])
+  return { ran, agent: createAgent({ model, tools: [spend], middleware: [doubling] }) }
+}
+
+test('an execution with another input is known by the input itself, and by its hash in a checkpoint that has only that: it is not repeated (W51, L18, L7)', async () => {
+  const first = spender()
+  const { checkpoint, interrupts } = await first.agent.run('Go')
+  if (!checkpoint) throw new Error('no checkpoint')
+  expect(checkpoint.calls[0]?.outcomes).toMatchObject([{ invocation: { input: '{"n":2}', n: 0 } }])
+  const [made] = checkpoint.calls
+  const outcomes = made?.outcomes.map((one) => ({ ...one, invocation: { ...one.invocation, input: hash('{"n":2}') } }))
+  const old = signed({ ...checkpoint, calls: made && outcomes ? [{ ...made, outcomes }] : [] })
+  const answers = Object.fromEntries((interrupts ?? []).map(({ id }) => [id, 'yes']))
+  for (const from of [checkpoint, old]) {
+    const model = scriptedModel([respond(say('Done'))])
+    const { ran, agent } = spender()
+    const resumed = await createAgent({ model, tools: [...agent.tools], middleware: [doubling] }).resume(from, answers)
+      .result
+    expect([resumed.status, ran]).toEqual(['completed', []])
+  }
+})
