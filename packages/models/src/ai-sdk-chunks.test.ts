@@ -34,7 +34,7 @@ const exact: readonly (readonly [provider: string, wire: TestWire])[] = [
   ['some.responses', responses],
 ]
 
-test('the error of a provider keeps its words, also beside choices that are not a list (T20)', async () => {
+test('the error of a provider keeps its words, also next to choices that are not a list (T20)', async () => {
   const error = { code: 401, message: 'Bad key' }
   const { model } = chunked('some.chat', [
     raw(chatChunk({ role: 'assistant' })),
