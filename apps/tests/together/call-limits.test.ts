@@ -37,7 +37,7 @@ type Input = z.infer<typeof input>
 
 const HAPPENED = /^No result: (.*)\. This call had started early, and its effect may have happened\.$/
 
-/** What ran and was not undone, in no order, and how the run ended. `happened`: how many results say that their calls ran early, without room. */
+/** What ran and was not undone, in no order, and how the run ended. `happened`: how many results are those of calls that ran early, without room. */
 async function outcomeOf(
   program: Program,
   limits: CallLimitsOptions,
@@ -139,7 +139,7 @@ function without(lines: readonly string[], others: readonly string[]): readonly 
 
 /**
  * What the model reads is the same with eager tools, and nothing runs that does not run without them, except early: reads, and `put`, of which the
- * model is told.
+ * model reads.
  */
 function expectSame(eager: Awaited<ReturnType<typeof outcomeOf>>, plain: Awaited<ReturnType<typeof outcomeOf>>): void {
   expect(eager.end).toEqual(plain.end)
@@ -288,9 +288,9 @@ test('what an agent inside a call has used counts from the next step on, with it
   }
 })
 
-const anew = (failed: readonly number[], ...calls: readonly Planned[]): Response => ({ calls, failed, isSameId: false })
+const retried = (failed: readonly number[], ...calls: readonly Planned[]): Response => ({ calls, failed, isSameId: false })
 
-test('a call that ran for a failed attempt has no room in another order: what it did counts nowhere, and the model is told whether it may have happened (W3)', async () => {
+test('a call that ran for a failed attempt has no room in another order: what it did counts nowhere, and the model reads whether it may have happened (W3)', async () => {
   const limits = { toolCalls: 2, onLimit: 'answer' } as const
   const refused = 'Not run: the limit of tool calls is reached (2).'
   for (const [name, ran, happened] of [
@@ -299,15 +299,15 @@ test('a call that ran for a failed attempt has no room in another order: what it
     ['hold', ['hold 0.1', 'send 0.0'], 0],
     ['put', ['put 0.1', 'put 0.2', 'send 0.0'], 1],
   ] as const) {
-    const program = [anew([2, 1], leaf('send'), leaf(name), leaf(name))]
+    const program = [retried([2, 1], leaf('send'), leaf(name), leaf(name))]
     const eager = await outcomeOf(program, limits, true)
     expect(eager).toEqual({ ran, end: { status: 'completed', texts: ['0.0', '0.1', refused] }, happened })
     expectSame(eager, await outcomeOf(program, limits, false))
   }
 })
 
-test('a call with inner calls that have no room in another order is made anew (W3)', async () => {
-  const program = [anew([1], leaf('look'), each(leaf('look'), leaf('look'))), step(leaf('look'))]
+test('a call with inner calls that have no room in another order is made again (W3)', async () => {
+  const program = [retried([1], leaf('look'), each(leaf('look'), leaf('look'))), step(leaf('look'))]
   const limits = { perTool: { look: 2 }, onLimit: 'answer' } as const
   const eager = await outcomeOf(program, limits, true)
   const refused = 'Not run: the limit of calls of look is reached (2).'
@@ -316,7 +316,7 @@ test('a call with inner calls that have no room in another order is made anew (W
 })
 
 test('with error the run ends when a call has no room in another order (W3, N13)', async () => {
-  const { end } = await outcomeOf([anew([1], leaf('send'), leaf('put'))], { toolCalls: 1 }, true)
+  const { end } = await outcomeOf([retried([1], leaf('send'), leaf('put'))], { toolCalls: 1 }, true)
   expect(end).toEqual({ error: 'the limit of tool calls is reached (1)' })
 })
 

@@ -166,7 +166,7 @@ export interface Came {
   readonly warned: readonly Warned[]
   /** How many responses the model has begun. */
   readonly asked: number
-  /** What the callbacks were told, in no order, because calls at the same time may end in any order. */
+  /** What the callbacks have received, in no order, because calls at the same time may end in any order. */
   readonly told: readonly string[]
 }
 

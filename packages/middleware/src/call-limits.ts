@@ -74,7 +74,7 @@ export class CallLimitError extends AgentError {
  * each model call. If a response has too many calls, the first ones in call order run. Which calls count is the same with
  * and without eager tools: a call that started early counts once if it is joined, and not if it is discarded. It is
  * discarded, too, if an attempt has failed and the accepted response requests the same calls in an order in which it has
- * no room. If its effect may have happened (`idempotent`), its result says so.
+ * no room. If its effect may have happened (`idempotent`), its result states that.
  *
  * What inner calls and agents inside calls use counts in full from the next step on, so a step may exceed a limit by
  * what is inside its calls. Within the step, an inner call is judged by the calls of the response up to the one that
@@ -216,7 +216,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
         if (!step.mayRunAgain(path)) {
           const maker = step.response.startedAs(makers[0] ?? '')
           if (makers.length === 0) step.response.started(call)
-          // Another attempt may leave no room for this call, but its maker cannot be made anew for that.
+          // Another attempt may leave no room for this call, and its maker must not run twice for that.
           else if (maker && !isRepeatable(maker, run)) await run.stood(maker.id)
           // A call that is refused early may have room once the response is accepted, for example if `afterModel` drops another one.
           const isEarlyOver = limitFor(path, call.name, run) !== undefined
@@ -263,7 +263,7 @@ function mayHaveHappened(early: ToolCall, run: Run): boolean {
   return (startedAt !== undefined || startedBefore === true) && (effect === 'idempotent' || effect === 'external')
 }
 
-/** Whether a call may be made anew after an early execution, because it changes nothing itself. */
+/** Whether a call may run again after an early execution, because it changes nothing itself. */
 function isRepeatable(call: ToolCall, run: Run): boolean {
   const effect = effectOf(call, run)
   return effect === 'read' || effect === 'calls'

@@ -32,8 +32,8 @@ interface Timing {
  * from what the plain run executes.
  *
  * - The next attempt uses the early executions of a broken response for equal calls.
- * - A call that declines is executed again. Of its tool it is the only one that has started early.
- * - No call of a tool that was prevented starts early any more.
+ * - A call that declines is executed again, and no other call of its tool has started early.
+ * - After a call was prevented, no call of its tool starts early any more.
  *
  * Two things depend on how long tools run. `waits`: after a response that was paused and rejected, an equal call waits
  * until the early one is over, and so does not start early. `isCut`: another tool fails the run before the call that has
@@ -116,7 +116,7 @@ const resultOf = ({ result }: Came): unknown =>
 const hasThrown = ({ result }: Came) => 'thrown' in Object(result)
 
 /**
- * What the callbacks were told. If a tool fails the run, LangChain aborts the calls that are still running, and those
+ * What the callbacks have received. If a tool fails the run, LangChain aborts the calls that are still running, and those
  * that have not begun: which those are depends on their times. A call that has `declined` begins again later than the
  * others.
  */

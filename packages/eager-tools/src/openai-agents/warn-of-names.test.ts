@@ -79,7 +79,7 @@ test('with mayBeMissing no name is a warning, whatever it resembles (W26)', asyn
   expect((await played({ ...program, settings: { ...settings, mayBeMissing: true } }, true)).warnings).toEqual([])
 })
 
-test('a name that resembles no tool, or may be that of a tool of an MCP server, is no warning (R11)', async () => {
+test('a name that resembles no tool, or may be that of a tool of an MCP server, causes no warning (R11)', async () => {
   expect((await played({ responses: [answer], effects: { weather: 'read' } }, true)).warnings).toEqual([])
   const mcpServers = [{ name: 'm' }] as never
   const other = new Agent({ name: 'b', mcpServers })
