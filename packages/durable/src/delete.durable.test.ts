@@ -59,7 +59,7 @@ test('prune deletes only runs that have ended, with their checkpoints', async ()
   expect((await here.pool.query(`SELECT key FROM ${here.schema}.checkpoints`)).rows).toEqual([{ key: 'asking' }])
 })
 
-test('a deletion whose process dies half-way is finished by a worker, and until then the run does not exist', async () => {
+test('a deletion whose process dies half-way is finished by a worker, and until then the run does not exist (DU1)', async () => {
   const store = postgresStore({ pool: here.pool, schema: here.schema })
   const dying: CheckpointStore = { ...store, delete: () => Promise.reject(new Error('it dies here')) }
   const agent = agentOf([respond(say('Done.'))])
@@ -79,7 +79,7 @@ test('a deletion whose process dies half-way is finished by a worker, and until 
     await expect.poll(async () => (await here.pool.query(`SELECT 1 FROM ${here.schema}.${name}`)).rows).toEqual([])
 })
 
-test('the id of a run whose deletion is not finished can be started again', async () => {
+test('the id of a run whose deletion is not finished can be started again (DU1)', async () => {
   const store = postgresStore({ pool: here.pool, schema: here.schema })
   const dying: CheckpointStore = { ...store, delete: () => Promise.reject(new Error('it dies here')) }
   const agent = agentOf([respond(say('Done.'))])

@@ -5,14 +5,14 @@ import { keptOf } from '@meanwhile/tests/garbage'
 import { context, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { LEASE, useFakeTime } from '../test/fake-time.ts'
 import { processOf } from '../test/processes.ts'
 import { createThreads, memoryThreads, type ThreadStore } from './index.ts'
 
 const exporter = new InMemorySpanExporter()
 const request = new AsyncLocalStorage<{ readonly name: string }>()
-const LEASE = 1_000
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
@@ -24,15 +24,8 @@ afterAll(() => {
   trace.disable()
 })
 
-beforeEach(() => {
-  exporter.reset()
-  vi.useFakeTimers()
-})
-
-afterEach(() => {
-  vi.clearAllTimers()
-  vi.useRealTimers()
-})
+beforeEach(() => exporter.reset())
+useFakeTime()
 
 /** Runs work as the handler of a request: with its own async store, and with a span that ends when the work has returned. */
 async function inRequest<Result>(name: string, work: (span: Span) => Promise<Result>): Promise<Result> {

@@ -1,21 +1,13 @@
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { until } from '../test/chat.ts'
+import { LEASE, useFakeTime } from '../test/fake-time.ts'
 import { processOf } from '../test/processes.ts'
 import { createThreads, memoryThreads, type ThreadStore } from './index.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers()
-})
-
-afterEach(() => {
-  vi.clearAllTimers()
-  vi.useRealTimers()
-})
-
-const LEASE = 1_000
+useFakeTime()
 
 /** A process whose turns each call a tool that takes four lease times, and then end. */
 function opened(shared: ThreadStore) {

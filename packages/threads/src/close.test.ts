@@ -1,20 +1,12 @@
 import { createAgent, interrupt, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown } from '../test/chat.ts'
+import { LEASE, useFakeTime } from '../test/fake-time.ts'
 import { createThreads, memoryThreads, type ThreadStore } from './index.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers()
-})
-
-afterEach(() => {
-  vi.clearAllTimers()
-  vi.useRealTimers()
-})
-
-const LEASE = 1_000
+useFakeTime()
 
 /** A store that makes each change this many milliseconds after the call. `written` is called at that time. */
 function late(shared: ThreadStore, ms: () => number, written = () => {}): ThreadStore {

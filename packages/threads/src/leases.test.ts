@@ -1,21 +1,13 @@
 import { createAgent, interrupt, type Middleware, type ModelRequest, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown, until } from '../test/chat.ts'
+import { LEASE, useFakeTime } from '../test/fake-time.ts'
 import { type Process, processOf } from '../test/processes.ts'
 import { createThreads, memoryThreads, type ThreadEvent, type ThreadStore, type Threads } from './index.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers()
-})
-
-afterEach(() => {
-  vi.clearAllTimers()
-  vi.useRealTimers()
-})
-
-const LEASE = 1_000
+useFakeTime()
 
 /** Two processes over one store; each has its own agent. */
 function two(script: ScriptedResponse, execute: (signal: AbortSignal) => Promise<string> = async () => 'done') {

@@ -1,19 +1,11 @@
 import { createAgent } from '@meanwhile/core'
 import { respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { chat } from '../test/chat.ts'
+import { LEASE, useFakeTime } from '../test/fake-time.ts'
 import { createThreads, type ErrorPlace, memoryThreads, type ThreadStore } from './index.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers()
-})
-
-afterEach(() => {
-  vi.clearAllTimers()
-  vi.useRealTimers()
-})
-
-const LEASE = 1_000
+useFakeTime()
 
 function recorder() {
   const errors: { readonly error: unknown; readonly at: ErrorPlace }[] = []

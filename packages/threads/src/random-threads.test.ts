@@ -2,21 +2,13 @@ import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool }
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { LEASE, useFakeTime } from '../test/fake-time.ts'
 import { type Process, processOf } from '../test/processes.ts'
 import { createThreads, memoryThreads, type ThreadEvent, type Threads, type Turn, type WhenBusy } from './index.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers()
-})
-
-afterEach(() => {
-  vi.clearAllTimers()
-  vi.useRealTimers()
-})
-
-const LEASE = 1_000
+useFakeTime()
 
 type Kind = 'text' | 'read' | 'write' | 'ask' | 'both' | 'fail'
 
