@@ -82,7 +82,10 @@ test('with durable runs open returns any object, because their workers make the 
   agUiHandler({
     threads: durable,
     open: () => ({ user: 'ada' }),
-    metadata: (context) => ({ user: `${context?.user}` }),
+    metadata(context) {
+      expectTypeOf(context?.user).toEqualTypeOf<unknown>()
+      return { user: String(context?.user) }
+    },
   })
   chatHandler({ threads: durable, open: () => undefined })
   // @ts-expect-error
