@@ -41,7 +41,9 @@ export function decisionAttributes({ decision, by }: DecisionRecord, capture: Ca
 /** Telemetry never throws into a run. */
 function captured(capture: Exclude<CaptureContent, boolean>, attribute: string, value: string): unknown {
   try {
-    return capture(attribute, value)
+    const recorded = capture(attribute, value)
+    if (recorded instanceof Promise) recorded.catch(() => undefined)
+    return recorded
   } catch {
     return undefined
   }

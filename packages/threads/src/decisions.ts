@@ -34,11 +34,14 @@ export function decisionsIn(events: readonly StoredEvent[]): readonly ThreadDeci
   const decisions = events.flatMap(({ turn, event }): [string, ThreadDecision][] => {
     if (!isDecision(event)) return []
     const { callId = '', toolName = '', step, path, data } = event
-    // `approve` has made the data, and `redact` keeps its form.
-    const decision = data as Pick<ThreadDecision, 'decision'>
-    return [
-      [JSON.stringify([turn, step, path, callId]), { turn, callId, toolName, ...(path && { path }), ...decision }],
-    ]
+    // Any tool may send an event of this name.
+    if (!isRecordOfDecision(data)) return []
+    const decided = { ...data, turn, callId, toolName, ...(path && { path }) }
+    return [[JSON.stringify([turn, step, path, callId]), decided]]
   })
   return [...new Map(decisions).values()]
+}
+
+function isRecordOfDecision(data: unknown): data is Pick<ThreadDecision, 'decision' | 'input' | 'reason' | 'by'> {
+  return ['allow', 'deny', 'edit'].includes(Object(data).decision)
 }

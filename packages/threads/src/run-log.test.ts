@@ -116,6 +116,7 @@ test('the decisions about approvals of a durable run are kept in its thread, als
     at('2.1', { ...decided(allowed), callId: 'a', toolName: 'ask', step: 1 }),
     at('2.2', { ...decided(denied), callId: 'b', toolName: 'pay', step: 1, path }),
     at('2.3', { type: 'custom', source: 'other', name: 'approval', data: allowed, runId }),
+    at('2.4', { ...decided('yes' as never), callId: 'c', toolName: 'approve', step: 1 }),
     // Another process has made the call again.
     at('3.1', { ...decided(allowed), callId: 'a', toolName: 'ask', step: 1 }),
   ]

@@ -360,7 +360,7 @@ test('with durable runs open may return an object, which no run gets, and metada
   const chat = chatHandler({
     threads,
     open: () => ({ user: 'ada' }),
-    metadata: (context) => ({ by: `${context?.user}` }),
+    metadata: (context) => ({ by: String(context?.user) }),
   })
   const body = JSON.stringify({
     id: 't',

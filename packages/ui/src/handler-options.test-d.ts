@@ -82,9 +82,9 @@ test('with durable runs open returns any object, because their workers make the 
   agUiHandler({
     threads: durable,
     open: () => ({ user: 'ada' }),
-    metadata: (context) => ({ user: `${context?.user}` }),
+    metadata: (context) => ({ user: String(context?.user) }),
   })
-  chatHandler({ threads: durable, open: () => undefined })
+  expectTypeOf(chatHandler<undefined>).toBeCallableWith({ threads: durable, open: () => ({ user: 'ada' }) })
   // @ts-expect-error
   chatHandler({ threads: durable, open: () => 'ada' })
 })

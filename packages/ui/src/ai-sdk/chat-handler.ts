@@ -39,7 +39,7 @@ const LATE = 30_000
  *
  * A request that fails has the response `{ error, message }`, the name of the error and a sentence: 400 if it is malformed, 403 if `allow` or `open`
  * returned a value that does not admit it, 404 for an unknown path or message, 409 if the thread is in the wrong state for it, 410 for a deleted
- * thread, 413 for a body of more than `maxBytes`, 415 for one that is not `application/json`. All other errors are thrown.
+ * thread, 413 for a body of more than `maxBytes`, 415 for one that is not `application/json`, 429 if too many messages wait. All other errors are thrown.
  *
  * If a page disconnects, the turn continues.
  *
