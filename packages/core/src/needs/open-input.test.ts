@@ -199,11 +199,13 @@ test('a checkpoint contains neither a call whose input is incomplete nor its inn
     },
   }
   const responses = [respond(call('read', LONG.join(''), { id: 'a', deltas: LONG })), respond(say('Done'))]
-  await ran(read, responses, { checkpoints: store })
+  // It runs on for a while, because a save that nobody waits for begins 10 ms later.
+  const slow: Tool = { ...read, execute: async (...given) => [await read.execute?.(...given), await sleep(20)][0] }
+  await ran(slow, responses, { checkpoints: store })
   const calls = (from: number, to: number) => saved.flatMap(([at, calls]) => (at >= from && at < to ? [calls] : []))
   // Its inner calls are saved before they begin and when they have ended.
   expect(calls(20, 70)).toEqual([[], []])
-  expect(calls(70, 71)[0]).toEqual(['a', 'part of a'])
+  expect(calls(70, 90)).toContainEqual(['a', 'part of a'])
 })
 
 test('a cancelled run undoes the inner calls of a call whose input is incomplete, because no checkpoint contains them (H23, MA17)', async () => {

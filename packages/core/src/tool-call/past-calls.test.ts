@@ -31,9 +31,9 @@ const responses = () =>
   Array.from({ length: STEPS }, (_, n) =>
     respond(
       call('stays', { n, ms: 0 }, { id: `stays ${n}` }),
-      call('stays', { n, ms: 3 }, { id: `stays later ${n}` }),
+      call('stays', { n, ms: 30 }, { id: `stays later ${n}` }),
       call('goes', { n, ms: 0 }, { id: `goes ${n}` }),
-      call('goes', { n, ms: 3 }, { id: `goes later ${n}` }),
+      call('goes', { n, ms: 30 }, { id: `goes later ${n}` }),
     ),
   )
 
