@@ -148,6 +148,6 @@ async function measured(options: BenchOptions, signal: AbortSignal): Promise<Res
   const timed = await timedRuns(options, signal)
   const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
   const after = { ...machine, loadAverageAfter: loadNow() }
-  const faults = options.faults ? await faultMatrix(signal) : undefined
+  const faults = options.faults ? await faultMatrix({ signal }) : undefined
   return { environment: after, options, ...timed, peakRssMb, ...(faults && { faults }) }
 }

@@ -104,7 +104,7 @@ function count(executions: readonly string[]): Map<string, number> {
 
 const EFFECTS = ['read', 'idempotent', 'reversible', 'external'] as const
 
-const few = sized({ small: 2, middle: 2, whole: 4 })
+const few = sized({ small: 1, middle: 2, whole: 4 })
 const cases = quirks.map((quirk, at) => ({ ...quirk, effects: [...EFFECTS, ...EFFECTS].slice(at % 4, (at % 4) + few) }))
 
 test.each(cases)('eager changes only when tools run: $wire $id, $title', async ({ effects, ...quirk }) => {

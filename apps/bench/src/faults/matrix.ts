@@ -5,7 +5,7 @@ import { eagerTools } from '@meanwhile/eager-tools'
 import { toolCallPart } from '../peers/tool-call-part.ts'
 import { validJson } from '../peers/valid-json.ts'
 import { judge, type Outcome, sumOf } from './judge.ts'
-import { VARIANTS } from './response.ts'
+import { VARIANTS, type Variant } from './response.ts'
 import { FAULTS, type Fault, type Script } from './scripts.ts'
 import { trial } from './trial.ts'
 
@@ -31,13 +31,19 @@ export interface FaultCell {
   readonly rules: Readonly<Record<Rule, Outcome>>
 }
 
+export interface MatrixOptions {
+  /** The forms of the responses. Default: all. */
+  readonly variants?: readonly Variant[]
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Rejects with the signal's reason when it aborts. */
-export async function faultMatrix(signal?: AbortSignal): Promise<readonly FaultCell[]> {
+export async function faultMatrix({ variants = VARIANTS, signal }: MatrixOptions = {}): Promise<readonly FaultCell[]> {
   const cells: FaultCell[] = []
   for (const fault of FAULTS) {
     for (const effect of EFFECTS) {
       signal?.throwIfAborted()
-      cells.push(await cellOf(fault, effect))
+      cells.push(await cellOf(fault, effect, variants))
     }
   }
   return cells
@@ -51,9 +57,9 @@ export function sumOfCells(cells: readonly FaultCell[]): Pick<FaultCell, 'script
   }
 }
 
-async function cellOf(fault: Fault, effect: Effect): Promise<FaultCell> {
+async function cellOf(fault: Fault, effect: Effect, variants: readonly Variant[]): Promise<FaultCell> {
   const outcomes: FaultCell['rules'][] = []
-  for (const variant of VARIANTS) {
+  for (const variant of variants) {
     const { turns } = variant
     const scripts = fault.scripts(variant)
     outcomes.push(...(await Promise.all(scripts.map((script) => outcomesOf(script, { effect, turns })))))
