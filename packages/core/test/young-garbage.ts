@@ -1,0 +1,43 @@
+/**
+ * In a thread of its own: measures how many bytes of a run need a full garbage collection. Posts the least of at most five measurements.
+ * `isWrapped`: whether the run is inside a `wrapAgent`. `few`: so few bytes that no further measurement is needed.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { collectGarbage } from '@meanwhile/tests/garbage'
+import { createAgent, type Middleware, type Model } from '../src/index.ts'
+
+const RUNS = 500
+
+const { isWrapped, few }: { readonly isWrapped: boolean; readonly few: number } = workerData
+
+const passing: Middleware = { name: 'passing', wrapAgent: (setup, next) => next(setup) }
+
+/** Executes runs that nothing refers to when they are over. */
+async function play(runs: number): Promise<void> {
+  for (let run = 0; run < runs; run++) {
+    const model: Model = {
+      provider: 'own',
+      id: 'own',
+      async *stream() {
+        yield { type: 'text-delta', delta: 'Hi' }
+        return { role: 'assistant', content: [{ type: 'text', text: 'Hi' }], finishReason: 'stop' }
+      },
+    }
+    await createAgent({ model, middleware: isWrapped ? [passing] : [] }).run('go')
+  }
+}
+
+async function bytesOfRun(): Promise<number> {
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  await play(RUNS)
+  for (let time = 0; time < 2; time++) collectGarbage({ type: 'minor' })
+  return (process.memoryUsage().heapUsed - before) / RUNS
+}
+
+await play(300)
+// What is alive when V8 collects becomes old as well, so one measurement may be above.
+let least = Number.POSITIVE_INFINITY
+for (let tries = 0; tries < 5 && least >= few; tries++) least = Math.min(least, await bytesOfRun())
+parentPort?.postMessage(least)
