@@ -70,8 +70,8 @@ const folders = ['packages', 'apps'].flatMap((parent) =>
 
 export default defineConfig({
   test: {
-    // Vitest would leave one processor to itself, and so use one of two.
-    maxWorkers: availableParallelism(),
+    // Vitest would leave one processor to itself, and so use one of two. One process more, because some tests wait for a server or a timer.
+    maxWorkers: availableParallelism() + 1,
     projects: [...folders, project('scripts', 'scripts')],
     coverage: {
       provider: 'v8',

@@ -3,6 +3,7 @@ import { callsOf, createAgent, tool } from '@meanwhile/core'
 import { respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { type Outcome, type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
+import { sized } from '@meanwhile/tests/size'
 import { afterEach, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { ask } from '../test/ask.ts'
@@ -14,14 +15,15 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const SLICES = [
-  'whole',
-  'event',
-  { bytes: 1 },
-  { random: 1 },
-  { random: 2, most: 8 },
-  { random: 3, most: 200 },
-] as const
+const SLICES = ['whole', 'event', { random: 1 }, { random: 2, most: 8 }, { random: 3, most: 200 }] as const
+
+const few = sized({ small: 1, middle: 5, whole: 5 })
+
+/** Each quirk in single bytes, and with other cuts: in small runs with one, by turns. */
+const sliced = quirks.map((quirk, at) => ({
+  ...quirk,
+  slices: [{ bytes: 1 } as const, ...[...SLICES, ...SLICES].slice(at % SLICES.length, (at % SLICES.length) + few)],
+}))
 
 function wireOf({ wire }: Pick<Quirk, 'wire'>): TestWire {
   const found = wires.find(({ name }) => name === wire)
@@ -35,9 +37,9 @@ function visible(expected: Outcome): Outcome {
   return { ...expected, calls: expected.calls.map(({ sentBack: _, ...call }) => call) }
 }
 
-test.for(quirks)('on $wire: $title (q$id)', async (quirk) => {
+test.for(sliced)('on $wire: $title (q$id)', async ({ slices, ...quirk }) => {
   if (quirk.ending) vi.useFakeTimers()
-  for (const slice of SLICES) {
+  for (const slice of slices) {
     const mock = mockModels({ script: [quirkResponse(quirk, { slice })] })
     const model = wireOf(quirk).model(mock.fetch, { idleTimeout: 1_000 })
     const outcome = outcomeOf(model, quirk.expected)
