@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
 /**
- * Runs a file in a thread of its own, and returns the first message that the file posts to `parentPort`. The thread has its own heap, its own
+ * Runs a file in its own thread, and returns the first message that the file posts to `parentPort`. The thread has its own heap, its own
  * compiled code and its own timers. `workerData`: what the file gets under this name.
  */
 export async function postedBy(file: URL, workerData?: unknown): Promise<unknown> {

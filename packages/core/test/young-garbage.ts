@@ -1,5 +1,5 @@
 /**
- * In a thread of its own: measures how many bytes of a run need a full garbage collection. Posts the least of at most five measurements.
+ * In its own thread: measures how many bytes of a run need a full garbage collection. Posts the least of at most five measurements.
  * `isWrapped`: whether the run is inside a `wrapAgent`. `few`: so few bytes that no further measurement is needed.
  */
 

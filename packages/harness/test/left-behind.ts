@@ -1,4 +1,4 @@
-/** In a thread of its own: leaves a timer and listeners behind. Posts the error of the watch. */
+/** In its own thread: leaves a timer and listeners behind. Posts the error of the watch. */
 
 import { parentPort } from 'node:worker_threads'
 import { LeakError, watchLeaks } from '../src/assert/leaks.ts'

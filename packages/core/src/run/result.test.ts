@@ -110,7 +110,7 @@ test.each([
   ['a run', false],
   ['a run inside a wrapAgent', true],
 ])('%s that is over is garbage like any other: no full collection is needed (A4)', async (_, isWrapped) => {
-  // In a thread of its own, because V8 also decides that by what became old in earlier tests of the process.
+  // In its own thread, because V8 also decides that by what became old in earlier tests of the process.
   const file = new URL('../../test/young-garbage.ts', import.meta.url)
   expect(await postedBy(file, { isWrapped, few: 6_000 })).toBeLessThan(6_000)
 })

@@ -13,7 +13,7 @@ test('something that existed before, or that has ended, is not a leak', async ()
 })
 
 test('a timer and listeners that remain are named', async () => {
-  // In a thread of its own: here a timer of the test runner may end during the watch, so that the one that remains would not be one more.
+  // In its own thread: here a timer of the test runner may end during the watch, so that the one that remains would not be one more.
   expect(await postedBy(new URL('../../test/left-behind.ts', import.meta.url))).toEqual({
     message: 'left behind: 1 Timeout, 2 listeners on signal 2',
     leaks: ['1 Timeout', '2 listeners on signal 2'],
