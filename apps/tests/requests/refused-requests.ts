@@ -36,11 +36,7 @@ export function refusedRequests({ id, requests }: ScriptedModel): readonly strin
 /** What decides how a request is written, as JSON. Undefined if JSON cannot say it, as if a value contains itself. */
 function keyOf({
   model: { provider, id, server },
-<<<<<<< HEAD
   toolNames = new Set(),
-=======
-  toolNames = [],
->>>>>>> 554b6608714f4fc054a795dedd045a2ea35af094
   signal: _,
   ...rest
 }: ModelRequest): string | undefined {
