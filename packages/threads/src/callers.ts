@@ -12,6 +12,7 @@ export interface Caller {
 
 type Enter = <Result>(work: () => Result) => Result
 
+/** The number of threads whose callers are kept while no turn of theirs runs here. */
 const MOST_THREADS = 1_000
 
 export class Callers {
