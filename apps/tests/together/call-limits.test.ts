@@ -288,7 +288,11 @@ test('what an agent inside a call has used counts from the next step on, with it
   }
 })
 
-const retried = (failed: readonly number[], ...calls: readonly Planned[]): Response => ({ calls, failed, isSameId: false })
+const retried = (failed: readonly number[], ...calls: readonly Planned[]): Response => ({
+  calls,
+  failed,
+  isSameId: false,
+})
 
 test('a call that ran for a failed attempt has no room in another order: what it did counts nowhere, and the model reads whether it may have happened (W3)', async () => {
   const limits = { toolCalls: 2, onLimit: 'answer' } as const
