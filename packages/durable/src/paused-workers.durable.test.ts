@@ -75,6 +75,7 @@ test.each(DRIVERS)(
       fleet.wake(sleeper)
       await fleet.said('return', sleeper)
       await pause(200)
-      expect(fleet.diary.read().filter(({ at }) => at === 'undo')).toEqual([])
+      // The other process may call the model again, and undoes what it has done itself.
+      expect(fleet.diary.read().filter(({ at, pid }) => at === 'undo' && pid === sleeper)).toEqual([])
     }),
 )
