@@ -28,13 +28,14 @@ const layers = [
   ['state'],
   ['middleware'],
   ['execution'],
-  ['tool-call'],
+  // One layer in two folders: what every call does, and the work of background calls.
+  ['(tool-call|background)'],
   ['model-call'],
   ['run'],
 ]
 
 /** What stands beside these layers: each imports them and itself. `agent.ts` registers all of them. */
-const capabilities = ['checkpoint', 'background', 'needs']
+const capabilities = ['checkpoint', 'needs']
 
 const centre = layers.flat()
 

@@ -1,4 +1,4 @@
-/** Runs the work of one background call: its start, the work itself, and what the model and the caller receive. */
+/** Runs the work of one background call: the work itself, and what the model and the caller receive. */
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
@@ -9,36 +9,13 @@ import { callEnded } from '../tool-call/commit-or-discard.ts'
 import { cutOffResult } from '../tool-call/history-results.ts'
 import { errorMessage, NO_ANSWER, textMessage } from '../tool-call/no-result-message.ts'
 import { RunHost } from '../tool-call/run-host.ts'
-import { untilCallersCommitted, untilCommitted } from '../tool-call/wait-for-commit.ts'
-import { checkedInput } from '../vocabulary/checked-input.ts'
 import type { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
-import type { ToolFlow } from '../vocabulary/middleware.ts'
 import { boundedResult } from '../vocabulary/output-limits.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
-import type { Tool } from '../vocabulary/tool.ts'
-
-/** The innermost `wrapToolCall`: it begins the work, and returns a handle for the result. */
-export async function* startWork(
-  run: RunState,
-  entry: CallEntry,
-  tool: Tool,
-  call: ToolCall,
-  begin: () => void,
-): ToolFlow {
-  await checkedInput(tool, call)
-  if (entry.provisional) await untilCommitted(run, entry, { call: entry })
-  const above = untilCallersCommitted(run, [entry.signal, run.halt.halted])
-  if (above) await above
-  entry.signal.throwIfAborted()
-  run.halt.halted.throwIfAborted()
-  begin()
-  const handle = { callId: entry.id, state: 'running' }
-  return freeze({ ...textMessage(call, JSON.stringify(handle), false), output: handle })
-}
 
 /**
  * Runs the work of a background call after its input was checked and its wraps have returned. The outcome is a message.
@@ -48,7 +25,7 @@ export async function* startWork(
  */
 export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   try {
-    const result = await workOf(run, entry)
+    const result = await execute(run, entry)
     const message = freeze(boundedResult(result.message, run.config.outputLimits))
     entry.settle({ ...result, message })
     callEnded(run, entry, !message.isError)
@@ -65,7 +42,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
   }
 }
 
-async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
+async function execute(run: RunState, entry: CallEntry): Promise<Result> {
   const flow = executeTool(new RunHost(run, entry), entry, entry.call, entry.parent)
   const given = drive(flow, (event) => run.calls.events.yielded(entry, event))
   try {

@@ -1,5 +1,6 @@
 /** Continues a run from a checkpoint: restores its state first, and its calls when the set-up is known. */
 
+import { goOn } from '../background/background.ts'
 import { stepsLoaded } from '../machine/saved-state.ts'
 import { partialMessage } from '../model-call/partial-response.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
@@ -110,7 +111,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
     }
   run.unclaimed = undefined
   await run.saver.now()
-  for (const entry of open) if (entry.state.work) run.background.goOn(entry)
+  for (const entry of open) if (entry.state.work) goOn(run, entry)
   if (run.asking) throw run.asking.interrupt
 }
 

@@ -94,7 +94,7 @@ function interruptsOf(run: RunState): PendingInterrupt[] {
 }
 
 function interruptsOfCalls(run: RunState): PendingInterrupt[] {
-  const entries = [...run.calls.entries(), ...run.background.entries()]
+  const entries = [...run.calls.entries(), ...run.calls.table.works()]
   return inCallOrder(run, entries.filter(isOpen)).flatMap((entry) => questionsOf(run, entry))
 }
 
@@ -138,10 +138,10 @@ function stepsOf({ history, steps }: RunState, status: Checkpoint['status']): St
   }
 }
 
-function entriesOf({ calls, steps, background }: RunState, isLast: boolean): CallEntry[] {
+function entriesOf({ calls, steps }: RunState, isLast: boolean): CallEntry[] {
   const step = steps.state.current?.number
   const saved = calls.entries().filter(({ state }) => isSaved(calls.table.state, state, step, isLast))
-  return [...saved, ...background.entries()]
+  return [...saved, ...calls.table.works()]
 }
 
 function savedCallOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {

@@ -1,6 +1,7 @@
 /** The ReAct loop: it calls the model, makes the calls that the response requests, and repeats until an answer is accepted. */
 
 import type { Context } from '@opentelemetry/api'
+import { deliverResults, stopIfAsked, untilAnswerMayBeAccepted } from '../background/background.ts'
 import { LazyController } from '../flow/follow.ts'
 import { unheard } from '../flow/unheard.ts'
 import { callsLimited } from '../machine/decide-calls.ts'
@@ -80,7 +81,7 @@ function nextStep(run: RunState): void {
   const { steps, history } = run
   if (steps.state.current) return
   run.halt.stopAt('after-tools')
-  run.background.stopIfAsked()
+  stopIfAsked(run)
   if (!mayGoOn(steps.state)) {
     addNewMessages(run)
     const { feedback, misfit } = steps.rejection ?? {}
@@ -121,8 +122,8 @@ async function think(run: RunState): Promise<AssistantMessage> {
 }
 
 /** Adds messages from outside to the history. Called only between two steps, so no message comes between a call and its result. */
-function addNewMessages({ inbox, background, history }: RunState): void {
-  for (const message of [...background.deliver(), ...inbox.take()]) history.append(message)
+function addNewMessages(run: RunState): void {
+  for (const message of [...deliverResults(run), ...run.inbox.take()]) run.history.append(message)
 }
 
 /** Adds messages that were sent since a cancel, before the model is called again. They come after the partial response. */
@@ -211,8 +212,8 @@ function isEmpty(message: AssistantMessage): boolean {
 
 /** Returns the answer if it is accepted. If messages or background results have arrived since, the model has to answer these first. */
 async function judge(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
-  const { background, steps, calls } = run
-  await background.untilAnswerMayBeAccepted()
+  const { steps, calls } = run
+  await untilAnswerMayBeAccepted(run)
   const verdict = mayBeAccepted(steps.state, calls.table.state) ? await askGate(run, candidate) : undefined
   if (!verdict || !mayBeAccepted(steps.state, calls.table.state)) return undefined
   // In the turn of the decision, because later messages are not accepted.

@@ -54,7 +54,7 @@ async function restored(run: RunState, resume: Resumption): Promise<CompletedRes
 
 /** Makes the set-up, then runs the steps. */
 async function work(run: RunState): Promise<CompletedResult> {
-  const setup = withOwnTools(run, await runSetupHooks(run))
+  const setup = withOwnTools(await runSetupHooks(run))
   const checking = run.userContext.check(setup.tools)
   if (checking) await checking
   run.setup = setup

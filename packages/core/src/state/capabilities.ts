@@ -2,57 +2,16 @@
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
-import type { ConfigError } from '../vocabulary/errors.ts'
 import type { PendingInterrupt } from '../vocabulary/interrupt.ts'
-import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
-import type { ToolFlow } from '../vocabulary/middleware.ts'
+import type { ToolCall } from '../vocabulary/message.ts'
 import type { ToolDefinition } from '../vocabulary/model.ts'
-import type { BackgroundHandle } from '../vocabulary/result.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed, SavedUndo } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
 export interface Capabilities<Run, Call> {
-  readonly background: BackgroundCapability<Run, Call>
   readonly checkpoints: CheckpointCapability<Run, Call>
   readonly needs: NeedsCapability<Run, Call>
-}
-
-/** Tools that work in the background. */
-export interface BackgroundCapability<Run, Call> {
-  /** The background work of a run, initially empty. */
-  worksOf(run: Run): BackgroundWorks<Call>
-  /** The tools of an agent, plus the tools that they require. Throws {@link ConfigError} if a name is taken. */
-  withOwnTools(tools: readonly Tool[]): readonly Tool[]
-}
-
-/** The background work of a run. Each piece of work belongs to a call, and is a separate call with the same id. */
-export interface BackgroundWorks<Call> {
-  /** The innermost `wrapToolCall`: it begins the work, and its result explains how to get the result of the work. */
-  start(entry: Call, tool: Tool, call: ToolCall): ToolFlow
-  /** Returns the work of a call with this id; the latest if there are several. */
-  get(callId: string): Call | undefined
-  /** The work of this call. */
-  of(entry: Call): Call | undefined
-  /** Returns the result of a call, if there is one. It then counts as read by the model. */
-  read(callId: string): ToolMessage | undefined
-  /** The results that the model has not read, as separate messages, because their calls were answered when they began. */
-  deliver(): UserMessage[]
-  /** Throws to stop the run if an agent that works in the background asks a question. The run stops at its next safe point. */
-  stopIfAsked(): void
-  /** All work, in the order in which it began. */
-  entries(): readonly Call[]
-  /** Called when an answer may be final. Resolves when no work is running that must end first. Throws if the run has to stop before. */
-  untilAnswerMayBeAccepted(): Promise<void>
-  /** Called when the run has to stop: nothing waits for work any more. */
-  wake(): void
-  /** Called when the run has its answer: detached work continues, and the caller gets it and all results that the model has not read. */
-  handOver(): BackgroundHandle[]
-  abort(reason: unknown): void
-  /** Resolves when none of the work that belongs to the run is running. */
-  idle(): Promise<void>
-  /** Continues the work of a checkpoint, unless it has ended since. */
-  goOn(entry: Call): void
 }
 
 /** Saves runs, and continues them from there. */

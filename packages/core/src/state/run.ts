@@ -16,7 +16,7 @@ import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { Actor } from './actor.ts'
 import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
-import type { BackgroundWorks, Capabilities, Saver } from './capabilities.ts'
+import type { Capabilities, Saver } from './capabilities.ts'
 import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
 import { InnerRuns } from './inner-runs.ts'
@@ -45,7 +45,7 @@ export interface Nesting {
 export interface RunWork extends Capabilities<RunState, CallEntry> {
   /** The run as user code sees it. */
   view(run: RunState, actor: Actor): Run
-  /** Stops its calls. */
+  /** Stops its calls and its background work. */
   abort(run: RunState, reason: unknown): void
 }
 
@@ -81,7 +81,6 @@ export class RunState {
   readonly steps: RunSteps = new RunSteps()
   readonly inbox: Inbox = new Inbox(this)
   readonly calls: RunCalls
-  readonly background: BackgroundWorks<CallEntry>
   readonly sideCalls: SideCalls
   readonly saver: Saver<CallEntry>
   readonly innerRuns: InnerRuns<RunState, CallEntry> = new InnerRuns()
@@ -127,7 +126,6 @@ export class RunState {
     // A `beforeAgent` may mask content, so no content may be recorded before it has run.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new RunCalls(this)
-    this.background = options.work.background.worksOf(this)
     this.sideCalls = new SideCalls(this)
     this.#nesting = nesting
     this.caller = nesting?.entry ?? behind<CallEntry>('call', options.signal)
@@ -186,7 +184,7 @@ export class RunState {
     if (mode) inner.halt.cancel({ at: mode })
   }
 
-  /** Stops its calls. */
+  /** Stops its calls and its background work. */
   stopCalls(reason: unknown): void {
     this.work.abort(this, reason)
   }

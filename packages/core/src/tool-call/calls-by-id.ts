@@ -1,5 +1,6 @@
 /** Finds a call by its id, in any step, for `run.stood`, `run.cancelTool` and `run.toolStatus`. */
 
+import { latestWork, workOf } from '../background/background.ts'
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import type { PastCall } from '../state/call-table.ts'
@@ -58,7 +59,7 @@ function known(
   within: CallEntry | undefined,
 ): { made?: CallEntry | PastCall; work?: CallEntry } {
   const made = madeCall(run, callId, within)
-  const work = made instanceof CallEntry ? run.background.of(made) : run.background.get(callId)
+  const work = made instanceof CallEntry ? workOf(run, made) : latestWork(run, callId)
   return { ...(made && { made }), ...(work && { work }) }
 }
 
