@@ -2,10 +2,10 @@
 
 import { abortAll } from './background/background.ts'
 import { type BeginOptions, beginRun } from './checkpoint/begin.ts'
-import { checkpoints } from './checkpoint/checkpoints.ts'
-import { type CloseOptions, closeRun } from './checkpoint/close.ts'
+import { RunSaver } from './checkpoint/saver.ts'
+import { checkpointOf } from './checkpoint/take.ts'
 import { configOf } from './config.ts'
-import { needs } from './needs/needs.ts'
+import { type CloseOptions, closeRun } from './resume/close.ts'
 import { type AgentRun, startRun } from './run/agent-run.ts'
 import { viewOf } from './run/run-view.ts'
 import type { RunWork } from './state/run.ts'
@@ -94,7 +94,7 @@ export type AgentChanges<
 > = Partial<Omit<AgentOptions<Output, Tools, Around>, 'name' | 'output' | 'checkpoints'>>
 
 /** The functions that a run's state calls. They are passed in, because the state must not import them. */
-const WORK: RunWork = { view: viewOf, abort: abortAll, checkpoints, needs }
+const WORK: RunWork = { view: viewOf, abort: abortAll, saverOf: (run) => new RunSaver(run), take: checkpointOf }
 
 /** Creates an agent. Throws {@link ConfigError} with the name of the first invalid option. */
 export function createAgent<

@@ -1,7 +1,7 @@
 /** Checks the options of an agent and applies their defaults. */
 
+import { checkIgnoresInput } from './execution/needs.ts'
 import { middlewareList } from './middleware/middleware-list.ts'
-import { checkIgnoresInput } from './needs/members.ts'
 import { outputOf } from './output/output.ts'
 import { checkModel, checkSetup } from './run/set-up.ts'
 import { withStatusTool } from './run/status-tool.ts'

@@ -5,7 +5,6 @@ import type { Host } from './execution/tool-host.ts'
 import { drive } from './flow/flow.ts'
 import { follow } from './flow/follow.ts'
 import { unheard } from './flow/unheard.ts'
-import { givenOf } from './needs/rest.ts'
 import { CallEntry } from './state/call-entry.ts'
 import { endState } from './state/call-status.ts'
 import { CallTable } from './state/call-table.ts'
@@ -155,7 +154,6 @@ function hostOf<Output>(
     messages: Object.freeze([]),
     grace,
     timeout: timeout ?? tool.timeout,
-    givenOf,
     resultOf: (_call, _tool, output) => output as Output,
     unknown: (call) => Promise.reject(new UnknownToolError(call.name, [])),
   }

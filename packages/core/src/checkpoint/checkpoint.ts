@@ -1,6 +1,5 @@
 /** Finds and validates a checkpoint that comes from outside core. */
 
-import { resultIn } from '../run/endings.ts'
 import {
   CheckpointCorruptError,
   CheckpointMismatchError,
@@ -83,6 +82,11 @@ export function hasFinalAnswer(checkpoint: unknown): boolean {
   const { status, steps } = checkpoint
   const step = isRecord(steps) && steps.current
   return status === 'completed' || (isRecord(step) && step.phase === 'over')
+}
+
+/** The result in the checkpoint of a completed run. */
+export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): CompletedResult | undefined {
+  return result && Object.freeze({ ...result, messages, usage, warnings, steps: steps.begun })
 }
 
 /** Returns the result in the checkpoint of a completed run, without a run; otherwise undefined. Throws what `agent.resume` throws for a damaged one. */

@@ -3,8 +3,8 @@
 import type { Awaitable } from '../flow/flow.ts'
 import { recently } from '../flow/grace.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import type { Undos } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
+import type { Undos } from '../state/saver.ts'
 import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
 
 /** The functions that store undos. */

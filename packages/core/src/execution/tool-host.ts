@@ -3,7 +3,6 @@
 import type { Awaitable } from '../flow/flow.ts'
 import type { Judgement } from '../machine/call.ts'
 import type { Actor } from '../state/actor.ts'
-import type { Given } from '../state/capabilities.ts'
 import type { UserContext } from '../state/user-context.ts'
 import type { Telemetry } from '../telemetry/around.ts'
 import type { Json, Message, ToolCall } from '../vocabulary/message.ts'
@@ -45,8 +44,6 @@ export interface Host<Result> {
   viewOf?(actor: Actor): Run
   /** Makes a result from an output. */
   resultOf(call: ToolCall, tool: Tool, output: unknown): Result
-  /** Returns what the function receives for a complete input that was checked. */
-  givenOf(tool: Tool, checked: unknown): Given
   /** Returns the result of a call to a tool that does not exist. */
   unknown(call: ToolCall): Awaitable<Result>
 }

@@ -1,5 +1,7 @@
 /** Starts a run and returns the object that its caller controls it with. */
 
+import { hasFinalAnswer } from '../checkpoint/checkpoint.ts'
+import { checkpointOf } from '../checkpoint/take.ts'
 import { unheard } from '../flow/unheard.ts'
 import { inboxClosed } from '../machine/steps.ts'
 import { type Nesting, RunState, type RunWork } from '../state/run.ts'
@@ -61,7 +63,7 @@ export function startRun(
   const from = nesting ? undefined : new Error()
   const id = 'resume' in beginning ? resumedId(beginning.resume) : (options.id ?? crypto.randomUUID())
   const run = new RunState(config, { work, id, conversationId, checkpoints, nesting, signal, context, show })
-  if ('resume' in beginning && work.checkpoints.hasFinalAnswer(beginning.resume.from)) inboxClosed(run.steps.state)
+  if ('resume' in beginning && hasFinalAnswer(beginning.resume.from)) inboxClosed(run.steps.state)
   const attributes = config.telemetry?.attributes
   let ended = false
   const result = unheard(
@@ -134,7 +136,7 @@ export function startRun(
 /** Saves a sent message immediately, because the run may be aborted in this turn. Messages sent before the first step are saved by that step. */
 async function saveSent(run: RunState): Promise<void> {
   const { saver, steps, unclaimed } = run
-  if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.checkpoints.take(run, 'running'))
+  if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(checkpointOf(run, 'running'))
 }
 
 /** Adds the frames of the code that started the run: the stack of an error ends at the code that last waited. An error may end several runs. */

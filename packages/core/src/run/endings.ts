@@ -1,11 +1,13 @@
 /** Ends a run: with a result, with a checkpoint for a resume, or with an error that has the history until then. */
 
 import { abortAll, handOver, workIdle } from '../background/background.ts'
+import { checkpointOf, questionsOf } from '../checkpoint/take.ts'
 import { within } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
 import { ownWorks } from '../machine/background.ts'
 import type { CallState } from '../machine/call.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
+import { restoreCalls } from '../resume/restore-calls.ts'
 import type { RunState } from '../state/run.ts'
 import { callsOver } from '../tool-call/commit-or-discard.ts'
 import { answersTo, outcomesOf, settledOf, unreadResults } from '../tool-call/history-results.ts'
@@ -36,12 +38,7 @@ function completedAs(
   run: RunState,
   { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: CompletedResult,
 ): Checkpoint {
-  return run.work.checkpoints.take(run, 'completed', { messages, result })
-}
-
-/** The result in the checkpoint of a completed run. */
-export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): CompletedResult | undefined {
-  return result && Object.freeze({ ...result, messages, usage, warnings, steps: steps.begun })
+  return checkpointOf(run, 'completed', { messages, result })
 }
 
 /** Ends a run that was interrupted or cancelled: running work ends, nothing new starts, and a resume continues from there. */
@@ -49,7 +46,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   const { halt, calls, config, history, steps } = run
   if (!run.signal.aborted) {
     halt.post({ is: 'pause' }, reason)
-    run.showQuestions(run.work.checkpoints.questionsOf(run))
+    run.showQuestions(questionsOf(run))
     // While a response streams, the run waits for its early calls only for the grace time: the response of the resume decides about them.
     const isStreaming = steps.state.current?.phase === 'model' && !halt.state.mode
     if (isStreaming)
@@ -142,7 +139,7 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   if (calls.isOpen || ownWorks(calls.table.state).length > 0) abortAll(run, reasonOf())
   sideCalls.abort(reasonOf)
   await Promise.all([calls.idle(), workIdle(run), sideCalls.idle()])
-  run.work.checkpoints.loadUnclaimed(run)
+  if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)
   run.unclaimed = undefined
 }
 

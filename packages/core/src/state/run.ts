@@ -16,7 +16,6 @@ import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { Actor } from './actor.ts'
 import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
-import type { Capabilities, Saver } from './capabilities.ts'
 import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
 import { InnerRuns } from './inner-runs.ts'
@@ -26,6 +25,7 @@ import { RunEvents } from './run-events.ts'
 import { RunHalt } from './run-halt.ts'
 import { RunHistory } from './run-history.ts'
 import { RunSteps } from './run-steps.ts'
+import type { Saver } from './saver.ts'
 import { SideCalls } from './side-calls.ts'
 import { UserContext } from './user-context.ts'
 
@@ -42,11 +42,19 @@ export interface Nesting {
 }
 
 /** The functions that a run calls but its state layer must not import. They are passed in when the run is created. */
-export interface RunWork extends Capabilities<RunState, CallEntry> {
+export interface RunWork {
   /** The run as user code sees it. */
   view(run: RunState, actor: Actor): Run
   /** Stops its calls and its background work. */
   abort(run: RunState, reason: unknown): void
+  /** Creates the saver of a run, which also saves its inner runs. */
+  saverOf(run: RunState): Saver<CallEntry>
+  /**
+   * Returns a checkpoint of the run at this moment.
+   *
+   * @throws {CheckpointStoreError} The run contains a value that is not JSON.
+   */
+  take(run: RunState, status: Checkpoint['status']): Checkpoint
 }
 
 export interface RunStateOptions {
@@ -129,7 +137,7 @@ export class RunState {
     this.sideCalls = new SideCalls(this)
     this.#nesting = nesting
     this.caller = nesting?.entry ?? behind<CallEntry>('call', options.signal)
-    this.saver = nesting?.run.saver ?? options.work.checkpoints.saverOf(this)
+    this.saver = nesting?.run.saver ?? options.work.saverOf(this)
   }
 
   get over(): boolean {
@@ -177,8 +185,7 @@ export class RunState {
 
   hold(inner: RunState, { entry, invocation }: Nesting): void {
     this.innerRuns.add(inner, entry)
-    const saved = () =>
-      inner.checkpoint ?? this.work.checkpoints.take(inner, inner.isCancelledNow ? 'cancelled' : 'running')
+    const saved = () => inner.checkpoint ?? this.work.take(inner, inner.isCancelledNow ? 'cancelled' : 'running')
     entry.outcomes.begin(invocation, saved)
     const { mode } = this.halt.state
     if (mode) inner.halt.cancel({ at: mode })
@@ -193,7 +200,7 @@ export class RunState {
   takeLast(): Checkpoint {
     const { mode } = this.halt.state
     if (mode) this.steps.cut()
-    return (this.checkpoint ??= this.work.checkpoints.take(this, mode ? 'cancelled' : 'interrupted'))
+    return (this.checkpoint ??= this.work.take(this, mode ? 'cancelled' : 'interrupted'))
   }
 
   /** Nothing more happens in the run. */

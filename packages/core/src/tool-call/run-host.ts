@@ -7,7 +7,6 @@ import { knownFor } from '../machine/invocation.ts'
 import type { Actor } from '../state/actor.ts'
 import { addressOf } from '../state/address.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import type { Given } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import type { UserContext } from '../state/user-context.ts'
 import type { Telemetry } from '../telemetry/around.ts'
@@ -106,10 +105,6 @@ export class RunHost implements Host<ToolMessage> {
 
   resultOf(call: ToolCall, tool: Tool, output: unknown): ToolMessage {
     return freeze(resultMessage(call, tool, output, this.#run.config.outputLimits))
-  }
-
-  givenOf(tool: Tool, checked: unknown): Given {
-    return this.#run.work.needs.givenOf(tool, checked)
   }
 
   unknown(call: ToolCall): Promise<ToolMessage> {

@@ -1,6 +1,8 @@
 /** Continues a run from a checkpoint: restores its state first, and its calls when the set-up is known. */
 
 import { goOn } from '../background/background.ts'
+import { checkAnswers } from '../checkpoint/answer-check.ts'
+import { agentText, checkpointFrom, hasFinalAnswer, stored } from '../checkpoint/checkpoint.ts'
 import { stepsLoaded } from '../machine/saved-state.ts'
 import { partialMessage } from '../model-call/partial-response.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
@@ -16,8 +18,6 @@ import { copiedJson, isRecord } from '../vocabulary/json.ts'
 import type { Json } from '../vocabulary/message.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
-import { checkAnswers } from './answer-check.ts'
-import { agentText, checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
 import { outermost, restoreCalls, resumeCall } from './restore-calls.ts'
 
 /**
