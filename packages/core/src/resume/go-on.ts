@@ -1,6 +1,6 @@
 /** Continues a run from a checkpoint: restores its state first, and its calls when the set-up is known. */
 
-import { goOn } from '../background/background.ts'
+import { resumeWork } from '../background/background.ts'
 import { checkAnswers } from '../checkpoint/answer-check.ts'
 import { agentText, checkpointFrom, hasFinalAnswer, stored } from '../checkpoint/checkpoint.ts'
 import { stepsLoaded } from '../machine/saved-state.ts'
@@ -111,7 +111,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
     }
   run.unclaimed = undefined
   await run.saver.now()
-  for (const entry of open) if (entry.state.work) goOn(run, entry)
+  for (const entry of open) if (entry.state.work) resumeWork(run, entry)
   if (run.asking) throw run.asking.interrupt
 }
 

@@ -25,10 +25,9 @@ import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { commitCalls } from '../tool-call/commit-calls.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
-import { isDirect } from '../tool-call/return-direct.ts'
 import { modelFailed, responseBegins, responseRestored, unofferedIn } from '../tool-call/streamed-calls.ts'
 import { isOutputCall } from '../vocabulary/agent-config.ts'
-import { MaxStepsError, MiddlewareError } from '../vocabulary/errors.ts'
+import { MaxStepsError, MiddlewareError, messageOf } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from '../vocabulary/message.ts'
@@ -198,6 +197,24 @@ function toMake({ config }: RunState, calls: readonly ToolCall[]): ToolCall[] {
 
 function isFinal(run: RunState, message: ToolMessage): boolean {
   return isOutputCall(run.config.output, message) || isDirect(run, message)
+}
+
+/** Whether the result of a call is the answer of the run: the tool is defined with `returnDirect`, and the call did not fail. */
+function isDirect(run: RunState, { callId, isError, output }: ToolMessage): boolean {
+  const entry = run.calls.get(callId)
+  const direct = entry?.tool?.returnDirect
+  if (isError || direct === undefined) return false
+  if (typeof direct === 'boolean') return direct
+  try {
+    const done = entry?.done
+    const word: unknown = unheard(direct(done && 'output' in done ? done.output : output))
+    if (word instanceof Promise) throw new TypeError('its returnDirect returned a promise, not true or false')
+    return Boolean(word)
+  } catch (error) {
+    const message = `${entry?.call.name}: ${messageOf(error)}`
+    run.events.warn({ code: 'return-direct-failed', message, source: 'core' })
+    return false
+  }
 }
 
 const EMPTY_ANSWER = {

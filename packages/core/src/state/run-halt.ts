@@ -11,7 +11,7 @@ import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '..
 interface Halting {
   readonly config: { readonly grace: number }
   readonly saver: { flush(): Promise<void> }
-  readonly innerRuns: { cancel(mode: CancelMode): void }
+  readonly innerRuns: ReadonlyMap<{ readonly halt: { cancel(options: CancelOptions): void } }, unknown>
   stopCalls(reason: unknown): void
   takeLast(): unknown
 }
@@ -134,7 +134,7 @@ export class RunHalt {
     if (runsOn(this.state)) {
       if (!mode) return
       if (this.state.betweenAttempts) this.leaveRequest(this.error)
-      innerRuns.cancel(mode)
+      for (const inner of innerRuns.keys()) inner.halt.cancel({ at: mode })
       return
     }
     if (this.signal.aborted) return

@@ -18,7 +18,6 @@ import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
 import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
-import { InnerRuns } from './inner-runs.ts'
 import { Questions } from './questions.ts'
 import { RunCalls } from './run-calls.ts'
 import { RunEvents } from './run-events.ts'
@@ -91,7 +90,8 @@ export class RunState {
   readonly calls: RunCalls
   readonly sideCalls: SideCalls
   readonly saver: Saver<CallEntry>
-  readonly innerRuns: InnerRuns<RunState, CallEntry> = new InnerRuns()
+  /** The runs inside its calls that are running, with their calls: they are saved and cancelled with it. */
+  readonly innerRuns: Map<RunState, CallEntry> = new Map()
   readonly halt: RunHalt = new RunHalt(this)
   readonly questions: Questions = new Questions()
   setup: AgentSetup
@@ -184,7 +184,7 @@ export class RunState {
   }
 
   hold(inner: RunState, { entry, invocation }: Nesting): void {
-    this.innerRuns.add(inner, entry)
+    this.innerRuns.set(inner, entry)
     const saved = () => inner.checkpoint ?? this.work.take(inner, inner.isCancelledNow ? 'cancelled' : 'running')
     entry.outcomes.begin(invocation, saved)
     const { mode } = this.halt.state

@@ -25,12 +25,12 @@ export async function callStood(run: RunState, callId: string, waiting: Waiter):
 /** Implements `run.cancelTool`. */
 export function cancelCall(run: RunState, callId: string, path: readonly PathPart[] = [], within?: CallEntry): boolean {
   const [caller, ...rest] = path
-  const { innerRuns, config } = run
+  const { config } = run
   const { made, work = made } = known(run, caller?.callId ?? callId, within)
   if (!work) throw new UnknownCallError(caller?.callId ?? callId)
   if (!(work instanceof CallEntry)) return false
   if (caller) {
-    const inner = innerRuns.of(work)
+    const inner = innerRunOf(run, work)
     return inner ? cancelCall(inner, callId, rest) : false
   }
   // The wraps of a background call may still be running, too.
@@ -48,8 +48,13 @@ export function statusOf(
   const [caller, ...rest] = path
   const { made, work = made } = known(run, caller?.callId ?? callId, within)
   if (!caller) return work && run.calls.remembered(work.status)
-  const inner = work instanceof CallEntry ? run.innerRuns.of(work) : undefined
+  const inner = work instanceof CallEntry ? innerRunOf(run, work) : undefined
   return inner && statusOf(inner, callId, rest)
+}
+
+/** The run inside a call: the newest one, if an earlier execution is still running. */
+function innerRunOf({ innerRuns }: RunState, entry: CallEntry): RunState | undefined {
+  return [...innerRuns].findLast(([, caller]) => caller === entry)?.[0]
 }
 
 /** Returns the call with this id, and its background work if there is any. */
